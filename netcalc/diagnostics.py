@@ -133,29 +133,31 @@ class NetcalcError(Exception):
     """Invalid input.  Carries its diagnostics; the command line prints them and exits with code 2."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
-        given = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
-        found = distinct(given)
-        if len(found) > MAX_ERRORS and not isinstance(found[-1], Unlisted):
-            found = [*found[:MAX_ERRORS], Unlisted.after(found[MAX_ERRORS])]
+        reported = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
+        listed = distinct(reported)
+        if len(listed) > MAX_ERRORS and not isinstance(listed[-1], Unlisted):
+            listed = [*listed[:MAX_ERRORS], Unlisted.after(listed[MAX_ERRORS])]
         #: In order and without duplicates (the error of a variable is raised by every line that uses it).  At most
         #: MAX_ERRORS; if there are more, an :class:`Unlisted` follows them.
-        self.diagnostics: tuple[Diagnostic, ...] = tuple(found)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(listed)
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:
-        lines = [clipped(str(found), MAX_MESSAGE) for found in self.diagnostics[:MAX_SHOWN_ERRORS]]
+        lines = [clipped(str(diagnostic), MAX_MESSAGE) for diagnostic in self.diagnostics[:MAX_SHOWN_ERRORS]]
         more = counted(self.diagnostics[len(lines) :])
         return "\n".join([*lines, *([f"… and {more} more"] if more else [])])
 
     def at(self, span: Span | None) -> Self:
         """Return the error with a place for the diagnostics that have none."""
-        return type(self)(found if found.span else found._replace(span=span) for found in self.diagnostics)
+        return type(self)(
+            diagnostic if diagnostic.span else diagnostic._replace(span=span) for diagnostic in self.diagnostics
+        )
 
 
 def counted(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the number of diagnostics for messages, ``over 180`` for a list that is not complete; "" for none."""
     listed = list(diagnostics)
-    unlisted = any(isinstance(found, Unlisted) for found in listed)
+    unlisted = any(isinstance(diagnostic, Unlisted) for diagnostic in listed)
     return f"over {len(listed) - 1:,}" if unlisted else f"{len(listed):,}" if listed else ""
 
 
@@ -165,10 +167,10 @@ class TooLargeError(NetcalcError):
 
 def distinct(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return diagnostics in order, each once."""
-    found: dict[Any, Diagnostic] = {}
+    first_by_key: dict[Any, Diagnostic] = {}
     for item in diagnostics:  # bindings may be large, and are no key themselves
-        found.setdefault((*item[:5], item.hint, written(item.bindings)), item)
-    return list(found.values())
+        first_by_key.setdefault((*item[:5], item.hint, written(item.bindings)), item)
+    return list(first_by_key.values())
 
 
 def clipped(text: str, length: int, place: int = 0) -> str:
@@ -221,7 +223,7 @@ def written(value: Any, *, quoted: bool = False, length: int = MAX_MESSAGE) -> s
     """
     parts: list[str] = []
     room = length + 1
-    for part in _parts(value, quoted):
+    for part in _parts_of_text(value, quoted):
         parts.append(part[:room])
         room -= len(part)
         if room <= 0:
@@ -229,7 +231,7 @@ def written(value: Any, *, quoted: bool = False, length: int = MAX_MESSAGE) -> s
     return clipped("".join(parts), length)
 
 
-def _parts(value: Any, quoted: bool) -> Iterator[str]:
+def _parts_of_text(value: Any, quoted: bool) -> Iterator[str]:
     if value is None or isinstance(value, bool):
         yield {None: "null", True: "true", False: "false"}[value]
     elif isinstance(value, str):
@@ -237,12 +239,12 @@ def _parts(value: Any, quoted: bool) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield ", " if index else "["
-            yield from _parts(item, quoted)
+            yield from _parts_of_text(item, quoted)
         yield "]" if value else "[]"
     elif isinstance(value, Mapping):
         for index, (key, item) in enumerate(value.items()):
             yield f"{', ' if index else '{'}{key}: "
-            yield from _parts(item, quoted)
+            yield from _parts_of_text(item, quoted)
         yield "}" if value else "{}"
     else:
         yield str(value)
@@ -266,18 +268,18 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         alike = (c for c in candidates if c[:1] == name[:1] and (abs(len(c) - len(name)) <= 2 or c.startswith(name)))
         candidates = list(islice(alike, _MOST_COMPARED))
     longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # abbreviations: `lin`, `conv`
-    found = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-    return min(found, key=len) if found else None
+    matches = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
+    return min(matches, key=len) if matches else None
 
 
-def did_you_mean(name: str, candidates: Iterable[str], given: Container[str] = ()) -> str | None:
+def did_you_mean(name: str, candidates: Iterable[str], present: Container[str] = ()) -> str | None:
     """Return the hint for a misspelt name: the nearest candidate, or all candidates if they are few.
 
-    ``given`` are names that stand beside it, and that cannot be given twice.
+    ``present`` are names that stand beside it, and that cannot be given twice.
     """
     candidates = list(dict.fromkeys(islice(candidates, _MOST_READ)))
     near = nearest(name, candidates)
-    if near in given:
+    if near in present:
         return f"did you mean {near!r}? it is given already"
     if near:
         return f"did you mean {near!r}?"

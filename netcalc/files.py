@@ -23,7 +23,7 @@ __all__ = ["exists", "is_file", "is_folder", "read_at_most", "replacing"]
 
 _CHUNK = 1 << 20
 
-#: Most bytes of a target's name in that of its temporary file; names of files are limited to 255 bytes.
+#: Most bytes of a target's name that its temporary file repeats; names of files are limited to 255 bytes.
 _NAME = 200
 
 #: Temporary files that this process is writing.
@@ -188,7 +188,7 @@ def _lock(descriptor: int, *, wait: bool = False) -> bool:
 
 
 def _is_open(path: Path, descriptor: int) -> bool:
-    """Return True if the descriptor is that of the file that the path names."""
+    """Return True if the descriptor belongs to the file at this path."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Initialisers as they are written, ``normal(std=0.02)`` or ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``.
+"""Initializers as they are written, ``normal(std=0.02)`` or ``kaiming_uniform(mode=fan_out, nonlinearity=relu)``.
 
 Which of them a parameter has, by the rules of options and spec, and the mean and variance of its elements.
 """
@@ -19,7 +19,7 @@ from netcalc.opdef import Init, Param
 
 __all__ = ["MODES", "NONLINEARITIES", "InitRules", "Rule", "Spread", "fans", "gain", "parse_init", "spread"]
 
-#: Initialisers with the names of their arguments, in order.
+#: Initializers with the names of their arguments, in order.
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "kaiming_uniform": ("a", "mode", "nonlinearity"),
     "kaiming_normal": ("a", "mode", "nonlinearity"),
@@ -45,17 +45,17 @@ NONLINEARITIES = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu")
 
 
 def parse_init(text: str) -> Init | None:
-    """Return an initialiser with its arguments, given by position or name; None for ``default``.
+    """Return an initializer with its arguments, given by position or name; None for ``default``.
 
     Raises:
-        NetcalcError: E502 for an unknown initialiser or argument, or a value out of range.
+        NetcalcError: E502 for an unknown initializer or argument, or a value out of range.
     """
     match = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text)
     if not match:
-        raise _error("an initialiser should be a name with arguments in parentheses", "for example normal(std=0.02)")
+        raise _error("an initializer should be a name with arguments in parentheses", "for example normal(std=0.02)")
     name = _ALIASES.get(match[1], match[1])
     if name not in _ARGUMENTS:
-        raise _error(f"unknown initialiser {match[1]!r}", did_you_mean(match[1], (*_ARGUMENTS, *_ALIASES)))
+        raise _error(f"unknown initializer {match[1]!r}", did_you_mean(match[1], (*_ARGUMENTS, *_ALIASES)))
     args: dict[str, Any] = {}
     for position, part in enumerate((match[2] or "").split(",") if (match[2] or "").strip() else ()):
         key, _, value = part.rpartition("=")
@@ -65,12 +65,12 @@ def parse_init(text: str) -> Init | None:
         if key in args:
             raise _error(f"duplicate argument {key!r}")
         args[key] = _value(key, value.strip())
-    return _checked(name, args)
+    return _checked_init(name, args)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Initialiser of the parameters whose path matches ``pattern``; ``init`` None keeps the operation's default.
+    """Initializer of the parameters whose path matches ``pattern``; ``init`` None keeps the operation's default.
 
     A rule without a pattern applies to parameters of two or more dimensions, so that biases and the scales and
     shifts of norms keep their defaults.  ``text`` is the rule as written, for messages.  ``is_option`` is true for
@@ -84,7 +84,7 @@ class Rule:
     span: Span | None = None
 
     def applies(self, path: str, param: Param) -> bool:
-        """Return True if this rule initialises the parameter at this path."""
+        """Return True if this rule initializes the parameter at this path."""
         if self.pattern is None:
             return len(param.shape) >= 2
         return fnmatchcase(path, self.pattern)
@@ -92,7 +92,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class InitRules:
-    """Initialisation rules of a program.
+    """Initialization rules of a program.
 
     The first rule that applies to a parameter is used, or the operation's default if none does.  Buffers and
     parameters that are computed by a formula always have the operation's own values.
@@ -113,7 +113,7 @@ class InitRules:
         """
         options = (init,) if isinstance(init, str) else tuple(init)
         texts: list[tuple[str, str | None, str, Span | None]]
-        texts = [("--init", *_split(option), None) for option in reversed(options)]
+        texts = [("--init", *_split_option(option), None) for option in reversed(options)]
         texts += [("init", *rule) for rule in program.init]
         rules, problems = [], []
         for where, pattern, text, span in texts:
@@ -129,7 +129,7 @@ class InitRules:
         return cls(tuple(rules))
 
     def chosen(self, path: str, param: Param) -> tuple[Init, Rule | None]:
-        """Return the initialiser of the parameter at ``path``, and the rule that it is from."""
+        """Return the initializer of the parameter at ``path``, and the rule that it is from."""
         fixed = param.is_buffer or param.init.kind == "table"
         rule = None if fixed else next((r for r in self.rules if r.applies(path, param)), None)
         if rule is None or rule.init is None:
@@ -151,7 +151,7 @@ class InitRules:
 
     @staticmethod
     def misfit(path: str, param: Param, rule: Rule | None, error: ValueError) -> NetcalcError:
-        """Return the error of an initialiser that does not apply to a shape: E104 for a spec's, E502 for others."""
+        """Return the error of an initializer that does not apply to a shape: E104 for a spec's, E502 for others."""
         text = rule.text if rule else param.init.kind
         place = rule.span if rule else None
         hint = None if place is None else "the first pattern that matches counts: put one for this path above"
@@ -202,10 +202,10 @@ class Spread(NamedTuple):
 
 
 def spread(init: Init, shape: Sequence[int]) -> Spread | None:
-    """Return mean and variance of the elements that an initialiser draws; None for a table or a computed buffer.
+    """Return mean and variance of the elements that an initializer draws; None for a table or a computed buffer.
 
     Raises:
-        ValueError: if the initialiser does not apply to the shape (fans need two dimensions).
+        ValueError: if the initializer does not apply to the shape (fans need two dimensions).
 
     >>> spread(Init.of("uniform", bound=3), (10, 50))
     Spread(mean=0.0, variance=3.0)
@@ -224,7 +224,9 @@ def spread(init: Init, shape: Sequence[int]) -> Spread | None:
         case "normal":
             return Spread(args.get("mean", 0.0), args.get("std", 1.0) ** 2)
         case "truncated_normal":
-            return _truncated(args.get("mean", 0.0), args.get("std", 1.0), args.get("a", -2.0), args.get("b", 2.0))
+            return _truncated_normal(
+                args.get("mean", 0.0), args.get("std", 1.0), args.get("a", -2.0), args.get("b", 2.0)
+            )
         case "orthogonal":
             fans(shape)
             longest = max(shape[0], math.prod(shape[1:]))
@@ -240,7 +242,7 @@ def spread(init: Init, shape: Sequence[int]) -> Spread | None:
             return None
 
 
-def _truncated(mean: float, std: float, low: float, high: float) -> Spread:
+def _truncated_normal(mean: float, std: float, low: float, high: float) -> Spread:
     """Return the moments of a normal variable between two limits."""
     below, above = (low - mean) / std, (high - mean) / std
     mass = (math.erf(above / math.sqrt(2)) - math.erf(below / math.sqrt(2))) / 2
@@ -273,7 +275,7 @@ def _value(key: str, value: str) -> float | str:
     return number
 
 
-def _checked(name: str, args: dict[str, Any]) -> Init | None:
+def _checked_init(name: str, args: dict[str, Any]) -> Init | None:
     if name == "default":
         return None
     if name in ("zeros", "ones"):
@@ -292,8 +294,8 @@ def _error(message: str, hint: str | None = None) -> NetcalcError:
     return NetcalcError(Diagnostic("E502", message, hint=hint))
 
 
-def _split(text: str) -> tuple[str | None, str]:
-    """Split an option into pattern and initialiser; an ``=`` inside brackets belongs to the initialiser."""
+def _split_option(text: str) -> tuple[str | None, str]:
+    """Split an option into pattern and initializer; an ``=`` inside brackets belongs to the initializer."""
     head, bracket, tail = text.partition("(")
     pattern, equals, name = head.rpartition("=")
     return (pattern.strip(), name + bracket + tail) if equals else (None, text)

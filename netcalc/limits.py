@@ -87,7 +87,7 @@ MAX_EXPRESSION = Limit(2_000, "characters of an expression", "E201")
 MAX_EXPRESSION_DEPTH = Limit(100, "levels of nesting in an expression", "E201")
 MAX_BITS = Limit(4_096, "bits of a number in an expression", "E203")
 MAX_ITEMS = Limit(10_000, "items of a list, or characters of a text, that an expression makes", "E203")
-MAX_TERMS = Limit(10_000, "terms of a symbolic size, those of the sizes in it included", "E404")
+MAX_TERMS = Limit(10_000, "terms of a symbolic size, including the terms of the sizes in it", "E404")
 MAX_WORK = Limit(
     5_000_000, "items of lists and terms of symbolic sizes that all expressions and rules go through", "E003"
 )
@@ -138,7 +138,7 @@ MAX_THREADS = Limit(1_024, "threads of a run", "E502")
 MAX_PASSES = Limit(10_000, "passes of a profile", "E502")
 MAX_LOOKUPS = Limit(500_000, "names under which parameters are looked up in a checkpoint", "E603")
 MAX_PATTERN_WORK = Limit(
-    5_000_000_000, "characters of paths times those of the patterns that they are compared with", "E603"
+    5_000_000_000, "characters of paths times characters of the patterns that they are compared with", "E603"
 )
 MAX_STORED_TENSORS = Limit(300_000, "tensors in a file or checkpoint", "E605")
 MAX_TENSOR_FILES = Limit(10_000, "files of a checkpoint", "E605")

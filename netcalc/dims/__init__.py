@@ -11,7 +11,7 @@ maxima that cannot be simplified become atoms of the polynomial.
 112
 
 A comparison that bounds leave open (is ``h >= 7``?) is decided at the default sizes, and recorded as an
-:class:`Assumption` in the innermost :func:`assumptions` block, as a tracing compiler guards a specialised graph.
+:class:`Assumption` in the innermost :func:`assumptions` block, as a tracing compiler guards a specialized graph.
 So is the equality of sizes of different form by :func:`equal`, where ``==`` compares forms only.
 
 Each module imports only earlier ones: ``intervals``, ``work``, ``atoms``, ``arrays``, ``terms``, ``bounds``,

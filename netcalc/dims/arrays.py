@@ -1,8 +1,8 @@
 """Values of sizes at arrays of integers, element by element.
 
 Arrays of NumPy are used through their operators and methods, so that this module imports nothing.  An array of int64
-wraps around silently where a number does not fit.  Therefore the range of each given array is taken first, and with it
-that of every intermediate result; where one may leave int64, arrays of Python integers are computed instead.
+wraps around silently where a number does not fit.  Therefore the range of every intermediate result is computed first,
+from the ranges of the given arrays; where a result may leave int64, arrays of Python integers are computed instead.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ def value_at_arrays(dim: Symbolic, sizes: Mapping[str, Any]) -> Any:
     """
     symbols = dim.symbols()
     named = {symbol.name for symbol in symbols}
-    given = {name: _accepted(name, size) for name, size in sizes.items() if name in named and size is not None}
-    numbers = {name: size for name, size in given.items() if isinstance(size, int)}
-    arrays = {name: size for name, size in given.items() if name not in numbers}
+    accepted = {name: _as_integers(name, size) for name, size in sizes.items() if name in named and size is not None}
+    numbers = {name: size for name, size in accepted.items() if isinstance(size, int)}
+    arrays = {name: size for name, size in accepted.items() if name not in numbers}
     if not arrays:
         return dim.at(numbers)
     fixed = {symbol: symbol.at(numbers) for symbol in symbols if symbol.name not in arrays}
     try:
         ranges: dict[Symbol, Interval] = {symbol: _in_int64((size, size)) for symbol, size in fixed.items()}
         for symbol in symbols - set(fixed):
-            low, high = _in_int64(_range(arrays[symbol.name]))
+            low, high = _in_int64(_range_of_array(arrays[symbol.name]))
             ranges[symbol] = low // symbol.multiple, high // symbol.multiple
         _evaluate(dim, ranges, _RANGES)
         dtype = "int64"
     except OverflowError:
         dtype = "object"
     arrays = {name: array.astype(dtype) if array.dtype != dtype else array for name, array in arrays.items()}
-    values = {symbol: _parts(symbol, arrays[symbol.name]) for symbol in symbols - set(fixed)}
+    values = {symbol: _divided_by_multiple(symbol, arrays[symbol.name]) for symbol in symbols - set(fixed)}
     return _evaluate(dim, {**values, **fixed}, _ARRAYS)
 
 
-def _accepted(name: str, size: Any) -> Any:
+def _as_integers(name: str, size: Any) -> Any:
     """Return a given size as a Python integer or an array."""
     if type(size) is int:
         return size
@@ -68,15 +68,17 @@ def _accepted(name: str, size: Any) -> Any:
         except TypeError:
             if hasattr(size, "astype"):
                 return size
-    if kind == "O" and all(type(one) is int for one in size.flat):
+    if kind == "O" and all(type(element) is int for element in size.flat):
         return size if size.ndim else size.item()
-    found = type(size).__name__ if dtype is None else f"an array of {dtype}" if getattr(size, "ndim", 0) else f"{dtype}"
+    described = (
+        type(size).__name__ if dtype is None else f"an array of {dtype}" if getattr(size, "ndim", 0) else f"{dtype}"
+    )
     raise NetcalcError(
-        Diagnostic("E502", f"the size {name!r} should be an integer or an array of integers, not {found}")
+        Diagnostic("E502", f"the size {name!r} should be an integer or an array of integers, not {described}")
     )
 
 
-def _parts(symbol: Symbol, array: Any) -> Any:
+def _divided_by_multiple(symbol: Symbol, array: Any) -> Any:
     """Return the array divided by the number of which the size is a multiple."""
     if symbol.multiple == 1:
         return array
@@ -100,8 +102,8 @@ class _Arithmetic(NamedTuple):
 
 def _evaluate(dim: Operand, values: Mapping[Symbol, Any], arithmetic: _Arithmetic) -> Any:
     """Return the value of a size at values of its symbols."""
-    known: dict[Atom, Any] = {}
-    known.update(values.items())
+    results: dict[Atom, Any] = {}
+    results.update(values.items())
 
     def of(operand: Operand) -> Any:
         if isinstance(operand, int):
@@ -115,14 +117,14 @@ def _evaluate(dim: Operand, values: Mapping[Symbol, Any], arithmetic: _Arithmeti
         return reduce(arithmetic.plus, terms)
 
     def of_atom(atom: Atom) -> Any:
-        if atom not in known:
-            known[atom] = _call(atom, of, arithmetic)
-        return known[atom]
+        if atom not in results:
+            results[atom] = _value_of_call(atom, of, arithmetic)
+        return results[atom]
 
     return of(dim)
 
 
-def _call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> Any:
+def _value_of_call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> Any:
     """Return the value of a function of sizes."""
     assert not isinstance(atom, Symbol)
     if isinstance(atom, CeilLog2):
@@ -134,7 +136,7 @@ def _call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> 
 # -- ranges -----------------------------------------------------------------------------------------
 
 
-def _range(array: Any) -> tuple[int, int]:
+def _range_of_array(array: Any) -> tuple[int, int]:
     return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
 
@@ -196,7 +198,7 @@ def _array_log2(size: Any) -> Any:
     """Return ⌈log₂ size⌉: the number of bits of the absolute value of size − 1."""
     if isinstance(size, int):
         return (size - 1).bit_length()
-    most, rest = max(map(abs, _range(size - 1))), abs(size - 1)
+    most, rest = max(map(abs, _range_of_array(size - 1))), abs(size - 1)
     bits = [(rest >= 1 << bit).astype(size.dtype) for bit in range(max(1, most.bit_length()))]
     return reduce(operator.add, bits)
 

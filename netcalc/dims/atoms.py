@@ -114,12 +114,12 @@ class Call(NamedTuple):
     def __str__(self) -> str:
         if self.function == "//":
             left, right = self.operands
-            return _merged(left, right) or f"{_in_parentheses(left)}//{_in_parentheses(right)}"
+            return _merged_floors(left, right) or f"{_in_parentheses(left)}//{_in_parentheses(right)}"
         return f"{self.function}({', '.join(map(str, self.operands))})"
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """Return the value at the given sizes."""
-        values = [value_at(one, sizes) for one in self.operands]
+        values = [value_at(operand, sizes) for operand in self.operands]
         if self.function == "//":
             return values[0] // values[1]
         return min(values) if self.function == "min" else max(values)
@@ -127,15 +127,15 @@ class Call(NamedTuple):
     @property
     def weight(self) -> int:
         """Number of terms of the operands."""
-        return sum(1 if isinstance(one, int) else one.weight for one in self.operands)
+        return sum(1 if isinstance(operand, int) else operand.weight for operand in self.operands)
 
     def symbols(self) -> set[Symbol]:
         """Return the named sizes that occur."""
-        return {symbol for one in self.operands if not isinstance(one, int) for symbol in one.symbols()}
+        return {symbol for operand in self.operands if not isinstance(operand, int) for symbol in operand.symbols()}
 
     def bounds(self) -> Interval:
         """Return a lower and an upper bound."""
-        bounds = [bounds_of(one) for one in self.operands]
+        bounds = [bounds_of(operand) for operand in self.operands]
         if self.function == "//":
             return intervals.over(*bounds)
         pick = min if self.function == "min" else max
@@ -171,15 +171,15 @@ class CeilLog2(NamedTuple):
 Atom: TypeAlias = Symbol | Call | CeilLog2
 
 
-def _merged(left: Operand, right: Operand) -> str | None:
+def _merged_floors(left: Operand, right: Operand) -> str | None:
     """Return (h//32)//2 as h//64, if h//32 is a size divided by the number that divides it."""
     if isinstance(left, int) or not isinstance(right, int):
         return None
     (monomial, coefficient), *others = left.monomials()
-    one = monomial[0][0] if len(monomial) == 1 else None
-    if others or coefficient != 1 or not isinstance(one, Symbol) or monomial[0][1] != 1:
+    factor = monomial[0][0] if len(monomial) == 1 else None
+    if others or coefficient != 1 or not isinstance(factor, Symbol) or monomial[0][1] != 1:
         return None
-    return str(one._replace(multiple=one.multiple * right))
+    return str(factor._replace(multiple=factor.multiple * right))
 
 
 def _in_parentheses(dim: Operand) -> str:

@@ -28,51 +28,51 @@ def _least(terms: Terms, replaced: int) -> Bound:
     Intervals ignore that an atom and a size vary together, as in h − ⌊h/2⌋. Therefore an atom of the first degree is
     replaced: ⌊a/b⌋ lies between (a − b + 1)/b and a/b, and min(a, b) is a or b and at most both.
     """
-    plain = _plain(terms)[0]
-    found = _replaceable(terms) if replaced < _MAX_REPLACED and len(terms) > 1 else None
-    if found is None:
+    plain = _bounds_by_atom(terms)[0]
+    term = _replaceable(terms) if replaced < _MAX_REPLACED and len(terms) > 1 else None
+    if term is None:
         return plain
-    monomial, call, coefficient = found
+    monomial, call, coefficient = term
     rest = {m: c for m, c in terms.items() if m != monomial}
     without = _least_without_floor if call.function == "//" else _least_without_extreme
     return max(plain, without(rest, call, coefficient, replaced + 1))
 
 
-def _plain(terms: Terms) -> Interval:
+def _bounds_by_atom(terms: Terms) -> Interval:
     """Return bounds of the sum from intervals of its atoms."""
     bounds = _interval(terms, {})
     if 1 < len(terms) <= _MAX_EXPANDED and any(len(m) > 1 or (m and m[0][1] > 1) for m in terms):
         # h·w − h varies with h in both terms: with h = 1 + h′ and w = 1 + w′ it is h′·w′ + w′
         least = {factor: factor.bounds()[0] for monomial in terms for factor, _ in monomial}
-        whole = {factor: low for factor, low in least.items() if isinstance(low, int)}
-        excess = _interval(_expanded(terms, whole), whole)
+        integers = {factor: low for factor, low in least.items() if isinstance(low, int)}
+        excess = _interval(_with_excesses(terms, integers), integers)
         bounds = max(bounds[0], excess[0]), min(bounds[1], excess[1])
     return bounds
 
 
 def _interval(terms: Terms, least: Mapping[Atom, int]) -> Interval:
     """Return bounds of the sum, where a factor stands for its excess over a least value."""
-    bounds: Interval = (0, 0)
+    sums: Interval = (0, 0)
     for monomial, coefficient in terms.items():
         term: Interval = (coefficient, coefficient)
         for factor, power in monomial:
-            one = intervals.plus(factor.bounds(), (-least[factor],) * 2) if factor in least else factor.bounds()
+            bounds = intervals.plus(factor.bounds(), (-least[factor],) * 2) if factor in least else factor.bounds()
             for _ in range(power):
-                term = intervals.times(term, one)
-        bounds = intervals.plus(bounds, term)
-    return bounds
+                term = intervals.times(term, bounds)
+        sums = intervals.plus(sums, term)
+    return sums
 
 
-def _expanded(terms: Terms, least: Mapping[Atom, int]) -> Terms:
+def _with_excesses(terms: Terms, least: Mapping[Atom, int]) -> Terms:
     """Return the sum with these factors replaced by their least value plus an excess, which the factor stands for."""
     expanded: Terms = {}
     for monomial, coefficient in terms.items():
-        term: Terms = _number(coefficient)
+        term: Terms = _constant(coefficient)
         for factor, power in monomial:
             for _ in range(power):
                 term = multiply(term, {((factor, 1),): 1, (): least.get(factor, 0)})
         expanded = total(expanded, term)
-    return _kept(expanded)
+    return _nonzero(expanded)
 
 
 def _replaceable(terms: Terms) -> tuple[Monomial, Call, int] | None:
@@ -81,13 +81,15 @@ def _replaceable(terms: Terms) -> tuple[Monomial, Call, int] | None:
     Minima are replaced before maxima, as the sum has its least value with every operand of a minimum, and with the
     best of a maximum, which may differ between the operands of a minimum.
     """
-    found = [
+    candidates = [
         (monomial, monomial[0][0], coefficient)
         for monomial, coefficient in terms.items()
         if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Call)
     ]
-    found = [term for term in found if term[1].function != "//" or isinstance(term[1].operands[1], int)]
-    return min(found, key=lambda term: (term[1].function == "//") + 2 * _is_greatest(term[1], term[2]), default=None)
+    candidates = [term for term in candidates if term[1].function != "//" or isinstance(term[1].operands[1], int)]
+    return min(
+        candidates, key=lambda term: (term[1].function == "//") + 2 * _is_greatest(term[1], term[2]), default=None
+    )
 
 
 def _is_greatest(call: Call, coefficient: int) -> bool:
@@ -99,20 +101,20 @@ def _least_without_floor(rest: Terms, call: Call, coefficient: int, replaced: in
     dividend, divisor = call.operands
     assert isinstance(divisor, int)
     # b times the sum, for (a − b + 1)/b, or for a/b if the coefficient is negative
-    whole = total(multiply(rest, _number(divisor)), multiply(terms_of(dividend), _number(coefficient)))
-    least = _least(_kept(total(whole, _number(min(-coefficient * (divisor - 1), 0)))), replaced)
+    numerator = total(multiply(rest, _constant(divisor)), multiply(terms_of(dividend), _constant(coefficient)))
+    least = _least(_nonzero(total(numerator, _constant(min(-coefficient * (divisor - 1), 0)))), replaced)
     return least if isinstance(least, float) else -(-least // divisor)
 
 
 def _least_without_extreme(rest: Terms, call: Call, coefficient: int, replaced: int) -> Bound:
-    number = _number(coefficient)
-    bounds = [_least(_kept(total(rest, multiply(terms_of(one), number))), replaced) for one in call.operands]
+    number = _constant(coefficient)
+    bounds = [_least(_nonzero(total(rest, multiply(terms_of(operand), number))), replaced) for operand in call.operands]
     return max(bounds) if _is_greatest(call, coefficient) else min(bounds)
 
 
-def _number(value: int) -> Terms:
+def _constant(value: int) -> Terms:
     return {(): value}
 
 
-def _kept(terms: Terms) -> Terms:
+def _nonzero(terms: Terms) -> Terms:
     return {monomial: c for monomial, c in terms.items() if c}

@@ -17,28 +17,28 @@ def reduced(function: str, operands: Collection[Operand]) -> tuple[Operand, ...]
     Operands that are the same function of others are replaced by these. An operand is left out if another one is at
     most as large (``min``) or at least as large (``max``) at all sizes.
     """
-    numbers = [one for one in operands if isinstance(one, int)]
+    numbers = [operand for operand in operands if isinstance(operand, int)]
     if len(numbers) == len(operands):
         return (min(numbers) if function == "min" else max(numbers),)
-    kept: list[Operand] = []
-    for one in sorted(_flat(function, operands), key=str):
-        if not any(_precedes(function, other, one) for other in kept):
-            kept = [other for other in kept if not _precedes(function, one, other)] + [one]
-    return tuple(kept)
+    needed: list[Operand] = []
+    for operand in sorted(_flattened_operands(function, operands), key=str):
+        if not any(_precedes(function, other, operand) for other in needed):
+            needed = [other for other in needed if not _precedes(function, operand, other)] + [operand]
+    return tuple(needed)
 
 
-def _flat(function: str, operands: Iterable[Operand]) -> dict[Operand, None]:
+def _flattened_operands(function: str, operands: Iterable[Operand]) -> dict[Operand, None]:
     flat: dict[Operand, None] = {}
-    for one in operands:
-        terms = terms_of(one)
+    for operand in operands:
+        terms = terms_of(operand)
         calls = single_calls(terms)
         nested = len(terms) == 1 and len(calls) == 1 and calls[0][1] == 1 and calls[0][0].function == function
-        flat |= dict.fromkeys(calls[0][0].operands if nested else (one,))
+        flat |= dict.fromkeys(calls[0][0].operands if nested else (operand,))
     return flat
 
 
-def _precedes(function: str, one: Operand, other: Operand) -> bool:
-    """Return True if ``one`` makes ``other`` superfluous at all sizes."""
-    difference = {monomial: c for monomial, c in total(terms_of(one), terms_of(other), -1).items() if c}
+def _precedes(function: str, operand: Operand, other: Operand) -> bool:
+    """Return True if ``operand`` makes ``other`` superfluous at all sizes."""
+    difference = {monomial: c for monomial, c in total(terms_of(operand), terms_of(other), -1).items() if c}
     low, high = bounds_of_terms(difference)
     return high <= 0 if function == "min" else low >= 0

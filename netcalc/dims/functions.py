@@ -103,19 +103,19 @@ def claimed(claim: Assumption, write: Callable[[Dim], str] = str) -> str:
     """
     left, right = as_dim(claim.left), as_dim(claim.right)
     if right == 0 and claim.relation == "==" and isinstance(left, Poly):
-        for whole, divisor in _remainders(left):
-            return f"{write(whole)} is a multiple of {write(divisor)}"
+        for dividend, divisor in _remainders(left):
+            return f"{write(dividend)} is a multiple of {write(divisor)}"
     return f"{write(left)} {claim.relation} {write(right)}"
 
 
 def _remainders(size: Poly) -> Iterator[tuple[Dim, Dim]]:
     """Yield a and b if the size is a % b, that is a − b·⌊a/b⌋."""
     for monomial, _ in size.monomials():
-        for one, _ in monomial:
-            if isinstance(one, Call) and one.function == "//":
-                whole, divisor = map(as_dim, one.operands)
-                if size == whole - divisor * atom(one):
-                    yield whole, divisor
+        for factor, _ in monomial:
+            if isinstance(factor, Call) and factor.function == "//":
+                dividend, divisor = map(as_dim, factor.operands)
+                if size == dividend - divisor * atom(factor):
+                    yield dividend, divisor
 
 
 def integer(dim: Dim) -> int:
@@ -135,7 +135,7 @@ def not_negative(count: Dim) -> Dim:
 
 def may_be_zero(size: Poly) -> bool:
     """Return True if a named size that occurs in ``size`` may be 0."""
-    return any(one.least == 0 for one in size.symbols())
+    return any(variable.least == 0 for variable in size.symbols())
 
 
 def default_of(dim: Dim) -> int | None:
@@ -148,21 +148,25 @@ def default_of(dim: Dim) -> int | None:
 
 def has_values(size: Poly) -> bool:
     """Return True if some number is within the limits of a named size."""
-    (one,) = size.symbols()
-    low, high = one.bounds()
+    (variable,) = size.symbols()
+    low, high = variable.bounds()
     return low <= high
 
 
 def refusal(size: Poly, value: object) -> str | None:
     """Return the limit of a named size that a value violates, or None; what is open is decided as by :func:`equal`."""
-    (one,) = size.symbols()
+    (variable,) = size.symbols()
     if not isinstance(value, Poly):
-        return one.refusal(value)
-    if not at_least(value, one.least):
-        return f"should be at least {one.least}, not {value}"
-    if one.most is not None and not at_least(one.most - value, 0):
-        return f"should be at most {one.most}, not {value}"
-    return None if divided(value, one.multiple) is not None else f"should be a multiple of {one.multiple}, not {value}"
+        return variable.refusal(value)
+    if not at_least(value, variable.least):
+        return f"should be at least {variable.least}, not {value}"
+    if variable.most is not None and not at_least(variable.most - value, 0):
+        return f"should be at most {variable.most}, not {value}"
+    return (
+        None
+        if divided(value, variable.multiple) is not None
+        else f"should be a multiple of {variable.multiple}, not {value}"
+    )
 
 
 def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
@@ -180,8 +184,8 @@ def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     result: Dim = 0
     for monomial, coefficient in dim.monomials():
         term: Dim = coefficient
-        for one, power in monomial:
-            term = term * _substituted(one, sizes) ** power
+        for factor, power in monomial:
+            term = term * _substituted_factor(factor, sizes) ** power
         result = result + term
     return result
 
@@ -193,12 +197,12 @@ def narrow(assumption: Assumption, sizes: Mapping[str, Dim]) -> tuple[Assumption
     return narrowed, narrowed.within(bounds_of(left - right))
 
 
-def _substituted(one: Atom, sizes: Mapping[str, Dim]) -> Dim:
-    if isinstance(one, Symbol):
-        return sizes[one.name] // one.multiple if one.name in sizes else atom(one)
-    if isinstance(one, CeilLog2):
-        return ceil_log2(substitute(as_dim(one.size), sizes))
-    operands = [substitute(as_dim(operand), sizes) for operand in one.operands]
-    if one.function == "//":
+def _substituted_factor(factor: Atom, sizes: Mapping[str, Dim]) -> Dim:
+    if isinstance(factor, Symbol):
+        return sizes[factor.name] // factor.multiple if factor.name in sizes else atom(factor)
+    if isinstance(factor, CeilLog2):
+        return ceil_log2(substitute(as_dim(factor.size), sizes))
+    operands = [substitute(as_dim(operand), sizes) for operand in factor.operands]
+    if factor.function == "//":
         return operands[0] // operands[1]
-    return minimum(*operands) if one.function == "min" else maximum(*operands)
+    return minimum(*operands) if factor.function == "min" else maximum(*operands)

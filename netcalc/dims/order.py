@@ -39,7 +39,9 @@ class Assumption(NamedTuple):
 
     def names(self) -> set[str]:
         """Return the names of all sizes that occur."""
-        return {one.name for side in (self.left, self.right) if not isinstance(side, int) for one in side.symbols()}
+        return {
+            symbol.name for side in (self.left, self.right) if not isinstance(side, int) for symbol in side.symbols()
+        }
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         """Return True if the relation holds at the given sizes; a name that is missing takes its default.
@@ -53,7 +55,7 @@ class Assumption(NamedTuple):
         """Return whether the relation holds if left − right lies in an interval, or None if that leaves it open."""
         low, high = difference
         relation = _RELATIONS[self.relation]
-        # a relation with 0 that has one outcome at both ends, and at 0 if that lies between, has it everywhere
+        # the outcome of a comparison with 0 is the same everywhere if it is at both ends, and at 0 if 0 lies between
         ends = {relation(_sign(low), 0), relation(_sign(high), 0)} | ({relation(0, 0)} if low < 0 < high else set())
         return ends.pop() if len(ends) == 1 else None
 
@@ -77,10 +79,10 @@ def assumptions() -> Iterator[list[Assumption]]:
 @contextmanager
 def differences() -> Iterator[list[Assumption]]:
     """Collect the comparisons of forms inside the block that found sizes different, which may be equal at others."""
-    found: list[Assumption] = []
-    token = _differences.set(found)
+    noted: list[Assumption] = []
+    token = _differences.set(noted)
     try:
-        yield found
+        yield noted
     finally:
         _differences.reset(token)
 
@@ -92,9 +94,9 @@ def in_sketch() -> bool:
 
 def note_difference(left: Operand, right: Operand) -> bool:
     """Note that two sizes were found to have different forms, and return False."""
-    found = _differences.get()
-    if found is not None:
-        found.append(Assumption(left, "!=", right))
+    noted = _differences.get()
+    if noted is not None:
+        noted.append(Assumption(left, "!=", right))
     return False
 
 
@@ -106,23 +108,23 @@ def decide(claim: Assumption, difference: Interval) -> bool:
     Raises:
         UndecidedError: the bounds leave the claim open, and a size in it has no default.
     """
-    known = claim.within(difference)
-    if known is not None:
-        return known
+    decided = claim.within(difference)
+    if decided is not None:
+        return decided
     try:
         holds = claim.holds({})
     except UndecidedError as error:
         raise UndecidedError(f"whether {claim} is open: {error.message}") from None
-    _note(claim if holds else claim._replace(relation=_NEGATIONS[claim.relation]))
+    _record_assumption(claim if holds else claim._replace(relation=_NEGATIONS[claim.relation]))
     return holds
 
 
 def assume(claim: Assumption, difference: Interval) -> bool:
     """Return False if the claim fails at all sizes; otherwise record it, unless it holds at all sizes."""
-    known = claim.within(difference)
-    if known is None:
-        _note(claim)
-    return known is not False
+    decided = claim.within(difference)
+    if decided is None:
+        _record_assumption(claim)
+    return decided is not False
 
 
 def require(claim: Assumption, difference: Interval) -> bool:
@@ -135,7 +137,7 @@ def require(claim: Assumption, difference: Interval) -> bool:
     return assume(claim, difference)
 
 
-def _note(claim: Assumption) -> None:
+def _record_assumption(claim: Assumption) -> None:
     notes = _noted.get()
     token = _differences.set(None)  # whether two claims are one says nothing about their sizes
     try:

@@ -36,7 +36,7 @@ class Poly:
     __slots__ = ("_bounds", "_hash", "_terms", "weight")
 
     def __init__(self, terms: Terms) -> None:
-        #: Number of terms, those of the sizes in it included.
+        #: Number of terms, including the terms of sizes inside atoms.
         self.weight = weight_of(terms)
         spend_terms(self.weight)
         self._terms: Terms = dict(sorted(terms.items(), key=_order))
@@ -48,7 +48,7 @@ class Poly:
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        return _simplified(total(self._terms, _terms(other)))
+        return _from_terms(total(self._terms, _terms(other)))
 
     __radd__ = __add__
 
@@ -61,7 +61,7 @@ class Poly:
     def __sub__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
-        return _simplified(total(self._terms, _terms(other), -1))
+        return _from_terms(total(self._terms, _terms(other), -1))
 
     def __rsub__(self, other: int) -> Dim:
         return self * -1 + other
@@ -70,7 +70,7 @@ class Poly:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
         spend_terms(len(self._terms) * len(_terms(other)))
-        return _simplified(multiply(self._terms, _terms(other)))
+        return _from_terms(multiply(self._terms, _terms(other)))
 
     __rmul__ = __mul__
 
@@ -175,9 +175,9 @@ class Poly:
 Dim: TypeAlias = int | Poly
 
 
-def atom(one: Atom) -> Poly:
+def atom(factor: Atom) -> Poly:
     """Return the polynomial that consists of an atom."""
-    return Poly({((one, 1),): 1})
+    return Poly({((factor, 1),): 1})
 
 
 def equal(a: Dim, b: Dim) -> bool:
@@ -223,7 +223,7 @@ def exact_div(a: Dim, b: Dim) -> Dim | None:
     if isinstance(a, int) and isinstance(b, int):
         return a // b if b and a % b == 0 else None
     result = None if b == 0 else quotient(_terms(a), _terms(b))
-    return None if result is None else _simplified(result)
+    return None if result is None else _from_terms(result)
 
 
 # -- floor division ---------------------------------------------------------------------------------
@@ -243,33 +243,35 @@ def _floor_div(a: Dim, b: Dim) -> Dim:
     if exact is not None:
         return exact
     # ⌊(b·q + r)/b⌋ = q + ⌊r/b⌋, as every atom is whole
-    whole: Dim = 0
+    floors: Dim = 0
     rest: Dim = 0
     for term in _terms(a).items():
-        part = _simplified(dict([term]))
+        part = _from_terms(dict([term]))
         divided = exact_div(part, b)
-        whole, rest = (whole, rest + part) if divided is None else (whole + divided, rest)
-    common = _simplified(common_factor(_terms(rest), _terms(b)))
+        floors, rest = (floors, rest + part) if divided is None else (floors + divided, rest)
+    common = _from_terms(common_factor(_terms(rest), _terms(b)))
     if common != 1:  # ⌊k·r / k·b⌋ = ⌊r/b⌋
-        return whole + _floor_div(_divided(rest, common), _divided(b, common))
-    return whole + _reduced_quotient(rest, b)
+        return floors + _floor_div(_exact_quotient(rest, common), _exact_quotient(b, common))
+    return floors + _reduced_quotient(rest, b)
 
 
 def _floor_div_by_number(a: Dim, b: int) -> Dim:
     """Return ⌊a / b⌋ for a positive integer."""
-    one = _only_extreme(a, b)
-    fixed = atom(one[0]) * one[1] if one else 0  # a term that the number does not divide, and that stays in one piece
-    whole, rest = _divmod(a - fixed, b)
+    extreme = _only_extreme(a, b)
+    fixed = (
+        atom(extreme[0]) * extreme[1] if extreme else 0
+    )  # a term that the number does not divide, and that stays in one piece
+    floors, rest = _divided_coefficients(a - fixed, b)
     rest = rest + fixed
     if isinstance(rest, int):
-        return whole
-    return whole + _reduced_quotient(rest, b)
+        return floors
+    return floors + _reduced_quotient(rest, b)
 
 
-def _divmod(a: Dim, b: int) -> tuple[Dim, Dim]:
-    """Return a and the remainder of the coefficients."""
+def _divided_coefficients(a: Dim, b: int) -> tuple[Dim, Dim]:
+    """Return the sums of the quotients and of the remainders of the coefficients by ``b``."""
     terms = _terms(a)
-    return _simplified({m: c // b for m, c in terms.items()}), _simplified({m: c % b for m, c in terms.items()})
+    return _from_terms({m: c // b for m, c in terms.items()}), _from_terms({m: c % b for m, c in terms.items()})
 
 
 def _reduced_quotient(a: Dim, b: Dim) -> Dim:
@@ -282,15 +284,17 @@ def _reduced_quotient(a: Dim, b: Dim) -> Dim:
     is_positive = bounds_of(b)[0] > 0
     if shared > 1 and (is_positive or _terms(a).get((), 0) % shared == 0):  # ⌊(k·r + c)/(k·b)⌋ = ⌊(r + ⌊c/k⌋)/b⌋
         left, right = ({m: c // shared for m, c in _terms(dim).items()} for dim in (a, b))
-        return _floor_div(_simplified(left), _simplified(right))
+        return _floor_div(_from_terms(left), _from_terms(right))
     if is_positive:
-        one = _only_extreme(a, b)
-        if one is not None:  # ⌊(min(p, q) + r)/b⌋ = min(⌊(p + r)/b⌋, ⌊(q + r)/b⌋), and a negative factor makes it a max
-            call, factor = one
+        extreme = _only_extreme(a, b)
+        if (
+            extreme is not None
+        ):  # ⌊(min(p, q) + r)/b⌋ = min(⌊(p + r)/b⌋, ⌊(q + r)/b⌋), and a negative factor makes it a max
+            call, factor = extreme
             rest = a - atom(call) * factor
             function = call.function if factor > 0 else {"min": "max", "max": "min"}[call.function]
             return _extreme(function, [_floor_div(as_dim(p) * factor + rest, b) for p in call.operands])
-        floors = [one for one, factor in single_calls(_terms(a)) if one.function == "//" and factor == 1]
+        floors = [call for call, factor in single_calls(_terms(a)) if call.function == "//" and factor == 1]
         if len(floors) == 1:  # ⌊(⌊p/q⌋ + r)/b⌋ = ⌊(p + r·q)/(q·b)⌋
             dividend, divisor = map(as_dim, floors[0].operands)
             return _floor_div(dividend + (a - atom(floors[0])) * divisor, divisor * b)
@@ -301,15 +305,15 @@ def _reduced_quotient(a: Dim, b: Dim) -> Dim:
 
 def _only_extreme(a: Dim, b: Dim) -> tuple[Call, int] | None:
     """Return the only term of ``a`` that is a multiple of a min or max, and not of a number ``b``; None if not one."""
-    found = [
+    extremes = [
         (call, factor)
         for call, factor in single_calls(_terms(a))
         if call.function != "//" and not (isinstance(b, int) and factor % b == 0)
     ]
-    return found[0] if len(found) == 1 else None
+    return extremes[0] if len(extremes) == 1 else None
 
 
-def _divided(a: Dim, b: Dim) -> Dim:
+def _exact_quotient(a: Dim, b: Dim) -> Dim:
     result = exact_div(a, b)
     assert result is not None
     return result
@@ -319,22 +323,22 @@ def _divided(a: Dim, b: Dim) -> Dim:
 
 
 def _extreme(function: str, sizes: Sequence[Dim]) -> Dim:
-    kept = reduced(function, sizes)
-    return as_dim(kept[0]) if len(kept) == 1 else atom(Call(function, kept))
+    operands = reduced(function, sizes)
+    return as_dim(operands[0]) if len(operands) == 1 else atom(Call(function, operands))
 
 
 def _terms(dim: Dim) -> Terms:
     return {(): dim} if isinstance(dim, int) else dim._terms
 
 
-def _simplified(terms: Terms) -> Dim:
+def _from_terms(terms: Terms) -> Dim:
     """Return the sum of these terms: an int if no atom is left."""
-    kept = {m: c for m, c in terms.items() if c}
-    if not kept:
+    nonzero = {m: c for m, c in terms.items() if c}
+    if not nonzero:
         return 0
-    if len(kept) == 1 and () in kept:
-        return kept[()]
-    return Poly(kept)
+    if len(nonzero) == 1 and () in nonzero:
+        return nonzero[()]
+    return Poly(nonzero)
 
 
 def as_dim(operand: Operand) -> Dim:

@@ -29,9 +29,9 @@ class SymbolicReal(float):
     @classmethod
     def of(cls, function: str, size: Poly, example: float) -> SymbolicReal:
         """Return the value of a function of a size, with an example of it."""
-        found = cls(example)
-        found.function, found.size = function, size
-        return found
+        real = cls(example)
+        real.function, real.size = function, size
+        return real
 
     @classmethod
     def product(cls, size: Poly, factor: float) -> SymbolicReal | None:
@@ -42,14 +42,14 @@ class SymbolicReal(float):
         over, under = factor.as_integer_ratio()
         if over >= _EXACT or under >= _EXACT:
             return None
-        found = cls.of(f"{factor!r}·", size, example * factor)
-        found.ratio = over, under
-        return found
+        real = cls.of(f"{factor!r}·", size, example * factor)
+        real.ratio = over, under
+        return real
 
     def whole(self) -> Dim:
         """Return the number without its fraction."""
         if self.ratio is None:
-            self._asked()
+            self._refuse()
         over, under = self.ratio
         return self.size * over // under
 
@@ -66,20 +66,20 @@ class SymbolicReal(float):
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SymbolicReal) or other.function != self.function:
-            self._asked()
+            self._refuse()
         return self.size == other.size or note_difference(self.size, other.size)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def _asked(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any) -> NoReturn:
         raise UndecidedError(f"{self!r} is symbolic, and a number is needed here")
 
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = _asked
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _asked
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __pow__ = __rpow__ = _asked
-    __neg__ = __pos__ = __abs__ = __round__ = __trunc__ = __floor__ = __ceil__ = __str__ = __format__ = _asked
-    as_integer_ratio = is_integer = hex = _asked
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __pow__ = __rpow__ = _refuse
+    __neg__ = __pos__ = __abs__ = __round__ = __trunc__ = __floor__ = __ceil__ = __str__ = __format__ = _refuse
+    as_integer_ratio = is_integer = hex = _refuse
 
 
 def refuse_symbols(value: Any) -> Any:

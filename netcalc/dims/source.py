@@ -15,7 +15,7 @@ def source(dim: Dim) -> str:
         return str(dim)
     terms = []
     for monomial, coefficient in dim.monomials():
-        factors = [text for one, power in monomial for text in [_atom(one)] * power]
+        factors = [text for factor, power in monomial for text in [_atom(factor)] * power]
         if coefficient != 1 or not factors:
             factors.insert(0, f"({coefficient})")
         terms.append("*".join(factors))
@@ -32,14 +32,18 @@ def claim_source(claim: Assumption) -> str:
     return f"{_operand(claim.left)} {claim.relation} {_operand(claim.right)}"
 
 
-def _operand(one: Operand) -> str:
-    return source(as_dim(one))
+def _operand(operand: Operand) -> str:
+    return source(as_dim(operand))
 
 
-def _atom(one: Atom) -> str:
-    if isinstance(one, Symbol) and one.multiple == 1:
-        return one.name
-    if isinstance(one, Call):
-        operands = [_operand(operand) for operand in one.operands]
-        return f"({operands[0]}//{operands[1]})" if one.function == "//" else f"{one.function}({', '.join(operands)})"
-    raise ValueError(f"{one} has no short form")
+def _atom(factor: Atom) -> str:
+    if isinstance(factor, Symbol) and factor.multiple == 1:
+        return factor.name
+    if isinstance(factor, Call):
+        operands = [_operand(operand) for operand in factor.operands]
+        return (
+            f"({operands[0]}//{operands[1]})"
+            if factor.function == "//"
+            else f"{factor.function}({', '.join(operands)})"
+        )
+    raise ValueError(f"{factor} has no short form")

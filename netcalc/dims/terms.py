@@ -36,7 +36,7 @@ def terms_of(operand: Operand) -> Terms:
 def single_calls(terms: Terms) -> list[tuple[Call, int]]:
     """Return the functions that are a term by themselves, with their coefficients."""
     single = [(m[0], c) for m, c in terms.items() if len(m) == 1]
-    return [(one, c) for (one, power), c in single if power == 1 and isinstance(one, Call)]
+    return [(factor, c) for (factor, power), c in single if power == 1 and isinstance(factor, Call)]
 
 
 def total(a: Terms, b: Terms, factor: int = 1) -> dict[Monomial, int]:
@@ -48,7 +48,7 @@ def total(a: Terms, b: Terms, factor: int = 1) -> dict[Monomial, int]:
 
 
 def weight_of(terms: Terms) -> int:
-    """Return the number of terms, those of the operands of atoms included."""
+    """Return the number of terms, including the terms of the operands of atoms."""
     return sum(1 + sum(atom.weight for atom, _ in monomial) for monomial in terms)
 
 
@@ -81,7 +81,7 @@ def quotient(a: Terms, b: Terms) -> dict[Monomial, int] | None:
 
 def common_factor(*sums: Terms) -> dict[Monomial, int]:
     """Return the greatest single term that divides every term of all sums."""
-    terms = [term for one in sums for term in one.items()]
+    terms = [term for terms_of_sum in sums for term in terms_of_sum.items()]
     shared = dict(terms[0][0])
     for monomial, _ in terms:
         powers = dict(monomial)
@@ -91,7 +91,7 @@ def common_factor(*sums: Terms) -> dict[Monomial, int]:
 
 def ranking(*sums: Terms) -> Callable[[tuple[Monomial, int]], tuple[int, ...]]:
     """Return a sort key of terms that is compatible with multiplication: degree, then the power of each atom."""
-    atoms = sorted({atom for one in sums for monomial in one for atom, _ in monomial}, key=str)
+    atoms = sorted({atom for terms in sums for monomial in terms for atom, _ in monomial}, key=str)
 
     def rank(item: tuple[Monomial, int]) -> tuple[int, ...]:
         powers = dict(item[0])

@@ -21,19 +21,19 @@ _HUGE_PAGES_FROM = 1 << 22
 def arrange(stores: Sequence[Store], spare: int = 0) -> tuple[dict[Store, int], int]:
     """Return the offset of each store and the size of the arena, in bytes.
 
-    If it costs at most ``spare`` bytes more, stores are centred in lanes: then the halves of stores that follow each
+    If it costs at most ``spare`` bytes more, stores are centered in lanes: then the halves of stores that follow each
     other in a lane lie in the same half of it.  Two workers that each write and read their half of tensors keep to
     their own cache lines; writing lines that another core has read takes about ten times as long.
     """
     dense = _by_size(stores)
     if spare:
-        centred = _centred(stores)
-        if centred[1] <= dense[1] + spare:
-            return centred
+        centered = _place_centered(stores)
+        if centered[1] <= dense[1] + spare:
+            return centered
     return dense
 
 
-def _centred(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
+def _place_centered(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
     """Place each store in the middle of the first lane that is free, from the largest to the smallest."""
     lanes: list[list[Store]] = []
     for store in sorted(stores, key=lambda s: (-s.nbytes, s.first)):
@@ -46,8 +46,8 @@ def _centred(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
     offsets: dict[Store, int] = {}
     start = 0
     for lane in lanes:
-        width = _padded(lane[0])
-        offsets.update((store, start + (width - _padded(store)) // (2 * ALIGNMENT) * ALIGNMENT) for store in lane)
+        width = _padded_bytes(lane[0])
+        offsets.update((store, start + (width - _padded_bytes(store)) // (2 * ALIGNMENT) * ALIGNMENT) for store in lane)
         start += width
     return offsets, start
 
@@ -61,7 +61,7 @@ def _by_size(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
     placed: list[tuple[int, int, Store]] = []  # (start, end, store), by start
     total = 0
     for store in sorted(stores, key=lambda s: (-s.nbytes, s.first)):
-        size = _padded(store)
+        size = _padded_bytes(store)
         start = 0
         for begin, end, other in placed:
             if other.last < store.first or store.last < other.first:
@@ -76,13 +76,13 @@ def _by_size(stores: Sequence[Store]) -> tuple[dict[Store, int], int]:
     return offsets, total
 
 
-def _padded(store: Store) -> int:
+def _padded_bytes(store: Store) -> int:
     """Return the bytes that a store takes."""
     return -(-store.nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def aligned(nbytes: int) -> Array:
-    """Return ``nbytes`` of uninitialised memory that starts at a multiple of :data:`ALIGNMENT`."""
+    """Return ``nbytes`` of uninitialized memory that starts at a multiple of :data:`ALIGNMENT`."""
     memory = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + nbytes]

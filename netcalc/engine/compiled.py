@@ -41,7 +41,7 @@ class Compiled:
         weights: files, a folder or arrays by name; drawn when None.
         seed: the seed of all drawn numbers.
         threads: the number of workers; the number of cores that this process may use when None.
-        processes: True to share the work among forked processes instead of threads.  Processes synchronise within
+        processes: True to share the work among forked processes instead of threads.  Processes synchronize within
             microseconds, threads within tens of them, so that processes also speed up short steps.  They are copies of
             this process, made by the first call, share the memory of a pass, and end with the object; while they live,
             memory pages that this process writes are copied.  Only Linux has them; other systems use threads.
@@ -83,8 +83,8 @@ class Compiled:
         return dict(zip(self.program.output_names, outputs, strict=True))
 
     def _arrays(self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]) -> list[Array]:
-        given = {**(checked_argument("inputs", inputs) or {}), **named}
-        return run_inputs(self.program, given, self.seed)
+        arrays = {**(checked_argument("inputs", inputs) or {}), **named}
+        return run_inputs(self.program, arrays, self.seed)
 
     @property
     def threads(self) -> int:

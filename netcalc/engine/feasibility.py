@@ -18,7 +18,7 @@ from netcalc.process_memory import format_bytes
 
 __all__ = ["require_arrays", "require_work"]
 
-#: Work in place of which ``max_work`` allows one more operation: what arithmetic could do in its time.
+#: Work that takes about as long as one operation; ``max_work`` allows an operation for each such amount.
 _OPERATION_WORK = 1_000_000
 #: Bytes that NumPy can index.
 _INDEXABLE = (1 << 63) - 1
@@ -62,7 +62,7 @@ def require_arrays(program: Program, free: int) -> None:
         NetcalcError: E603, with the tensor, at the line that produces or holds it.
     """
     for tensor in _tensors(program):
-        problem = _problem(tensor, free)
+        problem = _why_infeasible(tensor, free)
         if problem is not None:
             message = f"a run of {program.name!r} is not possible: {tensor.place} {problem}"
             hint = "smaller sizes (--set) need less memory; shapes, params and flops allocate no tensors"
@@ -79,7 +79,7 @@ class _Tensor(NamedTuple):
     least_itemsize: int
 
 
-def _problem(tensor: _Tensor, free: int) -> str | None:
+def _why_infeasible(tensor: _Tensor, free: int) -> str | None:
     sizes = [integer(size) for size in tensor.shape]
     if len(sizes) > MAX_RUN_AXES:
         return f"has {len(sizes)} axes (at most {MAX_RUN_AXES})"
@@ -91,7 +91,7 @@ def _problem(tensor: _Tensor, free: int) -> str | None:
 
 
 def _tensors(program: Program) -> Iterator[_Tensor]:
-    """Yield every tensor; those of equal calls once."""
+    """Yield every tensor; equal calls yield theirs once."""
     for spec, value in zip(program.inputs, program.main.inputs, strict=True):
         itemsize = ITEMSIZE[spec.type.dtype]
         span = None if value is None else value.span

@@ -17,18 +17,18 @@ def simplify(graph: Graph, constant_bytes: int) -> None:
     """
     replaced: dict[Tensor, Tensor] = {}
     constants: set[Tensor] = set()
-    kept: list[GraphNode] = []
+    remaining: list[GraphNode] = []
     for node in graph.nodes:
         node.inputs = [None if t is None else replaced.get(t, t) for t in node.inputs]
         operand = node.inputs[0] if node.inputs else None
         if node.op.no_op_in_inference and operand is not None:
             replaced[node.outputs[0]] = operand
             continue
-        kept.append(node)
+        remaining.append(node)
         if not node.op.reads_values() or constants.issuperset(t for t in node.inputs if t is not None):
             node.constant = sum(t.nbytes for t in node.outputs) <= constant_bytes
             constants.update(node.outputs if node.constant else ())
-    graph.nodes = kept
+    graph.nodes = remaining
     graph.outputs = [replaced.get(t, t) for t in graph.outputs]
 
 
@@ -41,12 +41,12 @@ def fuse(graph: Graph) -> None:
     uses = graph.uses()
     position: dict[Tensor, int] = {}  # of the node that computes a tensor, in the new list
     hosts: dict[Tensor, GraphNode] = {}  # the node that an operation on a tensor may join
-    kept: list[GraphNode] = []
+    remaining: list[GraphNode] = []
     for node in graph.nodes:
         host = _host(node, uses, position, hosts)
         if host is None:
-            place = len(kept)
-            kept.append(node)
+            place = len(remaining)
+            remaining.append(node)
             if not node.constant and (node.op.gemm or is_elementwise(node)):
                 hosts[node.outputs[0]] = node
         else:
@@ -56,7 +56,7 @@ def fuse(graph: Graph) -> None:
             hosts[node.outputs[0]] = host
         for tensor in node.outputs:
             position[tensor] = place
-    graph.nodes = kept
+    graph.nodes = remaining
 
 
 def _host(
@@ -75,7 +75,7 @@ def _host(
     if any(position.get(t, -1) >= place or not _same_type(t, joined) for t in others):
         return None
     if node.op.normalises_channels and host.op.gemm and _column_axis(host, joined) != 1:
-        return None  # the channels that it normalises are not the columns of the product
+        return None  # the channels that it normalizes are not the columns of the product
     return host
 
 
@@ -88,7 +88,7 @@ def _column_axis(product: GraphNode, result: Tensor) -> int:
 def is_elementwise(node: GraphNode) -> bool:
     """Return True if each output element is a function of the input elements in its place, all of one float type.
 
-    That includes a normalisation with given statistics, whose scale and shift depend on the channel.
+    That includes a normalization with given statistics, whose scale and shift depend on the channel.
     """
     op, result = node.op, node.outputs[0]
     tensors = [t for t in node.inputs if t is not None]
@@ -101,5 +101,5 @@ def is_elementwise(node: GraphNode) -> bool:
     return op.elementwise and len(tensors) == 1
 
 
-def _same_type(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and one.dtype == other.dtype
+def _same_type(tensor: Tensor, other: Tensor) -> bool:
+    return tensor.shape == other.shape and tensor.dtype == other.dtype

@@ -34,9 +34,9 @@ class GradientResult:
 
     ``loss`` is the sum of the outputs ``summed``, or of their products with the gradients that were given; the loss of
     the spec is the output ``loss``.  ``parameters`` are the gradients by path of the parameter that owns the tensor,
-    ``inputs`` those by name of the input; ``layers`` measures them by layer.  ``unreached`` are the paths that the loss
-    does not depend on; they have no gradient.  ``outputs`` are those of the forward pass, ``buffers`` those that
-    training updated, and ``saved_bytes`` the bytes of the tensors that the forward pass saved.
+    ``inputs`` the gradients by name of the input; ``layers`` measures them by layer.  ``unreached`` are the paths that
+    the loss does not depend on; they have no gradient.  ``outputs`` are the outputs of the forward pass, ``buffers``
+    the buffers that training updated, and ``saved_bytes`` the bytes of the tensors that the forward pass saved.
     """
 
     spec: str
@@ -94,9 +94,9 @@ def gradients(
         outputs = dict(zip(program.output_names, tape.run([*arrays]), strict=True))
         value, seeds = seeds_of(program, outputs, loss)
         saved = tape.saved_bytes
-        found = dict(tape.backward(seeds))
-    by_input = {name: found[key] for name, key in tape.input_keys.items() if key in found}
-    by_path = {path: found[path] for path in names if path in found}
+        by_key = dict(tape.backward(seeds))
+    by_input = {name: by_key[key] for name, key in tape.input_keys.items() if key in by_key}
+    by_path = {path: by_key[path] for path in names if path in by_key}
     return GradientResult(
         spec=program.name,
         seed=seed,
@@ -104,7 +104,7 @@ def gradients(
         summed=summed_outputs(program, loss),
         parameters=by_path,
         inputs=by_input,
-        unreached=tuple(path for path in names if path not in found),
+        unreached=tuple(path for path in names if path not in by_key),
         outputs={name: variable.array for name, variable in outputs.items()},
         buffers=tape.buffers,
         saved_bytes=saved,
@@ -145,12 +145,12 @@ def seeds_of(
     floats = {name: variable for name, variable in outputs.items() if program_type(program, name).is_float}
     value, seeds = 0.0, dict[int, Array]()
     for name in summed_outputs(program, loss):
-        given = loss[name] if isinstance(loss, Mapping) else None
+        weight = loss[name] if isinstance(loss, Mapping) else None
         if name not in floats:
             message = f"there is no floating-point output {name!r} to start a backward pass from"
             raise NetcalcError(Diagnostic("E502", message, hint=did_you_mean(name, floats)))
         variable = floats[name]
-        gradient = np.ones_like(variable.array) if given is None else np.asarray(given, variable.array.dtype)
+        gradient = np.ones_like(variable.array) if weight is None else np.asarray(weight, variable.array.dtype)
         if gradient.shape != variable.array.shape:
             message = f"the gradient of {name} has shape {gradient.shape}, and {name} has {variable.array.shape}"
             raise NetcalcError(Diagnostic("E602", message))

@@ -39,7 +39,7 @@ class LayerError(NamedTuple):
 
     A row of several ``instances`` stands for equal layers: ``path`` has all their numbers, ``weights`` and ``output``
     are the deviations of all together, and ``least`` and ``greatest`` the relative errors of single outputs.
-    ``schemes`` and ``weights`` are those of the rounded parameters, if there are any.
+    ``schemes`` and ``weights`` describe the rounded parameters, if there are any.
     """
 
     path: str
@@ -80,7 +80,7 @@ class LayerError(NamedTuple):
 
 
 class KeptParameters(NamedTuple):
-    """Parameters that are stored otherwise than assigned, most in full precision, by one scheme for one reason."""
+    """Parameters that a scheme other than the assigned one stores, most in full precision, for the same reason."""
 
     reason: str
     scheme: str
@@ -102,19 +102,19 @@ def layer_errors(
     """Return a row for each layer with parameters, or for all that is below each path of ``depth`` parts."""
     measured = {operation.path: operation for operation in operations}
     groups: dict[str, list[_Row]] = {}
-    for row in _rows(program.main.nodes, "", [""], unroll=unroll):
+    for row in _reported_operations(program.main.nodes, "", [""], unroll=unroll):
         if depth is not None or any(measured[path].parameters for path in row.paths):
-            groups.setdefault(_cut(row.label, depth), []).append(row)
+            groups.setdefault(_cut_path(row.label, depth), []).append(row)
     return tuple(_error(path, rows, measured, depth) for path, rows in groups.items())
 
 
 def kept_parameters(operations: Sequence[OperationError]) -> tuple[KeptParameters, ...]:
     """Return the parameters that are stored otherwise than assigned, by reason and scheme."""
-    found: dict[tuple[str, str], dict[str, StoredParameter]] = {}
+    groups: dict[tuple[str, str], dict[str, StoredParameter]] = {}
     for operation in operations:
         for parameter in operation.parameters:
             if parameter.kept:
-                found.setdefault((parameter.kept, parameter.scheme), {})[parameter.path] = parameter
+                groups.setdefault((parameter.kept, parameter.scheme), {})[parameter.path] = parameter
     return tuple(
         KeptParameters(
             reason,
@@ -124,11 +124,11 @@ def kept_parameters(operations: Sequence[OperationError]) -> tuple[KeptParameter
             sum(parameter.bytes for parameter in members.values()),
             tuple(members),
         )
-        for (reason, scheme), members in found.items()
+        for (reason, scheme), members in groups.items()
     )
 
 
-def _rows(nodes: Sequence[Node], label: str, prefixes: Sequence[str], *, unroll: bool) -> Iterator[_Row]:
+def _reported_operations(nodes: Sequence[Node], label: str, prefixes: Sequence[str], *, unroll: bool) -> Iterator[_Row]:
     """Yield the operations in order: the path that a report prints, and the path of each instance."""
     for each in folded(nodes, unroll=unroll):
         path = join(label, each.label)
@@ -136,10 +136,10 @@ def _rows(nodes: Sequence[Node], label: str, prefixes: Sequence[str], *, unroll:
         if isinstance(each.node, OpNode):
             yield _Row(path, each.node, paths)
         else:
-            yield from _rows(each.node.body.nodes, path, paths, unroll=unroll)
+            yield from _reported_operations(each.node.body.nodes, path, paths, unroll=unroll)
 
 
-def _cut(path: str, depth: int | None) -> str:
+def _cut_path(path: str, depth: int | None) -> str:
     return path if depth is None else ".".join(path.split(".")[:depth])
 
 
@@ -149,7 +149,7 @@ def _error(path: str, rows: Sequence[_Row], measured: dict[str, OperationError],
     }
     changed = [parameter for parameter in parameters.values() if parameter.is_rounded]
     last = rows[-1]
-    outputs = list({_cut(each, depth): measured[each].output for each in last.paths}.values())
+    outputs = list({_cut_path(each, depth): measured[each].output for each in last.paths}.values())
     errors = [output.relative for output in outputs]
     return LayerError(
         path,

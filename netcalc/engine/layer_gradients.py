@@ -21,9 +21,9 @@ _PART = 1 << 20
 class LayerGradient(NamedTuple):
     """The gradients of the parameters that a layer owns, or of an input, whose operation is ``input``.
 
-    A row of several ``instances`` stands for equal layers: ``path`` has all their numbers, ``norm`` is that of their
-    gradients together, and ``least`` and ``greatest`` are the norms of single instances.  ``absmax`` is the greatest
-    absolute value of an element.
+    A row of several ``instances`` stands for equal layers: ``path`` has all their numbers, ``norm`` is the norm of all
+    their gradients together, and ``least`` and ``greatest`` are the norms of single instances.  ``absmax`` is the
+    greatest absolute value of an element.
     """
 
     path: str
@@ -43,11 +43,11 @@ def layer_gradients(
 
     ``parameters`` are the gradients by path of the owner of the tensor, ``inputs`` those by name.
     """
-    rows = [_row(name, "input", [[gradient]]) for name, gradient in inputs.items()]
+    rows = [_layer_gradient(name, "input", [[gradient]]) for name, gradient in inputs.items()]
     for path, node, paths in _layers(program.main.nodes, "", [""], unroll=unroll):
         own = [[parameters[name] for p in node.params if (name := join(each, p.name)) in parameters] for each in paths]
         if any(own):
-            rows.append(_row(path, node.op.name, [tensors for tensors in own if tensors]))
+            rows.append(_layer_gradient(path, node.op.name, [tensors for tensors in own if tensors]))
     return tuple(rows)
 
 
@@ -84,7 +84,7 @@ def names_of(instances: Instances) -> Iterator[str]:
         yield from (instances.named(str(number)) for number in range(first, last + 1))
 
 
-def _row(path: str, op: str, instances: Sequence[Sequence[Array]]) -> LayerGradient:
+def _layer_gradient(path: str, op: str, instances: Sequence[Sequence[Array]]) -> LayerGradient:
     norms = [norm_of(*tensors) for tensors in instances]
     gradients = [gradient for tensors in instances for gradient in tensors]
     return LayerGradient(

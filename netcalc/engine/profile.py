@@ -31,7 +31,7 @@ _GEMM_SIZE = 2048
 class LayerTime(NamedTuple):
     """Time of an operation: seconds of a pass and FLOPs, including the operations fused into it (by path and name).
 
-    FLOPs are those of the definition, even if the algorithm needs fewer.
+    FLOPs are counted by the definition, even if the algorithm needs fewer.
     """
 
     path: str
@@ -80,7 +80,7 @@ class Profile:
 
 
 def profile(session: Session, inputs: Sequence[Array], baseline: MemoryBaseline, *, passes: int = PASSES) -> Profile:
-    """Profile a session that has run before; ``baseline`` is from before it was made."""
+    """Profile a session that has run before; ``baseline`` is the memory measured before it was made."""
     plan = session.plan
     times: list[list[float]] = [[] for _ in plan.steps]
     with session.turn:

@@ -1,7 +1,7 @@
 """Errors of a run whose parameters are rounded or pruned, output by output and layer by layer.
 
-Two passes run in lockstep by the reference kernels: each operation on the values of the full run, and on those of the
-run with stored parameters.  Until the first parameter that differs they are one.
+Two passes run in lockstep by the reference kernels: each operation runs on the values of the full run, and on the
+values of the run with stored parameters.  Until the first parameter that differs there is a single run.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RoundingResult:
     def layers(self, *, depth: int | None = None, unroll: bool = False) -> tuple[LayerError, ...]:
         """Return a row for each layer with parameters, or for all that is below each path of ``depth`` parts.
 
-        The output of several operations is that of the last one.  With ``unroll`` every instance has a row.
+        The output of several operations is the output of the last of them.  With ``unroll`` every instance has a row.
         """
         return layer_errors(self.program, self.operations, depth=depth, unroll=unroll)
 
@@ -140,10 +140,12 @@ def rounding_errors(
         OutputError(name, true[name].shape, true[name].dtype.name, Deviation.of(true[name], other[name]))
         for name in names
     )
-    return RoundingResult(program, seed, _assigned(program), other, errors, tuple(lockstep.operations), done, required)
+    return RoundingResult(
+        program, seed, _assignments(program), other, errors, tuple(lockstep.operations), done, required
+    )
 
 
-def _assigned(program: Program) -> tuple[str, ...]:
+def _assignments(program: Program) -> tuple[str, ...]:
     return tuple(f"{option} {text}" for option, texts in program.assigned.items() for text in texts)
 
 
@@ -171,7 +173,7 @@ def _storage(program: Program, instance: Instance, param: Param) -> Storage | No
 
 
 def _memory(program: Program) -> Memory:
-    """Return the memory of two runs in lockstep: twice that of one, and the temporaries of the largest rounding.
+    """Return the memory of two runs in lockstep: twice a run's, and the temporaries of the largest rounding.
 
     Raises:
         NetcalcError: E404, E603 or E604, as :func:`~netcalc.engine.preflight.reference_memory`.
@@ -207,9 +209,9 @@ class _Lockstep:
         other: dict[str, Array] = {}
         measured = []
         for param in node.params:
-            full[param.name], other[param.name] = self._pair(instance, param)
+            full[param.name], other[param.name] = self._both_values(instance, param)
             if not param.is_buffer:
-                measured.append(self._measured(instance, param, full[param.name], other[param.name]))
+                measured.append(self._measured_parameter(instance, param, full[param.name], other[param.name]))
         same = all(a is b for a, b in filter(None, inputs)) and all(full[name] is other[name] for name in full)
         first = self._run(instance, [None if pair is None else pair[0] for pair in inputs], full)
         second = first if same else self._run(instance, [None if p is None else p[1] for p in inputs], other)
@@ -227,12 +229,12 @@ class _Lockstep:
         run = Run(training=False, rng=generator(self._seed, join("/run", instance.path)))
         return run_operation(instance, run, inputs, params)
 
-    def _pair(self, instance: Instance, param: Param) -> _Pair:
+    def _both_values(self, instance: Instance, param: Param) -> _Pair:
         array = self._parameters.fetch(instance, replace(param, storage=None))
         storage = _storage(self._program, instance, param)
         return (array, array) if storage is None else (array, rounded(array, storage))
 
-    def _measured(self, instance: Instance, param: Param, full: Array, other: Array) -> StoredParameter:
+    def _measured_parameter(self, instance: Instance, param: Param, full: Array, other: Array) -> StoredParameter:
         storage, dtype = param.storage, dtype_of(param, instance.node, self._program.dtype)
         elements = integer(param.elements)
         path, deviation = join(instance.path, param.name), Deviation.of(full, other)

@@ -47,7 +47,7 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 class RunResult:
     """The result of a forward pass.
 
-    ``spec`` is the name of the spec, ``seed`` that of everything drawn.  ``outputs`` by name; ``trace`` in order of
+    ``spec`` is the name of the spec, ``seed`` the seed of everything drawn.  ``outputs`` by name; ``trace`` in order of
     execution; ``buffers`` are the buffers that training updated, by path;
     ``memory`` is the predicted memory, of the plan or of the reference path; ``plan`` names which of them ran.
     """
@@ -83,9 +83,9 @@ def forward(
     Args:
         inputs: arrays by name; the others are drawn, see :func:`~netcalc.numerics.inputs.run_inputs`.
         seed: of everything drawn.
-        trace: patterns of the paths of operations whose outputs are summarised; with ``keep`` their arrays are kept
+        trace: patterns of the paths of operations whose outputs are summarized; with ``keep`` their arrays are kept
             too.  The predicted memory does not include these.
-        training: the mode of dropout and batch statistics; that of the program when None.
+        training: the mode of dropout and batch statistics; the program's own when None.
         progress: called after each step, and in a planned run after each loaded parameter.
         plan: ``"reference"`` runs one operation after the other by its reference kernel, with the weights of one layer
             at a time in memory.  ``"fast"`` does so too if a plan cannot serve: for a trace, in training mode, or for
@@ -116,7 +116,7 @@ def forward(
     built = build_plan(program, threads, processes)
     source = Parameters(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
-    return _planned(built, source, arrays, seed, progress, baseline if profiled else None)
+    return _run_plan(built, source, arrays, seed, progress, baseline if profiled else None)
 
 
 def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: bool) -> bool:
@@ -131,7 +131,7 @@ def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: boo
     return why is None
 
 
-def _planned(
+def _run_plan(
     plan: Plan,
     parameters: Parameters,
     arrays: Sequence[Array],
@@ -139,7 +139,7 @@ def _planned(
     progress: Progress | None,
     baseline: MemoryBaseline | None,
 ) -> RunResult:
-    """Run a plan; with ``baseline``, from before it was built, profile it too."""
+    """Run a plan; profile it too if ``baseline`` has the memory measured before it was built."""
     program = plan.program
     with reporting_memory(program, plan.memory):
         loaded, watch = (None, None) if progress is None else _callbacks(progress, plan)

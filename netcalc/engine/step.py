@@ -74,7 +74,7 @@ class Step:
     scratch: Mapping[str, BufferSpec] = field(default_factory=dict)
     rounds: int | None = None
     #: True if the jobs are matrix products.  With threads they run one after the other, each on all threads of BLAS,
-    #: which synchronise within microseconds where Python threads need tens of them.  Processes share them as any jobs.
+    #: which synchronize within microseconds where Python threads need tens of them.  Processes share them as any jobs.
     products: bool = False
     #: Most bytes that a reference kernel allocates, its results included.
     temporary: int = 0
@@ -93,18 +93,18 @@ class Step:
     @property
     def scratch_bytes(self) -> int:
         """Bytes of scratch of one worker."""
-        return sum(_padded(spec) for spec in self.scratch.values())
+        return sum(_padded_elements(spec) for spec in self.scratch.values())
 
     def buffers(self, memory: Array) -> Buffers:
         """Return the scratch buffers of a worker, as views of its memory."""
         arrays, start = {}, 0
         for name, (elements, dtype) in self.scratch.items():
             arrays[name] = np.ndarray(elements, dtype, memory, start)
-            start += _padded((elements, dtype))
+            start += _padded_elements((elements, dtype))
         return Buffers(arrays)
 
 
-def _padded(spec: BufferSpec) -> int:
+def _padded_elements(spec: BufferSpec) -> int:
     elements, dtype = spec
     return -(-elements * dtype.itemsize // ALIGNMENT) * ALIGNMENT
 

@@ -98,4 +98,4 @@ class Slot:
 def is_dense(slot: Slot, order: Sequence[int] | None = None) -> bool:
     """Return True if the elements follow each other without gaps in this order of axes."""
     expected = dense(slot.shape, slot.dtype.itemsize, order)
-    return all(size == 1 or one == other for size, one, other in zip(slot.shape, slot.strides, expected, strict=True))
+    return all(size == 1 or step == other for size, step, other in zip(slot.shape, slot.strides, expected, strict=True))

@@ -150,7 +150,7 @@ class Tuning:
     planar: bool = True
     #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.
     small_gemm: bool = True
-    #: Batch normalisation folded into the filters of the convolution before it; otherwise a part of the epilogue.
+    #: Batch normalization folded into the filters of the convolution before it; otherwise a part of the epilogue.
     fold_batch_norm: bool = True
     #: Elementwise operations done on each tile of the operation before them; otherwise steps of their own.
     fuse_epilogues: bool = True

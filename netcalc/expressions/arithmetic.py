@@ -54,19 +54,19 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 def arithmetic(op: str, left: Any, right: Any) -> Any:
     """Return the result of an arithmetic operator; TypeError or ValueError if there is none or it is too large."""
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, bool) or one is None:
-            raise TypeError(f"{'null' if one is None else str(one).lower()} is not a number")
-        if op == "*" and isinstance(one, Poly) and type(other) is float and in_sketch():
-            product = SymbolicReal.product(one, other)
+    for operand, other in ((left, right), (right, left)):
+        if isinstance(operand, bool) or operand is None:
+            raise TypeError(f"{'null' if operand is None else str(operand).lower()} is not a number")
+        if op == "*" and isinstance(operand, Poly) and type(other) is float and in_sketch():
+            product = SymbolicReal.product(operand, other)
             if product is not None:
                 return product
-        if isinstance(one, Poly) and (op == "/" or not isinstance(other, (int, Poly))):
-            raise TypeError(f"{one} is a symbolic size, which takes whole numbers and //")
-        if isinstance(one, str) and op == "%":
+        if isinstance(operand, Poly) and (op == "/" or not isinstance(other, (int, Poly))):
+            raise TypeError(f"{operand} is a symbolic size, which takes whole numbers and //")
+        if isinstance(operand, str) and op == "%":
             raise TypeError("a text is not a number")
-        if isinstance(one, (list, tuple, str)) and op == "*" and isinstance(other, int):
-            limit_items(_count(one) * other)
+        if isinstance(operand, (list, tuple, str)) and op == "*" and isinstance(other, int):
+            limit_items(_count(operand) * other)
     if op == "**" and isinstance(left, int) and isinstance(right, int):
         limit_bits((left.bit_length() - 1) * right)
     result = ARITHMETIC[op](left, right)
@@ -87,7 +87,7 @@ def checked(value: Any) -> Any:
 
 
 def _count(value: Any) -> int:
-    """Number of characters or items, including those of nested lists."""
+    """Return the number of characters or items, including the items of nested lists."""
     if isinstance(value, str):
         return len(value)
     return len(value) + sum(map(_count, value)) if isinstance(value, (list, tuple)) else 0

@@ -110,10 +110,12 @@ def _attribute(value: Any, name: str, column: int) -> Any:
     members = getattr(value, "members", None)
     if not callable(members):
         raise ExpressionError(f"{reprlib.repr(value)} has no attribute {name!r}", column, code="E203")
-    found: Mapping[str, Any] = members()
-    if name not in found:
-        raise ExpressionError(f"no attribute {name!r}; there are {', '.join(found)}", column, code="E202", name=name)
-    return found[name]
+    attributes: Mapping[str, Any] = members()
+    if name not in attributes:
+        raise ExpressionError(
+            f"no attribute {name!r}; there are {', '.join(attributes)}", column, code="E202", name=name
+        )
+    return attributes[name]
 
 
 def _binary(node: Binary, scope: Mapping[str, Any]) -> Any:

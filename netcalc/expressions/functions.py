@@ -105,7 +105,7 @@ def _sqrt(value: Any) -> float:
     return math.sqrt(value)
 
 
-def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+def _keeping_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rounding function that returns symbolic sizes, which are whole numbers, unchanged."""
 
     @wraps(function)
@@ -124,13 +124,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "range": _range,
     "abs": abs,
     "upper_bound": _upper_bound,
-    "round": _whole(_round),
-    "floor": _whole(math.floor),
-    "ceil": _whole(math.ceil),
+    "round": _keeping_sizes(_round),
+    "floor": _keeping_sizes(math.floor),
+    "ceil": _keeping_sizes(math.ceil),
     "ceil_div": ceil_div,
     "ceil_log2": ceil_log2,
     "make_divisible": _make_divisible,
-    "int": _whole(_int),
+    "int": _keeping_sizes(_int),
     "float": float,
     "str": _str,
     "sqrt": _sqrt,

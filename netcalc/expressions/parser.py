@@ -84,8 +84,8 @@ class Parser:
         """Goes past the next token, which has to be ``text`` if that is given."""
         token = self.token
         if text is not None and token.text != text:
-            found = repr(token.text) if token.kind != "end" else "the end"
-            raise ExpressionError(f"expected {text!r}, found {found}", token.column, code="E201")
+            seen = repr(token.text) if token.kind != "end" else "the end"
+            raise ExpressionError(f"expected {text!r}, found {seen}", token.column, code="E201")
         self.at += 1
         return token
 
@@ -204,8 +204,8 @@ class Parser:
                 self.take()
                 return Apply(token.column, token.text, self.items(")"))
             return Name(token.column, token.text)
-        found = repr(token.text) if token.kind != "end" else "the end"
-        raise ExpressionError(f"expected a value, found {found}", token.column, code="E201")
+        seen = repr(token.text) if token.kind != "end" else "the end"
+        raise ExpressionError(f"expected a value, found {seen}", token.column, code="E201")
 
     def items(self, closing: str) -> tuple[Node, ...]:
         """Parse expressions separated by commas, up to the closing bracket."""

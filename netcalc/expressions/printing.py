@@ -34,18 +34,18 @@ _SUM, _ATOM = 5, 9  # precedence of sums and single values
 
 def pretty(node: Node, bindings: Mapping[str, Any], least: int) -> str:
     """Return the text of a node, in parentheses if its precedence is below ``least``."""
-    text, binds = _printed(node, bindings)
+    text, binds = _text_and_precedence(node, bindings)
     return f"({text})" if binds < least else text
 
 
-def _printed(node: Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
+def _text_and_precedence(node: Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
     match node:
         case Literal(value=value):
             return _number(value), _ATOM
         case Name(name=name) if name not in bindings:
             return name, _ATOM
         case Name() | Attribute() | Index() | Slice() if names_of(node) <= bindings.keys():
-            return _shown(evaluate(node, bindings))
+            return _value_and_precedence(evaluate(node, bindings))
         case List(items=items):
             return "[" + ", ".join(pretty(i, bindings, 0) for i in items) + "]", _ATOM
         case Unary(op="not", operand=operand):
@@ -83,11 +83,11 @@ def _printed(node: Node, bindings: Mapping[str, Any]) -> tuple[str, int]:
     raise AssertionError(node)
 
 
-def _shown(value: Any) -> tuple[str, int]:
+def _value_and_precedence(value: Any) -> tuple[str, int]:
     """Return the text of a value and its precedence."""
     if isinstance(value, Poly):
         try:
-            return _printed(Parser(str(value)).whole(), {})
+            return _text_and_precedence(Parser(str(value)).whole(), {})
         except ExpressionError:  # longer than an expression may be
             return str(value), _SUM
     text = _number(value)
@@ -100,6 +100,6 @@ def _number(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_shown(item)[0] for item in value)}]"
+        return f"[{', '.join(_value_and_precedence(item)[0] for item in value)}]"
     text = f"{value:,}" if isinstance(value, int) else str(value)
     return text.replace("-", "−", 1) if text.startswith("-") else text

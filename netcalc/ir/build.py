@@ -41,7 +41,7 @@ def build_node(
         RuleError: the inputs do not fit the operation; the error has no place yet.
         UndecidedError: a rule needs the value of a symbolic size that has no default.
     """
-    applied = _applied(op, types_of(inputs), ctx)
+    applied = _apply_rules(op, types_of(inputs), ctx)
     results = applied.results
     name = path or op.name
     names = [name] if len(results) == 1 else [f"{name}.{i}" for i in range(len(results))]
@@ -51,17 +51,17 @@ def build_node(
     return node
 
 
-def _applied(op: Operation, types: tuple[TensorType | None, ...], ctx: Context) -> Applied:
+def _apply_rules(op: Operation, types: tuple[TensorType | None, ...], ctx: Context) -> Applied:
     """Return what the rules of an operation give, kept for equal types unless explanations are recorded."""
     key = (id(op), types, ctx.training, ctx.dtype)
-    found = _APPLIED.get(key)
-    if found is not None and found.op is op and ctx.working is None:
-        return found
-    found = Applied(op, infer(op, types, ctx), tuple(op.params(ctx, *types)))
+    applied = _APPLIED.get(key)
+    if applied is not None and applied.op is op and ctx.working is None:
+        return applied
+    applied = Applied(op, infer(op, types, ctx), tuple(op.params(ctx, *types)))
     # rules on symbolic sizes leave assumptions behind each time
-    if ctx.working is None and not any(type_ is not None and type_.is_symbolic for type_ in (*types, *found.results)):
-        _APPLIED.put(key, found)
-    return found
+    if ctx.working is None and not any(type_ is not None and type_.is_symbolic for type_ in (*types, *applied.results)):
+        _APPLIED.put(key, applied)
+    return applied
 
 
 def infer(op: Operation, types: Sequence[TensorType | None], ctx: Context) -> tuple[TensorType, ...]:

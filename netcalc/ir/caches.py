@@ -29,8 +29,8 @@ class Cache(NamedTuple):
 class Caches:
     """The caches of a network that decodes step by step.
 
-    ``past`` is the name of the dim of the positions that earlier steps have seen, and ``new`` that of the positions of
-    a step, None if the spec declares no such dim.
+    ``past`` names the dim that counts the positions of earlier steps, and ``new`` the dim that counts the positions of
+    a step; None if the spec declares no such dim.
     """
 
     past: str | None = None

@@ -95,7 +95,7 @@ class _Checker:
             raise ProgramError(f"{path}: {node.op.name} refuses its inputs: {error.message}") from error
         _require(results == node.output_types, path, "the outputs are not of the types that the operation infers")
         declared = tuple(replace(param, storage=None) if param.storage else param for param in node.params)
-        _require(params == declared, path, "the parameters are not those of the operation")
+        _require(params == declared, path, "the parameters are not the operation's")
         own = {param.name: param for param in node.params}
         for name, tie in node.ties.items():
             _require(name in own, path, f"a tie of {name!r}, which is no parameter")
@@ -128,8 +128,8 @@ class _Checker:
 
 
 def _target(tie: Tie, earlier: Sequence[Node], preceding: Sequence[Node]) -> Param | None:
-    found = parameter_at(preceding if tie.absolute else earlier, tie.target)
-    return None if found is None else found[1]
+    place = parameter_at(preceding if tie.absolute else earlier, tie.target)
+    return None if place is None else place[1]
 
 
 def _define(value: Value | None, defined: set[Value], path: str) -> None:

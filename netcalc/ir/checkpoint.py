@@ -144,7 +144,7 @@ class CheckpointMap:
         """Return the entry of the parameter at ``path``, relative to the spec or block, or None."""
         if path in self._exact:
             return self._exact[path]
-        return next((found for entry in self._patterns if (found := entry.at(path)) is not None), None)
+        return next((matched for entry in self._patterns if (matched := entry.at(path)) is not None), None)
 
 
 def size_of(patterns: Iterable[str]) -> int:
@@ -155,7 +155,7 @@ def size_of(patterns: Iterable[str]) -> int:
 class PatternWork:
     """Bound on comparing names with patterns: the characters of both are multiplied.
 
-    ``place`` is that of the patterns, for the message.
+    ``place`` locates the patterns in the spec, for the message.
     """
 
     __slots__ = ("_done", "_place")
@@ -183,8 +183,8 @@ def captures_of(path: str) -> tuple[frozenset[str], int]:
     >>> captures_of("layer{i}.*.conv{k}.weight") == ({"i", "k"}, 1)
     True
     """
-    found = _CAPTURE.findall(path)
-    return frozenset(filter(None, found)), found.count("")
+    captures = _CAPTURE.findall(path)
+    return frozenset(filter(None, captures)), captures.count("")
 
 
 @cache

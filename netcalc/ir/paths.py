@@ -1,6 +1,6 @@
 """Paths that two nodes or two parameters of a program share, found without unrolling its repeats.
 
-A node has a path, and so has each parameter and buffer; the paths of nodes may be those of parameters.  The names in a
+A node has a path, and so has each parameter and buffer; a node and a parameter may share a path.  The names in a
 body are compared part by part, the iterations of a repeat as a range of numbers.  A call is entered only if the path of
 another node in the same body leads into it, since a body whose own paths are distinct is so at every call.
 """
@@ -81,12 +81,12 @@ def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) ->
     for node in body.nodes:
         if isinstance(node, OpNode):
             if node.name:
-                yield Claim(node, False, calls, _parts(node.name), shared=shared)
+                yield Claim(node, False, calls, _path_parts(node.name), shared=shared)
             for param in node.params:
-                yield Claim(node, True, calls, _parts(join(node.name, param.name)), shared=shared)
+                yield Claim(node, True, calls, _path_parts(join(node.name, param.name)), shared=shared)
             continue
         own = (*map(id, calls), node.name) if shared is None and node.start is None and node.name in repeats else shared
-        parts, numbers = _parts(node.instance(0)), None
+        parts, numbers = _path_parts(node.instance(0)), None
         if not parts:  # a call without a part of its own in paths
             yield from _claims(node.body, (*calls, node), own)
             continue
@@ -96,7 +96,7 @@ def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) ->
         yield Claim(node, False, calls, parts, numbers, own)
 
 
-def _parts(path: str) -> tuple[str, ...]:
+def _path_parts(path: str) -> tuple[str, ...]:
     return tuple(path.split(".")) if path else ()
 
 
@@ -105,30 +105,30 @@ def _collisions(claims: Sequence[Claim], path: str) -> Iterator[Collision]:
     below = [claim for claim in claims if claim.parts]
     for is_parameter in (False, True):
         here = [claim for claim in claims if not claim.parts and claim.is_parameter == is_parameter]
-        found = next((pair for pair in combinations(here, 2) if not _is_one(pair)), None)
-        if found is not None:
-            yield Collision(path, *found)
+        colliding = next((pair for pair in combinations(here, 2) if not _is_one(pair)), None)
+        if colliding is not None:
+            yield Collision(path, *colliding)
             return
         if below:
             for claim in here:
                 if isinstance(claim.node, CallNode):
                     below += _claims(claim.node.body, (*claim.calls, claim.node), claim.shared)
-    for part, group in _groups(below):
+    for part, group in _groups_by_first_part(below):
         if not _is_one(group):
-            yield from _collisions([_shortened(claim) for claim in group], join(path, part))
+            yield from _collisions([_without_first_part(claim) for claim in group], join(path, part))
 
 
 def _is_one(claims: Iterable[Claim]) -> bool:
-    """Return True if the claims are those of one node, or of one repeat that shares its weights."""
+    """Return True if one node, or one repeat that shares its weights, makes all the claims."""
     return len({claim.shared or (*map(id, claim.calls), id(claim.node)) for claim in claims}) <= 1
 
 
-def _shortened(claim: Claim) -> Claim:
+def _without_first_part(claim: Claim) -> Claim:
     rest = claim.parts[1:]
     return claim._replace(parts=rest, numbers=claim.numbers if rest else None)
 
 
-def _groups(claims: Iterable[Claim]) -> Iterator[tuple[str, Sequence[Claim]]]:
+def _groups_by_first_part(claims: Iterable[Claim]) -> Iterator[tuple[str, Sequence[Claim]]]:
     """Yield the claims whose paths can have the same first part, with that part."""
     named: dict[str, list[Claim]] = {}
     numbered: dict[str, list[tuple[int, int, Claim]]] = {}  # by the text before the number
@@ -139,9 +139,9 @@ def _groups(claims: Iterable[Claim]) -> Iterator[tuple[str, Sequence[Claim]]]:
             named.setdefault(claim.parts[0], []).append(claim)
     for stem, ranges in numbered.items():
         ranges.sort(key=lambda item: item[:2])
-        for (_, end, one), (start, _, other) in pairwise(ranges):
+        for (_, end, former), (start, _, other) in pairwise(ranges):
             if start < end:
-                yield f"{stem}{start}", (one, other)
+                yield f"{stem}{start}", (former, other)
     for part, group in named.items():
         match = _NUMBER.fullmatch(part)
         ranges = numbered.get(match[1], []) if match else []

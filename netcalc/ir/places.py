@@ -27,13 +27,13 @@ class Place(NamedTuple):
 def find_value(nodes: Sequence[Node], path: str) -> Place | None:
     """Return the place of the value at a path relative to these nodes, or None if there is none.
 
-    A path is that of an operation or call, with a port if it is not the first. The path of a named sequence or of all
+    A path names an operation or a call, and a port if it is not the first. The path of a named sequence or of all
     iterations of a repeat leads to its last value, as does one that several iterations share.
     """
     for node in reversed(nodes):
-        found = _at_operation(node, path) if isinstance(node, OpNode) else _at_call(node, path)
-        if found is not None:
-            return found
+        place = _at_operation(node, path) if isinstance(node, OpNode) else _at_call(node, path)
+        if place is not None:
+            return place
     for node in reversed(nodes):
         last = node.name if isinstance(node, OpNode) else node.instance(node.times - 1)
         if last.startswith(path + "."):
@@ -56,10 +56,10 @@ def _at_call(node: CallNode, path: str) -> Place | None:
         return None
     index, rest = located
     if rest:
-        found = find_value(node.body.nodes, rest) or _port(node.body.outputs, node.body.ports, rest)
+        place = find_value(node.body.nodes, rest) or _port(node.body.outputs, node.body.ports, rest)
     else:
-        found = Place((), node.body.outputs[0])
-    return None if found is None else Place(((node, index), *found.calls), found.value)
+        place = Place((), node.body.outputs[0])
+    return None if place is None else Place(((node, index), *place.calls), place.value)
 
 
 def _port(outputs: Sequence[Value], names: Sequence[str], port: str) -> Place | None:
@@ -106,10 +106,10 @@ def expose(nodes: list[Node], place: Place, copies: Copies) -> Value:
     if not place.calls:
         return place.value
     (call, index), *inner = place.calls
-    body, number = _exposing(call.body, Place(tuple(inner), place.value), copies)
+    body, number = _with_output(call.body, Place(tuple(inner), place.value), copies)
     if body is call.body and index == call.times - 1:
         return call.outputs[number]
-    parts = _split(call, index)
+    parts = _split_call(call, index)
     position = 0 if index == 0 else 1
     alone = parts[position]
     if body is not call.body:
@@ -121,7 +121,7 @@ def expose(nodes: list[Node], place: Place, copies: Copies) -> Value:
     return alone.outputs[number]
 
 
-def _exposing(body: Body, place: Place, copies: Copies) -> tuple[Body, int]:
+def _with_output(body: Body, place: Place, copies: Copies) -> tuple[Body, int]:
     """Return a body with the value at ``place`` among its outputs, and the number of that output."""
     if (body, place) not in copies:
         nodes = list(body.nodes)
@@ -134,7 +134,7 @@ def _exposing(body: Body, place: Place, copies: Copies) -> tuple[Body, int]:
     return copies[body, place], len(body.outputs)
 
 
-def _split(call: CallNode, index: int) -> list[CallNode]:
+def _split_call(call: CallNode, index: int) -> list[CallNode]:
     """Return calls that together are ``call``, with one of them for the iteration ``index`` alone."""
     bounds = sorted({0, index, index + 1, call.times})
     parts: list[CallNode] = []

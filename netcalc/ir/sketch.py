@@ -56,7 +56,7 @@ class Sketch:
             return self.body.nodes
         number_of = {id(node): number for node, number in zip(self.counted, times, strict=True)}
         return [
-            node if id(node) not in number_of else _called(node, number_of[id(node)])
+            node if id(node) not in number_of else _call_of(node, number_of[id(node)])
             for node in self.body.nodes
             if number_of.get(id(node)) != 0
         ]
@@ -76,7 +76,7 @@ class Sketch:
         return scope["function"]  # type: ignore[return-value]
 
 
-def _called(node: Any, times: int) -> CallNode:
+def _call_of(node: Any, times: int) -> CallNode:
     return CallNode(node.name, node.body, node.inputs, node.outputs, times, node.start, node.shares, node.span)
 
 

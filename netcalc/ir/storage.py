@@ -61,7 +61,7 @@ class _Storing:
             nodes = tuple(
                 made
                 for node, part in zip(body.nodes, parts, strict=True)
-                for made in (_stored(node, part) if isinstance(node, OpNode) else _split(node, part))  # type: ignore[arg-type]
+                for made in (_with_storages(node, part) if isinstance(node, OpNode) else _split_by_runs(node, part))  # type: ignore[arg-type]
             )
             same = len(nodes) == len(body.nodes) and all(a is b for a, b in zip(nodes, body.nodes, strict=True))
             self._made[key] = body if same else replace(body, nodes=nodes)
@@ -73,7 +73,7 @@ class _Storing:
         bodies = []
         for index in range(1 if single else node.times):
             name = node.instance(index)
-            inside = join(owner, name) if node.shares is None else _target(node.shares, owner)
+            inside = join(owner, name) if node.shares is None else _path_of_target(node.shares, owner)
             bodies.append(self.body(node.body, join(prefix, name), inside))
         if single:
             yield bodies[0], node.times
@@ -86,7 +86,7 @@ class _Storing:
         for param in node.params:
             path = join(join(prefix, node.name), param.name)
             tie = node.ties.get(param.name)
-            target = join(join(owner, node.name), param.name) if tie is None else _target(tie, owner)
+            target = join(join(owner, node.name), param.name) if tie is None else _path_of_target(tie, owner)
             own = self._owners.get(target, target)
             if own != path:
                 self._owners[path] = own
@@ -98,11 +98,11 @@ class _Storing:
         return self._chosen[site.owner]
 
 
-def _target(tie: Tie, owner: str) -> str:
+def _path_of_target(tie: Tie, owner: str) -> str:
     return tie.target if tie.absolute else join(owner, tie.target)
 
 
-def _stored(node: OpNode, storages: tuple[Storage | None, ...]) -> Iterator[Node]:
+def _with_storages(node: OpNode, storages: tuple[Storage | None, ...]) -> Iterator[Node]:
     """Yield the operation with its parameters stored in these forms."""
     if all(param.storage is storage for param, storage in zip(node.params, storages, strict=True)):
         yield node
@@ -111,7 +111,7 @@ def _stored(node: OpNode, storages: tuple[Storage | None, ...]) -> Iterator[Node
     yield replace(node, params=tuple(replace(param, storage=storage) for param, storage in params))
 
 
-def _split(call: CallNode, runs: tuple[tuple[Body, int], ...]) -> Iterator[Node]:
+def _split_by_runs(call: CallNode, runs: tuple[tuple[Body, int], ...]) -> Iterator[Node]:
     """Yield calls that together are ``call``, one for each run of iterations with one body."""
     if len(runs) == 1:
         yield call if runs[0][0] is call.body else replace(call, body=runs[0][0])

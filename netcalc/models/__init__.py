@@ -1,4 +1,4 @@
-"""Models: classes whose annotated attributes are validated, as those of pydantic, without importing pydantic.
+"""Models: classes whose annotated attributes are validated as in pydantic, without importing pydantic.
 
 A model is declared as one of pydantic.  Values that are plainly right are accepted by the functions of
 :mod:`netcalc.models.acceptance`.  For all others, and for JSON Schemas, :mod:`netcalc.models.twin` makes the same model

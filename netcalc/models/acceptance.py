@@ -27,16 +27,16 @@ class Unaccepted(ValueError):  # noqa: N818 - no error, but a value that is left
 
 
 def acceptor(annotation: Any, constraints: Mapping[str, Any], owner: type) -> Accept:
-    """Return the function for a type with constraints; names in it are those of the module of ``owner``."""
+    """Return the function that accepts values of a type, whose names are looked up in the module of ``owner``."""
     annotation = resolved(annotation, owner)
     accept: Accept
     if get_origin(annotation) is Annotated:
-        accept = _annotated(annotation, owner)
+        accept = _acceptor_of_annotated(annotation, owner)
     elif get_origin(annotation) in (Union, UnionType):
         accept = _union(get_args(annotation), owner)
     else:
-        accept = _plain(annotation, owner)
-    return partial(_constrained, accept, dict(constraints)) if constraints else accept
+        accept = _acceptor_of_type(annotation, owner)
+    return partial(_accept_within, accept, dict(constraints)) if constraints else accept
 
 
 def resolved(annotation: Any, owner: type) -> Any:
@@ -46,7 +46,7 @@ def resolved(annotation: Any, owner: type) -> Any:
     return eval(annotation, vars(sys.modules[owner.__module__])) if isinstance(annotation, str) else annotation
 
 
-def _annotated(annotation: Any, owner: type) -> Accept:
+def _acceptor_of_annotated(annotation: Any, owner: type) -> Accept:
     constraints: dict[str, Any] = {}
     before: list[Accept] = []
     after: list[Accept] = []
@@ -58,19 +58,19 @@ def _annotated(annotation: Any, owner: type) -> Accept:
         elif isinstance(mark, FieldInfo):
             constraints |= mark.constraints
         elif type(mark).__module__.startswith(("pydantic", "annotated_types")):
-            return _nothing  # only pydantic knows what it does
+            return _none  # only pydantic knows what it does
     accept = acceptor(annotation.__origin__, constraints, owner)
     functions = [*before, *([] if annotation.__origin__ is Any and not constraints else [accept]), *after]
-    return functions[0] if len(functions) == 1 else partial(_chained, functions)
+    return functions[0] if len(functions) == 1 else partial(_apply_in_turn, functions)
 
 
-def _chained(functions: Sequence[Accept], value: Any) -> Any:
+def _apply_in_turn(functions: Sequence[Accept], value: Any) -> Any:
     for function in functions:
         value = function(value)
     return value
 
 
-def _plain(annotation: Any, owner: type) -> Accept:
+def _acceptor_of_type(annotation: Any, owner: type) -> Accept:
     simple = _SIMPLE.get(annotation) if isinstance(annotation, type) or annotation is Any else None
     if simple is not None:
         return simple
@@ -84,10 +84,10 @@ def _plain(annotation: Any, owner: type) -> Accept:
     if origin is tuple:
         if arguments[-1] is ...:
             return partial(_tuple, acceptor(arguments[0], {}, owner))
-        return partial(_row, [acceptor(argument, {}, owner) for argument in arguments])
+        return partial(_fixed_tuple, [acceptor(argument, {}, owner) for argument in arguments])
     if origin is None and isinstance(annotation, type):
         return getattr(annotation, "accepted", None) or partial(_instance, annotation)
-    return _nothing
+    return _none
 
 
 def _union(members: Sequence[Any], owner: type) -> Accept:
@@ -98,14 +98,14 @@ def _union(members: Sequence[Any], owner: type) -> Accept:
         accepts[kinds.index(float)] = _float_only
     if len(accepts) == 1:
         return partial(_optional, accepts[0]) if nullable else accepts[0]
-    return partial(_first, accepts, nullable)
+    return partial(_first_accepted, accepts, nullable)
 
 
 def _optional(accept: Accept, value: Any) -> Any:
     return None if value is None else accept(value)
 
 
-def _first(accepts: Sequence[Accept], nullable: bool, value: Any) -> Any:
+def _first_accepted(accepts: Sequence[Accept], nullable: bool, value: Any) -> Any:
     if nullable and value is None:
         return None
     for accept in accepts:
@@ -152,15 +152,15 @@ def _any(value: Any) -> Any:
     return value
 
 
-def _nothing(value: Any) -> Any:
+def _none(value: Any) -> Any:
     raise Unaccepted
 
 
 _SIMPLE: dict[Any, Accept] = {bool: _bool, int: _int, float: _float, str: _str, Any: _any}
 
 
-def _literal(known: set[tuple[type, Any]], value: Any) -> Any:
-    if isinstance(value, (str, int)) and (type(value), value) in known:
+def _literal(accepted: set[tuple[type, Any]], value: Any) -> Any:
+    if isinstance(value, (str, int)) and (type(value), value) in accepted:
         return value
     raise Unaccepted
 
@@ -183,7 +183,7 @@ def _tuple(accept: Accept, value: Any) -> Any:
     return value if accept is _any else tuple([accept(item) for item in value])
 
 
-def _row(accepts: Sequence[Accept], value: Any) -> Any:
+def _fixed_tuple(accepts: Sequence[Accept], value: Any) -> Any:
     if type(value) is not tuple or len(value) != len(accepts):
         raise Unaccepted
     return tuple([accept(item) for accept, item in zip(accepts, value, strict=True)])
@@ -192,10 +192,10 @@ def _row(accepts: Sequence[Accept], value: Any) -> Any:
 def _dict(key: Accept, item: Accept, value: Any) -> Any:
     if type(value) is not dict:
         raise Unaccepted
-    return {key(name): item(given) for name, given in value.items()}
+    return {key(name): item(entry) for name, entry in value.items()}
 
 
-def _constrained(accept: Accept, constraints: Mapping[str, Any], value: Any) -> Any:
+def _accept_within(accept: Accept, constraints: Mapping[str, Any], value: Any) -> Any:
     value = accept(value)
     if value is not None and not all(_HOLDS[name](value, bound) for name, bound in constraints.items()):
         raise Unaccepted

@@ -9,7 +9,7 @@ __all__ = ["ValidationError"]
 
 
 class ValidationError(ValueError):
-    """Values do not fit a model; ``errors()`` are those of pydantic."""
+    """Values do not fit a model; ``errors()`` returns the same as in pydantic."""
 
     def __init__(self, cause: Any) -> None:
         super().__init__(str(cause))

@@ -57,7 +57,7 @@ class WithJsonSchema:
 
 
 class FieldInfo:
-    """A field of a model; ``constraints`` are those of pydantic, such as ``gt``."""
+    """A field of a model; ``constraints`` are named as in pydantic, such as ``gt``."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class _Step(NamedTuple):
 
 
 class Model:
-    """A class whose annotated attributes are validated; ``model_config`` is that of pydantic."""
+    """A class whose annotated attributes are validated; ``model_config`` is as in pydantic."""
 
     __slots__ = ("__dict__", "model_extra", "model_fields_set")
 
@@ -59,8 +59,8 @@ class Model:
                 annotation = eval(annotation, vars(sys.modules[cls.__module__]), dict(own))
             if annotation is ClassVar or get_origin(annotation) is cast("Any", ClassVar) or name == _EXTRA:
                 continue
-            given = own.get(name, REQUIRED)
-            fields[name] = (given if isinstance(given, FieldInfo) else FieldInfo(given)).of(annotation)
+            default = own.get(name, REQUIRED)
+            fields[name] = (default if isinstance(default, FieldInfo) else FieldInfo(default)).of(annotation)
             if name in own:
                 delattr(cls, name)
         cls.model_fields = fields
@@ -91,9 +91,9 @@ class Model:
         return object.__new__(cls)._accept(data)
 
     @classmethod
-    def of(cls, values: dict[str, Any], given: Collection[str], extra: dict[str, Any] | None = None) -> Self:
+    def of(cls, values: dict[str, Any], fields_set: Collection[str], extra: dict[str, Any] | None = None) -> Self:
         """Return a model of values that are not validated."""
-        return object.__new__(cls)._set(values, given, extra)
+        return object.__new__(cls)._set(values, fields_set, extra)
 
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
@@ -108,20 +108,20 @@ class Model:
         return schema
 
     def model_dump(self, *, exclude: Collection[str] = (), exclude_defaults: bool = False) -> dict[str, Any]:
-        """Return the values by name, those of models too."""
-        found = {}
+        """Return the values by name; nested models are dumped too."""
+        dumped = {}
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             if name in exclude or (exclude_defaults and not field.is_required() and value == field.get_default()):
                 continue
             writers = (mark.func for mark in field.metadata if isinstance(mark, PlainSerializer))
-            found[name] = next((write(value) for write in writers), _dumped(value))
-        return found
+            dumped[name] = next((write(value) for write in writers), _dump_value(value))
+        return dumped
 
     def model_copy(self, *, update: Mapping[str, Any] = {}) -> Self:
         """Return a copy with some values changed, which are not validated."""
-        given = {*self.model_fields_set, *update}
-        return type(self).of({**self.__dict__, **update}, given, self.model_extra)
+        fields_set = {*self.model_fields_set, *update}
+        return type(self).of({**self.__dict__, **update}, fields_set, self.model_extra)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Yield the values with their names."""
@@ -163,10 +163,10 @@ class Model:
 
             return self._set(*read_by_twin(type(self), data))
 
-    def _set(self, values: dict[str, Any], given: Collection[str], extra: dict[str, Any] | None) -> Self:
+    def _set(self, values: dict[str, Any], fields_set: Collection[str], extra: dict[str, Any] | None) -> Self:
         put = object.__setattr__
         put(self, "__dict__", values)
-        put(self, "model_fields_set", given)
+        put(self, "model_fields_set", fields_set)
         put(self, "model_extra", extra)
         return self
 
@@ -175,13 +175,13 @@ class Model:
         if type(data) is not dict:
             raise Unaccepted
         cls = type(self)
-        plan = cls._plan or cls._planned()
+        plan = cls._plan or cls._make_plan()
         values: dict[str, Any] = {}
-        given = set()
+        fields_set = set()
         for name, key, accept, field, fixed in plan:
             if key in data:
                 values[name] = accept(data[key])
-                given.add(name)
+                fields_set.add(name)
             elif fixed is not REQUIRED:
                 values[name] = fixed
             elif field.is_required():
@@ -189,8 +189,8 @@ class Model:
             else:
                 default = field.get_default()
                 values[name] = accept(default) if field.validate_default else default
-        extra = cls._accept_extra(data) if len(given) < len(data) else {} if _takes_extra(cls) else None
-        self._set(values, given, extra)
+        extra = cls._accept_extra(data) if len(fields_set) < len(data) else {} if _takes_extra(cls) else None
+        self._set(values, fields_set, extra)
         for method in cls.model_validators:
             getattr(self, method)()
         return self
@@ -199,20 +199,20 @@ class Model:
     def _accept_extra(cls, data: dict[str, Any]) -> dict[str, Any]:
         if not _takes_extra(cls):
             raise Unaccepted
-        known = {step.key for step in cls._plan or ()} | cls.model_fields.keys()
+        declared = {step.key for step in cls._plan or ()} | cls.model_fields.keys()
         _, item = get_args(cls.__annotations__[_EXTRA])
         accept = acceptor(item, {}, cls)
-        found = {key: accept(value) for key, value in data.items() if key not in known and type(key) is str}
-        if len(found) + sum(key in data for key in known) < len(data):
+        extra = {key: accept(value) for key, value in data.items() if key not in declared and type(key) is str}
+        if len(extra) + sum(key in data for key in declared) < len(data):
             raise Unaccepted
-        return found
+        return extra
 
     @classmethod
-    def _planned(cls) -> tuple[_Step, ...]:
+    def _make_plan(cls) -> tuple[_Step, ...]:
         """Return how each field gets its value, and keep it."""
         steps = []
         for name, field in cls.model_fields.items():
-            accept = _validated(cls, name, field)
+            accept = _field_acceptor(cls, name, field)
             fixed, default = REQUIRED, field.default
             if default is not REQUIRED and not isinstance(default, (list, dict)):
                 fixed = accept(default) if field.validate_default else default
@@ -230,7 +230,7 @@ def _takes_extra(cls: type[Model]) -> bool:
     return cls.model_config.get("extra") == "allow"
 
 
-def _validated(cls: type[Model], name: str, field: FieldInfo) -> Accept:
+def _field_acceptor(cls: type[Model], name: str, field: FieldInfo) -> Accept:
     """Return the function for the values of a field, with the validators of the class."""
     annotation = field.annotation
     for mark in field.metadata:
@@ -238,24 +238,24 @@ def _validated(cls: type[Model], name: str, field: FieldInfo) -> Accept:
     accept = acceptor(annotation, field.constraints, cls)
     for method, (names, mode) in cls.field_validators.items():
         if "*" in names:
-            accept = partial(_prepared, getattr(cls, method), name, accept)
+            accept = partial(_accept_prepared, getattr(cls, method), name, accept)
         elif name in names:
             own = getattr(cls, method)
-            accept = partial(_composed, own, accept) if mode == "before" else partial(_composed, accept, own)
+            accept = partial(_apply_both, own, accept) if mode == "before" else partial(_apply_both, accept, own)
     return accept
 
 
-def _prepared(prepare: Callable[[Any, str], Any], name: str, accept: Accept, value: Any) -> Any:
+def _accept_prepared(prepare: Callable[[Any, str], Any], name: str, accept: Accept, value: Any) -> Any:
     return accept(prepare(value, name))
 
 
-def _composed(first: Accept, second: Accept, value: Any) -> Any:
+def _apply_both(first: Accept, second: Accept, value: Any) -> Any:
     return second(first(value))
 
 
-def _dumped(value: Any) -> Any:
+def _dump_value(value: Any) -> Any:
     if isinstance(value, Model):
         return value.model_dump()
     if type(value) in (list, tuple):
-        return type(value)(map(_dumped, value))
-    return {key: _dumped(item) for key, item in value.items()} if type(value) is dict else value
+        return type(value)(map(_dump_value, value))
+    return {key: _dump_value(item) for key, item in value.items()} if type(value) is dict else value

@@ -21,7 +21,7 @@ _EXTRA = "__pydantic_extra__"
 #: Twins of models, and models of twins.
 _TWINS: dict[type, type[pydantic.BaseModel]] = {}
 _OWNERS: dict[type, type[Any]] = {}
-_LOCK = RLock()  # a twin needs those of its parts
+_LOCK = RLock()  # a twin needs the twins of its parts
 
 
 def read_by_twin(owner: type[Any], data: Any) -> Values:
@@ -31,25 +31,25 @@ def read_by_twin(owner: type[Any], data: Any) -> Values:
         ValidationError: the data do not fit the model.
     """
     try:
-        found = twin(owner).model_validate(data)
+        validated = twin(owner).model_validate(data)
     except pydantic.ValidationError as error:
         raise ValidationError(error) from None
-    return _values(found)
+    return _values(validated)
 
 
 def twin(owner: type[Any]) -> type[pydantic.BaseModel]:
     """Return the model in pydantic."""
     with _LOCK:
         if owner not in _TWINS:
-            made = _made(owner)
+            made = _make_twin(owner)
             _TWINS[owner], _OWNERS[made] = made, owner
         return _TWINS[owner]
 
 
-def _made(owner: type[Any]) -> type[pydantic.BaseModel]:
+def _make_twin(owner: type[Any]) -> type[pydantic.BaseModel]:
     annotations = {name: _translated_field(field, owner) for name, field in owner.model_fields.items()}
     if owner.model_config.get("extra") == "allow":
-        annotations[_EXTRA] = _translated(owner.__annotations__[_EXTRA], owner)
+        annotations[_EXTRA] = _translated_type(owner.__annotations__[_EXTRA], owner)
     contents: dict[str, Any] = {name: _field(field) for name, field in owner.model_fields.items()}
     for method, (names, mode) in owner.field_validators.items():
         contents[f"validate{method}"] = _field_validator(owner, method, names, mode)
@@ -68,26 +68,26 @@ def _made(owner: type[Any]) -> type[pydantic.BaseModel]:
 
 
 def _translated_field(field: FieldInfo, owner: type[Any]) -> Any:
-    annotation = _translated(field.annotation, owner)
+    annotation = _translated_type(field.annotation, owner)
     for mark in field.metadata:
         annotation = Annotated[annotation, _mark(mark)]
     return annotation
 
 
-def _translated(annotation: Any, owner: type[Any]) -> Any:
+def _translated_type(annotation: Any, owner: type[Any]) -> Any:
     """Return a type with twins in place of models, and marks of pydantic."""
     annotation = resolved(annotation, owner)
     if isinstance(annotation, type) and hasattr(annotation, "field_validators"):
         return annotation.__name__ if annotation is owner else twin(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        made = _translated(arguments[0], owner)
+        made = _translated_type(arguments[0], owner)
         for mark in arguments[1:]:
             made = Annotated[made, _mark(mark)]
         return made
     if origin is None or origin is Literal:
         return annotation
-    inner = tuple(argument if argument is ... else _translated(argument, owner) for argument in arguments)
+    inner = tuple(argument if argument is ... else _translated_type(argument, owner) for argument in arguments)
     if origin in (Union, UnionType):
         return Union[inner]  # noqa: UP007 - of any number of types
     return origin[inner]
@@ -144,17 +144,21 @@ def _model_validator(owner: type[Any], method: str) -> Any:
     return pydantic.model_validator(mode="after")(validate)
 
 
-def _values(found: pydantic.BaseModel) -> Values:
-    values = {name: _own(getattr(found, name)) for name in type(found).model_fields}
-    extra = found.__pydantic_extra__
-    return values, set(found.model_fields_set), None if extra is None else {k: _own(v) for k, v in extra.items()}
+def _values(validated: pydantic.BaseModel) -> Values:
+    values = {name: _without_twins(getattr(validated, name)) for name in type(validated).model_fields}
+    extra = validated.__pydantic_extra__
+    return (
+        values,
+        set(validated.model_fields_set),
+        None if extra is None else {k: _without_twins(v) for k, v in extra.items()},
+    )
 
 
-def _own(value: Any) -> Any:
+def _without_twins(value: Any) -> Any:
     """Return a value with models in place of twins."""
     owner = _OWNERS.get(type(value))
     if owner is not None:
         return owner.of(*_values(value))
     if type(value) in (list, tuple):
-        return type(value)(map(_own, value))
-    return {key: _own(item) for key, item in value.items()} if type(value) is dict else value
+        return type(value)(map(_without_twins, value))
+    return {key: _without_twins(item) for key, item in value.items()} if type(value) is dict else value

@@ -1,4 +1,4 @@
-"""Initial parameters: the initialisers of torch.nn.init, and the rules of the ``--init`` option.
+"""Initial parameters: the initializers of torch.nn.init, and the rules of the ``--init`` option.
 
 Each tensor has its own random generator, seeded by the seed and the tensor's path.  Its numbers therefore depend
 neither on the order in which tensors are drawn nor on the rest of the network.
@@ -43,7 +43,7 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
     ``padding_idx`` names a row that is set to zero.
 
     Raises:
-        ValueError: if the initialiser does not apply to the shape (fans need two dimensions).
+        ValueError: if the initializer does not apply to the shape (fans need two dimensions).
     """
     drawn = np.empty(tuple(shape), numpy_dtype(dtype))
     draw_into(init, drawn, dtype, rng)
@@ -51,12 +51,12 @@ def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator)
 
 
 def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> None:
-    """Write a tensor of type ``dtype`` drawn by ``init`` to ``out``, piece by piece; its numbers are those of `draw`.
+    """Write a tensor of type ``dtype`` drawn by ``init`` to ``out``, piece by piece, with the same numbers as `draw`.
 
     ``out`` may have any strides, and a wider type than the tensor.
 
     Raises:
-        ValueError: if the initialiser does not apply to the shape.
+        ValueError: if the initializer does not apply to the shape.
     """
     shape, args = out.shape, dict(init.args)
     working = np.float64 if dtype == "float64" else np.float32
@@ -75,17 +75,17 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
         case "normal":
             _write(out, dtype, working, _normal(rng, args.get("mean", 0.0), args.get("std", 1.0)))
         case "truncated_normal":
-            _write(out, dtype, np.float64, _truncated(rng, args, working))
+            _write(out, dtype, np.float64, _truncated_sample(rng, args, working))
         case "orthogonal":
             out[...] = _orthogonal(rng, shape, args.get("gain", 1.0), working).astype(numpy_dtype(dtype), copy=False)
         case "kaiming_uniform" | "kaiming_normal":
             fan = fans(shape)[MODES.index(args.get("mode", "fan_in"))]
             scale = gain(args.get("nonlinearity", "leaky_relu"), args.get("a", 0.0))
-            _write(out, dtype, working, _scaled(rng, scale / math.sqrt(fan) if fan else 0.0, init.kind))
+            _write(out, dtype, working, _scaled_sample(rng, scale / math.sqrt(fan) if fan else 0.0, init.kind))
         case "xavier_uniform" | "xavier_normal":
             fan = sum(fans(shape))
             deviation = args.get("gain", 1.0) * math.sqrt(2 / fan) if fan else 0.0
-            _write(out, dtype, working, _scaled(rng, deviation, init.kind))
+            _write(out, dtype, working, _scaled_sample(rng, deviation, init.kind))
         case "table":
             raise ValueError("a table is computed, not drawn")
     if "padding_idx" in args:
@@ -125,14 +125,14 @@ def _normal(rng: np.random.Generator, mean: float, std: float) -> Sample:
     return sample
 
 
-def _scaled(rng: np.random.Generator, std: float, kind: str) -> Sample:
+def _scaled_sample(rng: np.random.Generator, std: float, kind: str) -> Sample:
     if kind.endswith("normal"):
         return _normal(rng, 0.0, std)
     bound = math.sqrt(3) * std
     return _uniform(rng, -bound, bound)
 
 
-def _truncated(rng: np.random.Generator, args: dict[str, Any], working: Any) -> Sample:
+def _truncated_sample(rng: np.random.Generator, args: dict[str, Any], working: Any) -> Sample:
     """Return a sample of a truncated normal distribution, drawn by inverting its function between the two limits.
 
     The limits are values, not multiples of the standard deviation, as in torch.
@@ -166,7 +166,7 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...], scale: float, 
 
 
 class Initializers(InitRules):
-    """The initialisation rules of a program, which draw its parameters."""
+    """The initialization rules of a program, which draw its parameters."""
 
     __slots__ = ()
 
@@ -180,8 +180,8 @@ class Initializers(InitRules):
         """Write the initial value of the parameter at ``path``, of type ``dtype``, to ``out``.
 
         Raises:
-            NetcalcError: E104 at its place if the initialiser of a spec does not apply to the parameter's shape, E502
-                for that of an option.
+            NetcalcError: E104 at its place if the initializer of a spec does not apply to the parameter's shape, E502
+                for the initializer of an option.
         """
         if param.init.kind == "table":
             formula = TABLES.get(op.name)

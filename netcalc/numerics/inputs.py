@@ -52,7 +52,7 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     """
     given = given or {}
     names = [spec.name for spec in program.inputs]
-    problems = [_unknown(program, name) for name in given if name not in names]
+    problems = [_unknown_input(program, name) for name in given if name not in names]
     arrays: list[Array] = []
     for spec in program.inputs:
         try:
@@ -94,7 +94,7 @@ def read_input(program: Program, name: str, path: str | Path) -> Array:
     require_sizes(program)
     spec = next((spec for spec in program.inputs if spec.name == name), None)
     if spec is None:
-        raise NetcalcError(_unknown(program, name))
+        raise NetcalcError(_unknown_input(program, name))
     file = open_tensors(path)
     tensor = file.only(name)
     dtype = file.dtype(tensor)
@@ -104,22 +104,22 @@ def read_input(program: Program, name: str, path: str | Path) -> Array:
     return file.load(tensor)
 
 
-def _unknown(program: Program, name: str) -> Diagnostic:
+def _unknown_input(program: Program, name: str) -> Diagnostic:
     hint = did_you_mean(name, [spec.name for spec in program.inputs])
     return Diagnostic("E602", f"the spec has no input {name!r}", hint=hint)
 
 
-def accepted(spec: InputSpec, given: Any) -> Array:
+def accepted(spec: InputSpec, value: Any) -> Array:
     """Return the given array in the declared type; types of the same kind are widened, never narrowed.
 
     Raises:
         NetcalcError: E602 if its shape, its type or its numbers do not fit.
     """
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
     except ValueError:
         raise _misfit(spec, "is no array: its parts have different lengths") from None
-    _require_fit(spec, array.shape, array.dtype, has_width=hasattr(given, "dtype"))
+    _require_fit(spec, array.shape, array.dtype, has_width=hasattr(value, "dtype"))
     inside = array if spec.also is None else array[array != spec.also]
     if spec.type.dtype in INTEGERS and inside.size:
         minimum, maximum = int(inside.min()), int(inside.max())
@@ -131,17 +131,17 @@ def accepted(spec: InputSpec, given: Any) -> Array:
     return array.astype(numpy_dtype(spec.type.dtype), copy=False)
 
 
-def _require_fit(spec: InputSpec, shape: tuple[int, ...], given: np.dtype[Any], *, has_width: bool = True) -> None:
+def _require_fit(spec: InputSpec, shape: tuple[int, ...], dtype: np.dtype[Any], *, has_width: bool = True) -> None:
     """Raise NetcalcError (E602) if an array of this shape and type is not the input, nor can be widened to it.
 
     Python lists and numbers have a kind, but no width.
     """
     declared = numpy_dtype(spec.type.dtype)
-    actual, kind = _kind(given), _kind(declared)
-    fits = actual == kind and np.can_cast(given, declared) if has_width else actual <= kind
-    if given != declared and not fits:
+    actual, kind = _kind_of_dtype(dtype), _kind_of_dtype(declared)
+    fits = actual == kind and np.can_cast(dtype, declared) if has_width else actual <= kind
+    if dtype != declared and not fits:
         hint = f"convert it with .astype({spec.type.dtype!r})" if actual <= _FLOAT else None
-        raise _misfit(spec, f"holds {given.name}, and the spec has {spec.type.dtype}", hint)
+        raise _misfit(spec, f"holds {dtype.name}, and the spec has {spec.type.dtype}", hint)
     if shape != _sizes(spec.type):
         text = "×".join(map(str, shape)) or "scalar"
         raise _misfit(spec, f"is {text}, and the spec has {spec.type}", "--set changes the sizes of the spec")
@@ -173,10 +173,10 @@ def _sizes(type_: TensorType) -> tuple[int, ...]:
     return tuple(integer(size) for size in type_.shape)
 
 
-def _kind(dtype: np.dtype[Any]) -> int:
+def _kind_of_dtype(dtype: np.dtype[Any]) -> int:
     """Return 0 for booleans, 1 for integers, 2 for floating-point types, and 3 for all others.
 
-    The kind of bfloat16 is 'V' in NumPy, as that of structures.
+    The kind of bfloat16 is 'V' in NumPy, like the kind of structures.
     """
     if dtype.name.startswith(("bfloat16", "float")):
         return _FLOAT

@@ -1,6 +1,6 @@
 """Quantiles of the normal distribution.
 
-The rational approximations are those of the Cephes library (S. L. Moshier, ``ndtri``), which SciPy uses too.
+The rational approximations are from the Cephes library (S. L. Moshier, ``ndtri``), which SciPy uses too.
 """
 
 from __future__ import annotations

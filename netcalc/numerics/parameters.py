@@ -1,4 +1,4 @@
-"""Parameters of a program, from a checkpoint that is checked name by name, or from initialisers.
+"""Parameters of a program, from a checkpoint that is checked name by name, or from initializers.
 
 Tensors are fetched one at a time, when the node that uses them runs.  A network whose weights do not fit into memory
 together therefore still runs if each layer fits by itself.
@@ -48,17 +48,17 @@ def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> 
     """
     tensors = opened_unpacked(weights)
     report, _, params, used, ignored = match(program, tensors, Initializers.of(program).is_drawn, cast=cast)
-    found = inventory(tensors, used, ignored)
+    contents = inventory(tensors, used, ignored)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
-    wrong = index_mismatches(stored.index, found, params) if isinstance(stored, Joined) and stored.index else ()
-    return replace(report, mismatches=(*report.mismatches, *wrong), inventory=found)
+    wrong = index_mismatches(stored.index, contents, params) if isinstance(stored, Joined) and stored.index else ()
+    return replace(report, mismatches=(*report.mismatches, *wrong), inventory=contents)
 
 
 def opened_unpacked(weights: Weights) -> Tensors:
     """Open a checkpoint as the tensors that its packed ones stand for, by the configuration beside it, if any.
 
     Raises:
-        NetcalcError: E605 if a file cannot be read; E007 if the quantisation is not known.
+        NetcalcError: E605 if a file cannot be read; E007 if the quantization is not known.
     """
     tensors = open_weights(weights)
     first = next(iter(weights), None) if isinstance(weights, (list, tuple)) else weights
@@ -72,7 +72,7 @@ class Parameters:
     """Access to the parameters and buffers of a program, one at a time.
 
     Args:
-        weights: files, a folder or arrays to load; None to draw all parameters from initialisers.
+        weights: files, a folder or arrays to load; None to draw all parameters from initializers.
         init: ``--init`` options, see :meth:`~netcalc.numerics.initializers.Initializers.of`.
         seed: seed of drawn parameters; each tensor depends only on the seed and its path.
         cast: True to convert weights of another floating-point type.
@@ -98,8 +98,8 @@ class Parameters:
         if weights is not None:
             self._tensors = opened_unpacked(weights)
             _require_plain(self._tensors)
-            found = match(program, self._tensors, self._initializers.is_drawn, values=True, cast=cast)
-            report, self._locations = found.report, found.locations
+            matched = match(program, self._tensors, self._initializers.is_drawn, values=True, cast=cast)
+            report, self._locations = matched.report, matched.locations
             if not report.ok:
                 raise NetcalcError(report.diagnostics)
         else:
@@ -120,7 +120,7 @@ class Parameters:
         if self._tensors is not None and owner in self._locations:
             return load(self._tensors, self._locations[owner], dtype)
         out = np.empty(tuple(integer(size) for size in param.shape), dtype)
-        self._initialise(instance, param, out)
+        self._initialize(instance, param, out)
         return out
 
     def write(self, instance: Instance, param: Param, out: Array) -> None:
@@ -134,7 +134,7 @@ class Parameters:
         elif self._tensors is not None and owner in self._locations:
             write(self._tensors, self._locations[owner], Part.whole(out, self._dtype(instance, param)))
         else:
-            self._initialise(instance, param, out)
+            self._initialize(instance, param, out)
 
     def _is_rounded(self, instance: Instance, param: Param) -> bool:
         return is_rounded(param.storage, dtype_of(param, instance.node, self._program.dtype))
@@ -142,11 +142,11 @@ class Parameters:
     def _dtype(self, instance: Instance, param: Param) -> np.dtype[Any]:
         return numpy_dtype(dtype_of(param, instance.node, self._program.dtype))
 
-    def _initialise(self, instance: Instance, param: Param, out: Array) -> None:
-        """Write the initial value of a parameter, or that of a buffer that is computed, to ``out``."""
+    def _initialize(self, instance: Instance, param: Param, out: Array) -> None:
+        """Write the initial value of a parameter or a computed buffer to ``out``."""
         path, owner = join(instance.path, param.name), instance.owners[param.name]
         node, declaration = instance.node, param
-        if owner != path:  # the owner of a tied tensor initialises it
+        if owner != path:  # the owner of a tied tensor initializes it
             owning = parameter_at(self._program.main.nodes, owner)
             if owning is None:
                 raise LookupError(owner)

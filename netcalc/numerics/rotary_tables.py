@@ -30,16 +30,16 @@ def rotary_attributes(cos: Array, sin: Array) -> dict[str, Any] | None:
     frequencies = np.arctan2(sin[1], cos[1])
     if (frequencies <= 0).any():
         return None
-    for attributes in (*_plain(frequencies), *_llama3(frequencies)):
+    for attributes in (*_evenly_falling(frequencies), *_llama3(frequencies)):
         expected = tables(RotaryEmbedding(**attributes), 2 * pairs, np.arange(positions))
         # angles are products of a position and a rounded frequency
         allowed = 1e-5 + _ERROR * np.arange(positions)[:, None]
-        if all((abs(table - found) <= allowed).all() for table, found in zip(expected, (cos, sin), strict=True)):
+        if all((abs(table - actual) <= allowed).all() for table, actual in zip(expected, (cos, sin), strict=True)):
             return attributes
     return None
 
 
-def _plain(frequencies: Array) -> Iterator[dict[str, Any]]:
+def _evenly_falling(frequencies: Array) -> Iterator[dict[str, Any]]:
     """Yield the attributes for frequencies that fall evenly, all divided by a factor."""
     pairs, first = len(frequencies), float(frequencies[0])
     theta = 10_000.0
@@ -49,7 +49,7 @@ def _plain(frequencies: Array) -> Iterator[dict[str, Any]]:
         theta = _shortest(exact, lambda number: _near(number**-powers * first, frequencies))
     if not _near(theta**-powers * first, frequencies):
         return
-    factor = _short(1 / first)
+    factor = _fewest_digits(1 / first)
     attributes = {} if theta == 10_000 else {"theta": theta}
     yield attributes if factor == 1 else {**attributes, "scaling": {"rope_type": "linear", "factor": factor}}
 
@@ -67,7 +67,7 @@ def _llama3(frequencies: Array) -> Iterator[dict[str, Any]]:
         base = theta**-powers
         if not _near(base[: last + 1], frequencies[: last + 1]):
             continue
-        factor = _short(float(base[-1] / frequencies[-1]))
+        factor = _fewest_digits(float(base[-1] / frequencies[-1]))
         if factor <= 1:
             return
         share = (frequencies / base - 1 / factor) / (1 - 1 / factor)
@@ -91,11 +91,11 @@ def _llama3(frequencies: Array) -> Iterator[dict[str, Any]]:
         return
 
 
-def _near(found: Array, expected: Array) -> bool:
-    return bool((abs(found / expected - 1) <= _ERROR).all())
+def _near(actual: Array, expected: Array) -> bool:
+    return bool((abs(actual / expected - 1) <= _ERROR).all())
 
 
-def _short(number: float) -> float:
+def _fewest_digits(number: float) -> float:
     """Return a number rounded as far as it stays the same in single precision."""
     return _shortest(number, lambda rounded: abs(rounded / number - 1) <= _ERROR)
 
@@ -103,7 +103,7 @@ def _short(number: float) -> float:
 def _shortest(number: float, fits: Callable[[float], bool]) -> float:
     """Return a number with as few digits as fit."""
     rounded = (float(f"{number:.{digits}g}") for digits in range(1, 9))
-    return next((one for one in rounded if fits(one)), number)
+    return next((candidate for candidate in rounded if fits(candidate)), number)
 
 
 def pairs_of(table: Array, features: int, interleaved: bool) -> Array | None:

@@ -1,7 +1,7 @@
 """Reverse-mode differentiation of a program over its reference kernels.
 
 The tape records each operation whose gradient is wanted, with the tensors that its declaration saves and no others.
-Gradients of a tensor that is used more than once add up, also those of parameters that are tied or shared.
+Gradients of a tensor that is used more than once add up, also where a parameter is tied or shared.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Record:
     """Operation on the tape: what it saved, and where gradients come from and go to.
 
     ``sources`` are the keys of the gradients of its inputs and parameters, ``types`` their types, ``results`` the keys
-    of those of its outputs.  ``own`` are the names of the saved tensors that are not parameters.
+    of the gradients of its outputs.  ``own`` are the names of the saved tensors that are not parameters.
     """
 
     instance: Instance
@@ -70,9 +70,9 @@ class Record:
     results: tuple[Key | None, ...]
     own: frozenset[str]
 
-    def call(self, given: tuple[bool, ...], training: bool) -> BackwardCall:
+    def call(self, arriving: tuple[bool, ...], training: bool) -> BackwardCall:
         """Return the description of the backward pass for gradients that arrived."""
-        return BackwardCall(self.inputs, self.outputs, self.instance.node.params, self.wanted, given, training)
+        return BackwardCall(self.inputs, self.outputs, self.instance.node.params, self.wanted, arriving, training)
 
 
 class Tape:
@@ -126,11 +126,11 @@ class Tape:
         return sum({id(base): base.nbytes for base in bases}.values())
 
     def backward(self, seeds: Mapping[int, Array], product: Product | None = None) -> Iterator[tuple[Key, Array]]:
-        """Propagate gradients from the outputs, by number of their variable, and yield those of inputs and parameters.
+        """Propagate gradients from the outputs, by their number; yield the gradients of inputs and parameters.
 
         The tape is used up: each record is released when its product is done.
         """
-        run = product or _product
+        run = product or _run_product
         gradients: dict[Key, Array] = dict(seeds.items())
         while self.records:
             record = self.records.pop()
@@ -171,15 +171,15 @@ class Tape:
         declared = declaration(node.op) if sources else None
         arrays = tuple(None if variable is None else variable.array for variable in inputs)
         run = Run(training=self._program.training, rng=self._rng, kept=None if declared is None else {})
-        outputs = _placed(node.op, self._forward(instance, run, arrays, params), arrays, run.training)
-        shares = node.op.view or any(one is other for one in outputs for other in arrays)
+        outputs = _in_own_memory(node.op, self._forward(instance, run, arrays, params), arrays, run.training)
+        shares = node.op.view or any(array_out is other for array_out in outputs for other in arrays)
         stored = shares and (not inputs or any(v is not None and v.parameter for v in inputs))
         self.buffers.update((owners[name], np.asarray(array)) for name, array in run.updates.items())
         if declared is None:
             return [self._variable(output, False, stored) for output in outputs]
         call = BackwardCall(
-            tuple(None if array is None else _type(array) for array in arrays),
-            tuple(map(_type, outputs)),
+            tuple(None if array is None else _type_of_array(array) for array in arrays),
+            tuple(map(_type_of_array, outputs)),
             node.params,
             frozenset(sources),
             (True,) * len(outputs),
@@ -192,7 +192,7 @@ class Tape:
             Record(
                 instance,
                 call.wanted,
-                kept_arrays(saves, arrays, outputs, params, _kept(run, (*arrays, *outputs))),
+                kept_arrays(saves, arrays, outputs, params, _kept_tensors(run, (*arrays, *outputs))),
                 saves,
                 call.inputs,
                 call.outputs,
@@ -206,9 +206,9 @@ class Tape:
 
     def _type_of(self, source: Source, inputs: Sequence[TensorType | None], node: OpNode) -> TensorType:
         if isinstance(source, int):
-            found = inputs[source]
-            assert found is not None
-            return found
+            type_ = inputs[source]
+            assert type_ is not None
+            return type_
         param = next(param for param in node.params if param.name == source)
         return TensorType(param.shape, dtype_of(param, node, self._program.dtype))
 
@@ -232,7 +232,7 @@ def kept_arrays(
     Raises:
         LookupError: for a tensor that the operation says it saves and its kernel did not keep.
     """
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for saved in saves:
         if saved.kind in ("input", "output"):
             array = (inputs if saved.kind == "input" else outputs)[saved.index]
@@ -240,11 +240,11 @@ def kept_arrays(
             array = kept.get(saved.name) if saved.kind == "kept" else params.get(saved.parameter)
         if array is None:
             raise LookupError(f"the {saved.kind} that is saved as {saved.name!r}")
-        found[saved.name] = np.asarray(array)
-    return found
+        arrays[saved.name] = np.asarray(array)
+    return arrays
 
 
-def _product(record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
+def _run_product(record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
     """Run a product; errors that depend on values are reported with the path of the operation."""
     try:
         return apply_vjp(record.instance.node.op, back, gradients)
@@ -253,7 +253,7 @@ def _product(record: Record, back: Back, gradients: tuple[Array | None, ...]) ->
         raise NetcalcError(Diagnostic(error.code, message, record.instance.node.span, hint=error.hint)) from None
 
 
-def _placed(
+def _in_own_memory(
     op: Operation, outputs: tuple[Array, ...], inputs: Sequence[Array | None], training: bool
 ) -> tuple[Array, ...]:
     """Return the outputs of a kernel, those that are no views in memory of their own without gaps.
@@ -262,15 +262,15 @@ def _placed(
     """
     if op.view:
         return outputs
-    types = [None if array is None else _type(array) for array in inputs]
+    types = [None if array is None else _type_of_array(array) for array in inputs]
     if inputs and inputs[0] is not None and passes_on(op, types, training):
         return (inputs[0],)
     bases = _bases(inputs)
     return tuple(_owned(array, bases) for array in outputs)
 
 
-def _kept(run: Run, others: Sequence[Array | None]) -> dict[str, Array]:
-    """Return what a kernel kept, in memory of its own."""
+def _kept_tensors(run: Run, others: Sequence[Array | None]) -> dict[str, Array]:
+    """Return the tensors that a kernel kept, in memory of their own."""
     bases = _bases(others)
     return {name: _owned(array, bases) for name, array in (run.kept or {}).items()}
 
@@ -293,5 +293,5 @@ def _base(array: Array) -> Array:
     return array
 
 
-def _type(array: Array) -> TensorType:
+def _type_of_array(array: Array) -> TensorType:
     return TensorType(array.shape, dtype_name(array.dtype))

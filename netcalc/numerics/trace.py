@@ -47,16 +47,16 @@ class TraceRow:
     @classmethod
     def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> TraceRow:
         """Return the row of one tensor."""
-        kept = array if keep else None
+        stored = array if keep else None
         if not array.size:
             nan = float("nan")
-            return cls(path, op, array.shape, array.dtype.name, nan, nan, nan, nan, nan, kept)
+            return cls(path, op, array.shape, array.dtype.name, nan, nan, nan, nan, nan, stored)
         with np.errstate(all="ignore"):  # infinities and NaNs are values
             mean = float(np.mean(array, dtype=np.float64))
             std = float(np.std(array, dtype=np.float64)) if array.size <= _BLOCK else _deviation(array, mean)
         low, high = float(array.min()), float(array.max())
         absmax = float(np.maximum(-low, high))  # unlike max(), it keeps NaN
-        return cls(path, op, array.shape, array.dtype.name, mean, std, low, high, absmax, kept)
+        return cls(path, op, array.shape, array.dtype.name, mean, std, low, high, absmax, stored)
 
 
 def _deviation(array: Array, mean: float) -> float:
@@ -73,8 +73,8 @@ def _deviation(array: Array, mean: float) -> float:
 class Tracer:
     """Collects the outputs whose path matches a pattern (``layer1.*``; ``*`` also matches dots).
 
-    The paths are those of the rows of ``netcalc shapes``: operations, calls of blocks, named sequences, repeats as a
-    whole, and ranges of iterations (``layers.0–11.attn``), which match each iteration.
+    The paths are the same as in the rows of ``netcalc shapes``: operations, calls of blocks, named sequences, repeats
+    as a whole, and ranges of iterations (``layers.0–11.attn``), which match each iteration.
 
     Raises:
         NetcalcError: E503, with every pattern that matches nothing in the program.
@@ -139,7 +139,7 @@ class _Groups:
         self._read: set[Body] = set()
 
     def ending_with(self, node: Node) -> Sequence[str]:
-        """Return the names, relative to the body, of the groups whose last value is that of the node."""
+        """Return the names, relative to the body, of the groups whose last value is the value of the node."""
         return self._ending.get(node, ())
 
     def paths(self, body: Body, prefix: str) -> Iterator[str]:
@@ -178,10 +178,10 @@ def _matches(path: str, pattern: str) -> bool:
     if fnmatchcase(path, pattern):
         return True
     ranges = _ranges(pattern)
-    found = None if ranges is None else ranges[0].fullmatch(path)
-    if ranges is None or found is None:
+    match = None if ranges is None else ranges[0].fullmatch(path)
+    if ranges is None or match is None:
         return False
-    return all(is_among(int(number)) for number, is_among in zip(found.groups(), ranges[1], strict=True))
+    return all(is_among(int(number)) for number, is_among in zip(match.groups(), ranges[1], strict=True))
 
 
 @cache
@@ -195,7 +195,7 @@ def _ranges(pattern: str) -> tuple[re.Pattern[str], tuple[Callable[[int], bool],
 
 
 def _among(text: str) -> Callable[[int], bool]:
-    """Return the function that tells whether a number is among those of ``0–4,6–10,…,24–25``."""
+    """Return the function that tells whether a number is in ranges such as ``0–4,6–10,…,24–25``."""
     spans: list[tuple[int, int]] = []
     for part in text.replace("-", "–").replace(",…", "").split(","):
         first, _, last = part.partition("–")

@@ -18,9 +18,9 @@ def require_some(size: Dim, what: str) -> None:
         raise RuleError(f"{what} takes at least 1 element, and there are none")
 
 
-def same_shape(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
+def same_shape(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
     """Return True if two shapes are equal, where :func:`netcalc.dims.equal` compares their sizes."""
-    return len(one) == len(other) and all(map(equal, one, other))
+    return len(shape) == len(other) and all(map(equal, shape, other))
 
 
 def require_float(x: TensorType, what: str) -> None:

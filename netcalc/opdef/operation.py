@@ -144,8 +144,8 @@ def attribute_text(value: Any) -> str:
     """
     if isinstance(value, Model):
         fields = ((name, getattr(value, name)) for name in type(value).model_fields)
-        given = [(name, item) for name, item in fields if item != type(value).model_fields[name].default]
-        inside = ", ".join(f"{name}={attribute_text(item)}" for name, item in given)
+        differing = [(name, item) for name, item in fields if item != type(value).model_fields[name].default]
+        inside = ", ".join(f"{name}={attribute_text(item)}" for name, item in differing)
         name = value.name if isinstance(value, Operation) else ""
         return f"{name}({inside})" if inside or not name else name
     if value is None or isinstance(value, bool):

@@ -9,7 +9,7 @@ from netcalc.opdef.storage import Storage
 
 
 class Init(NamedTuple):
-    """The initialiser of a parameter without weights (``kind`` as in torch.nn.init), with its arguments.
+    """The initializer of a parameter without weights (``kind`` as in torch.nn.init), with its arguments.
 
     ``fan_in_uniform(fan_in)`` is PyTorch's default for biases: uniform on ±1/√fan_in.  ``normal`` may have a
     ``padding_idx``, the number of a row of zeros.  A ``table`` is computed by a function that the kernel module of
@@ -35,7 +35,7 @@ class Init(NamedTuple):
 
     @classmethod
     def of(cls, kind: Any, **args: Any) -> Self:
-        """Return an initialiser from keyword arguments: ``Init.of("uniform", bound=0.1)``."""
+        """Return an initializer from keyword arguments: ``Init.of("uniform", bound=0.1)``."""
         return cls(kind, tuple(args.items()))
 
 

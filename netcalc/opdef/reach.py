@@ -37,9 +37,9 @@ Reach: TypeAlias = tuple[AxisReach, ...]
 
 
 def axes_of(x: TensorType, others: Mapping[int, AxisReach] | None = None) -> Reach:
-    """Return the reach of an input whose axes are those of the output, except for the axes in ``others``."""
-    given = {axis % x.rank: value for axis, value in (others or {}).items()}
-    return tuple(given.get(axis) or Window(axis) for axis in range(x.rank))
+    """Return the reach of an input that has the same axes as the output, except for the axes in ``others``."""
+    by_axis = {axis % x.rank: value for axis, value in (others or {}).items()}
+    return tuple(by_axis.get(axis) or Window(axis) for axis in range(x.rank))
 
 
 def every(x: TensorType, value: Literal["all", "unknown"]) -> Reach:

@@ -1,4 +1,4 @@
-"""The form in which a parameter is stored: quantised, pruned, or in another element type than the network's."""
+"""The form in which a parameter is stored: quantized, pruned, or in another element type than the network's."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,8 +27,8 @@ class StoredTensor(NamedTuple):
 class Sparsity(NamedTuple):
     """The elements of a parameter that are removed, and how those that are kept are found.
 
-    ``pattern`` (n, m) keeps n of m neighbours along the input features; None removes a share of the whole tensor.
-    ``zeros`` is that share, and ``layout`` that of their index: ``pairs``, ``bitmap`` or ``csr``.
+    ``pattern`` (n, m) keeps n of m neighbors along the input features; None removes a share of the whole tensor.
+    ``zeros`` is that share, and ``layout`` the layout of the index of the elements: ``pairs``, ``bitmap`` or ``csr``.
     """
 
     zeros: Fraction
@@ -46,7 +46,7 @@ class Storage:
     """The form in which a parameter is stored.
 
     Args:
-        scheme: name of the scheme, that of its element type if the parameter stays in full precision.
+        scheme: name of the scheme, or of the element type if the parameter stays in full precision.
         tensors: the tensors that are stored, the values first.
         shape: the parameter as a stack of matrices: their number, rows and columns.  Groups lie along the columns.
         block: elements that share a scale, by rows and columns; empty if all do, or if there is no scale.

@@ -48,12 +48,12 @@ def _twice_below(queries: Dim, keys: Dim, diagonal: Dim) -> Dim:
     return twice(queries + diagonal) - twice(diagonal) - twice(queries + diagonal - keys) + twice(diagonal - keys)
 
 
-def _pairs(value: Any) -> Any:
+def _read_pairs(value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or not value:
         raise ValueError("should be a list of [query block, key block]")
     for pair in value:
-        whole = isinstance(pair, (list, tuple)) and all(type(n) is int and n >= 0 for n in pair)
-        if not whole or len(pair) != 2:
+        is_pair = isinstance(pair, (list, tuple)) and all(type(n) is int and n >= 0 for n in pair)
+        if not is_pair or len(pair) != 2:
             raise ValueError("should be a list of [query block, key block]")
     return tuple(sorted({tuple(pair) for pair in value}))
 
@@ -61,7 +61,7 @@ def _pairs(value: Any) -> Any:
 _PAIR = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
 _Pairs = Annotated[
     tuple[tuple[int, int], ...],
-    BeforeValidator(_pairs),
+    BeforeValidator(_read_pairs),
     WithJsonSchema({"type": "array", "items": _PAIR, "minItems": 1}),
 ]
 
@@ -98,7 +98,7 @@ class Blocks(Model):
                     hint=f"pad the length to a multiple of {self.size}",
                 )
         rows, columns = queries // self.size, keys // self.size
-        blocks = self._listed(rows, columns) if self.pairs else self._described(rows, columns, lower_right)
+        blocks = self._count_listed(rows, columns) if self.pairs else self._count_described(rows, columns, lower_right)
         return Kept(blocks.pairs * self.size * self.size, blocks.rows * self.size)
 
     def chosen(self, rows: int, columns: int, *, lower_right: bool) -> list[tuple[int, int]]:
@@ -119,14 +119,14 @@ class Blocks(Model):
             pairs += [(row, column) for column in range(columns) if column in near or column not in inner]
         return pairs
 
-    def _listed(self, rows: Dim, columns: Dim) -> Kept:
+    def _count_listed(self, rows: Dim, columns: Dim) -> Kept:
         assert self.pairs
         last_row, last_column = (max(places) for places in zip(*self.pairs, strict=True))
         if last_row >= rows or last_column >= columns:
             raise RuleError(f"pairs go up to block ({last_row}, {last_column}), and there are {rows}×{columns} blocks")
         return Kept(len(self.pairs), len({row for row, _ in self.pairs}))
 
-    def _described(self, rows: Dim, columns: Dim, lower_right: bool) -> Kept:
+    def _count_described(self, rows: Dim, columns: Dim, lower_right: bool) -> Kept:
         everywhere = sum(self.global_blocks)
         inner_rows, inner_columns = rows - everywhere, columns - everywhere
         near = 0 if self.band is None else sum(self.band) + 1

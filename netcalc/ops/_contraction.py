@@ -63,7 +63,7 @@ def read(equation: str, shapes: Sequence[Sequence[Dim]]) -> Equation:
     sizes = _sizes(operands, shapes)
     dots = sorted((label for label in sizes if label.startswith("…")), key=lambda label: -int(label[1:]))
     if arrow:
-        before, ellipsis, after = _split(output, equation)
+        before, ellipsis, after = _split_part(output, equation)
         result = (*before, *(dots if ellipsis else ()), *after)
     else:
         every = [label for labels in operands for label in labels]
@@ -76,7 +76,7 @@ def read(equation: str, shapes: Sequence[Sequence[Dim]]) -> Equation:
     return Equation(tuple(operands), tuple(result), sizes)
 
 
-def _split(part: str, equation: str) -> tuple[str, bool, str]:
+def _split_part(part: str, equation: str) -> tuple[str, bool, str]:
     match = _PART.fullmatch(part)
     if not match:
         raise RuleError(
@@ -87,7 +87,7 @@ def _split(part: str, equation: str) -> tuple[str, bool, str]:
 
 
 def _labels(part: str, rank: int, equation: str) -> Labels:
-    before, ellipsis, after = _split(part, equation)
+    before, ellipsis, after = _split_part(part, equation)
     hidden = rank - len(before) - len(after)
     if hidden < 0 or (hidden and not ellipsis):
         raise RuleError(f"einsum: {part!r} in {equation!r} does not fit an input of {rank} dimensions")
@@ -103,14 +103,14 @@ def _sizes(operands: Sequence[Labels], shapes: Sequence[Sequence[Dim]]) -> dict[
             if not equal(operand.setdefault(label, size), size):
                 raise RuleError(f"einsum: {label!r} is twice in one input, as {operand[label]} and as {size}")
         for label, size in operand.items():
-            sizes[label] = _common(label, sizes.get(label, 1), size)
+            sizes[label] = _common_size(label, sizes.get(label, 1), size)
     return sizes
 
 
-def _common(label: str, one: Dim, other: Dim) -> Dim:
-    size = broadcast_size([one, other])
+def _common_size(label: str, size_here: Dim, size_there: Dim) -> Dim:
+    size = broadcast_size([size_here, size_there])
     if size is None:
-        raise RuleError(f"einsum: {label!r} is {one} in one input and {other} in another")
+        raise RuleError(f"einsum: {label!r} is {size_here} in one input and {size_there} in another")
     return size
 
 

@@ -25,8 +25,8 @@ def per_axis(value: Any) -> Any:
     return values
 
 
-def _schema(**one: Any) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one}]})
+def _schema(**item: Any) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item}]})
 
 
 def _some(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Parameters and work shared by the normalisations."""
+"""Parameters and work shared by the normalizations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def affine_params(shape: Sequence[Dim], weight: bool, bias: bool) -> tuple[Param
 
 
 def moments(values: Dim, **groups: Dim) -> tuple[Term, ...]:
-    """Return the work of mean, centring and variance of ``values`` numbers in each group."""
+    """Return the work of mean, centering and variance of ``values`` numbers in each group."""
     return (
         Term.of("add", "mean", **groups, sums=values - 1),
         Term.of("div", "mean", **groups),
-        Term.of("add", "centre", **groups, values=values),
+        Term.of("add", "center", **groups, values=values),
         Term.of("mul", "square", **groups, values=values),
         Term.of("add", "variance", **groups, sums=values - 1),
         Term.of("div", "variance", **groups),

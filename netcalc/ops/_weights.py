@@ -12,7 +12,7 @@ PRODUCT_INPUTS = ports("input", "weight?", "bias?")
 
 
 def weight_and_bias(shape: tuple[Dim, ...], out: Dim, *, bias: bool) -> Sequence[Param]:
-    """Return a weight of a shape, and a bias of ``out`` elements if there is one, initialised as in PyTorch.
+    """Return a weight of a shape, and a bias of ``out`` elements if there is one, initialized as in PyTorch.
 
     PyTorch takes the fan-in from all axes of the weight but the first, also in transposed convolutions.
     """
@@ -26,9 +26,9 @@ def check_given(
     name: str, declared: Sequence[Param], x: TensorType, weight: TensorType | None, bias: TensorType | None
 ) -> None:
     """Raise RuleError unless a given weight and bias have the shape of the declared parameter and the type of ``x``."""
-    given = {"weight": weight, "bias": bias}
+    tensors = {"weight": weight, "bias": bias}
     for param in declared:
-        tensor = given[param.name]
+        tensor = tensors[param.name]
         if tensor is None:
             continue
         if tensor.dtype != x.dtype:
@@ -40,5 +40,5 @@ def check_given(
 
 def learned(declared: Sequence[Param], weight: TensorType | None, bias: TensorType | None) -> Sequence[Param]:
     """Return the parameters that are not given as inputs."""
-    given = {"weight": weight, "bias": bias}
-    return tuple(param for param in declared if given[param.name] is None)
+    tensors = {"weight": weight, "bias": bias}
+    return tuple(param for param in declared if tensors[param.name] is None)

@@ -66,11 +66,11 @@ class PerAxis(NamedTuple):
     def schema(self, axes: int) -> dict[str, Any]:
         """Return the JSON Schema of the attribute."""
         number: dict[str, Any] = {"type": "integer", "minimum": self.least}
-        one: list[dict[str, Any]] = [number, {"type": "null"}] if self.optional else [number]
-        item = [*one, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}] if self.pairs else one
+        forms: list[dict[str, Any]] = [number, {"type": "null"}] if self.optional else [number]
+        item = [*forms, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}] if self.pairs else forms
         listed = {"type": "array", "items": {"anyOf": item}, "minItems": axes, "maxItems": axes}
         words: list[dict[str, Any]] = [{"enum": list(self.words)}] if self.words else []
-        return {"anyOf": [*one, listed, *words]}
+        return {"anyOf": [*forms, listed, *words]}
 
 
 Sizes = Annotated[tuple[Any, ...], PerAxis()]
@@ -124,8 +124,8 @@ class SpatialOperation(Operation):
         for name, marker in cls._markers().items():
             described = {k: v for k, v in schema["properties"][name].items() if k in ("description", "title")}
             default = cls.model_fields[name].default
-            given = {} if cls.model_fields[name].is_required() else {"default": default}
-            schema["properties"][name] = described | given | marker.schema(cls.axes)
+            default_entry = {} if cls.model_fields[name].is_required() else {"default": default}
+            schema["properties"][name] = described | default_entry | marker.schema(cls.axes)
         return schema
 
     # -- the input ----------------------------------------------------------------------------------

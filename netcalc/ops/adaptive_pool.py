@@ -54,10 +54,10 @@ class AdaptivePooling(SpatialOperation):
 
     def covered(self, x: TensorType, y: TensorType) -> Dim:
         """Return the number of elements in all windows of a channel; overlapping elements count twice."""
-        return product(_covered(n, out) for n, out in zip(self.sizes_of(x), self.sizes_of(y), strict=True))
+        return product(_elements_in_windows(n, out) for n, out in zip(self.sizes_of(x), self.sizes_of(y), strict=True))
 
 
-def _covered(size: Dim, out: Dim) -> Dim:
+def _elements_in_windows(size: Dim, out: Dim) -> Dim:
     """Return the number of elements in all windows along one axis; overlapping elements count twice."""
     divides = divided if isinstance(out, Poly) else exact_div
     if divides(size, out) is not None:

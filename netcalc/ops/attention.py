@@ -28,7 +28,7 @@ from netcalc.tensor_type import TensorType
 Alignment = Literal["upper_left", "lower_right"]
 
 
-def _window(value: Any) -> Any:
+def _read_window(value: Any) -> Any:
     sides = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
     if len(sides) != 2 or any(side is not None and (type(side) is not int or side < 0) for side in sides):
         raise ValueError("should be a whole number, or [left, right] with null for no bound")
@@ -38,7 +38,7 @@ def _window(value: Any) -> Any:
 _SIDE = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}
 _Window = Annotated[
     tuple[int | None, int | None],
-    BeforeValidator(_window),
+    BeforeValidator(_read_window),
     WithJsonSchema(
         {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": _SIDE, "minItems": 2, "maxItems": 2}]}
     ),
@@ -56,8 +56,8 @@ class ScaledDotProductAttention(Operation):
 
     With ``alignment: upper_left`` query i has the position of key i; with ``lower_right``, for keys from a cache, the
     last query has the position of the last key.  Masks do not reduce the work: all scores are computed.  With
-    ``sparse`` the kernel skips the pairs that the fixed pattern hides, and the work is that of the remaining pairs:
-    those within ``causal``, ``window`` and ``global_tokens``, or the blocks of ``blocks``.
+    ``sparse`` the kernel skips the pairs that the fixed pattern hides, and only the remaining pairs are work: those
+    within ``causal``, ``window`` and ``global_tokens``, or the blocks of ``blocks``.
 
     A window of W keys that ends at the query, as in Mistral, is ``window: [W - 1, 0]``.  Longformer's attention window
     W is ``window: W // 2``.  BigBird's pattern is ``blocks: {size: 64, band: 1, global_blocks: 1, random: 3}``.
@@ -152,16 +152,16 @@ class ScaledDotProductAttention(Operation):
         query, key, value, attn_mask, _, sinks = [*inputs, None, None, None][:6]
         leading, result = ({"batch": product(s[:-1]), "heads": product(s[-1:])} for s in self.leading(ctx, *inputs[:3]))
         queries, keys = query.shape[-2], key.shape[-2]
-        kept = self.kept(queries, keys) if self.sparse else None
+        computed = self.kept(queries, keys) if self.sparse else None
 
         def each(extra: int = 0) -> dict[str, Dim]:
             """Return the number of scores, with ``extra`` more per query, as factors."""
-            if kept:
-                return {**leading, "pairs": kept.pairs + extra * kept.rows}
+            if computed:
+                return {**leading, "pairs": computed.pairs + extra * computed.rows}
             name = {-1: "keys_less_one", 0: "keys", 1: "keys_and_sink"}[extra]
             return {**leading, "queries": queries, name: keys + extra}
 
-        pairs = {"pairs": kept.pairs} if kept else {"queries": queries, "keys": keys}
+        pairs = {"pairs": computed.pairs} if computed else {"queries": queries, "keys": keys}
         terms = [Term.of("mac", "scores", **each(), head_dim=query.shape[-1])]
         if self.scale != 1:
             terms.append(Term.of("mul", "scale", **each()))
@@ -175,7 +175,7 @@ class ScaledDotProductAttention(Operation):
             Term.of("add", "softmax shift", **each(sink)),
             Term.of("transcendental", "softmax exp", **each(sink)),
             Term.of("add", "softmax sum", **each(sink - 1)),
-            Term.of("div", "softmax normalise", **each()),
+            Term.of("div", "softmax normalize", **each()),
         )
         if ctx.training and self.dropout:
             terms += (Term.of("compare", "dropout mask", **each()), Term.of("mul", "dropout", **each()))

@@ -1,4 +1,4 @@
-"""Normalisation by channel, with running statistics for inference."""
+"""Normalization by channel, with running statistics for inference."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ from netcalc.ops._statistics import affine_params, affine_terms, moments, recipr
 from netcalc.tensor_type import TensorType
 
 
-def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
+def _folded_work(affine: bool, **elements: Dim) -> tuple[Term, ...]:
     """Return the work with fixed statistics, folded with the affine map into a scale and a shift per channel."""
     channels = elements["channels"]
     return (
@@ -38,7 +38,7 @@ def _folded(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 
 
 class _Tracking(Operation):
-    """Base of normalisation by channel (axis 1), with the statistics of the input or with running statistics."""
+    """Base of normalization by channel (axis 1), with the statistics of the input or with running statistics."""
 
     normalises_channels = True
 
@@ -49,7 +49,7 @@ class _Tracking(Operation):
     track_running_stats: bool = attr("keep running statistics, and use them in inference", default=True)
 
     def own_statistics(self, training: bool) -> bool:
-        """True if the input is normalised by its own statistics rather than the running ones."""
+        """True if the input is normalized by its own statistics rather than the running ones."""
         return training or not self.track_running_stats
 
     def checked(self, ctx: Context, x: TensorType, values: Dim) -> TensorType:
@@ -88,9 +88,9 @@ class _Tracking(Operation):
 class BatchNorm(_Tracking):
     """(x − mean)/√(variance + eps) · weight + bias for each channel (axis 1), over all other axes.
 
-    In training, mean and biased variance are those of the batch, and ``momentum`` is their weight in the running
-    statistics (null: the cumulative average), which take the unbiased variance.  In inference the running statistics
-    are used, folded with weight and bias into one multiplication and one addition per element.  Without
+    Training uses the mean and the biased variance of the batch, and updates the running statistics with the weight
+    ``momentum`` (null: the cumulative average) and the unbiased variance.  In inference the running statistics are
+    used, folded with weight and bias into one multiplication and one addition per element.  Without
     ``track_running_stats`` the statistics of the batch are used in inference too.
     """
 
@@ -115,7 +115,7 @@ class BatchNorm(_Tracking):
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         if not self.own_statistics(ctx.training):
-            return _folded(self.affine, **elements)
+            return _folded_work(self.affine, **elements)
         work = (
             *moments(batch * product(rest), channels=channels),
             *reciprocal_root(channels=channels),
@@ -164,7 +164,7 @@ class FrozenBatchNorm(Operation):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
-        return _folded(True, batch=batch, channels=channels, positions=product(rest))
+        return _folded_work(True, batch=batch, channels=channels, positions=product(rest))
 
 
 @operation
@@ -172,14 +172,14 @@ class InstanceNorm(_Tracking):
     """(x − mean)/√(variance + eps) for each channel of each sample, then weight and bias if ``affine``.
 
     With ``track_running_stats`` training updates running statistics (the mean over the samples; unchanged with
-    ``momentum: null``, as in PyTorch), and inference normalises with them.
+    ``momentum: null``, as in PyTorch), and inference normalizes with them.
     """
 
     name = "instance_norm"
     reference = "torch.nn.InstanceNorm1d, InstanceNorm2d, InstanceNorm3d; Ulyanov et al. 2016, arXiv:1607.08022"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; with affine: weight C, bias C; with track_running_stats: buffers as in batch_norm"
-    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
+    cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"affine": True})
 
     affine: bool = attr("learn a weight for each channel", default=False)
@@ -192,18 +192,18 @@ class InstanceNorm(_Tracking):
 
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
         (x,) = inputs
-        whole = range(2, x.rank) if self.own_statistics(training) else ()
-        return [axes_of(x, dict.fromkeys(whole, "all"))]
+        spatial = range(2, x.rank) if self.own_statistics(training) else ()
+        return [axes_of(x, dict.fromkeys(spatial, "all"))]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         if not self.own_statistics(ctx.training):
-            return _folded(self.affine, **elements)
+            return _folded_work(self.affine, **elements)
         work = (
             *moments(product(rest), batch=batch, channels=channels),
             *reciprocal_root(batch=batch, channels=channels),
-            Term.of("mul", "normalise", **elements),
+            Term.of("mul", "normalize", **elements),
             *affine_terms(self.affine, self.affine and self.bias, **elements),
         )
         if not (ctx.training and self.track_running_stats):

@@ -16,7 +16,7 @@ class BlurPool2d(SpatialOperation):
 
     The filter is the outer product of a row of Pascal's triangle with itself, scaled to sum 1.  It is a fixed buffer
     that checkpoints omit: one filter per channel if ``channels`` is set, otherwise one shared filter.  The padding is
-    ⌊(stride + filt_size − 2)/2⌋ on each side.  The work is that of a depthwise convolution.
+    ⌊(stride + filt_size − 2)/2⌋ on each side.  The work is the same as for a depthwise convolution.
     """
 
     axes = 2

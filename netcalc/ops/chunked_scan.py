@@ -68,7 +68,7 @@ class SsdScan(Operation):
     The sequence is padded to a multiple of ``chunk`` positions.  Within a chunk every position reads those before it
     through a matrix of scores, as in attention; from chunk to chunk the state is passed on, by a matrix over all
     pairs of chunks.  This is the algorithm of Mamba-2 as transformers computes it in PyTorch if there is no fused
-    kernel.  Its work is counted; that of a fused kernel is less.
+    kernel.  Its work is counted; a fused kernel does less.
 
     The computation is at least in float32, as is ``last_state``; ``output`` has the type of u.
     """
@@ -115,10 +115,10 @@ class SsdScan(Operation):
         return u, TensorType((batch, heads, size, state), precision)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        given = self.named(inputs)
-        batch, length, heads, size = given["u"].shape
+        types = self.named(inputs)
+        batch, length, heads, size = types["u"].shape
         count = chunks(ctx, length, self.chunk)
-        state = {"state": given["B"].shape[3]}
+        state = {"state": types["B"].shape[3]}
         each = {"batch": batch, "length": length, "heads": heads}
         part = {"batch": batch, "chunks": count, "heads": heads}
         places = {**part, "positions": self.chunk}
@@ -146,11 +146,11 @@ class SsdScan(Operation):
             Term.of("mul", "output of the states", **places, size=size),
             Term.of("add", "output", **places, size=size),
         ]
-        if "delta_bias" in given:
+        if "delta_bias" in types:
             work.append(Term.of("add", "delta bias", **each))
         if self.delta_softplus:
             work += terms(Softplus.work, "softplus", **each)
-        if "D" in given:
+        if "D" in types:
             work += [Term.of("mul", "skip", **each, size=size), Term.of("add", "skip", **each, size=size)]
         return work
 
@@ -209,9 +209,9 @@ class GatedDeltaRule(Operation):
         return value, TensorType((batch, heads, features, size), precision)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        given = self.named(inputs)
-        batch, length, heads, size = given["value"].shape
-        features = given["key"].shape[3]
+        types = self.named(inputs)
+        batch, length, heads, size = types["value"].shape
+        features = types["key"].shape[3]
         count = chunks(ctx, length, self.chunk)
         each = {"batch": batch, "length": length, "heads": heads}
         part = {"batch": batch, "chunks": count, "heads": heads}

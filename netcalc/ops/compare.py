@@ -131,7 +131,7 @@ class LogicalNot(Operation):
 
 @operation
 class Where(Operation):
-    """The elements of ``input`` where the condition is true, those of ``other`` elsewhere; all three broadcast."""
+    """The elements of ``input`` where the condition is true, and of ``other`` elsewhere; all three broadcast."""
 
     name = "where"
     takes_empty = True

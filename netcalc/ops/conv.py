@@ -34,7 +34,7 @@ class Convolution(SpatialOperation):
     With ``weight_standardization`` every forward pass shifts and scales each filter to mean 0 and (biased) variance 1;
     ``standardization_eps`` is added to the variance.
 
-    A weight or a bias that other lines compute is an input, and no parameter then: weight normalisation, filters that
+    A weight or a bias that other lines compute is an input, and no parameter then: weight normalization, filters that
     depend on the data.  Planned runs take the kernel for a computed weight.
     """
 
@@ -54,7 +54,7 @@ class Convolution(SpatialOperation):
     groups: Size = attr("number of groups of channels that are convolved separately", default=1)
     bias: bool = attr("add a learned bias", default=True)
     padding_mode: PadMode = attr("values of the padding", default="zeros")
-    weight_standardization: bool = attr("standardise each filter before use", default=False)
+    weight_standardization: bool = attr("standardize each filter before use", default=False)
     standardization_eps: float = attr("added to a filter's variance", default=1e-6, ge=0)
 
     def pads(self, sizes: Sequence[Dim]) -> Pads:
@@ -68,7 +68,7 @@ class Convolution(SpatialOperation):
         per_group(self.name, "input", self.channels_of(x), self.groups)
         per_group(self.name, "output", self.out, self.groups)
         if self.weight_standardization and self._taps(x) == 1:
-            raise RuleError(f"{self.name}: a filter of a single weight has no variance to standardise")
+            raise RuleError(f"{self.name}: a filter of a single weight has no variance to standardize")
         check_given(self.name, self._declared(x, bias), x, weight, bias)
         sizes = self.sizes_of(x)
         check_pad_mode(self.name, self.padding_mode, sizes, self.pads(sizes))
@@ -124,7 +124,7 @@ class Convolution(SpatialOperation):
         return (
             Term.of("add", "weight mean", **others),
             Term.of("div", "weight mean", **filters),
-            Term.of("add", "weight centring", **weights),
+            Term.of("add", "weight centering", **weights),
             Term.of("mul", "weight variance", **weights),
             Term.of("add", "weight variance", **others),
             Term.of("div", "weight variance", **filters),
@@ -134,7 +134,7 @@ class Convolution(SpatialOperation):
         )
 
 
-_STANDARDIZED = "weight standardisation: Qiao et al. 2019, arXiv:1903.10520 (as timm's StdConv2d)"
+_STANDARDIZED = "weight standardization: Qiao et al. 2019, arXiv:1903.10520 (as timm's StdConv2d)"
 
 
 @operation

@@ -47,7 +47,7 @@ class TransposedConvolution(SpatialOperation):
 
     out: Size = attr("output channels")
     kernel: Sizes = attr("size of the kernel")
-    stride: Sizes = attr("distance between the windows of neighbouring input elements", default=1)
+    stride: Sizes = attr("distance between the windows of neighboring input elements", default=1)
     padding: Padding = attr("elements removed from both sides of the result", default=0)
     output_padding: Offsets = attr("elements added at the end of the result", default=0)
     dilation: Sizes = attr("distance between the elements of a window", default=1)

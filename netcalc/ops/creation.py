@@ -24,7 +24,7 @@ def _init(value: Any) -> Init:
     if isinstance(value, Init):
         return value
     if not isinstance(value, str):
-        raise ValueError("should be an initialiser, like normal(std=0.02)")
+        raise ValueError("should be an initializer, like normal(std=0.02)")
     try:
         init = parse_init(value)
     except NetcalcError as error:
@@ -32,13 +32,13 @@ def _init(value: Any) -> Init:
         text = f"{diagnostic.message} ({diagnostic.hint})" if diagnostic.hint else diagnostic.message
         raise ValueError(text) from None
     if init is None:
-        raise ValueError("should name an initialiser; a parameter has no other default")
+        raise ValueError("should name an initializer; a parameter has no other default")
     return init
 
 
 _Init = Annotated[Init, BeforeValidator(_init), WithJsonSchema({"type": "string"})]
 
-#: Initialisers that need at least two axes, since they depend on the numbers of inputs and outputs.
+#: Initializers that need at least two axes, since they depend on the numbers of inputs and outputs.
 _BY_FANS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal", "orthogonal")
 
 
@@ -46,8 +46,8 @@ _BY_FANS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_norma
 class Parameter(_Creation):
     """A learned tensor: a class token, a table of positions, a scale.
 
-    The path of the parameter is that of the line: ``{name: class_token, parameter: {shape: [1, 1, 768]}}`` is the
-    parameter ``class_token``.  ``init`` is an initialiser: zeros, ones, constant(0.5), normal(std=0.02),
+    The parameter has the path of the line: ``{name: class_token, parameter: {shape: [1, 1, 768]}}`` is the
+    parameter ``class_token``.  ``init`` is an initializer: zeros, ones, constant(0.5), normal(std=0.02),
     truncated_normal(std=0.02), uniform(a=-1, b=1), xavier_uniform, kaiming_normal(mode=fan_out), orthogonal.  Use
     expand, or broadcasting, to combine the tensor with a batch.
     """
@@ -61,7 +61,7 @@ class Parameter(_Creation):
     example = Example((), {"shape": [1, 1, 8]})
 
     shape: Sizes = attr("sizes; [] is a scalar")
-    init: _Init = attr("initialiser, used without weights", default="normal(std=0.02)")
+    init: _Init = attr("initializer, used without weights", default="normal(std=0.02)")
     dtype: DType | None = attr("element type; by default the program's", default=None)
     trainable: bool = attr("train the parameter; otherwise its value is fixed", default=True)
 
@@ -95,10 +95,10 @@ def _shape_of(content: Any) -> tuple[int, ...]:
     return (len(content), *_shape_of(content[0])) if isinstance(content, tuple) else ()
 
 
-def _numbers(content: Any) -> Iterator[Any]:
+def _numbers_in(content: Any) -> Iterator[Any]:
     if isinstance(content, tuple):
         for item in content:
-            yield from _numbers(item)
+            yield from _numbers_in(item)
     else:
         yield content
 
@@ -110,14 +110,14 @@ _Content = Annotated[
 
 
 class _Written(_Creation):
-    shape: Sizes | None = attr("sizes; by default those of the value; a single number fills any shape", default=None)
+    shape: Sizes | None = attr("sizes; by default the value's; a single number fills any shape", default=None)
 
     def typed(self, value: Any, dtype: DType) -> TensorType:
         """Return the type of a tensor that holds ``value``; RuleError if the shape or the numbers do not fit."""
         shape = _shape_of(value)
         if self.shape is not None and shape not in ((), self.shape):
             raise RuleError(f"{self.name}: the value is {TensorType(shape)}, and its shape is {TensorType(self.shape)}")
-        misfit = next((number for number in _numbers(value) if not _fits(number, dtype)), None)
+        misfit = next((number for number in _numbers_in(value) if not _fits(number, dtype)), None)
         if misfit is not None:
             raise RuleError(f"{self.name}: {misfit} does not fit {dtype}", code="E402")
         return TensorType(shape if self.shape is None else self.shape, dtype)
@@ -148,9 +148,9 @@ _Computed = Annotated[TensorType, BeforeValidator(_lines_type), WithJsonSchema({
 class BufferTensor(_Written):
     """A tensor that is stored with the weights and not learned.
 
-    Its path is that of the line, as for parameter.  Checkpoints omit a buffer that is not ``persistent``.
+    It has the path of the line, as a parameter has.  Checkpoints omit a buffer that is not ``persistent``.
 
-    ``computed`` is a list of lines, without inputs or parameters, whose last value is that of the buffer:
+    ``computed`` is a list of lines, without inputs or parameters, whose last value the buffer takes:
     ``{name: positions, buffer: {computed: [{arange: 512}, {unsqueeze: 0}]}}``.  It is computed where no checkpoint
     holds the buffer, and counts as no work of a forward pass.  A floating-point value is cast to the program's type.
     """
@@ -166,7 +166,7 @@ class BufferTensor(_Written):
 
     value: _Content = attr("initial value: a number, or nested lists of numbers", default=0.0)
     computed: _Computed | None = attr("lines that compute the initial value", default=None)
-    dtype: DType | None = attr("element type; by default the program's, or that of computed integers", default=None)
+    dtype: DType | None = attr("element type; by default the program's, or the type of computed integers", default=None)
     persistent: bool = attr("keep the buffer in checkpoints", default=True)
 
     @model_validator(mode="after")
@@ -202,14 +202,14 @@ class Constant(_Written):
     kernel_suffices = "built from attributes: little work, mostly done once"
     reference = "torch.tensor, torch.full"
     shorthand = "value"
-    shape_rule = "→ shape, or that of the value"
+    shape_rule = "→ shape, or the value's"
     example = Example((), {"value": [1, 2, 3]})
 
     value: _Content = attr("a number, or nested lists of numbers")
-    dtype: DType | None = attr("element type; by default that of the value", default=None)
+    dtype: DType | None = attr("element type; by default the value's", default=None)
 
     def infer(self, ctx: Context) -> TensorType:
-        return self.typed(self.value, self.dtype or promote(*map(scalar_dtype, _numbers(self.value))))
+        return self.typed(self.value, self.dtype or promote(*map(scalar_dtype, _numbers_in(self.value))))
 
 
 @operation

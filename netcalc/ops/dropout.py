@@ -1,4 +1,4 @@
-"""Regularisation by dropping: a no-op in inference."""
+"""Regularization by dropping: a no-op in inference."""
 
 from collections.abc import Sequence
 from typing import Literal

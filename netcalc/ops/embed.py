@@ -56,8 +56,8 @@ class _Table(Operation):
             yield Term.of("transcendental", "norm", ids=rows)
         yield Term.of("compare", "norm above max_norm", ids=rows)
         yield Term.of("add", "norm eps", ids=rows)
-        yield Term.of("div", "renormalise", ids=rows)
-        yield Term.of("mul", "renormalise", **each)
+        yield Term.of("div", "renormalize", ids=rows)
+        yield Term.of("mul", "renormalize", **each)
 
 
 @operation

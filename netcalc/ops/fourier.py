@@ -14,7 +14,7 @@ from netcalc.tensor_type import TensorType
 class Fourier(Operation):
     """The real part of the discrete Fourier transform over one or more axes: Re Σ x·exp(−2πi·Σ j·k/n).
 
-    The work is that of a fast transform in radix 2: for each axis of size n every two elements have ⌈log₂ n⌉
+    The work is counted for a fast transform in radix 2: for each axis of size n every two elements have ⌈log₂ n⌉
     butterflies, each of a complex product and two complex sums.
     """
 

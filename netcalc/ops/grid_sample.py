@@ -29,34 +29,34 @@ _PADDING: dict[str, dict[Kind, int]] = {
 class GridSample(Operation):
     """Samples an image (N, C, H, W) or a volume (N, C, D, H, W) at the positions of a grid, by interpolation.
 
-    The grid (N, H', W', 2) holds x and y of each element of the result, that of a volume (N, D', H', W', 3) x, y and
+    The grid (N, H', W', 2) holds x and y of each element of the result; for a volume, (N, D', H', W', 3) holds x, y and
     z.  They are relative: −1 is the first border of the axis and 1 the last.  Borders are the outer edges of the outer
-    elements, or with ``align_corners`` their centres; element i of an axis of n is then at 2·i/(n − 1) − 1.
+    elements, or with ``align_corners`` their centers; element i of an axis of n is then at 2·i/(n − 1) − 1.
 
-    ``bilinear`` weights 2 neighbours along each axis (trilinear for a volume), ``nearest`` takes the nearest, of two
+    ``bilinear`` weights 2 neighbors along each axis (trilinear for a volume), ``nearest`` takes the nearest, of two
     equally near ones the even one, and ``bicubic`` weights 4 with the cubic filter of a = −0.75.  Elements outside the
-    image are zeros; with ``border`` they are the nearest element of the image, with ``reflection`` those of its mirror
-    image at the borders.
+    image are zeros; with ``border`` they are the nearest element of the image, with ``reflection`` elements of its
+    mirror image at the borders.
 
     Spatial transformers, deformable sampling and the lookup in RAFT's correlation volumes are grids that a network
     computes.
     """
 
     name = "grid_sample"
-    kernel_suffices = "gathers elements at computed positions: a few NumPy calls for each neighbour"
+    kernel_suffices = "gathers elements at computed positions: a few NumPy calls for each neighbor"
     reference = "torch.nn.functional.grid_sample; Jaderberg et al. 2015, arXiv:1506.02025"
     inputs = ports("input", "grid")
     shorthand = "mode"
     shape_rule = "(N, C, L…), (N, L'…, axes) → (N, C, L'…)"
     cost_rule = (
-        "k muls and k − 1 adds per output element for k = 2 (bilinear) or 4 (bicubic) neighbours to the power of the "
+        "k muls and k − 1 adds per output element for k = 2 (bilinear) or 4 (bicubic) neighbors to the power of the "
         "axes, none with nearest; and the work of positions and weights per grid point"
     )
     example = Example(((1, 2, 7, 6), (1, 4, 5, 2)))
 
     mode: Literal["bilinear", "nearest", "bicubic"] = attr("interpolation method", default="bilinear")
     padding_mode: Literal["zeros", "border", "reflection"] = attr("values outside the image", default="zeros")
-    align_corners: bool = attr("let −1 and 1 be the centres of the outer elements", default=False)
+    align_corners: bool = attr("let −1 and 1 be the centers of the outer elements", default=False)
 
     def infer(self, ctx: Context, x: TensorType, grid: TensorType) -> TensorType:
         require_float(x, "grid_sample")
@@ -75,13 +75,13 @@ class GridSample(Operation):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x, _), (y,) = inputs, outputs
-        axes, points, neighbours = x.rank - 2, self.points(y), self.neighbours(x)
+        axes, points, neighbors = x.rank - 2, self.points(y), self.neighbors(x)
         terms = self.placing(y)
-        if neighbours > 1:
+        if neighbors > 1:
             elements = {**points, "channels": x.shape[1]}
-            terms.append(Term.of("mul", "weights", **points, neighbours=neighbours, axes_less_one=axes - 1))
-            terms.append(Term.of("mul", "sum", **elements, neighbours=neighbours))
-            terms.append(Term.of("add", "sum", **elements, neighbours_less_one=neighbours - 1))
+            terms.append(Term.of("mul", "weights", **points, neighbors=neighbors, axes_less_one=axes - 1))
+            terms.append(Term.of("mul", "sum", **elements, neighbors=neighbors))
+            terms.append(Term.of("add", "sum", **elements, neighbors_less_one=neighbors - 1))
         return terms
 
     def points(self, y: TensorType) -> dict[str, Dim]:
@@ -89,18 +89,18 @@ class GridSample(Operation):
         sizes = {f"out_{axis}": size for axis, size in zip(AXES[y.rank - 2], y.shape[2:], strict=True)}
         return {"batch": y.shape[0], **sizes}
 
-    def neighbours(self, x: TensorType) -> int:
+    def neighbors(self, x: TensorType) -> int:
         """Return the number of elements that the filter spans."""
         return int(TAPS[self.mode] ** (x.rank - 2))
 
     def placing(self, y: TensorType) -> list[Term]:
-        """Return the work that finds the neighbours of each point and their weights."""
+        """Return the work that finds the neighbors of each point and their weights."""
         axes, taps = y.rank - 2, TAPS[self.mode]
         position: dict[Kind, int] = {"add": 1 if self.align_corners else 2, "mul": 1}
         tap: dict[Kind, int] = {"compare": 2, "add": 1 + (self.mode == "bicubic")}
-        padded = taps if self.mode == "bicubic" else 1  # the cubic filter takes each neighbour into the image
+        padded = taps if self.mode == "bicubic" else 1  # the cubic filter takes each neighbor into the image
         parts = [("position", position, 1), ("padding", _PADDING[self.padding_mode], padded)]
-        parts += [("weights", _WEIGHTS[self.mode], 1), ("neighbours", tap, taps)]
+        parts += [("weights", _WEIGHTS[self.mode], 1), ("neighbors", tap, taps)]
         return [
             Term.of(kind, role, **self.points(y), axes=axes, each=times * count)
             for role, work, count in parts

@@ -30,15 +30,15 @@ class _Indexing(Movement):
         common = broadcast(f"{self.name}, of the indices,", [index.shape for index in indices])
         first = min(axes)
         front = 0 if sorted(axes) != list(range(first, first + len(axes))) else first
-        kept = [size for axis, size in enumerate(x.shape) if axis not in axes]
-        return (*kept[:front], *common, *kept[front:])
+        plain = [size for axis, size in enumerate(x.shape) if axis not in axes]
+        return (*plain[:front], *common, *plain[front:])
 
 
 @operation
 class Index(_Indexing):
     """The elements at positions along several axes, each of which an index holds: x[i, j].
 
-    The indices broadcast, and their axes take the place of the axes that they index; if these are not neighbours, they
+    The indices broadcast, and their axes take the place of the axes that they index; if these are not neighbors, they
     come first.  A negative index counts from the end.
     """
 
@@ -57,8 +57,8 @@ class Index(_Indexing):
 class IndexPut(_Indexing):
     """The input with the elements at positions along several axes replaced: x[i, j] = values.
 
-    The positions are those of index, to whose result ``values`` broadcasts.  With ``accumulate`` the values are added
-    to the elements; without it, positions that occur twice have one of their values.
+    The positions are given as for index, to whose result ``values`` broadcasts.  With ``accumulate`` the values are
+    added to the elements; without it, positions that occur twice have one of their values.
     """
 
     name = "index_put"
@@ -133,7 +133,7 @@ class Scatter(Movement):
 
 @operation
 class MaskedScatter(Movement):
-    """The input with the elements where the mask is true replaced by those of ``source``, in their order.
+    """The input with the elements where the mask is true replaced by elements of ``source``, in their order.
 
     Input and mask broadcast.  The source has at least as many elements as the mask has true ones: features of images,
     say, in place of the embeddings of placeholder tokens.

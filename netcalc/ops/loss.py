@@ -173,7 +173,7 @@ class BinaryCrossEntropyWithLogits(_Binary):
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         elements = inputs[0].elements
-        present = [one is not None for one in (*inputs[2:], None, None)]
+        present = [input_ is not None for input_ in (*inputs[2:], None, None)]
         positive = (
             Term.of("mul", "pos_weight", elements=elements, each=2),
             Term.of("add", "pos_weight", elements=elements),

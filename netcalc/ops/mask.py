@@ -62,7 +62,7 @@ class CausalMask(Movement):
     example = Example((), {"queries": 4})
 
     queries: Size = attr("number of queries")
-    keys: Size | None = attr("number of keys; by default that of queries", default=None)
+    keys: Size | None = attr("number of keys; by default the number of queries", default=None)
     alignment: Literal["upper_left", "lower_right"] = attr(
         "corner of the matrix where query and key positions agree", default="upper_left"
     )

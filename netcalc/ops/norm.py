@@ -1,4 +1,4 @@
-"""Normalisation with statistics of each sample; :mod:`netcalc.ops.batch_norm` has running statistics."""
+"""Normalization with statistics of each sample; :mod:`netcalc.ops.batch_norm` has running statistics."""
 
 import math
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ from netcalc.tensor_type import TensorType
 
 
 class _Trailing(Operation):
-    """Base of normalisation over the trailing axes, separately for each position before them."""
+    """Base of normalization over the trailing axes, separately for each position before them."""
 
     takes_empty = True
     axes: int | None = attr("number of trailing axes; 1 unless normalized_shape is set", default=None, ge=1)
     normalized_shape: Sizes | None = attr("required sizes of the trailing axes", default=None)
-    affine: bool = attr("learn a weight for each normalised position (torch: elementwise_affine)", default=True)
+    affine: bool = attr("learn a weight for each normalized position (torch: elementwise_affine)", default=True)
 
     @model_validator(mode="after")
     def _said_once(self) -> Self:
@@ -46,11 +46,11 @@ class _Trailing(Operation):
 
     @property
     def count(self) -> int:
-        """Number of trailing axes that are normalised together."""
+        """Number of trailing axes that are normalized together."""
         return len(self.normalized_shape) if self.normalized_shape else self.axes or 1
 
     def split(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
-        """Return the number of rows, and the shape over which each is normalised."""
+        """Return the number of rows, and the shape over which each is normalized."""
         return product(x.shape[: -self.count]), x.shape[-self.count :]
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -73,15 +73,15 @@ class _Trailing(Operation):
 class LayerNorm(_Trailing):
     """(x − mean)/√(variance + eps) · weight + bias over the trailing axes, separately for each position.
 
-    The variance is the biased one.  ``axes`` is the number of trailing axes that are normalised together;
+    The variance is the biased one.  ``axes`` is the number of trailing axes that are normalized together;
     ``normalized_shape`` gives their sizes instead, and the input must have them.
     """
 
     name = "layer_norm"
     reference = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
     shape_rule = "unchanged"
-    param_rule = "weight and bias of the normalised shape"
-    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
+    param_rule = "weight and bias of the normalized shape"
+    cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 5, 12),))
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
@@ -96,7 +96,7 @@ class LayerNorm(_Trailing):
         return (
             *moments(features, rows=rows),
             *reciprocal_root(rows=rows),
-            Term.of("mul", "normalise", rows=rows, features=features),
+            Term.of("mul", "normalize", rows=rows, features=features),
             *affine_terms(self.affine, self.affine and self.bias, rows=rows, features=features),
         )
 
@@ -112,8 +112,8 @@ class RMSNorm(_Trailing):
     name = "rms_norm"
     reference = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
     shape_rule = "unchanged"
-    param_rule = "weight of the normalised shape"
-    cost_rule = "per element: 2 for the mean square, 1 to normalise, 1 for the weight; 3 per row for the root"
+    param_rule = "weight of the normalized shape"
+    cost_rule = "per element: 2 for the mean square, 1 to normalize, 1 for the weight; 3 per row for the root"
     example = Example(((2, 5, 12),), {"eps": 1e-6})
 
     eps: float | None = attr("added to the mean square; null: machine epsilon", default=None, ge=0)
@@ -132,7 +132,7 @@ class RMSNorm(_Trailing):
             Term.of("add", "mean square", rows=rows, sums=features - 1),
             Term.of("div", "mean square", rows=rows),
             *reciprocal_root(rows=rows),
-            Term.of("mul", "normalise", rows=rows, features=features),
+            Term.of("mul", "normalize", rows=rows, features=features),
             *offset,
             *affine_terms(self.affine, False, rows=rows, features=features),
         )
@@ -142,7 +142,7 @@ class RMSNorm(_Trailing):
 class GroupNorm(Operation):
     """(x − mean)/√(variance + eps) · weight + bias over groups of channels, separately for each sample.
 
-    The channels are axis 1, and ``groups`` must divide their number.  One group normalises a whole sample.
+    The channels are axis 1, and ``groups`` must divide their number.  One group normalizes a whole sample.
     """
 
     name = "group_norm"
@@ -150,7 +150,7 @@ class GroupNorm(Operation):
     shorthand = "groups"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "weight C, bias C"
-    cost_rule = "per element: 2 for mean and centring, 2 for the variance, 1 to normalise, 2 for weight and bias"
+    cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"groups": 3})
 
     groups: Size = attr("number of groups of channels (torch: num_groups)")
@@ -165,7 +165,7 @@ class GroupNorm(Operation):
         if divided(x.shape[1], self.groups) is None:
             raise RuleError(f"group_norm: {x.shape[1]} channels do not divide into {self.groups} groups")
         if product(x.shape) // self.groups < 2:
-            raise RuleError("group_norm has a single value to normalise", hint="use fewer groups")
+            raise RuleError("group_norm has a single value to normalize", hint="use fewer groups")
         return x
 
     def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
@@ -181,14 +181,14 @@ class GroupNorm(Operation):
         return (
             *moments(channels // self.groups * product(rest), batch=batch, groups=self.groups),
             *reciprocal_root(batch=batch, groups=self.groups),
-            Term.of("mul", "normalise", **elements),
+            Term.of("mul", "normalize", **elements),
             *affine_terms(self.affine, self.affine and self.bias, **elements),
         )
 
 
 @operation
 class LocalResponseNorm(Operation):
-    """x/(k + alpha·mean(x² over ``size`` neighbouring channels))^beta.
+    """x/(k + alpha·mean(x² over ``size`` neighboring channels))^beta.
 
     The channels are axis 1, padded with zeros, which count in the mean and as work.  The window spans size//2 channels
     before and (size − 1)//2 channels after.
@@ -228,7 +228,7 @@ class LocalResponseNorm(Operation):
             Term.of("mul", "alpha", **elements),
             Term.of("add", "k", **elements),
             Term.of("transcendental", "power", **elements),
-            Term.of("div", "normalise", **elements),
+            Term.of("div", "normalize", **elements),
         )
 
 
@@ -274,7 +274,7 @@ class Normalize(Operation):
         return (
             *p_norm_terms(self.p, vectors, length),
             Term.of("compare", "epsilon", vectors=vectors),
-            Term.of("div", "normalise", vectors=vectors, length=length),
+            Term.of("div", "normalize", vectors=vectors, length=length),
         )
 
 

@@ -12,13 +12,13 @@ from netcalc.ops._movement import Movement, normal_axes, resized
 from netcalc.tensor_type import TensorType
 
 
-def _pairs(value: Any) -> Any:
+def _read_pairs(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         raise ValueError("should be a list with an entry for each axis: a number, or [before, after]")
-    return tuple(_pair(entry) for entry in value)
+    return tuple(_read_pair(entry) for entry in value)
 
 
-def _pair(entry: Any) -> tuple[Any, Any]:
+def _read_pair(entry: Any) -> tuple[Any, Any]:
     sides = entry if isinstance(entry, (list, tuple)) else (entry, entry)
     if len(sides) != 2:
         raise ValueError("should be a number or [before, after] for each axis")
@@ -29,7 +29,7 @@ def _pair(entry: Any) -> tuple[Any, Any]:
 _WHOLE = {"type": "integer"}
 _PAIR = {"anyOf": [_WHOLE, {"type": "array", "items": _WHOLE, "minItems": 2, "maxItems": 2}]}
 _Padding = Annotated[
-    tuple[tuple[Any, Any], ...], BeforeValidator(_pairs), WithJsonSchema({"type": "array", "items": _PAIR})
+    tuple[tuple[Any, Any], ...], BeforeValidator(_read_pairs), WithJsonSchema({"type": "array", "items": _PAIR})
 ]
 
 
@@ -85,9 +85,9 @@ class Pad(Movement):
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
         (x,) = inputs
         pads = self.pads(x.rank)
-        known = self.mode == "constant" and all(isinstance(before, int) for before, _ in pads.values())
+        is_affine = self.mode == "constant" and all(isinstance(before, int) for before, _ in pads.values())
         moved: dict[int, AxisReach] = {
-            axis: Window(axis, 1, -before, -before) if known else "unknown" for axis, (before, _) in pads.items()
+            axis: Window(axis, 1, -before, -before) if is_affine else "unknown" for axis, (before, _) in pads.items()
         }
         return [axes_of(x, moved)]
 

@@ -150,12 +150,12 @@ class _Bias(_Table):
 
 
 class _Distance(_Bias):
-    """Base of biases by the distance of query and key; the lengths are those of (…, length, features)."""
+    """Base of biases by the distance of query and key; inputs (…, length, features) give the lengths."""
 
     inputs = ports("query", "key?")
 
     alignment: Literal["upper_left", "lower_right"] = attr(
-        "query i has the position of key i, or the last query that of the last key (cached keys)",
+        "query i has the position of key i, or the last query has the position of the last key (cached keys)",
         default="upper_left",
     )
     offset: SizeOrZero = attr("position of the first query, if there is no key input; keys begin at 0", default=0)

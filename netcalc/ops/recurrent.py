@@ -144,13 +144,13 @@ class _Layers(_Recurrent):
         require_float(x, self.name)
         require_rank(x, (2, 3), self.name)
         _, batch = self._extent(x)
-        given = self.named((x, *others))
-        self._check_lengths(x, given.get("lengths"), batch)
+        types = self.named((x, *others))
+        self._check_lengths(x, types.get("lengths"), batch)
         features = ctx.size("out features", "D*h", D=self.directions, h=self.handed_on)
         rows = ctx.size("states", "layers*D", layers=self.layers, D=self.directions)
         sizes = {"h": self.handed_on, "c": self.hidden}
         shapes = {state: (rows, *batch, sizes[state]) for state in self.states}
-        self.check_states(x, given, **{f"{state}_0": shape for state, shape in shapes.items()})
+        self.check_states(x, types, **{f"{state}_0": shape for state, shape in shapes.items()})
         return x.with_shape(*x.shape[:-1], features), *(x.with_shape(*shape) for shape in shapes.values())
 
     def _extent(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
@@ -182,8 +182,8 @@ class _Layers(_Recurrent):
         return (f"_l{layer}", f"_l{layer}_reverse")[: self.directions]
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        given = self.named(inputs)
-        x = given["input"]
+        types = self.named(inputs)
+        x = types["input"]
         steps, batch = self._extent(x)
         lead = {"batch": product(batch), "steps": steps, "directions": self.directions}
         work = [self.input_product(x.shape[-1], **lead)]
@@ -194,7 +194,7 @@ class _Layers(_Recurrent):
                 between = Dropout(p=self.dropout).cost(ctx, (x.with_shape(steps, *batch, upper),), ())
                 work += [Term(t.kind, (("joints", self.layers - 1), *t.factors), "dropout") for t in between]
         work += self.step(**lead, layers=self.layers)
-        if "lengths" in given:
+        if "lengths" in types:
             work.append(Term.of("compare", "lengths", batch=product(batch), steps=steps))
         return work
 

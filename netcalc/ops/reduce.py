@@ -74,8 +74,8 @@ class _Reduction(Operation):
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
         (x,) = inputs
         axes = self.axes(x.rank)
-        kept = [axis for axis in range(x.rank) if axis not in axes or self.keepdim]
-        return [tuple("all" if axis in axes else Window(kept.index(axis)) for axis in range(x.rank))]
+        remaining = [axis for axis in range(x.rank) if axis not in axes or self.keepdim]
+        return [tuple("all" if axis in axes else Window(remaining.index(axis)) for axis in range(x.rank))]
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return self.work(*self.sizes(inputs[0]))
@@ -162,7 +162,7 @@ class _FloatReduction(_Reduction):
 class Var(_FloatReduction):
     """The variance over axes: Σ(x − mean)² / (n − correction).
 
-    ``correction`` 1 (the default) is Bessel's correction; 0 gives the biased variance of normalisation layers.
+    ``correction`` 1 (the default) is Bessel's correction; 0 gives the biased variance of normalization layers.
     """
 
     name = "var"

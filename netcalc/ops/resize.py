@@ -39,11 +39,11 @@ class Interpolate(Operation):
     """Resizes the spatial axes of (N, C, L), (N, C, H, W) or (N, C, D, H, W) to a size, or by a factor.
 
     ``nearest`` selects the input element ⌊i·scale⌋, where scale is input size/output size, and ``nearest-exact`` the
-    one with the nearest centre; both only move data.  ``linear`` (3 dimensions), ``bilinear`` (4) and ``trilinear``
-    (5) weight 2 neighbours along each axis; ``bicubic`` (4) weights 4 with the cubic filter of a = −0.75.  ``area`` is
+    one with the nearest center; both only move data.  ``linear`` (3 dimensions), ``bilinear`` (4) and ``trilinear``
+    (5) weight 2 neighbors along each axis; ``bicubic`` (4) weights 4 with the cubic filter of a = −0.75.  ``area`` is
     adaptive average pooling.
 
-    Values are at the centres of pixels.  With ``align_corners`` they are at the corners, so that the first and the
+    Values are at the centers of pixels.  With ``align_corners`` they are at the corners, so that the first and the
     last values of input and output coincide.
 
     ``antialias`` widens the filter by the factor of a reduction, as in Pillow (cubic with a = −0.5).  ``lanczos``
@@ -52,7 +52,7 @@ class Interpolate(Operation):
 
     With ``scale_factor`` the size is rounded down, and source positions are computed with that factor, or with the
     ratio of the sizes if ``recompute_scale_factor`` is set.  Filters are applied axis by axis, the last one first.
-    All elements that a filter spans count as work, including those outside the border and those of weight 0.
+    All elements that a filter spans count as work, including elements outside the border and elements of weight 0.
     """
 
     name = "interpolate"
@@ -149,9 +149,9 @@ class Interpolate(Operation):
         (x,) = inputs
         factors = [exact_div(out, size) for out, size in zip(output.shape[2:], x.shape[2:], strict=True)]
         windows: dict[int, AxisReach] = {}
-        for axis, (factor, given) in enumerate(zip(factors, self.factors(len(factors)), strict=True), start=2):
+        for axis, (factor, declared) in enumerate(zip(factors, self.factors(len(factors)), strict=True), start=2):
             windows[axis] = "unknown"
-            if self.mode == "nearest" and isinstance(factor, int) and factor in _EXACT and given in (None, factor):
+            if self.mode == "nearest" and isinstance(factor, int) and factor in _EXACT and declared in (None, factor):
                 windows[axis] = Window(axis, 1, 1 - factor, 0, factor)
         return [axes_of(x, windows)]
 

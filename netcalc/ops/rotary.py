@@ -100,7 +100,7 @@ class RotaryEmbedding(Operation):
 
     theta: float = attr("base of the angles", default=10_000.0, gt=0)
     rotary_dim: Size | None = attr("number of rotated features, from the first on; by default all", default=None)
-    interleaved: bool = attr("pair neighbouring features", default=False)
+    interleaved: bool = attr("pair neighboring features", default=False)
     offset: SizeOrZero = attr("position of the first element", default=0)
     scaling: Scaling | None = attr("scaling of the angles to longer contexts", default=None)
 

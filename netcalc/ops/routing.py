@@ -43,7 +43,7 @@ class TopKRouter(Operation):
     (GPT-OSS, Llama 4).  ``normalize`` divides the selected weights by their sum, and ``scale`` multiplies the result.
 
     With ``groups`` the experts form groups, and only experts of the ``top_groups`` best groups can be selected.  The
-    score of a group is that of its best expert (DeepSeek-V2) or the sum of its two best (DeepSeek-V3).
+    score of a group is the score of its best expert (DeepSeek-V2) or the sum of its two best (DeepSeek-V3).
     ``correction_bias`` adds a buffer to the scores for the selection only, not to the weights (load balancing in
     DeepSeek-V3).
 
@@ -119,7 +119,7 @@ class TopKRouter(Operation):
             terms.append(Term.of("add", "weight sum", tokens=tokens, others=self.k - 1))
             if self.eps:
                 terms.append(Term.of("add", "eps", tokens=tokens))
-            terms.append(Term.of("div", "normalise", tokens=tokens, k=self.k))
+            terms.append(Term.of("div", "normalize", tokens=tokens, k=self.k))
         if self.scale != 1:
             terms.append(Term.of("mul", "scale", tokens=tokens, k=self.k))
         return terms
@@ -143,9 +143,9 @@ def _activation(value: Any) -> Any:
     if isinstance(value, Operation):
         return value
     name, attrs = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else (value, {})
-    known = (*ops.FAMILIES["rectifier"], *ops.FAMILIES["activation"])
-    if name not in known:
-        raise ValueError(f"should be an activation: {', '.join(known)}")
+    activations = (*ops.FAMILIES["rectifier"], *ops.FAMILIES["activation"])
+    if name not in activations:
+        raise ValueError(f"should be an activation: {', '.join(activations)}")
     declared = ops.find(name)
     assert declared is not None
     try:
@@ -154,7 +154,7 @@ def _activation(value: Any) -> Any:
         raise ValueError(f"{name} does not take {attrs}") from None
 
 
-def _written(activation: Operation) -> Any:
+def _written_activation(activation: Operation) -> Any:
     attrs = activation.model_dump(exclude_defaults=True)
     return {activation.name: attrs} if attrs else activation.name
 
@@ -163,7 +163,7 @@ def _written(activation: Operation) -> Any:
 Activation = Annotated[
     Any,
     BeforeValidator(_activation),
-    PlainSerializer(_written),
+    PlainSerializer(_written_activation),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1}]}),
 ]
 
@@ -179,10 +179,10 @@ class Experts(Operation):
 
     Without a capacity every (token, expert) pair is computed, so that the work is tokens·k MLPs for any routing.
 
-    With a capacity an expert takes at most that many tokens of a sequence (the axis before the features): first by
-    the rank of the choice, then by position.  Pairs beyond the capacity contribute nothing (Switch, GShard).  All
-    slots are computed, used or not, so that the executed work is slots·experts MLPs; the useful work is that of the
-    pairs within the capacity under even routing.  ``capacity_factor`` c gives ⌈c·k·tokens/experts⌉ slots.
+    With a capacity an expert takes at most that many tokens of a sequence (the axis before the features): first by the
+    rank of the choice, then by position.  Pairs beyond the capacity contribute nothing (Switch, GShard).  All slots are
+    computed, used or not, so that the executed work is slots·experts MLPs; the useful work is the work on the pairs
+    within the capacity under even routing.  ``capacity_factor`` c gives ⌈c·k·tokens/experts⌉ slots.
     """
 
     name = "experts"
@@ -232,8 +232,8 @@ class Experts(Operation):
             if x.rank < 2:
                 raise RuleError(f"experts with a capacity takes a sequence of tokens, and its input is one token: {x}")
             self.places(ctx, x.shape[-2], weights.shape[-1])
-        one = TensorType((self.hidden,), x.dtype)
-        if self.activation.infer(ctx, one) != one or self.activation.params(ctx, one):
+        unit = TensorType((self.hidden,), x.dtype)
+        if self.activation.infer(ctx, unit) != unit or self.activation.params(ctx, unit):
             raise RuleError(f"experts takes an activation without parameters, and this one is {self.activation.name}")
         return x
 

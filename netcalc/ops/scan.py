@@ -96,10 +96,10 @@ class SelectiveScan(Operation):
         return "(batch, length, groups, state)", (batch, length, groups, state)
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        given = self.named(inputs)
-        batch, channels, length = given["u"].shape
+        types = self.named(inputs)
+        batch, channels, length = types["u"].shape
         each = {"batch": batch, "length": length, "channels": channels}
-        cells = {**each, "state": given["A"].shape[1]}
+        cells = {**each, "state": types["A"].shape[1]}
         work = [
             Term.of("mul", "decay", **cells),
             Term.of("transcendental", "decay", **cells),
@@ -109,13 +109,13 @@ class SelectiveScan(Operation):
             Term.of("add", "state", **cells),
             Term.of("mac", "output", **cells),
         ]
-        if "delta_bias" in given:
+        if "delta_bias" in types:
             work.append(Term.of("add", "delta bias", **each))
         if self.delta_softplus:
             work += terms(Softplus.work, "softplus", **each)
-        if "D" in given:
+        if "D" in types:
             work += [Term.of("mul", "skip", **each), Term.of("add", "skip", **each)]
-        if "z" in given:
+        if "z" in types:
             work += [*terms(SILU, "gate", **each), Term.of("mul", "gate", **each)]
         return work
 

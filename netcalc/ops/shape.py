@@ -35,7 +35,7 @@ class Reshape(Reshaping):
 class Flatten(Reshaping):
     """Joins neighbouring axes into one; by default all but the first, the batch.
 
-    The defaults are those of torch.nn.Flatten (torch.flatten joins all axes by default).
+    The defaults are as in torch.nn.Flatten (torch.flatten joins all axes by default).
     """
 
     name = "flatten"
@@ -78,14 +78,14 @@ class Unflatten(Reshaping):
 
 def filled(ctx: Context, what: str, sizes: Sequence[Any], total: Dim, origin: str) -> tuple[Dim, ...]:
     """Return ``sizes`` with -1 replaced so that their product is ``total``; RuleError if that is impossible."""
-    known = product(size for size in sizes if size != -1)
+    others = product(size for size in sizes if size != -1)
     shown = "×".join("?" if size == -1 else str(size) for size in sizes) or "a scalar"
     if -1 not in sizes:
-        if not equal(known, total):
-            raise RuleError(f"{what} cannot make {shown}, of {known} elements, from {origin}, of {total}")
+        if not equal(others, total):
+            raise RuleError(f"{what} cannot make {shown}, of {others} elements, from {origin}, of {total}")
         return tuple(sizes)
-    if divided(total, known) is None:
-        raise RuleError(f"{what} cannot make {shown} from {origin}: {total} elements are not divisible by {known}")
+    if divided(total, others) is None:
+        raise RuleError(f"{what} cannot make {shown} from {origin}: {total} elements are not divisible by {others}")
     axis = list(sizes).index(-1)
-    rest: Dim = ctx.size(f"size {axis}", "elements//others", elements=total, others=known)
+    rest: Dim = ctx.size(f"size {axis}", "elements//others", elements=total, others=others)
     return (*sizes[:axis], rest, *sizes[axis + 1 :])

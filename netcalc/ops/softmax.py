@@ -54,7 +54,7 @@ def log_softmax_terms(vectors: Dim, length: Dim) -> tuple[Term, ...]:
         Term.of("transcendental", "softmax exp", **every),
         Term.of("add", "softmax sum", vectors=vectors, sums=length - 1),
         Term.of("transcendental", "softmax log", vectors=vectors),
-        Term.of("add", "softmax normalise", **every),
+        Term.of("add", "softmax normalize", **every),
     )
 
 
@@ -77,7 +77,7 @@ class Softmax(_Softmax):
             Term.of("add", "softmax shift", **every),
             Term.of("transcendental", "softmax exp", **every),
             Term.of("add", "softmax sum", vectors=vectors, sums=length - 1),
-            Term.of("div", "softmax normalise", **every),
+            Term.of("div", "softmax normalize", **every),
         )
 
 

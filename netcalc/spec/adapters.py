@@ -16,11 +16,11 @@ from netcalc.spec.scope import Scope
 
 __all__ = ["adapted", "adapter_settings", "require_linear"]
 
-#: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilised.
+#: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilized.
 _SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilised": False, "dropout": 0.0}
 
-#: Initialisers of A and B by pattern: those of a linear operation, and 0, as in PEFT.
-_INITIALISERS = (("*lora_A.weight", "default", None), ("*lora_B.weight", "zeros", None))
+#: Initializers by pattern, as in PEFT: A starts like the weight of a linear operation, B as 0.
+_INITIALIZERS = (("*lora_A.weight", "default", None), ("*lora_B.weight", "zeros", None))
 
 
 def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Scope) -> Value:
@@ -29,7 +29,7 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
     A and B are the linear operations ``lora_A`` and ``lora_B`` below the path of the operation, without a bias.  They
     are trained also where the operation is frozen.  B starts from 0, so that the network starts as it was.
 
-    Source: Hu et al. 2021, arXiv:2106.09685; rank stabilisation: Kalajdzievski 2023, arXiv:2312.03732.
+    Source: Hu et al. 2021, arXiv:2106.09685; rank stabilization: Kalajdzievski 2023, arXiv:2312.03732.
 
     Raises:
         NetcalcError: E103 or E104 if a setting is unknown or invalid.
@@ -37,7 +37,7 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
     rank, scale, dropout = adapter_settings(evaluate(modifier, scope), modifier)
     value, span = node.inputs[0], modifier.span
     outer, elaboration.frozen = elaboration.frozen, False
-    elaboration.initialisers |= dict.fromkeys(_INITIALISERS)
+    elaboration.initialisers |= dict.fromkeys(_INITIALIZERS)
 
     def applied(name: str, operation: str, attributes: dict[str, Any], *inputs: Value | None) -> Value:
         declared = ops.find(operation)
@@ -74,13 +74,13 @@ def require_linear(line: Line) -> None:
     raise NetcalcError(Diagnostic("E104", message, modifier.key_span, hint=hint))
 
 
-def adapter_settings(given: Any, modifier: Cursor) -> tuple[int, float, float]:
+def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float]:
     """Return rank, scale and dropout of an adapter.
 
     Raises:
         NetcalcError: E103 or E104 if a setting is unknown or invalid.
     """
-    values = {**_SETTINGS, **(given if isinstance(given, dict) else {"rank": given})}
+    values = {**_SETTINGS, **(declared if isinstance(declared, dict) else {"rank": declared})}
     for key in values:
         if key not in _SETTINGS:
             hint = did_you_mean(key, _SETTINGS)

@@ -42,7 +42,7 @@ def bind_arguments(
 ) -> dict[str, Any]:
     """Return the value of every argument, with defaults filled in.
 
-    ``scope`` is that of the line, and ``inputs`` are the types of the block's inputs.  A default may refer to the
+    ``scope`` is the scope of the line, and ``inputs`` are the types of the block's inputs.  A default may refer to the
     arguments before it, to the inputs and to the dims and vars in ``settings``.
 
     Raises:
@@ -93,12 +93,12 @@ def _union_hint(block: Block, declaration: Declaration, value: Any) -> str | Non
     default = f'"{declaration.default}"' if declaration.type == "str" else declaration.default
     types = f'[{declaration.type}, "list[{declaration.type}]"]'
     return (
-        f"its type is that of its default; to take a list as well, declare it as {{type: {types}, default: {default}}}"
+        f"it has the type of its default; to take a list as well, declare it as {{type: {types}, default: {default}}}"
     )
 
 
 def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:
-    """Return the arguments that a line gives, by name; NetcalcError (E107) if they are no mapping and several."""
+    """Return a line's arguments by name; NetcalcError (E107) for a bare value unless the block takes one argument."""
     declared = block.decl.args
     if line.args is None:
         return {}

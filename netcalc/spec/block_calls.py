@@ -123,11 +123,11 @@ def _body(
 ) -> Body:
     """Return the body of a block for these arguments, input types and patches, elaborated at its first use."""
     key = BodyKey(block.cursor, hashable(arguments), types_of(inputs), elaboration.frozen, patches)
-    found = elaboration.body(key) or sketched_body(elaboration, block, arguments, inputs, key, _elaborated_alone)
-    if found is not None:
-        return found
+    body = elaboration.body(key) or sketched_body(elaboration, block, arguments, inputs, key, _elaborated_alone)
+    if body is not None:
+        return body
     check_depth(elaboration, block, line)
-    partial, scope = _started(elaboration, block, arguments, inputs, patches)
+    partial, scope = _empty_body(elaboration, block, arguments, inputs, patches)
     if block.decl.require:
         unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
         if unmet:
@@ -136,14 +136,14 @@ def _body(
         return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 
 
-def _started(
+def _empty_body(
     elaboration: Elaboration,
     block: Block,
     arguments: Mapping[str, Any],
     inputs: list[Value | None],
     patches: tuple[Pending, ...],
 ) -> tuple[PartialBody, Scope]:
-    """Return the body of a block before its lines, and the scope of these."""
+    """Return a body for a block that has inputs but no lines yet, and the scope of its lines."""
     partial = PartialBody(block.name, block.home)
     scope = elaboration.root_scope(partial, dict(arguments), patches)
     for name, outer in zip(block.decl.inputs, inputs, strict=True):
@@ -160,7 +160,7 @@ def _elaborated_alone(
     elaboration: Elaboration, block: Block, arguments: Mapping[str, Any], inputs: list[Value | None], key: BodyKey
 ) -> Body:
     """Return the body of a block in an elaboration of its own, without the place of a call."""
-    partial, scope = _started(elaboration, block, arguments, inputs, ())
+    partial, scope = _empty_body(elaboration, block, arguments, inputs, ())
     if block.decl.require:
         unmet = unmet_by_call(block.cursor, scope, {}, None)
         if unmet:
@@ -194,8 +194,8 @@ def block_results(
         return ([] if current is None else [current]), ["output"]
     for item in block.cursor["outputs"].elements():
         name = str(item.data)
-        found = elaboration.reporter.guard(output_values, name, item, scope, current)
-        values, is_list = found or ([Value(None, name)], False)
+        resolved = elaboration.reporter.guard(output_values, name, item, scope, current)
+        values, is_list = resolved or ([Value(None, name)], False)
         port = name.rpartition(".")[2].removesuffix("?")
         present = [(i, value) for i, value in enumerate(values) if value is not None]
         outputs += (value for _, value in present)

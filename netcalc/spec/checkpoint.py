@@ -54,8 +54,8 @@ class _Reader(NamedTuple):
         else:
             places = [(decl, cursor)]
         free = names_in(cursor.data) - self.numbers if self.numbers else ()
-        known = {name: evaluate_expression(cursor.replaced(name), self.scope) for name in free}
-        return CheckpointEntry(self.path, tuple(self.location(*place) for place in places), optional, known)
+        texts = {name: evaluate_expression(cursor.replaced(name), self.scope) for name in free}
+        return CheckpointEntry(self.path, tuple(self.location(*place) for place in places), optional, texts)
 
     def location(self, decl: SourceDecl | str, cursor: Cursor, numbered: bool = False) -> CheckpointLocation:
         """Return a location; ``numbered`` is True in an entry that stands for several numbers."""
@@ -82,7 +82,7 @@ class _Reader(NamedTuple):
         return CheckpointLocation(sources, decl.axis, not joined, chunk, part, decl.transpose, count, decl.flatten)
 
     def stacked(self, decl: SourceDecl, cursor: Cursor) -> int | None:
-        """Return the number of tensors that are stacked by number."""
+        """Return the number of tensors under ``stack``; None if it gives no number."""
         if isinstance(decl.stack, bool) or decl.stack is None:
             return None
         count = evaluate_size(cursor["stack"], self.scope)

@@ -7,7 +7,7 @@ __all__ = ["COMMON_VARS"]
 #: Type and meaning by name.
 COMMON_VARS: dict[str, tuple[str, str]] = {
     "d_model": ("int", "features of a token between layers; in Swin Transformers of the first stage"),
-    "heads": ("int", "query heads; in Swin Transformers a list with those of each stage"),
+    "heads": ("int", "query heads; in Swin Transformers a list with the heads of each stage"),
     "kv_heads": ("int", "key and value heads; fewer than `heads` in grouped-query attention"),
     "head_dim": ("int", "features of a head"),
     "layers": ("int", "layers"),

@@ -33,10 +33,10 @@ class Cursor:
         self._places: tuple[Span | None, Span | None] | None = None
 
     def __getitem__(self, key: str | int) -> Cursor:
-        found = self._below.get(key)
-        if found is None:
-            found = self._below[key] = Cursor(self.data[key], (*self.path, key), self.spans)
-        return found
+        below = self._below.get(key)
+        if below is None:
+            below = self._below[key] = Cursor(self.data[key], (*self.path, key), self.spans)
+        return below
 
     def items(self) -> Iterator[tuple[str, Cursor]]:
         """Yield the entries of a mapping."""
@@ -72,13 +72,13 @@ class Cursor:
         return cursor
 
     def overlaid(self, other: Cursor, own: Any) -> Cursor:
-        """Return this cursor with the places of ``other`` for what its data has from there.
+        """Return this cursor, where data that comes from ``other`` has its places there.
 
         ``own`` is the part of the data that keeps its places: a mapping of the keys that do, or None for all of it.
         """
         if own is None:
             return self
-        found: dict[Path, tuple[Span | None, Span]] = {}
+        overlay: dict[Path, tuple[Span | None, Span]] = {}
         pending: list[Path] = [(key,) for key in other.data if key not in own] if isinstance(other.data, dict) else []
         if not own:
             pending.append(())
@@ -87,11 +87,11 @@ class Cursor:
             here = other.at(path)
             key, value = here._nearest()
             if value is not None:
-                found[*self.path, *path] = (key, value)
+                overlay[*self.path, *path] = (key, value)
             if path and isinstance(here.data, (dict, list)):
                 keys = here.data if isinstance(here.data, dict) else range(len(here.data))
                 pending += ((*path, key) for key in keys)
-        return Cursor(self.data, self.path, ChainMap(found, cast("dict[Path, tuple[Span | None, Span]]", self.spans)))
+        return Cursor(self.data, self.path, ChainMap(overlay, cast("dict[Path, tuple[Span | None, Span]]", self.spans)))
 
     def replaced(self, data: Any) -> Cursor:
         """Return a cursor to other data at the same place."""

@@ -40,9 +40,9 @@ class Declaration(NamedTuple):
         if value is None:
             if self.nullable or self.type == "any":
                 return None
-            raise ValueError(f"should be {_described(self.type)}, not null")
+            raise ValueError(f"should be {_described_type(self.type)}, not null")
         if not _fits(value, self.type):
-            raise ValueError(f"should be {_described(self.type)}, not {written(value, quoted=True)}")
+            raise ValueError(f"should be {_described_type(self.type)}, not {written(value, quoted=True)}")
         if self.choices and value not in self.choices:
             listed = self.type.startswith("list") and not any(isinstance(each, (list, tuple)) for each in self.choices)
             wrong = next((item for item in value if item not in self.choices), None) if listed else value
@@ -156,7 +156,7 @@ def _fits(value: Any, type_: str) -> bool:
     return isinstance(value, str)
 
 
-def _described(type_: str) -> str:
+def _described_type(type_: str) -> str:
     names = {
         "int": "a whole number",
         "float": "a number",

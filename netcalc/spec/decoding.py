@@ -28,13 +28,13 @@ def declared_caches(elaboration: Elaboration, inputs: Collection[InputSpec], out
     for name, decl in declared.items():
         if isinstance(decl, InputDecl) and decl.cache is not None:
             place = elaboration.loaded.cursor.at(("inputs", name))
-            found = elaboration.reporter.guard(_entries, name, decl, decl.cache, place, elaboration) or ()
-            entries += (entry for entry in found if entry.input in names or entry.output in outputs)
+            caches = elaboration.reporter.guard(_caches_of_input, name, decl, decl.cache, place, elaboration) or ()
+            entries += (entry for entry in caches if entry.input in names or entry.output in outputs)
     return Caches(past, new, tuple(entries))
 
 
 def _dims(elaboration: Elaboration) -> tuple[str | None, str | None]:
-    """Return the names of the dims of the positions before a step and in it."""
+    """Return the names of the dims that count the positions before a step and in the step."""
     dims = elaboration.loaded.document.dims
     for name, decl in dims.items():
         if isinstance(decl, DimDecl) and decl.precedes is not None:
@@ -46,8 +46,10 @@ def _dims(elaboration: Elaboration) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _entries(name: str, decl: InputDecl, cache: CacheDecl, place: Cursor, elaboration: Elaboration) -> list[Cache]:
-    """Return the cache of an input, or those of a list; NetcalcError (E104) if its output has another form of name."""
+def _caches_of_input(
+    name: str, decl: InputDecl, cache: CacheDecl, place: Cursor, elaboration: Elaboration
+) -> list[Cache]:
+    """Return the caches of an input or of a list; NetcalcError (E104) if the name of its output has another form."""
     if ("*" in name) != ("*" in cache.next):
         message = f"next: {cache.next!r} should have a * " + ("as" if "*" in name else "only if") + f" {name!r} has one"
         raise NetcalcError(Diagnostic("E104", message, place["cache"]["next"].span))

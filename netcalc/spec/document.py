@@ -30,7 +30,7 @@ class _Part(Model):
 
 
 class CacheDecl(_Part):
-    """The output that is this input in the next step of decoding."""
+    """Declaration of a cache: the output that becomes this input in the next step of decoding."""
 
     next: str = Field(description="name of the output, with * if the input has one")
     axis: int | None = Field(None, description="axis of the positions, which grows with each step; none for a state")
@@ -168,11 +168,11 @@ class PatchDecl(_Part):
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:
-        given = frozenset(self.model_fields_set)
-        if given not in _PATCH_FORMS:
+        keys = frozenset(self.model_fields_set)
+        if keys not in _PATCH_FORMS:
             forms = ["{at, set}", "{at, replace}", "{after, insert}", "{before, insert}", "{remove}", "{append}"]
             raise ValueError(f"a patch should have the keys {', '.join(forms[:-1])} or {forms[-1]}")
-        if any(value is None or value == "" for value in (getattr(self, name) for name in given)):
+        if any(value is None or value == "" for value in (getattr(self, name) for name in keys)):
             raise ValueError("an empty value in a patch")
         return self
 
@@ -232,7 +232,7 @@ class Document(_Part):
     source: str = Field("", description="paper or reference implementation")
     family: str = Field("", description="heading in the list of specs")
     aliases: list[Annotated[str, Field(min_length=1)]] = Field(
-        default=[], description="other names under which a shipped spec is found, such as that of a checkpoint"
+        default=[], description="other names under which a shipped spec is found, such as the name of a checkpoint"
     )
     published: list[Published] = Field(default=[], description="figures that the source prints")
     extends: str | None = Field(None, description="a spec from which this one inherits")
@@ -247,7 +247,7 @@ class Document(_Part):
     layers: list[Any] = Field(default=[])
     outputs: dict[_Port, str] | list[str] | None = None
     loss: LossDecl | None = Field(None, description="loss of the network; no part of its figures and outputs")
-    init: dict[str, str] = Field(default={}, description="initialisers by pattern of parameter paths")
+    init: dict[str, str] = Field(default={}, description="initializers by pattern of parameter paths")
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)
 
     @field_validator("netcalc", mode="before")

@@ -23,10 +23,10 @@ class _Eager(NamedTuple):
 
 def mark(node: CallNode, line: Line, scope: Scope) -> None:
     """Set the values that a call holds; NetcalcError (E104) if the call is said to work in place."""
-    found = _read(line, scope)
-    if found.inplace:
+    eager = _read(line, scope)
+    if eager.inplace:
         raise NetcalcError(Diagnostic("E104", "eager: only an operation works in place", line.modifiers["eager"].span))
-    node.holds = found.holds
+    node.holds = eager.holds
 
 
 def mark_operation(node: OpNode, line: Line, scope: Scope) -> None:
@@ -35,15 +35,15 @@ def mark_operation(node: OpNode, line: Line, scope: Scope) -> None:
     Raises:
         NetcalcError: E104 if the result is not of the type of the first input, and the errors of the modifier.
     """
-    found = _read(line, scope)
-    if found.inplace and node.input_types[:1] != node.output_types:
+    eager = _read(line, scope)
+    if eager.inplace and node.input_types[:1] != node.output_types:
         message = f"eager: {node.op.name} cannot work in place, since its result is not of the type of its input"
         raise NetcalcError(Diagnostic("E104", message, line.modifiers["eager"].span))
-    node.inplace, node.holds = found
+    node.inplace, node.holds = eager
 
 
 def hold(nodes: Iterable[Node], value: Value) -> None:
-    """Let nodes hold a value too."""
+    """Add a value to the values that each of the nodes holds."""
     for node in nodes:
         if value not in node.holds:
             node.holds += (value,)

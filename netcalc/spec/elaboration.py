@@ -43,14 +43,14 @@ class Elaboration:
         self.expansion = Expansion(self.reporter)
         self.bodies: dict[BodyKey, Body] = {}
         self._distinct_bodies = DistinctBodies()
-        self._kept: dict[BodyKey, KeptBody] = {}  # those of the bodies that last
-        self._records: list[Record] = []  # of the bodies at hand, outermost first
+        self._kept: dict[BodyKey, KeptBody] = {}  # stored bodies, by the keys of bodies of this program
+        self._records: list[Record] = []  # of the bodies being elaborated, outermost first
         self.patches = patches_of(loaded.cursor)
         self.patch_log = PatchLog()
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
-        self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede those of the spec
+        self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede the spec's own
         self._store: Kept[KeptBody] = loaded.kept if loaded.blocks else BODIES
         self._sketches = True
         self.may_count = False  # True for a sketch with symbolic numbers of iterations
@@ -75,24 +75,24 @@ class Elaboration:
         return Scope(body, settings, variables=arguments or {}, patches=patches)
 
     def settings_of(self, home: Loaded) -> Mapping[str, Any]:
-        """Return the dims and vars that the blocks of a spec see: none unless it is the spec at hand."""
+        """Return the dims and vars that the blocks of a spec see: none unless it is the spec being elaborated."""
         return self.settings if home is self.loaded else {}
 
     # -- bodies of blocks -------------------------------------------------------------------------
 
     def body(self, key: BodyKey) -> Body | None:
         """Return the body of a block, of this elaboration or kept from another one; None if there is none."""
-        found = self.bodies.get(key)
-        if found is None and (name := self._name(key)) is not None:
-            kept = self._store.get(name)
-            if kept is not None and len(self.reporter.chain) + kept.depth <= MAX_BLOCK_DEPTH and self._adopt(kept):
-                found = kept.body
-        if found is not None and self._records:
+        body = self.bodies.get(key)
+        if body is None and (name := self._name(key)) is not None:
+            entry = self._store.get(name)
+            if entry is not None and len(self.reporter.chain) + entry.depth <= MAX_BLOCK_DEPTH and self._adopt(entry):
+                body = entry.body
+        if body is not None and self._records:
             self._records[-1].note(self._kept.get(key))
-        return found
+        return body
 
     def elaborated(self, key: BodyKey, elaborate: Callable[[], Body]) -> Body:
-        """Return the body that a function elaborates; it is kept if it follows from the key."""
+        """Return the body that a function elaborates; it is stored for reuse if the key determines it."""
         reporter, outer = self.reporter, self.reporter.deepest
         lines, tensors = self.budget.used, self.expansion.tensors
         record = Record(lines, tensors, len(reporter.diagnostics))
@@ -107,7 +107,7 @@ class Elaboration:
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
         name = self._name(key)
         if name is not None and record.lasting and record.errors == len(reporter.diagnostics):
-            kept = KeptBody(
+            stored = KeptBody(
                 key,
                 body,
                 structure,
@@ -118,7 +118,7 @@ class Elaboration:
                 frozenset(record.called),
                 depth,
             )
-            self._kept[key] = self._store.put(name, kept, 1 + len(body.nodes))
+            self._kept[key] = self._store.put(name, stored, 1 + len(body.nodes))
         if self._records:
             self._records[-1].note(self._kept.get(key), self.budget.used - lines, self.expansion.tensors - tensors)
         return body
@@ -130,7 +130,7 @@ class Elaboration:
         return self._sketches and not near and not self.loaded.blocks and self._surroundings == ()
 
     def apart(self, home: Loaded) -> Callable[[], Elaboration]:
-        """Return a maker of elaborations of shipped blocks in the same mode, which keep nothing."""
+        """Return a function that makes elaborations of shipped blocks in the same mode, which store no bodies."""
         ctx, elaborate_lines = self.ctx, self._elaborate_lines  # and nothing else of this elaboration
 
         def make() -> Elaboration:
@@ -141,17 +141,17 @@ class Elaboration:
         return make
 
     def for_sketch(self) -> None:
-        """Keep nothing, use no sketches, and let numbers of iterations be symbolic."""
+        """Prepare for a sketch: store no bodies, use no sketches, allow symbolic numbers of iterations."""
         self._surroundings, self._sketches, self.may_count = None, False, True
 
     def take(self, key: BodyKey, body: Body) -> Body:
         """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""
         structure = Structure(body)
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
-        kept = KeptBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
-        self._kept[key] = kept = self._store.put(self._name(key), kept, SKETCHED)
+        stored = KeptBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
+        self._kept[key] = stored = self._store.put(self._name(key), stored, SKETCHED)
         if self._records:
-            self._records[-1].note(kept)
+            self._records[-1].note(stored)
         return body
 
     def distinct(self, body: Body) -> Body:
@@ -169,7 +169,7 @@ class Elaboration:
             self._records[-1].called.add(name)
 
     def bind_to_spec(self) -> None:
-        """Note that the body at hand depends on more than its key, so that it is not kept."""
+        """Mark the body being elaborated as dependent on more than its key, so that it is not stored."""
         if self._records:
             self._records[-1].lasting = False
 
@@ -179,29 +179,30 @@ class Elaboration:
             return None
         return (*key, self.ctx.training, self.ctx.dtype, self._surroundings)
 
-    def _adopt(self, kept: KeptBody) -> bool:
-        """Take over a kept body with those inside; False if it has to be elaborated.
+    def _adopt(self, stored: KeptBody) -> bool:
+        """Reuse a stored body and the bodies inside it; return False if it has to be elaborated.
 
-        That is so if it differs in identity from an equal body at hand, or if it goes beyond a limit.
+        It has to be elaborated if this elaboration already has another body of the same key, or if it would exceed a
+        limit.
         """
-        known = self.bodies.get(kept.key)
-        if known is not None:
-            return known is kept.body
-        if not all(map(self._adopt, kept.inner)):
+        adopted = self.bodies.get(stored.key)
+        if adopted is not None:
+            return adopted is stored.body
+        if not all(map(self._adopt, stored.inner)):
             return False
-        if self.budget.used + kept.lines > MAX_LINES or self.expansion.tensors + kept.tensors > MAX_TENSORS:
+        if self.budget.used + stored.lines > MAX_LINES or self.expansion.tensors + stored.tensors > MAX_TENSORS:
             return False
         distinct = self._distinct_bodies.distinct
-        for structure, body in (*kept.anonymous, (kept.structure, kept.body)):
+        for structure, body in (*stored.anonymous, (stored.structure, stored.body)):
             if distinct(body, structure) is not body:
                 return False
-        self.budget.used += kept.lines
-        self.expansion.tensors += kept.tensors
-        self.called |= kept.called
-        self.bodies[kept.key], self._kept[kept.key] = kept.body, kept
+        self.budget.used += stored.lines
+        self.expansion.tensors += stored.tensors
+        self.called |= stored.called
+        self.bodies[stored.key], self._kept[stored.key] = stored.body, stored
         if self._records:
-            self._records[-1].lines += kept.lines
-            self._records[-1].tensors += kept.tensors
+            self._records[-1].lines += stored.lines
+            self._records[-1].tensors += stored.tensors
         return True
 
     @cached_property

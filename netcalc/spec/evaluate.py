@@ -56,7 +56,7 @@ def evaluate_expression(cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     data = cursor.data
     if not isinstance(data, str):
         return data
-    if "${" in data and _single(data.strip()) is not None:
+    if "${" in data and _single_placeholder(data.strip()) is not None:
         return _string(data.strip(), cursor, scope)
     return _expression(data, cursor, scope)
 
@@ -77,7 +77,7 @@ def evaluate_requirement(cursor: Cursor, scope: Mapping[str, Any]) -> bool:
     try:
         return parse(text).holds(scope)
     except (NetcalcError, ExpressionError) as error:
-        raise _placed(error, text, cursor, scope) from None
+        raise _error_at_place(error, text, cursor, scope) from None
 
 
 def names_at(cursor: Cursor, *, is_expression: bool = False) -> frozenset[str]:
@@ -111,41 +111,41 @@ def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:
 
 
 def words_in(data: Any, *, keys: bool = False) -> frozenset[str]:
-    """Return every word in ``data`` that may be a name in an expression, and with ``keys`` those in keys of mappings.
+    """Return every word in ``data`` that may be a name in an expression, with ``keys`` also in keys of mappings.
 
     Names and descriptions count only where they hold ``${…}``, as keys always do without ``keys``.
     """
-    found: set[str] = set()
+    words: set[str] = set()
     pending: list[tuple[Any, bool]] = [(data, False)]
     while pending:
         item, is_text = pending.pop()
         if isinstance(item, str):
-            found.update(*(_WORD.findall(text) for text in (_PLACEHOLDER.findall(item) if is_text else (item,))))
+            words.update(*(_WORD.findall(text) for text in (_PLACEHOLDER.findall(item) if is_text else (item,))))
         elif isinstance(item, list):
             pending += [(part, is_text) for part in item]
         elif isinstance(item, dict):
             pending += [(key, not keys) for key in item]
             pending += [(value, is_text or key in _TEXT_KEYS) for key, value in item.items()]
-    return frozenset(found)
+    return frozenset(words)
 
 
 def used_by_others(words: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """Return the names that the words of another entry hold; ``words`` are those of each entry by name."""
+    """Return the names that other entries mention; ``words`` are the words in each entry, by its name."""
     count = Counter(word for own in words.values() for word in own)
     return frozenset(name for name, own in words.items() if count[name] > (name in own))
 
 
 @lru_cache(maxsize=4096)
-def _single(text: str) -> str | None:
+def _single_placeholder(text: str) -> str | None:
     """Return the expression of a text that is a single placeholder."""
-    found = _PLACEHOLDER.fullmatch(text)
-    return found[1] if found else None
+    placeholder = _PLACEHOLDER.fullmatch(text)
+    return placeholder[1] if placeholder else None
 
 
 def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     if "${" not in text:
         return text
-    single = _single(text)
+    single = _single_placeholder(text)
     if single is not None:
         value = _expression(single, cursor, scope)
         if isinstance(value, list):
@@ -153,20 +153,20 @@ def _string(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
         return value
     if text.count("${") != len(_PLACEHOLDER.findall(text)):
         raise NetcalcError(Diagnostic("E201", "'${' without a closing '}'", within(cursor.span, "${", 0, 2)))
-    return _filled(text, cursor, scope)
+    return _fill_placeholders(text, cursor, scope)
 
 
 @lru_cache(maxsize=4096)
-def _split(text: str) -> tuple[str, ...]:
-    """Return the texts around the placeholders of a text and the expressions in these, by turns."""
+def _split_placeholders(text: str) -> tuple[str, ...]:
+    """Return the parts of a text around its placeholders, alternating with the expressions in the placeholders."""
     return tuple(_PLACEHOLDER.split(text))
 
 
-def _filled(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> str:
+def _fill_placeholders(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> str:
     """Return a text with the values of its placeholders; NetcalcError (E203) if it becomes too long."""
     parts: list[str] = []
     length = 0
-    *pairs, last = _split(text)
+    *pairs, last = _split_placeholders(text)
     for before, expression in zip(pairs[::2], pairs[1::2], strict=True):
         parts += before, str(refuse_symbols(_expression(expression, cursor, scope)))
         length += len(parts[-2]) + len(parts[-1])
@@ -183,10 +183,12 @@ def _expression(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> Any:
     try:
         return parse(text).evaluate(scope)
     except (NetcalcError, ExpressionError) as error:
-        raise _placed(error, text, cursor, scope) from None
+        raise _error_at_place(error, text, cursor, scope) from None
 
 
-def _placed(error: NetcalcError | ExpressionError, text: str, cursor: Cursor, scope: Mapping[str, Any]) -> NetcalcError:
+def _error_at_place(
+    error: NetcalcError | ExpressionError, text: str, cursor: Cursor, scope: Mapping[str, Any]
+) -> NetcalcError:
     """Return the error of parsing and evaluating an expression with its place."""
     if isinstance(error, NetcalcError):  # of value('path'), which has no place yet
         return error.at(cursor.span)

@@ -28,7 +28,7 @@ class _Extent(NamedTuple):
 
 
 class Expansion:
-    """Counts of what is elaborated, and of what it expands to."""
+    """Numbers of tensors of the elaborated lines and of rows that they expand to, checked against limits."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
@@ -60,12 +60,12 @@ class Expansion:
     def _body(self, body: Body) -> _Extent:
         if isinstance(body, SketchedBody):
             return self._body(body.sketch.body)
-        found = body.derived.get(_Extent)
-        if found is None:
+        extent = body.derived.get(_Extent)
+        if extent is None:
             nodes = [self._node(node, _tensors(node)) for node in body.nodes]
             rows = sum(node.rows for node in nodes)
-            found = body.derived[_Extent] = _Extent(rows, max((node.path for node in nodes), default=0))
-        return found
+            extent = body.derived[_Extent] = _Extent(rows, max((node.path for node in nodes), default=0))
+        return extent
 
     def _too_large(self, message: str, node: Node, hint: str | None = None) -> TooLargeError:
         chain = tuple(self._reporter.chain)

@@ -45,7 +45,7 @@ _BY_MAGIC = {
     b"\x93NUMPY": ".npy",
     b"\x89HDF": ".h5",
     b"\x80\x02": ".pt",
-    b"PK\x03\x04": ".pt",  # the archive of torch.save; that of NumPy has a suffix of its own
+    b"PK\x03\x04": ".pt",  # an archive of torch.save; NumPy's archives have a suffix of their own
 }
 
 
@@ -53,10 +53,10 @@ def foreign_file(path: Path, head: bytes) -> Diagnostic | None:
     """Return the error for a file that is no spec by its suffix or its first 16 bytes, or None."""
     suffix = path.suffix.lower()
     if suffix not in _BY_SUFFIX:
-        suffix = next((known for magic, known in _BY_MAGIC.items() if head.startswith(magic)), "")
+        suffix = next((of_magic for magic, of_magic in _BY_MAGIC.items() if head.startswith(magic)), "")
     if not suffix and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < _MAX_HEADER:
         suffix = ".safetensors"
-    # the first field of a serialised ONNX model is its version, a small number
+    # the first field of a serialized ONNX model is its version, a small number
     if not suffix and head[:1] == b"\x08" and head[1:2] < b"\x20" and head[2:3] in (b"\x12", b"\x1a", b"\x3a"):
         suffix = ".onnx"
     return _error(path, _BY_SUFFIX[suffix]) if suffix else None

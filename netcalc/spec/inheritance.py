@@ -12,9 +12,9 @@ from netcalc.spec.evaluate import used_by_others, words_in
 
 __all__ = ["merged", "with_appended_lines", "with_current_names"]
 
-#: Keys whose entries are merged by name with those of the parent.
+#: Keys whose entries are merged by name with the parent's.
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
-#: Keys whose entries are added to those of the parent.
+#: Keys whose entries are appended to the parent's.
 _APPENDED = ("require", "patch")
 
 
@@ -78,8 +78,8 @@ def with_appended_lines(document: Cursor) -> Cursor:
     appending = [n for n, p in enumerate(patches or ()) if "append" in p]
     if not appending or not isinstance(lines, list):
         return document
-    kept = [number for number in range(len(patches)) if number not in appending]
-    moved: dict[Path, Path] = {("patch", number): ("patch", place) for place, number in enumerate(kept)}
+    remaining = [number for number in range(len(patches)) if number not in appending]
+    moved: dict[Path, Path] = {("patch", number): ("patch", place) for place, number in enumerate(remaining)}
     lines = list(lines)
     for number in appending:
         added = patches[number]["append"]
@@ -90,7 +90,7 @@ def with_appended_lines(document: Cursor) -> Cursor:
         length = next((n for n in (2, 4) if path[:n] in moved and len(path) >= n), None)
         if length is not None and path[:1] == ("patch",):
             spans[*moved[path[:length]], *path[length:]] = span
-    return Cursor({**document.data, "patch": [patches[n] for n in kept], "layers": lines}, (), spans)
+    return Cursor({**document.data, "patch": [patches[n] for n in remaining], "layers": lines}, (), spans)
 
 
 def _override(key: str, name: str, old: Any, new: Any) -> Any:
@@ -114,12 +114,12 @@ def _declares(key: str, entry: Any) -> bool:
 
 
 def _check_names(parent: Cursor, child: Cursor) -> None:
-    """Raise NetcalcError (E101) for new dims and vars of the child that nothing in it uses: they are misspelt."""
+    """Raise NetcalcError (E101) for new dims and vars of the child that nothing in it uses: they must be misspelled."""
     problems: list[Diagnostic] = []
     for key in ("dims", "vars"):
-        known, own = parent.data.get(key) or {}, child.data.get(key) or {}
-        new = [name for name in own if name not in known]
-        used = _used(child, key) if new else frozenset()
+        inherited, own = parent.data.get(key) or {}, child.data.get(key) or {}
+        new = [name for name in own if name not in inherited]
+        used = _used_names(child, key) if new else frozenset()
         for name in new:
             if name in used:
                 continue
@@ -129,12 +129,12 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
             if "layers" in child.data or "blocks" in child.data:
                 message += ", and nothing in this spec uses it"
             span = child[key][name].key_span
-            problems.append(Diagnostic("E101", message, span, hint=did_you_mean(name, known)))
+            problems.append(Diagnostic("E101", message, span, hint=did_you_mean(name, inherited)))
     if problems:
         raise NetcalcError(problems)
 
 
-def _used(child: Cursor, key: str) -> frozenset[str]:
+def _used_names(child: Cursor, key: str) -> frozenset[str]:
     """Return the names that the child's document uses outside their declarations under ``key``."""
     rest = words_in({other: value for other, value in child.data.items() if other != key})
     return rest | used_by_others({name: words_in({name: value}) for name, value in child.data[key].items()})

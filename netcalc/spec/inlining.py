@@ -58,7 +58,7 @@ def elaborate_inline(
 ) -> dict[str, Value]:
     """Elaborate the lines of a block in the caller's body and return the block's outputs by port.
 
-    The paths are those that the lines would have in the caller.  Names are those of a call: the lines see the inputs
+    The lines have the paths that they would have in the caller.  Names are as in a call: the lines see the inputs
     and arguments of the block only, and the caller does not see their names.  ``carried`` are the outputs of the
     iteration before, and ``taken`` the inputs that this iteration takes.
     """
@@ -81,13 +81,13 @@ def elaborate_inline(
     with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
         results, ports_of = block_results(elaboration, block, inner, inputs[0] if inputs else None)
         entries = checkpoint_entries(reporter, block.decl.checkpoint, block.cursor, inner).entries
-    scope.body.inlined += (_relocated(entry, scope.prefix) for entry in entries)
+    scope.body.inlined += (_relocated_entry(entry, scope.prefix) for entry in entries)
     if len(reporter.diagnostics) > errors_before or any(value.type is None for value in results):
         raise Poisoned
     return dict(zip(ports_of, results, strict=True))
 
 
-def _relocated(entry: CheckpointEntry, prefix: str) -> CheckpointEntry:
+def _relocated_entry(entry: CheckpointEntry, prefix: str) -> CheckpointEntry:
     """Return an entry of a block whose lines are at ``prefix``."""
 
     def renamed(name: str) -> str:

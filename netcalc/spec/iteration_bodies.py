@@ -99,11 +99,11 @@ def _anonymous_body(
 
 def collected_values(streams: Streams, scope: Scope, current: Value | None) -> dict[str, Value]:
     """Return the values that are collected from an iteration of a sequence, by name."""
-    found = {name: _collected(name, cursor, scope, current) for name, cursor in streams.collected.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: _collected_value(name, cursor, scope, current) for name, cursor in streams.collected.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _collected(name: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
+def _collected_value(name: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
     if is_optional(cursor) and is_absent(name, scope):
         return None
     return resolve_value(name, cursor, scope, current)

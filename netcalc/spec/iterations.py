@@ -27,7 +27,7 @@ class Iterations(NamedTuple):
     items: Sequence[Any] = ()
     start: int = 0  # the index of the first iteration
     varies: bool = False  # True if the line uses a loop variable, so that iterations may differ
-    named: bool = False  # True if its name does, so that each iteration has a name of its own
+    named: bool = False  # True if the name of the line uses a loop variable, so that each iteration has its own name
     unknown: Poly | None = None  # the number of iterations if it is symbolic, which only a sketch allows
 
     @property
@@ -50,7 +50,7 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget, *, symbolic: b
         NetcalcError: E104 or E107 for a malformed ``repeat``.
     """
     cursor = line.modifiers["repeat"]
-    none = _declared(cursor)
+    none = _declared_loop(cursor)
     loops_over = {none.index_name, none.item_name}
     none = none._replace(named=is_named_by_variable(line))
     when = line.modifier("when")
@@ -58,11 +58,11 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget, *, symbolic: b
         if not condition_holds(line, scope):
             return none  # the number of iterations is not evaluated
         when = None
-    iterations = _counted(none, cursor, scope, symbolic=symbolic)
+    iterations = _counted_iterations(none, cursor, scope, symbolic=symbolic)
     changing = {*loops_over, *("_" if "from" in line.modifiers else ())}
     varies = none.named or bool(_names_beside(line.cursor) & changing)
     iterations = iterations._replace(varies=varies)
-    return iterations if when is None else _filtered(iterations, line, when, scope, budget)
+    return iterations if when is None else _filtered_iterations(iterations, line, when, scope, budget)
 
 
 def is_named_by_variable(line: Line) -> bool:
@@ -70,7 +70,7 @@ def is_named_by_variable(line: Line) -> bool:
     name = line.modifier("name")
     if name is None:
         return False
-    none = _declared(line.modifiers["repeat"])
+    none = _declared_loop(line.modifiers["repeat"])
     return bool(names_at(name) & {none.index_name, none.item_name})
 
 
@@ -82,8 +82,8 @@ def _names_beside(cursor: Cursor) -> frozenset[str]:
     return cursor.derived[_names_beside]  # type: ignore[no-any-return]
 
 
-def _declared(cursor: Cursor) -> Iterations:
-    """Return no iterations, with the names of the loop variables; NetcalcError (E104, E107) if ``repeat`` is wrong."""
+def _declared_loop(cursor: Cursor) -> Iterations:
+    """Return the loop variables, without iterations yet; NetcalcError (E104, E107) if ``repeat`` is wrong."""
     data = cursor.data
     if not isinstance(data, dict):
         return Iterations((), "index")
@@ -99,14 +99,16 @@ def _declared(cursor: Cursor) -> Iterations:
     return Iterations((), data.get("index", "index"), data.get("as", "item") if "each" in data else None)
 
 
-def _counted(none: Iterations, cursor: Cursor, scope: Scope, *, symbolic: bool) -> Iterations:
+def _counted_iterations(none: Iterations, cursor: Cursor, scope: Scope, *, symbolic: bool) -> Iterations:
     """Return all iterations, with the items that they run over."""
     data = cursor.data
     if not isinstance(data, dict):
-        return _numbered(none, _whole("repeat", cursor, cursor, scope, symbolic=symbolic), 0)
-    start = _whole("start", cursor["start"], cursor["start"], scope) if "start" in data else 0
+        return _numbered_iterations(none, _whole_number("repeat", cursor, cursor, scope, symbolic=symbolic), 0)
+    start = _whole_number("start", cursor["start"], cursor["start"], scope) if "start" in data else 0
     if "times" in data:
-        return _numbered(none, _whole("repeat", cursor["times"], cursor, scope, symbolic=symbolic), start)
+        return _numbered_iterations(
+            none, _whole_number("repeat", cursor["times"], cursor, scope, symbolic=symbolic), start
+        )
     each = cursor["each"]
     items = evaluate_expression(each, scope) if isinstance(each.data, str) else evaluate(each, scope)
     if not isinstance(items, (list, tuple)):
@@ -114,13 +116,13 @@ def _counted(none: Iterations, cursor: Cursor, scope: Scope, *, symbolic: bool) 
     return none._replace(indices=range(start, start + len(items)), items=items, start=start)
 
 
-def _numbered(none: Iterations, count: int, start: int) -> Iterations:
+def _numbered_iterations(none: Iterations, count: int, start: int) -> Iterations:
     if isinstance(count, Poly):
         return none._replace(unknown=count, start=start)
     return none._replace(indices=range(start, start + count), start=start)
 
 
-def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, symbolic: bool = False) -> int:
+def _whole_number(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, symbolic: bool = False) -> int:
     count = evaluate_expression(cursor, scope)
     if symbolic and isinstance(count, Poly) and 1 <= count <= MAX_TIMES:
         return count  # type: ignore[return-value]
@@ -135,7 +137,9 @@ def _whole(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, symbolic: 
     return count
 
 
-def _filtered(iterations: Iterations, line: Line, when: Cursor, scope: Scope, budget: LineBudget) -> Iterations:
+def _filtered_iterations(
+    iterations: Iterations, line: Line, when: Cursor, scope: Scope, budget: LineBudget
+) -> Iterations:
     """Return the iterations for which the line's ``when``, which uses a loop variable, holds."""
     if iterations.unknown is not None:
         raise UndecidedError(f"which of {iterations.unknown} iterations are left out")

@@ -45,11 +45,11 @@ class BodyKey(NamedTuple):
 
 
 class KeptBody(NamedTuple):
-    """A body with what its elaboration leaves behind.
+    """An elaborated body, stored for reuse, with the numbers that its elaboration counted.
 
     ``lines`` and ``tensors`` are the numbers of its own; ``inner`` are the bodies of the blocks that its lines call,
-    ``anonymous`` those of repeats and computed buffers, ``called`` the blocks of the spec that they name, and ``depth``
-    is the number of calls and iterations nested in it.
+    ``anonymous`` the bodies of repeats and computed buffers, ``called`` the blocks of the spec that they name, and
+    ``depth`` is the number of calls and iterations nested in it.
     """
 
     key: BodyKey
@@ -64,9 +64,9 @@ class KeptBody(NamedTuple):
 
 
 class Record:
-    """Traces of the elaboration of a body; ``lasting`` is False if the body cannot be kept.
+    """Numbers and bodies noted while a body is elaborated; ``lasting`` is False if the body cannot be stored.
 
-    ``lines`` and ``tensors`` are those counted before it, without those of the bodies inside.
+    ``lines`` and ``tensors`` are the numbers counted before it and in the bodies inside, which are not its own.
     """
 
     __slots__ = ("anonymous", "called", "errors", "inner", "lasting", "lines", "tensors")
@@ -78,14 +78,14 @@ class Record:
         self.called: set[str] = set()
         self.lasting = True
 
-    def note(self, kept: KeptBody | None, lines: int = 0, tensors: int = 0) -> None:
+    def note(self, body: KeptBody | None, lines: int = 0, tensors: int = 0) -> None:
         """Add the body of a block that is called, None for one that is not kept, and the numbers that it counted."""
         self.lines += lines
         self.tensors += tensors
-        if kept is None:
+        if body is None:
             self.lasting = False
         else:
-            self.inner[id(kept)] = kept
+            self.inner[id(body)] = body
 
 
 def hashable(value: Any) -> Any:

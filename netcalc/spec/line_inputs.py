@@ -50,8 +50,8 @@ def resolve_values(text: str, cursor: Cursor, scope: Scope, current: Value | Non
     Raises:
         NetcalcError: as :func:`resolve_value` does.
     """
-    found = None if text == "_" else scope.peek(text)
-    if found is None or not found.is_list:
+    outputs = None if text == "_" else scope.peek(text)
+    if outputs is None or not outputs.is_list:
         return [resolve_value(text, cursor, scope, current)], False
     visible = scope.lookup(text)
     return ([] if visible is None else list(visible.by_port.values())), True

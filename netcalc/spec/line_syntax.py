@@ -59,9 +59,9 @@ def read_line(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line
 
     ``target_names`` gives the known operations and blocks; it is called only to explain an error.
     """
-    known = cursor.derived.get(Line)
-    if known is not None:
-        return known  # type: ignore[no-any-return]
+    parsed = cursor.derived.get(Line)
+    if parsed is not None:
+        return parsed  # type: ignore[no-any-return]
     line = cursor.derived[Line] = _read(cursor, target_names)
     return line
 
@@ -90,8 +90,8 @@ def _no_single_target(cursor: Cursor, targets: list[str], target_names: Callable
     if not targets:
         message = "this line names no operation or block"
         return Diagnostic("E107", message, cursor.span, hint="add one, as in `relu: {}`")
-    known = set(target_names())
-    unknown = [target for target in targets if target not in known]
+    names = set(target_names())
+    unknown = [target for target in targets if target not in names]
     if len(targets) - len(unknown) == 1:
         hint = did_you_mean(unknown[0], MODIFIERS)
         return Diagnostic("E101", f"unknown modifier {unknown[0]!r}", cursor[unknown[0]].key_span, hint=hint)

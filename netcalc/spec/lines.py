@@ -92,7 +92,7 @@ def _apply(elaboration: Elaboration, line: Line, scope: Scope, current: Value | 
 
 
 def _skip(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> None:
-    """Let the names of a line whose ``when`` is false stand for its input, unless an earlier line has them.
+    """Give a line's names to its input, as its ``when`` is false, except names that an earlier line has.
 
     The names of an operation or block without inputs stand for an absent value.
     """

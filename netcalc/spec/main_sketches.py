@@ -1,9 +1,9 @@
-"""Main bodies of specs at settings that are new: computed from a sketch instead of elaborated.
+"""Main bodies of specs at new settings, computed from a sketch instead of elaborated.
 
-A spec that is elaborated again and again with other settings is elaborated once more with symbols for the whole numbers
+A spec that is elaborated repeatedly with different settings is elaborated once more with symbols for the whole numbers
 in them: from 3, or from 1 where they are numbers of iterations (see :mod:`netcalc.spec.sketches`).  The settings
-themselves are evaluated and checked as ever.  Where a condition of the sketch fails, or where a line needs a number, so
-are the lines.
+themselves are evaluated and checked as usual.  Where a condition of the sketch fails, or where a line needs a number,
+the lines are elaborated as usual too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_NODES = 512
 
 
 class Main(NamedTuple):
-    """The main body of a program, with what its elaboration finds out beside it."""
+    """The main body of a program, with its inputs, outputs and other results of its elaboration."""
 
     body: Body
     inputs: tuple[InputSpec, ...]
@@ -66,9 +66,9 @@ def sketched_main(
     def sketched() -> Sketch | None:
         example = made()
         for merged in (False, True):  # equal sizes as one symbol if they have to be equal
-            found = _sketched(loaded, settings, ctx, elaborate_lines, elaborate, tuple(sizes), example, merged=merged)
-            if found is not None:
-                return found
+            sketch = _sketched(loaded, settings, ctx, elaborate_lines, elaborate, tuple(sizes), example, merged=merged)
+            if sketch is not None:
+                return sketch
         return None
 
     def body_of(sketch: Sketch) -> SketchedBody:
@@ -102,18 +102,18 @@ def _main(sketch: Sketch, body: SketchedBody) -> Main:
 def _pattern(loaded: Loaded, settings: Settings, sizes: list[int]) -> Any:
     """Return the structure of the settings without the sizes, which are added to ``sizes``; None if there is none."""
     fixed, counts = _names(loaded)
-    found = []
+    parts = []
     for name in settings:
         if name not in fixed or settings.is_overridden(name):
             part = _structure(settings[name], sizes, 1 if name in counts else LEAST)
             if part is None:
                 return None
-            found.append((name, part))
-    return tuple(found)
+            parts.append((name, part))
+    return tuple(parts)
 
 
 def _structure(value: Any, sizes: list[int], least: int) -> Any:
-    """Return the structure of a value, None for one that no sketch has."""
+    """Return the structure of a value; None if sketches have no such values."""
     kind = type(value)
     if kind is int:
         if value >= least:
@@ -129,7 +129,7 @@ def _structure(value: Any, sizes: list[int], least: int) -> Any:
 
 
 def _names(loaded: Loaded) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of a spec with fixed defaults, and those that numbers of iterations are made of."""
+    """Return the names of a spec with fixed defaults, and the names that numbers of iterations depend on."""
     if _names not in loaded.derived:
         document, data = loaded.document, loaded.cursor.data
         fixed = {
@@ -148,19 +148,19 @@ def _is_fixed(data: Any) -> bool:
     return "$" not in str(default)
 
 
-def _symbolic(value: Any, symbols: Callable[[], Any], least: int) -> Any:
+def _with_symbols(value: Any, symbols: Callable[[], Any], least: int) -> Any:
     """Return a value with the next symbols in place of its sizes."""
     if type(value) is int and value >= least:
         return symbols()
     if type(value) in (list, tuple):
-        return type(value)([_symbolic(item, symbols, least) for item in value])
+        return type(value)([_with_symbols(item, symbols, least) for item in value])
     return value
 
 
 def _symbolic_settings(
     loaded: Loaded, settings: Settings, sizes: tuple[int, ...], *, merged: bool
 ) -> tuple[Settings, list[str], list[str]]:
-    """Return the settings with symbols, the names of these, and those that have to be equal if ``merged``."""
+    """Return the settings with symbols, the names of the symbols, and if ``merged`` the equations between them."""
     fixed, counts = _names(loaded)
     names: list[str] = []
     equal: list[str] = []
@@ -176,13 +176,13 @@ def _symbolic_settings(
             if merged and least == LEAST and size in first:
                 equal.append(f"{names[-1]} == {first[size]}")
                 return first[size]
-            found = symbol(names[-1], size, least)
+            size_symbol = symbol(names[-1], size, least)
             if least == LEAST:
-                first[size] = found
-            return found
+                first[size] = size_symbol
+            return size_symbol
 
         free = name not in fixed or settings.is_overridden(name)
-        own._values[name] = _symbolic(settings[name], following, least) if free else settings[name]
+        own._values[name] = _with_symbols(settings[name], following, least) if free else settings[name]
     return own, names, equal
 
 
@@ -259,13 +259,13 @@ def _counts_inside(main: Body) -> bool:
 
 def _has_distinct_paths(sketch: Sketch, times: tuple[int, ...]) -> bool:
     """Return True if no two paths of a main body are equal with so many iterations."""
-    known = sketch.derived.get(path_collisions, ())
-    if known and all(a <= b for a, b in zip(times, known, strict=True)):
+    distinct_up_to = sketch.derived.get(path_collisions, ())
+    if distinct_up_to and all(a <= b for a, b in zip(times, distinct_up_to, strict=True)):
         return True  # fewer iterations have no more paths
-    most = tuple(map(max, zip(times, known, strict=True))) if known else times
+    most = tuple(map(max, zip(times, distinct_up_to, strict=True))) if distinct_up_to else times
     for numbers in dict.fromkeys((most, times)):
         body = Body(sketch.body.block, (), tuple(sketch.nodes(numbers)), ())
         if next(path_collisions(body), None) is None:
-            sketch.derived[path_collisions] = numbers if numbers == most else known
+            sketch.derived[path_collisions] = numbers if numbers == most else distinct_up_to
             return True
     return False

@@ -72,12 +72,12 @@ def _misfit(
         Related(f"{label:<{width}}  {shape} {type_.dtype}, from {value.name}", value.span)
         for (label, value, type_), shape in zip(present, shapes, strict=True)
     )
-    decided = _decided(elaboration, op, inputs)
+    decided = _assumption_behind(elaboration, op, inputs)
     hint = error.hint or _working_fix(elaboration, error, inputs)
     return Diagnostic(error.code, clipped(error.message, MAX_MESSAGE) + decided, span, related, hint=hint)
 
 
-def _decided(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:
+def _assumption_behind(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:
     """Return the assumption about symbolic sizes from which an error of a rule follows, as text; empty for none."""
     with assumptions() as made, suppress(RuleError):
         build_node(op, inputs, elaboration.ctx, "")

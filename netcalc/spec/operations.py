@@ -134,18 +134,18 @@ def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line:
 def operation_of(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
     """Return an operation with these attributes, one for equal attributes; ValidationError if they are invalid."""
     if in_sketch():
-        return _sketched(declared, attributes)
+        return _sketched_operation(declared, attributes)
     key = (declared, hashable(attributes))
     try:
-        found = _OPERATIONS.get(key)
+        operation = _OPERATIONS.get(key)
     except TypeError:  # of a value that is not hashable
         return declared.model_validate(attributes)
-    if found is None and has_symbols(attributes):  # which may leave assumptions behind
+    if operation is None and has_symbols(attributes):  # which may leave assumptions behind
         return declared.model_validate(attributes)
-    return found if found is not None else _OPERATIONS.put(key, declared.model_validate(attributes))
+    return operation if operation is not None else _OPERATIONS.put(key, declared.model_validate(attributes))
 
 
-def _sketched(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
+def _sketched_operation(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
     """Return an operation of a sketch, whose attributes may be unknown numbers where these make no difference."""
     reals = {name: value for name, value in attributes.items() if isinstance(value, SymbolicReal)}
     if any(name not in declared.any_real for name in reals) or has_reals(

@@ -50,14 +50,14 @@ class Pending(NamedTuple):
 
 def patches_of(document: Cursor) -> tuple[Pending, ...]:
     """Return the patches of a spec, seen from its top."""
-    found: list[Pending] = []
+    pending: list[Pending] = []
     for number, entry in enumerate(document["patch"].elements() if "patch" in document.data else ()):
         key = next(key for key in ("at", "remove", "before", "after") if key in entry.data)
         content = next((entry[name] for name in ("set", "replace", "insert") if name in entry.data), entry)
         action = key if key != "at" else "set" if "set" in entry.data else "replace"
         pattern = entry[key].data
-        found.append(Pending(Patch(number, action, pattern, entry[key], content), tuple(pattern.split("."))))
-    return tuple(found)
+        pending.append(Pending(Patch(number, action, pattern, entry[key], content), tuple(pattern.split("."))))
+    return tuple(pending)
 
 
 def below(patches: Sequence[Pending], path: str) -> tuple[Pending, ...]:
@@ -103,12 +103,12 @@ class PatchLog:
         """Record a path in the body from which the patches are seen."""
         names = path.split(".")
         for pending in patches:
-            known = self._known.setdefault(pending.patch.number, {})
-            if len(known) < _CANDIDATES:
+            seen = self._known.setdefault(pending.patch.number, {})
+            if len(seen) < _CANDIDATES:
                 parts, reached = pending.parts, pending.depth + len(names)
                 candidate = ".".join([*parts[: pending.depth], *names, *parts[reached:]])
                 if candidate != pending.patch.pattern:
-                    known[candidate] = None
+                    seen[candidate] = None
 
     def applied(self, patch: Patch) -> None:
         """Record that a patch was applied."""

@@ -25,7 +25,7 @@ _KEPT = ("name", "from", "as", "when")
 
 
 class Edit(NamedTuple):
-    """A line as patches change it.
+    """A line with the changes that patches make.
 
     ``removed`` is True if the line is left out; ``before`` and ``after`` are patches that insert lines. ``patches`` are
     those that changed the line, and ``floor`` the number of the last one that replaced it.
@@ -57,7 +57,7 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     path = _path(line, name, scope)
     if path is None:
         return edit
-    edit = _edited(elaboration, edit, path, scope)
+    edit = _apply_patches(elaboration, edit, path, scope)
     is_left_out = "repeat" not in edit.line.modifiers and not condition_holds(edit.line, scope)
     if is_left_out:  # as before the patches, or because of them
         _omit(elaboration, path, scope)
@@ -68,14 +68,14 @@ def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
 
 
 def _omit(elaboration: Elaboration, path: str, scope: Scope) -> None:
-    """Record the patches of an omitted line and of those inside it, which may be there with other settings."""
+    """Record patches of an omitted line and of lines inside it as applied: other settings may include the line."""
     for pending in scope.patches:
         if pending.matches(path) or pending.below(path) is not None:
             elaboration.patch_log.applied(pending.patch)
 
 
 def _names_in(lines: Cursor | None) -> Iterator[str]:
-    """Yield the names of lines, of those in unnamed sequences too, if they are no expressions."""
+    """Yield the names of lines, also inside unnamed sequences, except names that are expressions."""
     for item in lines.elements() if lines is not None and isinstance(lines.data, list) else ():
         data = item.data if isinstance(item.data, dict) else {}
         if isinstance(data.get("name"), str):
@@ -87,7 +87,7 @@ def _names_in(lines: Cursor | None) -> Iterator[str]:
 def patched_iteration(elaboration: Elaboration, line: Line, scope: Scope, path: str) -> Edit:
     """Return a repeated line as the patches of the iteration at ``path`` change it."""
     edit = Edit(line)
-    return _edited(elaboration, edit, path, scope, is_iteration=True) if scope.patches else edit
+    return _apply_patches(elaboration, edit, path, scope, is_iteration=True) if scope.patches else edit
 
 
 @contextmanager
@@ -152,7 +152,7 @@ def _mentions(data: Any, target: str) -> bool:
 
 
 def _reserve(path: str, edit: Edit, scope: Scope) -> None:
-    """Let the unnamed lines after one that was removed or got a name keep their paths."""
+    """Reserve the path of a line that was removed or renamed, so that later unnamed lines keep their paths."""
     name = edit.line.modifier("name")
     if not edit.removed and name is None:
         return
@@ -162,7 +162,9 @@ def _reserve(path: str, edit: Edit, scope: Scope) -> None:
         scope.body.paths.setdefault(path, edit.line.cursor.span)
 
 
-def _edited(elaboration: Elaboration, edit: Edit, path: str, scope: Scope, *, is_iteration: bool = False) -> Edit:
+def _apply_patches(
+    elaboration: Elaboration, edit: Edit, path: str, scope: Scope, *, is_iteration: bool = False
+) -> Edit:
     """Return the line with the patches applied that match its path, in order."""
     elaboration.patch_log.saw(scope.patches, path)
     for pending in scope.patches:
@@ -174,7 +176,7 @@ def _edited(elaboration: Elaboration, edit: Edit, path: str, scope: Scope, *, is
             case "set":
                 item = _with_set(elaboration, edit.line, patch, scope, is_iteration=is_iteration)
             case "replace":
-                item = _replaced(edit.line, patch, path, scope, is_iteration=is_iteration)
+                item = _replacement_of(edit.line, patch, path, scope, is_iteration=is_iteration)
                 edit = edit._replace(floor=patch.number)
             case "remove":
                 edit = edit._replace(removed=True)
@@ -206,8 +208,10 @@ def _with_set(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope, 
             hint = "replace the line" if key == "name" else "give the path of the whole repeat, without a number"
             raise NetcalcError(Diagnostic("E104", message, value.key_span, hint=hint))
     if line.target == SEQUENCE:
-        return _mapping({**modifiers, SEQUENCE: line.args or line.cursor}, line.cursor)
-    return _mapping({**modifiers, line.target: _mapping(arguments, line.args or line.cursor)}, line.cursor)
+        return _merged_mapping({**modifiers, SEQUENCE: line.args or line.cursor}, line.cursor)
+    return _merged_mapping(
+        {**modifiers, line.target: _merged_mapping(arguments, line.args or line.cursor)}, line.cursor
+    )
 
 
 def _arguments(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope) -> dict[str, Cursor]:
@@ -228,30 +232,30 @@ def _arguments(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope)
     return {names[0]: line.args} if names and names[0] is not None else {}
 
 
-def _replaced(line: Line, patch: Patch, path: str, scope: Scope, *, is_iteration: bool) -> Cursor:
-    """Return the replacement of a line, which has its name, and unless it has its own its inputs and condition."""
+def _replacement_of(line: Line, patch: Patch, path: str, scope: Scope, *, is_iteration: bool) -> Cursor:
+    """Return the replacement of a line, with the line's name, and its inputs and condition unless it gives its own."""
     new = patch.content
     if isinstance(new.data, str):
-        new = _mapping({new.data: new.replaced(None)}, new)
+        new = _merged_mapping({new.data: new.replaced(None)}, new)
     if not isinstance(new.data, dict):
         return new  # malformed
     if is_iteration:
-        kept = {key: value for key, value in line.modifiers.items() if key not in ("name", "as", "when")}
+        modifiers = {key: value for key, value in line.modifiers.items() if key not in ("name", "as", "when")}
         surplus = next((key for key in new.data if key in MODIFIERS and key not in ("from", "freeze", "tie")), None)
         if surplus is not None:
             message = f"patch: the replacement of one iteration cannot have {surplus!r}"
             raise NetcalcError(Diagnostic("E104", message, new[surplus].key_span))
-        kept |= {key: line.modifiers[key] for key in ("name",) if key in line.modifiers}
+        modifiers |= {key: line.modifiers[key] for key in ("name",) if key in line.modifiers}
     else:
-        kept = {key: line.modifiers[key] for key in _KEPT if key in line.modifiers}
-        if "name" not in kept and "name" not in new.data:
+        modifiers = {key: line.modifiers[key] for key in _KEPT if key in line.modifiers}
+        if "name" not in modifiers and "name" not in new.data:
             stem = scope.prefix + "." if scope.prefix else ""
-            kept["name"] = line.cursor.replaced(path.removeprefix(stem))
+            modifiers["name"] = line.cursor.replaced(path.removeprefix(stem))
     own = dict(new.items())
-    return _mapping({**{key: value for key, value in kept.items() if key not in own}, **own}, new)
+    return _merged_mapping({**{key: value for key, value in modifiers.items() if key not in own}, **own}, new)
 
 
-def _mapping(entries: Mapping[str, Cursor], place: Cursor) -> Cursor:
+def _merged_mapping(entries: Mapping[str, Cursor], place: Cursor) -> Cursor:
     """Return a mapping at a place whose entries come from several places."""
     spans: dict[Path, Any] = {(): (place.key_span, place.span)}
     for key, cursor in entries.items():

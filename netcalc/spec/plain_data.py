@@ -31,7 +31,7 @@ class _DataReader:
         self.spans: dict[Path, tuple[Span | None, Span]] = {}
 
     def read(self, value: Any, path: Path, depth: int) -> Any:
-        span = Span(self.label, path=_written(path))
+        span = Span(self.label, path=_written_path(path))
         self.spans[path] = (None, span)
         if len(self.spans) > MAX_VALUES:
             raise NetcalcError(Diagnostic("E003", f"the document has over {MAX_VALUES:,} values", span))
@@ -53,7 +53,7 @@ class _DataReader:
         return value
 
 
-def _written(path: Path) -> str:
+def _written_path(path: Path) -> str:
     """Return a path as it is written in Python or JavaScript, e.g. ``layers[3].conv2d.out``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

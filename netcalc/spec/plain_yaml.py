@@ -41,7 +41,7 @@ _WORDS = {
 
 
 class _NotPlain(Exception):  # noqa: N818 - no error, but a text that is left to ruamel
-    """Raised where a text has something that is not read here."""
+    """Raised where a text uses YAML that this module does not read."""
 
 
 def plain_document(text: str) -> Node | None:
@@ -127,7 +127,7 @@ class _Reader:
             raise _NotPlain
 
     def entries(self, start: Mark, shared: int | None, depth: int) -> Node:
-        """Return a list in block style; ``shared`` is the indentation if that of the mapping around it is the same."""
+        """Return a list in block style; ``shared`` is the indentation if the mapping around it has the same."""
         items = []
         while self.is_entry() and self.at - self.start == start.column:
             line = self.line
@@ -244,17 +244,17 @@ class _Reader:
     def quoted(self) -> Node:
         """Return a scalar in quotes without escapes."""
         double = self.text[self.at] == '"'
-        found = (_DOUBLE if double else _SINGLE).match(self.text, self.at)
-        if found is None:
+        match = (_DOUBLE if double else _SINGLE).match(self.text, self.at)
+        if match is None:
             raise _NotPlain
-        return self.scalar(found[1] if double else found[1].replace("''", "'"), TAG + "str", found.end())
+        return self.scalar(match[1] if double else match[1].replace("''", "'"), TAG + "str", match.end())
 
     def plain(self, pattern: re.Pattern[str]) -> Node:
         """Return a plain scalar."""
-        found = pattern.match(self.text, self.at)
-        if found is None or _FIRST.match(self.text, self.at) is None:
+        match = pattern.match(self.text, self.at)
+        if match is None or _FIRST.match(self.text, self.at) is None:
             raise _NotPlain
-        text = found[0].rstrip(" \0")
+        text = match[0].rstrip(" \0")
         return self.scalar(text, _plain_tag(text), self.at + len(text))
 
     def scalar(self, text: str, tag: str, end: int) -> Node:

@@ -35,13 +35,13 @@ def program_inputs(
         place = cursor[name]
         decl = declared if isinstance(declared, InputDecl) else InputDecl(shape=declared)
         values: dict[str, Value | None] = {}
-        for one, settings in guard(input_names, name, decl, place, elaboration.settings) or ():
-            if one in scope.defined:
-                message = f"duplicate input {one!r}, which is one of {name!r}"
+        for input_name, settings in guard(input_names, name, decl, place, elaboration.settings) or ():
+            if input_name in scope.defined:
+                message = f"duplicate input {input_name!r}, which is one of {name!r}"
                 elaboration.reporter.report(NetcalcError(Diagnostic("E106", message, place.key_span)))
-            spec, value = _input(one, decl, place, elaboration, settings)
+            spec, value = _input(input_name, decl, place, elaboration, settings)
             values[str(len(values))] = value
-            scope.defined[one] = Outputs.single(value, place.key_span)
+            scope.defined[input_name] = Outputs.single(value, place.key_span)
             if spec is not None:
                 yield spec
         if "*" in name and in_sketch() and isinstance(count := _count(name, decl, place, elaboration.settings), Poly):
@@ -125,7 +125,7 @@ def _input_spec(
 
 
 def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float]:
-    low, high = (_number(evaluate_expression(end, settings), end) for end in cursor.elements())
+    low, high = (_read_number(evaluate_expression(end, settings), end) for end in cursor.elements())
     if not low < high:
         raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) is empty", cursor.span))
     greatest = high if dtype in FLOATS else high - 1
@@ -156,9 +156,9 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
     for name, item in pairs:
         if _is_of_replaced_lines(str(item.data), item, elaboration, scope):
             continue
-        found = elaboration.reporter.guard(output_values, str(item.data), item, scope, current)
-        values, is_list = found or ([], False)
-        named = _named(name.removesuffix("?"), values, is_list=is_list)
+        resolved = elaboration.reporter.guard(output_values, str(item.data), item, scope, current)
+        values, is_list = resolved or ([], False)
+        named = _numbered_values(name.removesuffix("?"), values, is_list=is_list)
         problem = _problem_of_names(name, item, named, outputs, is_list=is_list)
         if problem is not None:
             elaboration.reporter.report(NetcalcError(problem))
@@ -186,15 +186,15 @@ def _problem_of_names(
     return None if twice is None else Diagnostic("E106", f"duplicate output {twice!r}", item.key_span or item.span)
 
 
-def _named(label: str, values: Sequence[Value | None], *, is_list: bool) -> dict[str, Value]:
-    """Return the present values by name; those of a list have numbers, in place of ``*`` or behind the label."""
+def _numbered_values(label: str, values: Sequence[Value | None], *, is_list: bool) -> dict[str, Value]:
+    """Return the present values by name; values of a list are numbered, in place of ``*`` or behind the label."""
     if not is_list:
         return {} if not values or values[0] is None else {label: values[0]}
     pattern = label if "*" in label else f"{label}.*"
     return {pattern.replace("*", str(i)): value for i, value in enumerate(values) if value is not None}
 
 
-def _number(value: Any, cursor: Cursor) -> float:
+def _read_number(value: Any, cursor: Cursor) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise NetcalcError(Diagnostic("E104", f"should be a number, not {written(value, quoted=True)}", cursor.span))
     return value

@@ -35,7 +35,7 @@ class Streams(NamedTuple):
 
     @property
     def vary(self) -> bool:
-        """True if each iteration takes a value of its own, or has one that is collected whatever ``when`` omits."""
+        """True if iterations take values of their own, or collect an output that ``when`` may not omit."""
         required = any(not is_optional(cursor) for cursor in self.collected.values())
         return required or any(value is not None for values in self.taken.values() for value in values)
 
@@ -44,7 +44,7 @@ class Streams(NamedTuple):
         return any(port in self.collected for port in ports)
 
     def for_inputs(self, names: Collection[str]) -> Streams:
-        """Return the streams without those of absent values for which a block with these inputs has none."""
+        """Return the streams, without streams of absent values that a block with these inputs has no input for."""
         taken = {n: v for n, v in self.taken.items() if n in names or any(value is not None for value in v)}
         return self._replace(taken=taken)
 
@@ -54,8 +54,8 @@ class Streams(NamedTuple):
 
     def carried(self, ports: Sequence[str], values: Sequence[Value]) -> list[Value]:
         """Return the outputs that the next iteration receives: the first, and all others that are not collected."""
-        kept = (i == 0 or port not in self.collected for i, port in enumerate(ports))
-        return [value for value, is_kept in zip(values, kept, strict=False) if is_kept] if self else list(values)
+        is_carried = (i == 0 or port not in self.collected for i, port in enumerate(ports))
+        return [value for value, is_kept in zip(values, is_carried, strict=False) if is_kept] if self else list(values)
 
     def gather(self, ports: Sequence[str], values: Sequence[Value], times: int = 1) -> None:
         """Add the outputs of equal iterations that are collected; NetcalcError (E303) if they have no such output."""
@@ -109,19 +109,19 @@ def read_streams(
     is at ``base``.
 
     Raises:
-        NetcalcError: E107 for a malformed ``take`` or ``collect``; E303 if the number of values is not that of the
-            iterations, or is unknown.
+        NetcalcError: E107 for a malformed ``take`` or ``collect``; E303 if the number of values differs from the number
+            of iterations, or is unknown.
     """
     cursor = line.modifiers["repeat"]
     data = cursor.data if isinstance(cursor.data, dict) else {}
     taken: dict[str, Sequence[Value | None]] = {}
     collected: dict[str, Cursor] = {}
     if "take" in data:
-        for name, item in _entries("take", cursor["take"], "take: {past: caches}"):
-            taken[name] = _taken(elaboration, name, item, scope, current, times, base)
+        for name, item in _streams_under("take", cursor["take"], "take: {past: caches}"):
+            taken[name] = _taken_values(elaboration, name, item, scope, current, times, base)
     if "collect" in data:
         hint = "collect: {present: list}, or {present: {stack: 0}}"
-        for name, item in _entries("collect", cursor["collect"], hint):
+        for name, item in _streams_under("collect", cursor["collect"], hint):
             stacks = isinstance(item.data, dict) and list(item.data) == ["stack"]
             if item.data != "list" and not (stacks and type(item.data["stack"]) is int):
                 message = f"collect: {name} should be list or {{stack: axis}}"
@@ -139,13 +139,13 @@ class _Absent(tuple[None]):
         return None
 
 
-def absent_values(found: Outputs, count: Poly) -> Outputs:
-    """Return a list of absent values, as many as ``count``; UndecidedError if ``found`` has others."""
-    if not found.is_list and found.first is None:
-        return found
-    if not isinstance(found.by_port, AbsentList) and any(value is not None for value in found.by_port.values()):
+def absent_values(outputs: Outputs, count: Poly) -> Outputs:
+    """Return a list of absent values, as many as ``count``; UndecidedError if ``outputs`` has others."""
+    if not outputs.is_list and outputs.first is None:
+        return outputs
+    if not isinstance(outputs.by_port, AbsentList) and any(value is not None for value in outputs.by_port.values()):
         raise UndecidedError(f"a list of {count} values")
-    return Outputs(AbsentList.of(count), found.span, is_list=True)
+    return Outputs(AbsentList.of(count), outputs.span, is_list=True)
 
 
 def is_optional(cursor: Cursor) -> bool:
@@ -153,25 +153,25 @@ def is_optional(cursor: Cursor) -> bool:
     return str(cursor.path[-1]).endswith("?")
 
 
-def _entries(key: str, cursor: Cursor, hint: str) -> Iterator[tuple[str, Cursor]]:
+def _streams_under(key: str, cursor: Cursor, hint: str) -> Iterator[tuple[str, Cursor]]:
     if not isinstance(cursor.data, dict) or not cursor.data:
         raise NetcalcError(Diagnostic("E107", f"{key}: should be a mapping", cursor.span, hint=hint))
     yield from cursor.items()
 
 
-def _taken(
+def _taken_values(
     elaboration: Elaboration, name: str, item: Cursor, scope: Scope, current: Value | None, times: int, base: str
 ) -> Sequence[Value | None]:
     """Return the value of an input for each iteration."""
     if isinstance(item.data, list):
         values: list[Value | None] = []
-        for one in item.elements():
-            values += [None] if one.data is None else resolve_values(str(one.data), one, scope, current)[0]
+        for element in item.elements():
+            values += [None] if element.data is None else resolve_values(str(element.data), element, scope, current)[0]
     elif isinstance(item.data, str):
-        found = scope.peek(item.data)
-        if found is not None and isinstance(found.by_port, AbsentList):
-            if found.by_port.count != times:
-                raise UndecidedError(f"a list of {found.by_port.count} values for {times} iterations")
+        outputs = scope.peek(item.data)
+        if outputs is not None and isinstance(outputs.by_port, AbsentList):
+            if outputs.by_port.count != times:
+                raise UndecidedError(f"a list of {outputs.by_port.count} values for {times} iterations")
             return _Absent((None,))
         values, is_list = resolve_values(item.data, item, scope, current)
         values = values or [None] * times
@@ -217,6 +217,6 @@ def _beside(base: str, name: str) -> str:
     return f"{base.rstrip('_-')}_{name}" if base else name
 
 
-def _wrong_number(name: str, given: str, item: Cursor, times: int) -> Diagnostic:
-    message = f"take: {name} takes a value for each of {times:,} iterations, but {item.data!r} is {given}"
+def _wrong_number(name: str, described: str, item: Cursor, times: int) -> Diagnostic:
+    message = f"take: {name} takes a value for each of {times:,} iterations, but {item.data!r} is {described}"
     return Diagnostic("E303", message, item.span)

@@ -59,10 +59,10 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     if call is not None:
         outputs = _outputs(streams.carried(call.body.ports, call.outputs), line)
     else:
-        outputs = _passed(elaboration, line, scope, current, streams)
+        outputs = _passed_on(elaboration, line, scope, current, streams)
     results = dict(streams.results(elaboration, scope, base))
     if iterations.unknown is not None:
-        results = {name: absent_values(found, iterations.unknown) for name, found in results.items()}
+        results = {name: absent_values(result, iterations.unknown) for name, result in results.items()}
     if iterations.named:
         define_labels(line, scope, [*map(Outputs.single, outputs.by_port.values()), *results.values()])
     else:
@@ -87,7 +87,7 @@ def _iterate(
         inner = scope.child(variables=iterations.variables(done))
         path = paths.instance(done, line, inner)
         edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
-        current = _inserted(elaboration, edit.before, inner, path, current)
+        current = _elaborate_insertions(elaboration, edit.before, inner, path, current)
         if edit.removed:
             done += 1
             continue
@@ -124,7 +124,7 @@ def _iterate(
                     carried = streams.carried(call.body.ports, call.outputs)
                     scope.defined[str(line_name(line, inner))] = _outputs(carried, line)
             streams.gather(body.ports, call.outputs, count)
-        current = _inserted(elaboration, edit.after, inner, path, call.outputs[0])
+        current = _elaborate_insertions(elaboration, edit.after, inner, path, call.outputs[0])
         done += count
     return call, current
 
@@ -142,14 +142,14 @@ def _iterate_any(
     if iterations.named or scope.patches or streams.vary:
         raise UndecidedError("iterations that differ")
 
-    def iteration(index: Any, given: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
+    def iteration(index: Any, value: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
         inner = scope.child(variables=iterations.variables(index))
         number = 0 if last is None else 1
         path = paths.instance(number, line, inner)
-        inner.current = None if given is None else Outputs.single(given)
+        inner.current = None if value is None else Outputs.single(value)
         with elaboration.freezing(line, inner), elaboration.reporter.inside("in an iteration", line.cursor.key_span):
             body, inputs = iteration_body(
-                elaboration, line, inner, given, Turn(path, streams, streams.inputs(number), last)
+                elaboration, line, inner, value, Turn(path, streams, streams.inputs(number), last)
             )
         if streams.gives(body.ports) or (last is not None and not body.repeatable):
             raise UndecidedError("iterations that differ")
@@ -194,7 +194,7 @@ def _add_iteration(
     return add_call(elaboration, line, scope, paths.base, body, inputs, start)
 
 
-def _inserted(
+def _elaborate_insertions(
     elaboration: Elaboration, patches: tuple[Patch, ...], scope: Scope, path: str, current: Value | None
 ) -> Value | None:
     """Elaborate the lines that patches insert beside the iteration at ``path``; return the last value."""
@@ -241,7 +241,7 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
         base = None
     elif name is None and scope.numbered:  # the iterations continue the numbering of the sequence
         if iterations.unknown is not None:
-            raise UndecidedError("numbers behind those of iterations")
+            raise UndecidedError("numbers after the numbers of iterations")
         base, start = scope.prefix, scope.counter[0]
         scope.counter[0] += iterations.times
     else:
@@ -267,7 +267,7 @@ def _in_place(
         inner.numbered, inner.counter = scope.numbered, scope.counter
         with elaboration.freezing(line, inner):
             if inline:
-                ports, values = _inlined(elaboration, line, inner, current, carried, streams.inputs(i))
+                ports, values = _elaborate_inlined(elaboration, line, inner, current, carried, streams.inputs(i))
             else:
                 inner.defined |= {name: Outputs.single(value) for name, value in streams.inputs(i).items()}
                 before = carried[0] if carried else start_value(line, scope, current)
@@ -280,13 +280,13 @@ def _in_place(
             raise Poisoned
         streams.gather(ports, values)
         carried = streams.carried(ports, values)
-    outputs = _outputs(carried, line) if carried else _passed(elaboration, line, scope, current, streams)
+    outputs = _outputs(carried, line) if carried else _passed_on(elaboration, line, scope, current, streams)
     results = streams.results(elaboration, scope, scope.prefix)
     define_outputs(line, scope, outputs, dict(results))
     return outputs.first
 
 
-def _inlined(
+def _elaborate_inlined(
     elaboration: Elaboration,
     line: Line,
     scope: Scope,
@@ -303,7 +303,7 @@ def _inlined(
     return list(outputs), list(outputs.values())
 
 
-def _passed(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, streams: Streams) -> Outputs:
+def _passed_on(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None, streams: Streams) -> Outputs:
     """Return the outputs of a repeat without iterations, which passes on the values that the first one would take."""
     if line.target == SEQUENCE or ops.find(line.target) is not None:
         return Outputs.single(start_value(line, scope, current), line.cursor.span)

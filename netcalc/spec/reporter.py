@@ -34,7 +34,7 @@ class Reporter:
             d._replace(chain=d.chain or chain, bindings=d.bindings or bindings or {}) for d in error.diagnostics
         )
         if len(self.diagnostics) > MAX_ERRORS:
-            listed = list(_merged(self.diagnostics))[:MAX_ERRORS]
+            listed = list(_merge_calls(self.diagnostics))[:MAX_ERRORS]
             raise TooLargeError([*listed, Unlisted.after(self.diagnostics[-1])])
 
     def guard(self, work: Callable[..., _T], *args: Any) -> _T | None:
@@ -58,20 +58,20 @@ class Reporter:
             self.chain.pop()
 
     def raise_if_any(self) -> None:
-        """Raise NetcalcError with all diagnostics, if there are any; the same error in several calls is one of them."""
+        """Raise NetcalcError with all diagnostics, if there are any; an error in several calls is included once."""
         if self.diagnostics:
-            raise NetcalcError(_merged(self.diagnostics))
+            raise NetcalcError(_merge_calls(self.diagnostics))
 
 
-def _merged(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield the diagnostics, those of a line in several calls of its block once, with the number of other calls."""
+def _merge_calls(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield the diagnostics; a line that fails in several calls of its block has one, which counts the others."""
     groups: dict[Any, list[Diagnostic]] = {}
-    for found in diagnostics:
+    for item in diagnostics:
         # sizes in the message may differ from call to call
-        key = (found.code, found.span, _DIGITS.sub("", found.message)) if found.chain and found.span else id(found)
-        groups.setdefault(key, []).append(found)
+        key = (item.code, item.span, _DIGITS.sub("", item.message)) if item.chain and item.span else id(item)
+        groups.setdefault(key, []).append(item)
     for first, *others in groups.values():
-        calls = list(dict.fromkeys(filter(None, (_other_call(first.chain, found.chain) for found in others))))
+        calls = list(dict.fromkeys(filter(None, (_other_call(first.chain, item.chain) for item in others))))
         if not calls:
             yield first
             continue
@@ -85,8 +85,8 @@ def _other_call(first: Sequence[Related], other: Sequence[Related]) -> str | Non
     inner = next((entry for entry in reversed(other) if entry not in first), None)
     if inner is None:
         return None
-    known = any(entry.span == inner.span for entry in first)
-    return inner.text if known or inner.span is None else str(inner.span)
+    is_shared = any(entry.span == inner.span for entry in first)
+    return inner.text if is_shared or inner.span is None else str(inner.span)
 
 
 class LineBudget:

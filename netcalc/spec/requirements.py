@@ -38,13 +38,13 @@ def unmet_by_settings(
             return place if place.span is not None and place.span.file == label else None
 
         try:
-            found = _unmet(requirement, settings, place_of, overridden)
+            problem = _error_if_unmet(requirement, settings, place_of, overridden)
         except NetcalcError as error:
             undefined += error.diagnostics
             if len(undefined) > MAX_ERRORS:
                 break
         else:
-            unmet += [found] if found is not None else []
+            unmet += [problem] if problem is not None else []
     return unmet, undefined
 
 
@@ -62,11 +62,13 @@ def unmet_by_call(
     Raises:
         NetcalcError: E201 to E203 or E404 if a condition cannot be evaluated.
     """
-    found = (_unmet(requirement, scope, passed.get, call=call) for requirement in block["require"].elements())
-    return [diagnostic for diagnostic in found if diagnostic is not None]
+    problems = (
+        _error_if_unmet(requirement, scope, passed.get, call=call) for requirement in block["require"].elements()
+    )
+    return [diagnostic for diagnostic in problems if diagnostic is not None]
 
 
-def _unmet(
+def _error_if_unmet(
     requirement: Cursor,
     scope: Mapping[str, Any],
     place_of: Callable[[str], Cursor | None],
@@ -82,17 +84,17 @@ def _unmet(
         return None
     words = re.findall(r"\w+", text)
     names = sorted(names_in(text, is_expression=True), key=words.index)
-    values = [f"{name} = {_shown(scope[name])}{' (--set)' if name in overridden else ''}" for name in names]
+    values = [f"{name} = {_shown_value(scope[name])}{' (--set)' if name in overridden else ''}" for name in names]
     message = f"{requirement['message'].data}: {text.strip()} does not hold"
     if values:
         message += f" for {', '.join(values)}"
-    span = next((found.span for found in map(place_of, names) if found is not None), call)
+    span = next((cursor.span for cursor in map(place_of, names) if cursor is not None), call)
     if span is None:
         return Diagnostic("E108", message, condition.span)
     return Diagnostic("E108", message, span, (Related("required here", condition.span),))
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     return str(value)

@@ -27,7 +27,7 @@ class Structure:
         if not isinstance(other, Structure) or self._hash != other._hash:
             return False
         if isinstance(self._body, SketchedBody) or isinstance(other._body, SketchedBody):
-            return bool(_whole(self._body) == _whole(other._body))
+            return bool(_nested_structure(self._body) == _nested_structure(other._body))
         return bool(self.parts == other.parts)
 
     @property
@@ -39,7 +39,7 @@ class Structure:
 
 
 class DistinctBodies:
-    """The bodies of an elaboration, each network once.
+    """The distinct bodies of an elaboration.
 
     Two bodies are the same if they have the same nodes with the same names, connected in the same way.  The bodies that
     they call are compared by identity, since these were made distinct before.
@@ -69,12 +69,19 @@ def _structure(body: Body) -> tuple[Any, ...]:
     return body.block, body.ports, body.input_types, tuple(nodes), outputs, tuple(map(_entry, body.checkpoint.entries))
 
 
-def _whole(body: Body) -> Any:
-    """Return the structure of a body with those of the bodies that it calls or computes."""
+def _nested_structure(body: Body) -> Any:
+    """Return the structure of a body, including the structures of the bodies that it calls or computes."""
     inner = [node.body if isinstance(node, CallNode) else node.computed for node in body.nodes]
     block, ports, types, nodes, *rest = _structure(body)
     plain = tuple([_without_identity(node) for node in nodes])
-    return block, ports, types, plain, *rest, tuple([None if one is None else _whole(one) for one in inner])
+    return (
+        block,
+        ports,
+        types,
+        plain,
+        *rest,
+        tuple([None if part is None else _nested_structure(part) for part in inner]),
+    )
 
 
 def _without_identity(node: tuple[Any, ...]) -> tuple[Any, ...]:

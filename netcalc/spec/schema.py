@@ -101,7 +101,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
 
 def spec_schema() -> dict[str, Any]:
     """Return the schema of a spec file (JSON Schema 2020-12)."""
-    document = _untitled(Document.model_json_schema())
+    document = _without_titles(Document.model_json_schema())
     definitions = document.pop("$defs")
     document["properties"]["layers"] = {**_LINES, "description": "the network: one operation or block in each line"}
     for part in ("BlockDecl", "LossDecl"):
@@ -121,7 +121,7 @@ def spec_schema() -> dict[str, Any]:
         schema = operation_schema(declared)
         definitions |= {part: _with_expressions(model) for part, model in schema.pop("$defs", {}).items()}
         operations[name] = schema
-    definitions["line"] = _line(operations)
+    definitions["line"] = _line_schema(operations)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "netcalc spec",
@@ -132,19 +132,19 @@ def spec_schema() -> dict[str, Any]:
 
 def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     """Return the schema of an operation's arguments: attributes and branches, or the value of its shorthand."""
-    model = _untitled(declared.model_json_schema())
+    model = _without_titles(declared.model_json_schema())
     properties = {name: _or_expression(schema) for name, schema in model["properties"].items()}
     if declared.lines_attribute is not None:
         properties[declared.lines_attribute] |= {"anyOf": [_LINES, {"type": "null"}]}
     required = model.get("required", [])
-    whole: dict[str, Any] = {
+    full: dict[str, Any] = {
         "type": "object",
         "properties": properties,
         "additionalProperties": _LINES,  # branches
     }
     if required:
-        whole["required"] = required
-    forms = [whole]
+        full["required"] = required
+    forms = [full]
     if declared.shorthand is not None and set(required) <= {declared.shorthand}:
         forms.append(properties[declared.shorthand])
     if not required:
@@ -155,7 +155,7 @@ def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     return schema | ({"$defs": model["$defs"]} if "$defs" in model else {})
 
 
-def _line(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _line_schema(operations: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the schema of a line: a name, or a mapping with an operation or block and modifiers."""
     blocks = {name: {"description": "a block shipped with netcalc"} for name in shipped_blocks()}
     modifiers = {name: {"description": text, **_MODIFIERS[name]} for name, text in MODIFIERS.items()}
@@ -191,11 +191,11 @@ def _with_expressions(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _untitled(schema: Any) -> Any:
+def _without_titles(schema: Any) -> Any:
     """Return the schema without the titles that pydantic derives from field names."""
     if isinstance(schema, dict):
-        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
-    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+        return {k: _without_titles(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    return [_without_titles(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _first_line(declared: type[Operation]) -> str:

@@ -30,21 +30,21 @@ def type_of(value: Value | None) -> TensorType | None:
 
 
 class AbsentList(dict[str, "Value | None"]):
-    """The absent values of a list of symbolic length, of which nothing can be read."""
+    """The absent values of a list of symbolic length; every access raises UndecidedError."""
 
     count: Poly
 
     @classmethod
     def of(cls, count: Poly) -> AbsentList:
         """Return the list of so many values."""
-        found = cls()
-        found.count = count
-        return found
+        absent = cls()
+        absent.count = count
+        return absent
 
-    def _asked(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any) -> NoReturn:
         raise UndecidedError(f"a list of {self.count} values")
 
-    __iter__ = __len__ = __getitem__ = __contains__ = get = keys = values = items = _asked
+    __iter__ = __len__ = __getitem__ = __contains__ = get = keys = values = items = _refuse
 
 
 class Outputs(NamedTuple):
@@ -85,7 +85,7 @@ class PartialBody:
     visible: int | None = None  # number of nodes that paths lead to, while a repeat adds its iterations
     copies: Copies = field(default_factory=dict)
     inlined: list[CheckpointEntry] = field(default_factory=list)  # of inlined blocks
-    rows: int = 0  # of reports, those of called bodies included
+    rows: int = 0  # of reports, including the rows of called bodies
 
     def capture(self, name: str, value: Value) -> Value:
         """Return the input that stands for a value of the outer scope, added at its first use."""
@@ -125,8 +125,8 @@ class PartialBody:
         """Return the finished body."""
         inputs, nodes, entries = tuple(self.inputs), tuple(self.nodes), checkpoint or CheckpointMap()
         if self.inlined:  # the outer one of two entries takes precedence
-            known = {entry.path for entry in entries.entries}
-            entries = CheckpointMap((*entries.entries, *(e for e in self.inlined if e.path not in known)))
+            declared = {entry.path for entry in entries.entries}
+            entries = CheckpointMap((*entries.entries, *(e for e in self.inlined if e.path not in declared)))
         return Body(self.block, inputs, nodes, tuple(outputs), entries, tuple(ports))
 
 
@@ -151,10 +151,10 @@ class Scope(Mapping[str, Any]):
     patches: tuple[Pending, ...] = ()  # those that apply to lines of the body
     inlined: Loaded | None = None  # the file of the block whose lines are inlined here; names around it are hidden
     hidden: int = 0  # number of first nodes that paths do not lead to: those before an inlined block
-    current: Outputs | None = None  # `_` in expressions: the value that the line at hand receives
+    current: Outputs | None = None  # `_` in expressions: the value that the current line receives
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
-        """Return a nested scope of the same body: that of one iteration, or of the named sequence at a path."""
+        """Return a nested scope of the same body, for an iteration or for the named sequence at a path."""
         if sequence is not None:
             return self._nested(prefix=sequence, numbered=True)
         return self._nested(variables=variables or {})
@@ -175,7 +175,7 @@ class Scope(Mapping[str, Any]):
         return next((home for home in inlined if home is not None), self.body.home)
 
     def enclosing(self) -> Iterator[Scope]:
-        """Yield this scope and those around it, innermost first, those around an anonymous body included."""
+        """Yield this scope and the scopes around it, innermost first, beyond an anonymous body too."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -202,19 +202,19 @@ class Scope(Mapping[str, Any]):
                 return None
             scope = scope.parent
         outer = self.body.outer
-        found = outer.lookup(name) if outer is not None else None
-        if found is None:
+        outputs = outer.lookup(name) if outer is not None else None
+        if outputs is None:
             return None
         inner = {
             port: None if value is None else self.body.capture(f"{name}.{port}", value)
-            for port, value in found.by_port.items()
+            for port, value in outputs.by_port.items()
         }
-        return found._replace(by_port=inner)
+        return outputs._replace(by_port=inner)
 
     def place_of(self, path: str) -> tuple[PartialBody, Place] | None:
         """Return the place of the value at a path and the body that the path starts in, or None if there is none.
 
-        A path starts in the sequence at hand, in one around it, or at the top of the block, innermost first.
+        A path starts in the current sequence, in an enclosing one, or at the top of the block, innermost first.
 
         Raises:
             Poisoned: a line that may have the path is not elaborated because of an error.
@@ -246,10 +246,10 @@ class Scope(Mapping[str, Any]):
         owner = self.peek(base)
         if owner is not None and port in owner.by_port:
             return type_of(owner.by_port[port])
-        found = self.place_of(text)
-        if found is None:
+        place = self.place_of(text)
+        if place is None:
             raise NetcalcError(self.unknown_value(text, None))
-        return type_of(found[1].value)
+        return type_of(place[1].value)
 
     def unknown_value(self, text: str, span: Span | None) -> Diagnostic:
         """Return the diagnostic of a name that no earlier line defines: E302 if a later one does, or E301 or E303."""
@@ -273,9 +273,9 @@ class Scope(Mapping[str, Any]):
         """Return the paths of values that a misspelt one may mean."""
         paths: dict[str, None] = {}
         for scope in self.enclosing():
-            known = sibling_paths(scope.visible_nodes, join(scope.prefix, path))
+            siblings = sibling_paths(scope.visible_nodes, join(scope.prefix, path))
             stem = scope.prefix + "." if scope.prefix else ""
-            paths |= dict.fromkeys(name.removeprefix(stem) for name in known if name.startswith(stem))
+            paths |= dict.fromkeys(name.removeprefix(stem) for name in siblings if name.startswith(stem))
         return list(paths)
 
     def defined_later(self, name: str) -> Span | None:
@@ -289,11 +289,11 @@ class Scope(Mapping[str, Any]):
 
     def arguments_in_force(self) -> dict[str, Any]:
         """Return the visible block arguments and loop variables, innermost first."""
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for scope in self.enclosing():
             for name, value in scope.variables.items():
-                found.setdefault(name, value)
-        return found
+                arguments.setdefault(name, value)
+        return arguments
 
     def path_of_line(self, name: str | None, kind: str) -> str:
         """Return a line's path: from its name, its number in a sequence, or its operation or block made unique."""

@@ -109,7 +109,7 @@ class Settings(Mapping[str, Any]):
         try:
             if declaration.type == "any" and name in self._overrides and not declaration.nullable:
                 # a default that is an expression declares the type of its value
-                declaration = _typed(declaration, evaluate(default, self))
+                declaration = _with_type(declaration, evaluate(default, self))
             checked = declaration.check(value)
         except ValueError as why:
             raise self._invalid(name, cursor, str(why)) from None
@@ -124,8 +124,8 @@ class Settings(Mapping[str, Any]):
         if Declaration in cursor.derived:
             return cursor.derived[Declaration]  # type: ignore[no-any-return]
         try:
-            found = cursor.derived[Declaration] = declare_variable(name, cursor.data)
-            return found
+            declaration = cursor.derived[Declaration] = declare_variable(name, cursor.data)
+            return declaration
         except ValueError as why:
             raise NetcalcError(Diagnostic("E104", f"var {name!r}: {why}", cursor.span)) from None
 
@@ -189,8 +189,8 @@ def _known_names(name: str, loaded: Loaded) -> str:
     """Return the hint for an unknown name: the nearest name, and all dims and vars."""
     near = nearest(name, setting_names(loaded))
     lists = {"dims": loaded.document.dims, "vars": loaded.document.vars}
-    known = "; ".join(f"its {kind} are {', '.join(names)}" for kind, names in lists.items() if names)
-    return "; ".join(filter(None, (f"did you mean {near!r}?" if near else "", known or "it has none")))
+    described = "; ".join(f"its {kind} are {', '.join(names)}" for kind, names in lists.items() if names)
+    return "; ".join(filter(None, (f"did you mean {near!r}?" if near else "", described or "it has none")))
 
 
 def _former_names(loaded: Loaded) -> dict[str, str]:
@@ -227,7 +227,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     return name.strip(), parse_scalar(value)
 
 
-def _typed(declaration: Declaration, default: Any) -> Declaration:
+def _with_type(declaration: Declaration, default: Any) -> Declaration:
     """Return the declaration with the type of its evaluated default."""
     type_ = declare_variable(declaration.name, default).type
     return declaration._replace(type=type_, default=default, nullable=False, about="")

@@ -81,7 +81,7 @@ def catalogue() -> dict[str, CatalogueEntry]:
 def unaliased(name: str) -> str | None:
     """Return the shipped spec that an alias stands for, or None.
 
-    Upper and lower case are the same, and the organisation before a slash may be left out: ``bert-base-uncased`` is
+    Upper and lower case are the same, and the organization before a slash may be left out: ``bert-base-uncased`` is
     ``google-bert/bert-base-uncased``.
 
     >>> unaliased("bert-base-uncased")
@@ -92,9 +92,9 @@ def unaliased(name: str) -> str | None:
 
 @cache
 def aliases() -> dict[str, str]:
-    """Return the shipped spec of every alias in lower case, with and without its organisation."""
-    found: dict[str, str] = {}
+    """Return the shipped spec of every alias in lower case, with and without its organization."""
+    names: dict[str, str] = {}
     for entry in catalogue().values():
         for alias in entry.aliases:
-            found[alias.lower()] = found[alias.lower().rpartition("/")[2]] = entry.name
-    return found
+            names[alias.lower()] = names[alias.lower().rpartition("/")[2]] = entry.name
+    return names

@@ -1,11 +1,11 @@
-"""Bodies of shipped blocks at sizes that are new: computed from a sketch instead of elaborated.
+"""Bodies of shipped blocks at new sizes, computed from a sketch instead of elaborated.
 
-A block that is elaborated again and again for other sizes is elaborated once more with symbols in their place.  The
-sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides, kernels,
-a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are equal when a sketch is made
-have to be equal wherever it is used.  Everything that symbolic sizes leave open and everything that was found different
-becomes a condition of the sketch too; where one fails, or where a rule needs numbers, the block is elaborated as ever,
-which reports errors too.
+A block that is elaborated repeatedly for different sizes is elaborated once more with symbols in place of the sizes.
+The sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides,
+kernels, a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are equal when a sketch
+is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides have
+different forms, becomes a condition of the sketch too.  Where a condition fails, or where a rule needs numbers, the
+block is elaborated as usual, which also reports errors.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def sketched_body(
     if max(sizes, default=MOST) >= MOST:
         return None
     apart = elaboration.apart(block.home)
-    given = [None if value is None else Value(value.type, value.name, value.span) for value in inputs]
+    anonymous = [None if value is None else Value(value.type, value.name, value.span) for value in inputs]
 
     def make() -> Body:
-        return elaborate(_alone(apart, key), block, arguments, given, key)
+        return elaborate(_elaboration_alone(apart, key), block, arguments, anonymous, key)
 
     def sketched() -> Sketch | None:
         return _sketched(elaboration, block, arguments, inputs, key, elaborate, tuple(sizes), counts, make)
@@ -71,13 +71,13 @@ def sketched_body(
     def body_of(sketch: Sketch) -> SketchedBody:
         return SketchedBody(sketch, tuple(sizes), key.types, make)
 
-    found = SKETCHES.get(pattern) or SKETCHES.put(pattern, Sketches())
-    sketch = found.fitting(tuple(sizes), sketched, body_of)
+    sketches = SKETCHES.get(pattern) or SKETCHES.put(pattern, Sketches())
+    sketch = sketches.fitting(tuple(sizes), sketched, body_of)
     return None if sketch is None else elaboration.take(key, body_of(sketch))
 
 
 class Sketches:
-    """The sketches of a body for one structure, of which each fits some sizes, and the elaborations since the last."""
+    """The sketches of a body for one structure, each for some sizes, and the number of misses since the last one."""
 
     __slots__ = ("found", "tries")
 
@@ -88,8 +88,8 @@ class Sketches:
     def fitting(
         self, sizes: tuple[int, ...], make: Callable[[], Sketch | None], body_of: Callable[[Sketch], SketchedBody]
     ) -> Sketch | None:
-        """Return a sketch that fits sizes, which is made at the first chance but for a few; None if there is none."""
-        sketch = next((one for one in self.found if one.holds(*sizes)), None)
+        """Return a sketch that fits sizes, made after a few misses if no earlier one fits; None if there is none."""
+        sketch = next((candidate for candidate in self.found if candidate.holds(*sizes)), None)
         if sketch is None:
             self.tries += 1
             if self.tries <= _TRIES or len(self.found) >= _MOST_FORMS:
@@ -103,11 +103,11 @@ class Sketches:
                 return None
             self.found = [*self.found, sketch]
             return sketch
-        if "checked" not in sketch.derived:  # the first sizes that are not those of the example
+        if "checked" not in sketch.derived:  # the first sizes that differ from the example's
             sketch.derived["checked"] = True
             body = body_of(sketch)
             if not alike(body, body.made):
-                self.found = [one for one in self.found if one is not sketch]
+                self.found = [candidate for candidate in self.found if candidate is not sketch]
                 return None
         return sketch
 
@@ -141,13 +141,13 @@ def _counts(block: Cursor) -> frozenset[str]:
 
 def counts_in(data: Any) -> frozenset[str]:
     """Return the words in the numbers of iterations of all repeats in a part of a spec."""
-    pending, found = [data], frozenset[str]()
+    pending, words = [data], frozenset[str]()
     while pending:
         item = pending.pop()
         if isinstance(item, dict) and "repeat" in item:
-            found |= words_in(item["repeat"])
+            words |= words_in(item["repeat"])
         pending += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-    return found
+    return words
 
 
 def _sketched(
@@ -170,8 +170,8 @@ def _sketched(
         name: symbols[value] if type(value) is int and value in symbols and name not in counts else value
         for name, value in arguments.items()
     }
-    values = [None if value is None else Value(_symbolic(value.type, symbols), value.name) for value in inputs]
-    own = _alone(elaboration.apart(block.home), key)
+    values = [None if value is None else Value(_symbolic_type(value.type, symbols), value.name) for value in inputs]
+    own = _elaboration_alone(elaboration.apart(block.home), key)
     types = tuple(None if value is None else value.type for value in values)
     try:
         with differences() as different, assumptions() as assumed, limited_work():
@@ -179,23 +179,23 @@ def _sketched(
         twins = distinct_claims(body, dict(zip(names, sizes, strict=True)))
         if own.reporter.diagnostics or None in body.result_types or twins is None:
             return None
-        known = set(names)
-        claims = [claim for claim in (*assumed, *different, *twins) if claim.names() <= known]
+        size_names = set(names)
+        claims = [claim for claim in (*assumed, *different, *twins) if claim.names() <= size_names]
         sketch = Sketch(names, body, claims, (sizes, make()), equal)
-        whole = sketch.holds(*sizes) and alike(SketchedBody(sketch, sizes, key.types, make), sketch.example[1])
+        agrees = sketch.holds(*sizes) and alike(SketchedBody(sketch, sizes, key.types, make), sketch.example[1])
     except (NetcalcError, ValueError, TypeError, ArithmeticError):
         return None
-    return sketch if whole else None
+    return sketch if agrees else None
 
 
-def _alone(apart: Callable[[], Elaboration], key: BodyKey) -> Elaboration:
+def _elaboration_alone(apart: Callable[[], Elaboration], key: BodyKey) -> Elaboration:
     """Return an elaboration for a shipped block by itself."""
     own = apart()
     own.frozen = key.frozen
     return own
 
 
-def _symbolic(type_: TensorType | None, symbols: Mapping[Any, Any]) -> TensorType | None:
+def _symbolic_type(type_: TensorType | None, symbols: Mapping[Any, Any]) -> TensorType | None:
     return None if type_ is None else type_.with_shape(*[symbols.get(size, size) for size in type_.shape])
 
 
@@ -235,9 +235,9 @@ def distinct_claims(body: Body, sizes: Mapping[str, int], most: int = _MOST_NODE
         for twin in twins:
             pairs = [
                 (a, b)
-                for one, other in zip(inner.input_types, twin.input_types, strict=False)
-                if one is not None and other is not None
-                for a, b in zip(one.shape, other.shape, strict=False)
+                for type_, other in zip(inner.input_types, twin.input_types, strict=False)
+                if type_ is not None and other is not None
+                for a, b in zip(type_.shape, other.shape, strict=False)
             ]
             claim = next((Assumption(a, "!=", b) for a, b in pairs if value_at(a, sizes) != value_at(b, sizes)), None)
             if claim is not None:
@@ -252,11 +252,11 @@ def distinct_claims(body: Body, sizes: Mapping[str, int], most: int = _MOST_NODE
 
 def _calls(body: Body) -> list[Body]:
     """Return the body and the bodies that it calls, each once."""
-    found: dict[Body, None] = {body: None}
+    bodies: dict[Body, None] = {body: None}
     for node in body.nodes:
         if isinstance(node, CallNode):
-            found |= dict.fromkeys(_calls(node.body))
-    return list(found)
+            bodies |= dict.fromkeys(_calls(node.body))
+    return list(bodies)
 
 
 def _attributes(body: Body) -> list[Any]:

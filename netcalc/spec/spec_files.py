@@ -36,7 +36,7 @@ def read_spec(path: Path, label: str, max_size: int) -> str:
             content = head + read_at_most(file, max_size + 1 - len(head))
     except (OSError, ValueError) as error:
         raise NetcalcError(unreadable(path, error)) from None
-    return _decoded(content, label, max_size)
+    return _decoded_text(content, label, max_size)
 
 
 def read_standard_input(max_size: int) -> str:
@@ -55,7 +55,7 @@ def read_standard_input(max_size: int) -> str:
         content = read_at_most(binary, max_size + 1)
     except (OSError, ValueError) as error:
         raise NetcalcError(unreadable("standard input", error)) from None
-    return _decoded(content, _STDIN, max_size)
+    return _decoded_text(content, _STDIN, max_size)
 
 
 def checked_size(text: str, label: str, max_size: int) -> str:
@@ -83,7 +83,7 @@ def unreadable(path: Path | str, error: OSError | ValueError) -> Diagnostic:
     return Diagnostic("E004", f"{path} cannot be read: {reason}", hint=hint)
 
 
-def _decoded(content: bytes, label: str, max_size: int) -> str:
+def _decoded_text(content: bytes, label: str, max_size: int) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

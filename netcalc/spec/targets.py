@@ -35,15 +35,17 @@ def resolve_target(line: Line, scope: Scope) -> Line:
         got = written(value, quoted=True)
         message = f"{line.target} should be an operation or block, by name or with arguments, not {got}"
         raise NetcalcError(Diagnostic("E104", message, place.key_span))
-    given = line.args.data if line.args is not None else None
-    merged = {**defaults, **given} if isinstance(defaults, dict) and isinstance(given, dict) else given or defaults
+    arguments = line.args.data if line.args is not None else None
+    merged = arguments or defaults
+    if isinstance(defaults, dict) and isinstance(arguments, dict):
+        merged = {**defaults, **arguments}
     args = None if merged is None else place.replaced(merged)
     written_at = place_of(value)
     origin = None if written_at is None else written_at.span
     if written_at is not None and isinstance(written_at.data, dict) and target in written_at.data:
         origin = written_at[target].key_span
         if args is not None:
-            own = given if isinstance(given, dict) else {} if given is None else None
+            own = arguments if isinstance(arguments, dict) else {} if arguments is None else None
             args = args.overlaid(written_at[target], own)
     return line._replace(target=str(target), args=args, place=place, origin=origin)
 

@@ -15,7 +15,7 @@ __all__ = ["is_absolute", "share_with_first", "tie_call", "tie_operation"]
 
 
 def is_absolute(line: Line) -> bool:
-    """Return True if the line may use weights from outside the block at hand, by a path from the top of the spec."""
+    """Return True if the line may use weights from outside its block, by a path from the top of the spec."""
     cursor = line.modifier("tie")
     return cursor is not None and "/" in str(cursor.data)
 
@@ -79,9 +79,9 @@ def share_with_first(node: CallNode, path: str, line: Line, scope: Scope) -> Tie
 
 def _find_parameter(path: str, cursor: Cursor, scope: Scope, main: PartialBody) -> tuple[Tie, Param]:
     for tie, nodes in _candidates(path, scope, main):
-        found = parameter_at(nodes, tie.target)
-        if found is not None:
-            return tie, found[1]
+        place = parameter_at(nodes, tie.target)
+        if place is not None:
+            return tie, place[1]
     raise NetcalcError(_no_such_path(path, cursor))
 
 

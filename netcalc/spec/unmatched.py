@@ -38,31 +38,31 @@ def unmatched_entries(elaboration: Elaboration, main: Body) -> Iterator[Diagnost
     loaded = elaboration.loaded
     data = loaded.cursor.data
     conditional = _conditional_names([data.get("layers"), data.get("blocks")], False)
-    yield from _unmatched(loaded.cursor, loaded.label, [main], "the spec", conditional)
+    yield from _unmatched_entries(loaded.cursor, loaded.label, [main], "the spec", conditional)
     for name, block in loaded.blocks.items():
         bodies = [body for key, body in elaboration.bodies.items() if key[0] is block.cursor]
         if bodies and block.home is loaded:
-            yield from _unmatched(block.cursor, loaded.label, bodies, f"the block {name!r}", conditional)
+            yield from _unmatched_entries(block.cursor, loaded.label, bodies, f"the block {name!r}", conditional)
 
 
-def _unmatched(
+def _unmatched_entries(
     cursor: Cursor, label: str, bodies: Sequence[Body], owner: str, conditional: set[str]
 ) -> Iterator[Diagnostic]:
     declared = cursor["checkpoint"].items() if cursor.data.get("checkpoint") else ()
     work = PatternWork()
-    known: list[str] | None = None
+    paths: list[str] | None = None
     places = {path: place for path, place in declared if place.key_span is None or place.key_span.file == label}
     for entry in bodies[0].checkpoint.entries:
         names_condition = any(f".{name}." in f".{entry.path}." for name in conditional)
         if entry.path not in places or names_condition or (conditional and captures_of(entry.path) != (frozenset(), 0)):
             continue
-        if not any(parameter_at(body.nodes, entry.path) or _matches(entry, body, work) for body in bodies):
-            known = known or list(islice((path for body in bodies for path in _paths(body, set())), _KNOWN))
+        if not any(parameter_at(body.nodes, entry.path) or _matches_path(entry, body, work) for body in bodies):
+            paths = paths or list(islice((path for body in bodies for path in _paths(body, set())), _KNOWN))
             message = f"checkpoint: no parameter of {owner} matches {entry.path!r}"
-            yield Diagnostic("E109", message, places[entry.path].key_span, hint=did_you_mean(entry.path, known))
+            yield Diagnostic("E109", message, places[entry.path].key_span, hint=did_you_mean(entry.path, paths))
 
 
-def _matches(entry: CheckpointEntry, body: Body, work: PatternWork) -> bool:
+def _matches_path(entry: CheckpointEntry, body: Body, work: PatternWork) -> bool:
     """Return True if an entry matches a path in a body."""
     size = size_of([entry.path])
     for path in _paths(body, {1, 2, *map(int, re.findall(r"\d+", entry.path))}):
@@ -73,7 +73,7 @@ def _matches(entry: CheckpointEntry, body: Body, work: PatternWork) -> bool:
 
 
 def _paths(body: Body, numbers: set[int]) -> Iterator[str]:
-    """Yield paths of parameters: in the first and the last iteration of each repeat, and in those of these numbers."""
+    """Yield paths of parameters in the first and last iteration of each repeat, and in iterations of these numbers."""
     for node in body.nodes:
         if isinstance(node, OpNode):
             yield from (join(node.name, param.name) for param in node.params)

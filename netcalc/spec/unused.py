@@ -37,14 +37,14 @@ def _unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnosti
         {name: words_in(value) for kind in ("dims", "vars") for name, value in (cursor.data.get(kind) or {}).items()}
     )
     for kind in ("dims", "vars"):
-        for name, place in _own(cursor, kind, loaded.label):
+        for name, place in _own_entries(cursor, kind, loaded.label):
             if name not in rest and name not in defaults:
-                yield _warning(f"{kind[:-1]} {name!r}", place)
+                yield _unused_warning(f"{kind[:-1]} {name!r}", place)
     yield from _unused_blocks(loaded, called)
 
 
 def _unused_blocks(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic]:
-    blocks = dict(_own(loaded.cursor, "blocks", loaded.label))
+    blocks = dict(_own_entries(loaded.cursor, "blocks", loaded.label))
     if not blocks:
         return
     data = loaded.cursor.data
@@ -52,7 +52,7 @@ def _unused_blocks(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnost
     bodies = used_by_others({name: words_in(body, keys=True) for name, body in data["blocks"].items()})
     for name, place in blocks.items():
         if name not in called and name not in outside and name not in bodies:
-            yield _warning(f"block {name!r}", place)
+            yield _unused_warning(f"block {name!r}", place)
         elif name not in loaded.inherited and find_block(name) is None:  # else it takes the arguments of another block
             yield from _unused_arguments(name, place)
 
@@ -63,15 +63,15 @@ def _unused_arguments(block: str, cursor: Cursor) -> Iterator[Diagnostic]:
     defaults = used_by_others({name: words_in(value) for name, value in (cursor.data.get("args") or {}).items()})
     for name, place in arguments:
         if name not in body and name not in defaults:
-            yield _warning(f"argument {name!r} of {block!r}", place)
+            yield _unused_warning(f"argument {name!r} of {block!r}", place)
 
 
-def _own(cursor: Cursor, key: str, label: str) -> Iterator[tuple[str, Cursor]]:
+def _own_entries(cursor: Cursor, key: str, label: str) -> Iterator[tuple[str, Cursor]]:
     """Yield the entries under a key that are in the file of the spec, not in one that it extends."""
     for name, place in cursor[key].items() if cursor.data.get(key) else ():
         if place.key_span is not None and place.key_span.file == label:
             yield name, place
 
 
-def _warning(what: str, place: Cursor) -> Diagnostic:
+def _unused_warning(what: str, place: Cursor) -> Diagnostic:
     return Diagnostic("W101", f"{what} is not used", place.key_span)

@@ -61,24 +61,24 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: s
         model: the model.
         noun: the name of a field in the messages.
     """
-    found: dict[Path, Diagnostic] = {}
+    diagnostics: dict[Path, Diagnostic] = {}
     unions: set[Path] = set()
     for item in islice(error.errors(include_url=False, include_input=False, include_context=False), MAX_ERRORS):
         loc = _data_path(cursor, item)
         at = cursor.at(loc)
         place = (*at.path, loc[-1]) if item["type"] == "missing" else at.path
         # pydantic reports every member of a union: the first error at a place is enough
-        if place not in found:
+        if place not in diagnostics:
             beside = cursor.at(loc[:-1]).data
-            given = beside if isinstance(beside, dict) else {}
-            found[place] = _diagnostic(item, loc, at, model, noun, given)
+            present = beside if isinstance(beside, dict) else {}
+            diagnostics[place] = _diagnostic(item, loc, at, model, noun, present)
             if len(loc) < len(item["loc"]):
                 unions.add(place)
-    containers = {place[:length] for place in found for length in range(len(place))}
-    suggestions = {d.hint for d in found.values() if d.hint is not None}
+    containers = {place[:length] for place in diagnostics for length in range(len(place))}
+    suggestions = {d.hint for d in diagnostics.values() if d.hint is not None}
     errors = [
         diagnostic
-        for place, diagnostic in found.items()
+        for place, diagnostic in diagnostics.items()
         # if a member of a union got further, only its errors are of interest
         if not (place in unions and place in containers)
         # a misspelt key is not reported as missing too
@@ -101,12 +101,12 @@ def _data_path(cursor: Cursor, item: Any) -> Path:
     return (*path, *loc[len(loc) - absent :])
 
 
-def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[Model], noun: str, given: Container[str]) -> Diagnostic:
-    """Return an error of pydantic at ``at``; ``given`` are the keys that stand beside it."""
+def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[Model], noun: str, present: Container[str]) -> Diagnostic:
+    """Return the diagnostic of pydantic's error at ``at``; ``present`` are the keys that stand beside it."""
     name = str(loc[-1]) if loc else ""
     is_attribute = noun != "key"
     if item["type"] == "extra_forbidden":
-        hint = did_you_mean(name, _fields_at(model, item["loc"][:-1]), given)
+        hint = did_you_mean(name, _fields_at(model, item["loc"][:-1]), present)
         return Diagnostic("E103" if is_attribute else "E101", f"unknown {noun} {name!r}", at.key_span, hint=hint)
     if item["loc"][-1:] == ("[key]",):
         message = f"{name!r} should be a name of letters, digits and '_' that does not start with a digit"

@@ -15,20 +15,20 @@ def value_at(path: str, scope: Scope) -> Value | None:
     Raises:
         Poisoned: a line that may have the path is not elaborated because of an error.
     """
-    found = scope.place_of(path)
-    if found is None:
+    place_in_body = scope.place_of(path)
+    if place_in_body is None:
         return None
-    body, place = found
+    body, place = place_in_body
     before = len(body.nodes)
     value = expose(body.nodes, place, body.copies)
     if body.visible is not None:
         body.visible += len(body.nodes) - before
-    return _captured(path, value, scope, body)
+    return _captured_input(path, value, scope, body)
 
 
-def _captured(path: str, value: Value, scope: Scope, body: PartialBody) -> Value:
+def _captured_input(path: str, value: Value, scope: Scope, body: PartialBody) -> Value:
     """Return the input that stands for a value of ``body`` in the anonymous body of ``scope``."""
     if scope.body is body:
         return value
     assert scope.body.outer is not None
-    return scope.body.capture(f"/{path}", _captured(path, value, scope.body.outer, body))
+    return scope.body.capture(f"/{path}", _captured_input(path, value, scope.body.outer, body))

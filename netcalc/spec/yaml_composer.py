@@ -99,10 +99,10 @@ class _Composer:
         node.end = event.end_mark
 
     def scalar_tag(self, event: Any) -> str:
-        """Return the tag of a scalar: its own, or that of a plain scalar by its text."""
-        given = _given_tag(event)
-        if given is not None:
-            return given
+        """Return the tag of a scalar: its own, or for a plain scalar the tag that its text implies."""
+        explicit = _given_tag(event)
+        if explicit is not None:
+            return explicit
         text = event.value
         if event.implicit[0]:
             for tag, pattern in self.parser.versioned_resolver.get(text[:1], ()):

@@ -40,7 +40,7 @@ def parse_yaml(text: str, file: str) -> Cursor:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     # str.splitlines also splits at characters that are no line breaks in YAML 1.2
     lines = text.removesuffix("\n").split("\n")
-    node = plain_document(text) or _composed(text, file, lines)
+    node = plain_document(text) or _compose_root(text, file, lines)
     if node is None:
         raise NetcalcError(Diagnostic("E001", "the document is empty", Span(file, 1, 1, 2)))
     reader = _DocumentReader(file, lines)
@@ -48,7 +48,7 @@ def parse_yaml(text: str, file: str) -> Cursor:
     return Cursor(data, (), reader.spans)
 
 
-def _composed(text: str, file: str, lines: list[str]) -> Node | None:
+def _compose_root(text: str, file: str, lines: list[str]) -> Node | None:
     """Return the root node of a text with its lines; NetcalcError if it is no YAML."""
     # The package, not a module of it: they import each other, and threads that begin with different ones deadlock.
     import ruamel.yaml
@@ -122,7 +122,7 @@ class _DocumentReader:
             try:
                 return _READERS[tag](text.replace("_", "").lower())
             except (KeyError, ValueError):
-                raise NetcalcError(Diagnostic("E001", f"{text!r} is not a valid {_short(tag)}", span)) from None
+                raise NetcalcError(Diagnostic("E001", f"{text!r} is not a valid {_short_tag(tag)}", span)) from None
         if tag == TAG + "timestamp":
             return text
         raise NetcalcError(Diagnostic("E003", _tag_message(tag), span))
@@ -162,9 +162,9 @@ def _yaml_hint(message: str, span: Span | None) -> str | None:
     return None
 
 
-def _short(tag: str) -> str:
+def _short_tag(tag: str) -> str:
     return tag.replace(TAG, "!!") if tag.startswith(TAG) else tag
 
 
 def _tag_message(tag: str) -> str:
-    return f"the tag {_short(tag)} is not allowed: a spec is plain data"
+    return f"the tag {_short_tag(tag)} is not allowed: a spec is plain data"

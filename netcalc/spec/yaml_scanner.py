@@ -125,11 +125,11 @@ class YamlParser(Reader, Scanner, Parser, VersionedResolver):
 
     def scan_yaml_directive_value(self, start_mark: Any) -> Any:
         """Read the version in a directive."""
-        found = _VERSION.match(self.buffer, self.pointer)
-        if found is None:
+        version = _VERSION.match(self.buffer, self.pointer)
+        if version is None:
             raise ScannerError("while scanning a directive", start_mark, "expected a version", self.get_mark())
-        self.forward(found.end() - self.pointer)
-        return int(found[1]), int(found[2])
+        self.forward(version.end() - self.pointer)
+        return int(version[1]), int(version[2])
 
     def scan_directive(self) -> Any:
         """Read the directive of the version; others concern tags, which specs lack."""
@@ -166,6 +166,6 @@ class YamlParser(Reader, Scanner, Parser, VersionedResolver):
         return token
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
-        found = pattern.match(self.buffer, self.pointer)
-        if found is not None and found.end() > self.pointer:
-            self.forward(found.end() - self.pointer)
+        match = pattern.match(self.buffer, self.pointer)
+        if match is not None and match.end() > self.pointer:
+            self.forward(match.end() - self.pointer)

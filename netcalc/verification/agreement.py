@@ -17,7 +17,7 @@ _TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5
 
 
 class OutputAgreement(NamedTuple):
-    """An output of the network, by a plan, and that of the module.
+    """An output of the network, by a plan, and the same output of the module.
 
     ``difference`` is the largest one, relative to the largest element; infinite where shapes or types differ.
     """
@@ -36,7 +36,7 @@ class OutputAgreement(NamedTuple):
 class FlopsAgreement(NamedTuple):
     """FLOPs of the operations of one kind, as netcalc and as PyTorch's counter count them.
 
-    ``operations`` are names of netcalc's operations, ``operators`` those of PyTorch's.
+    ``operations`` are names of netcalc's operations, ``operators`` names of PyTorch's.
     """
 
     kind: str
@@ -80,16 +80,16 @@ def tolerance_of(dtype: str) -> float:
     return _TOLERANCES.get(dtype, 0.0)
 
 
-def difference(found: Any, expected: Any) -> float:
+def difference(executed: Any, expected: Any) -> float:
     """Return the largest difference of two arrays, relative to the largest element of the second.
 
     It is infinite if shapes or element types differ, or if one has NaN or an infinity where the other has not.
     """
-    if found.shape != expected.shape or found.dtype != expected.dtype:
+    if executed.shape != expected.shape or executed.dtype != expected.dtype:
         return float("inf")
-    if found.dtype.kind in "biu":
-        return 0.0 if np.array_equal(found, expected) else float("inf")
-    first, second = found.astype(np.float64), expected.astype(np.float64)
+    if executed.dtype.kind in "biu":
+        return 0.0 if np.array_equal(executed, expected) else float("inf")
+    first, second = executed.astype(np.float64), expected.astype(np.float64)
     finite = np.isfinite(second)
     if not np.array_equal(first[~finite], second[~finite], equal_nan=True) or not np.isfinite(first[finite]).all():
         return float("inf")
@@ -101,7 +101,7 @@ def difference(found: Any, expected: Any) -> float:
 
 def flops_agreement(ours: Mapping[str, int], theirs: Mapping[str, int]) -> tuple[FlopsAgreement, ...]:
     """Return the comparison of counts by operation with counts by operator: convolutions, and all other products."""
-    found = []
+    agreements = []
     for kind, is_convolution in (("convolutions", True), ("matrix products", False)):
         operations = {
             name: count for name, count in ours.items() if count and name.startswith("conv") == is_convolution
@@ -109,5 +109,5 @@ def flops_agreement(ours: Mapping[str, int], theirs: Mapping[str, int]) -> tuple
         operators = {name: count for name, count in theirs.items() if count and ("conv" in name) == is_convolution}
         if operations or operators:
             counts = sum(operations.values()), sum(operators.values())
-            found.append(FlopsAgreement(kind, tuple(operations), tuple(operators), *counts))
-    return tuple(found)
+            agreements.append(FlopsAgreement(kind, tuple(operations), tuple(operators), *counts))
+    return tuple(agreements)

@@ -50,16 +50,16 @@ def backward_checks(
     for record in tape.records:
         for saved in record.declared:
             array = record.saved[saved.name]
-            held = _described(TensorType(array.shape, dtype_name(array.dtype)))
-            yield BackwardCheck(record.instance, f"saved {saved.name}", _described(saved.type), held)
+            held = _described_type(TensorType(array.shape, dtype_name(array.dtype)))
+            yield BackwardCheck(record.instance, f"saved {saved.name}", _described_type(saved.type), held)
     yield BackwardCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
     products = _Products(program.training)
     seeds: dict[int, Array] = {}
     with tallying() as additions:
-        for one in outputs:
-            if one.wanted:
-                gradient = tallied(np.ones_like(one.array))
-                seeds[one.number] = seeds[one.number] + gradient if one.number in seeds else gradient
+        for output in outputs:
+            if output.wanted:
+                gradient = tallied(np.ones_like(output.array))
+                seeds[output.number] = seeds[output.number] + gradient if output.number in seeds else gradient
         for _ in tape.backward(seeds, products):
             pass
     yield from products.checks
@@ -86,7 +86,7 @@ class _Products:
         back.saved = {name: tallied(array) for name, array in record.saved.items()}
         back.count = note
         with tallying() as work:
-            found = apply_vjp(
+            products = apply_vjp(
                 record.instance.node.op, back, tuple(None if g is None else tallied(g) for g in gradients)
             )
         self.work += work
@@ -94,12 +94,12 @@ class _Products:
         for kind in KINDS:
             if predicted[kind] or work[kind]:
                 self.checks.append(BackwardCheck(record.instance, f"backward {kind}", predicted[kind], work[kind]))
-        for source, gradient in found.items():
+        for source, gradient in products.items():
             wanted = record.types[source]
-            shape = _described(wanted.with_shape(*gradient.shape))
-            name = _named(record, source)
-            self.checks.append(BackwardCheck(record.instance, f"gradient of {name}", _described(wanted), shape))
-        return {source: tallied(gradient) for source, gradient in found.items()}
+            shape = _described_type(wanted.with_shape(*gradient.shape))
+            name = _name_of_source(record, source)
+            self.checks.append(BackwardCheck(record.instance, f"gradient of {name}", _described_type(wanted), shape))
+        return {source: tallied(gradient) for source, gradient in products.items()}
 
     def _predicted(self, record: Record, gradients: tuple[Array | None, ...]) -> Counter[str]:
         op, work = record.instance.node.op, Counter[str]()
@@ -110,11 +110,11 @@ class _Products:
         return work
 
 
-def _named(record: Record, source: Source) -> str:
-    """Return the name of a parameter, or that of the port of an input."""
+def _name_of_source(record: Record, source: Source) -> str:
+    """Return the name of a parameter, or of the port of an input."""
     ports = record.instance.node.op.inputs
     return source if isinstance(source, str) else ports[min(source, len(ports) - 1)].name
 
 
-def _described(type_: TensorType) -> str:
+def _described_type(type_: TensorType) -> str:
     return f"{'×'.join(str(integer(size)) for size in type_.shape) or 'scalar'} {type_.dtype}"

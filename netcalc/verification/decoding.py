@@ -1,7 +1,7 @@
 """Decoding step by step against one pass over all positions.
 
-A prefill takes the first positions, single steps take the others with the caches of the step before, and the outputs
-of both together must be those of one full pass, by the reference kernels and as a plan.
+A prefill takes the first positions, single steps take the others with the caches of the step before, and the outputs of
+both together must equal the outputs of one full pass, by the reference kernels and as a plan.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def stepwise(
         caches |= {cache.input: outputs.pop(cache.output) for cache in step.caches.entries if cache.output in outputs}
         for name, array in outputs.items():
             parts.setdefault(name, []).append(array)
-    return {name: _joined(arrays) for name, arrays in parts.items()}, caches
+    return {name: _join_steps(arrays) for name, arrays in parts.items()}, caches
 
 
 def decoding_checks(
@@ -119,7 +119,7 @@ def decoding_checks(
         why = f"{caches.past} is {past}" if past != 0 else f"{caches.new} is {length}"
         yield Gap(what, f"{why}: it takes a full pass over at least 3 positions")
         return
-    if (path := _dropping(program, at_step, length)) is not None:
+    if (path := _dropping_experts(program, at_step, length)) is not None:
         yield Gap(
             what, f"{path}: a full pass drops tokens beyond the capacity of an expert, which a single step never does"
         )
@@ -131,11 +131,13 @@ def decoding_checks(
     full = dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
     for kind, execute in (("decoded", execute_reference), ("planned decoding of", execute_planned)):
         try:
-            found, _ = stepwise(program, at_step, inputs, steps, parameters, execute)
+            decoded, _ = stepwise(program, at_step, inputs, steps, parameters, execute)
         except NetcalcError as error:
             yield Gap(what, "; ".join(diagnostic.message for diagnostic in error.diagnostics))
             return
-        yield from _compared(kind, full, found, operation_count(program), f"{length - steps} + {steps} positions")
+        yield from _compare_outputs(
+            kind, full, decoded, operation_count(program), f"{length - steps} + {steps} positions"
+        )
 
 
 def _with_images(program: Program, at_step: AtStep, inputs: Mapping[str, Array], prefill: int) -> str | None:
@@ -149,23 +151,23 @@ def _with_images(program: Program, at_step: AtStep, inputs: Mapping[str, Array],
     return None
 
 
-def _dropping(program: Program, at_step: AtStep, length: int) -> str | None:
+def _dropping_experts(program: Program, at_step: AtStep, length: int) -> str | None:
     """Return the path of experts of the decoder that cannot take all tokens of a full pass, None if there are none."""
     limited = {i.path: i for i in instances(program) if isinstance(i.node.op, Experts) and i.node.op.limited}
     later = at_step(length - 1, 1) if limited else None
     for instance in instances(later) if later is not None else ():  # without an encoder
-        whole = limited.get(instance.path)
-        if whole is not None and isinstance(whole.node.op, Experts):
-            x, weights, _ = (value.known_type.shape for value in whole.node.inputs if value is not None)
-            if whole.node.op.places(Context(), x[-2], weights[-1]) < x[-2]:
+        full = limited.get(instance.path)
+        if full is not None and isinstance(full.node.op, Experts):
+            x, weights, _ = (value.known_type.shape for value in full.node.inputs if value is not None)
+            if full.node.op.places(Context(), x[-2], weights[-1]) < x[-2]:
                 return instance.path
     return None
 
 
-def _compared(
-    kind: str, full: Mapping[str, Array], found: Mapping[str, Array], operations: int, positions: str
+def _compare_outputs(
+    kind: str, full: Mapping[str, Array], decoded: Mapping[str, Array], operations: int, positions: str
 ) -> Iterator[Check | Gap]:
-    for name, array in found.items():
+    for name, array in decoded.items():
         if name not in full or full[name].shape != array.shape:
             continue  # an output that a full pass does not have, or the last position only
         equal = difference(full[name], array, operations) <= 1
@@ -173,15 +175,15 @@ def _compared(
         yield Check("", "", f"{kind} output {name}", f"{positions} as one pass", executed)
 
 
-def _at_step(shape: Sequence[object], whole: Array, past: int, new: int) -> Array:
+def _at_step(shape: Sequence[object], full: Array, past: int, new: int) -> Array:
     """Return what a step takes of an input of the full pass: along each axis the new positions, or all up to them."""
     for axis, size in enumerate(shape):
-        if size != whole.shape[axis]:
-            whole = whole.take(range(past if size == new else 0, past + new), axis)
-    return whole
+        if size != full.shape[axis]:
+            full = full.take(range(past if size == new else 0, past + new), axis)
+    return full
 
 
-def _joined(arrays: Sequence[Array]) -> Array:
+def _join_steps(arrays: Sequence[Array]) -> Array:
     """Return the outputs of the steps, joined along the axis in which a single step is shorter than the prefill."""
     first, last = arrays[0].shape, arrays[-1].shape
     axis = next((axis for axis, (long, short) in enumerate(zip(first, last, strict=True)) if long != short), None)

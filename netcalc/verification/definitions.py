@@ -65,22 +65,22 @@ class Definitions:
             return None
         self._seen.add(node)
         name = node.op.name
-        found: list[Difference] = []
+        differences: list[Difference] = []
         compared = 0
         try:
             for part in self._parts(instance, inputs, params, outputs, updates):
-                found += part.differences
+                differences += part.differences
                 compared += part.compared
                 self._gaps |= {Gap(f"values of {name}", reason): None for reason in part.gaps}
         except Exception as error:  # a reference fails on arrays that it cannot have been meant for
-            found.append(Difference("outputs", "values by the definition", f"{type(error).__name__}: {error}"))
+            differences.append(Difference("outputs", "values by the definition", f"{type(error).__name__}: {error}"))
         if REFERENCES.get(name) is None:
             return None
         before = self._counts.get(name, ValueCount(name, 0, 0, 0))
         self._counts[name] = ValueCount(
-            name, before.operations + 1, before.values + compared, before.different + bool(found)
+            name, before.operations + 1, before.values + compared, before.different + bool(differences)
         )
-        return found
+        return differences
 
     def _parts(
         self,

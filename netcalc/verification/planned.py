@@ -29,7 +29,7 @@ from netcalc.verification.report import Check, Gap
 
 __all__ = ["KeptParameters", "Samples", "difference", "largest_difference", "planned_checks", "planned_or_gap"]
 
-#: Rounding of one operation, relative to the largest element; that of several operations adds up as their root.
+#: Rounding of one operation, relative to the largest element; the rounding of n operations adds up to √n times as much.
 _ROUNDING = {"float64": 1e-14, "float32": 3e-6, "float16": 1e-3, "bfloat16": 1e-2}
 #: Workers of the plan, so that the cuts between them are checked too.  The caller runs their parts one after the other.
 _WORKERS = 2
@@ -66,12 +66,14 @@ class Samples:
 
     def keep(self, path: str, array: Array) -> None:
         """Keep some elements of the first output of an operation."""
-        self._kept[path] = _sampled(array)
+        self._kept[path] = _sample_of(array)
 
     def differs(self, path: str, array: Array, operations: int) -> bool:
         """Return True if a tensor is not as kept, but for rounding; False if it cannot be compared."""
-        kept = self._kept.get(path)
-        return kept is not None and kept.dtype == array.dtype and difference(kept, _sampled(array), operations) > 1
+        sample = self._kept.get(path)
+        return (
+            sample is not None and sample.dtype == array.dtype and difference(sample, _sample_of(array), operations) > 1
+        )
 
 
 def planned_or_gap(program: Program) -> Plan | Gap | Check:
@@ -81,7 +83,7 @@ def planned_or_gap(program: Program) -> Plan | Gap | Check:
     except NetcalcError as error:
         return _gap("; ".join(diagnostic.message for diagnostic in error.diagnostics))
     except Exception as error:  # any failure of a lowering is a result to report
-        return _failed(error)
+        return _failed_check(error)
     free = free_bytes()
     # the weights are kept in the form of the reference path until the plan has read them
     needed = max(memory(program).peak, plan.memory.peak) + plan.memory.weights
@@ -93,7 +95,7 @@ def planned_or_gap(program: Program) -> Plan | Gap | Check:
 def planned_checks(
     plan: Plan, arrays: Sequence[Array], expected: Sequence[Array], parameters: KeptParameters, samples: Samples
 ) -> Iterable[Check | Gap]:
-    """Yield a check for each output of the program: that of the plan is as ``expected``, which the reference path gave.
+    """Yield a check that each output of the plan is as ``expected``, by the reference path.
 
     A difference is located at the first layer whose ``samples`` the plan does not give.
     """
@@ -105,32 +107,32 @@ def planned_checks(
         yield _gap("there was not enough memory")
         return
     except Exception as error:  # any failure of a plan is a result to report
-        yield _failed(error)
+        yield _failed_check(error)
         return
     operations = operation_count(program)
     wrong: list[tuple[str, Array, Array]] = []
-    for name, reference, found in zip(program.output_names, expected, outputs, strict=True):
-        if _same_type(reference, found) and difference(reference, found, operations) <= 1:
-            yield Check("", "", f"planned output {name}", *(f"{_described(reference)} as by the kernels",) * 2)
+    for name, reference, planned in zip(program.output_names, expected, outputs, strict=True):
+        if _same_type(reference, planned) and difference(reference, planned, operations) <= 1:
+            yield Check("", "", f"planned output {name}", *(f"{_described_array(reference)} as by the kernels",) * 2)
         else:
-            wrong.append((name, reference, found))
+            wrong.append((name, reference, planned))
     if not wrong:
         return
     sensitive = _outputs_by_rounding(program, arrays, parameters)
     at = _first_difference(session, arrays, samples, operations)
     path, op = ("", "") if at is None else (at.instance.path, at.op.name)
-    for name, reference, found in wrong:
+    for name, reference, planned in wrong:
         changed = sensitive[program.output_names.index(name)]
-        same_type = _same_type(reference, found)
-        if same_type and difference(reference, found, 1) <= 4 * difference(reference, changed, 1):
+        same_type = _same_type(reference, planned)
+        if same_type and difference(reference, planned, 1) <= 4 * difference(reference, changed, 1):
             yield Gap(f"output {name} of the planned run", "other rounding changes it as much")
         else:
-            predicted = f"{_described(reference)} as by the kernels"
-            executed = largest_difference(reference, found) if same_type else _described(found)
+            predicted = f"{_described_array(reference)} as by the kernels"
+            executed = largest_difference(reference, planned) if same_type else _described_array(planned)
             yield Check(path, op, f"planned output {name}", predicted, executed)
 
 
-def _failed(error: Exception) -> Check:
+def _failed_check(error: Exception) -> Check:
     return Check("", "", "planned run", "outputs", f"{type(error).__name__}: {error}")
 
 
@@ -138,32 +140,32 @@ def _gap(reason: str) -> Gap:
     return Gap("planned run", reason)
 
 
-def difference(expected: Array, found: Array, operations: int) -> float:
-    """Return the largest difference of two arrays, where 1 is that by rounding in a chain of this many operations.
+def difference(expected: Array, planned: Array, operations: int) -> float:
+    """Return the largest difference of two arrays, relative to rounding in a chain of this many operations.
 
     It is infinite if integers differ, or infinities and NaN are not in the same places.
     """
     if expected.dtype.kind in "iub":
-        return 0.0 if np.array_equal(expected, found) else math.inf
+        return 0.0 if np.array_equal(expected, planned) else math.inf
     rounding = _ROUNDING[expected.dtype.name] * math.sqrt(max(operations, 1))
-    one, other = (wide(np.asarray(array)).astype(np.float64) for array in (expected, found))
-    finite = np.isfinite(one)
-    if not np.array_equal(one[~finite], other[~finite], equal_nan=True):
+    reference, actual = (wide(np.asarray(array)).astype(np.float64) for array in (expected, planned))
+    finite = np.isfinite(reference)
+    if not np.array_equal(reference[~finite], actual[~finite], equal_nan=True):
         return math.inf
-    one, other = one[finite], other[finite]
-    largest = float(np.abs(one).max(initial=0))
-    off = float(np.abs(one - other).max(initial=0))
+    reference, actual = reference[finite], actual[finite]
+    largest = float(np.abs(reference).max(initial=0))
+    off = float(np.abs(reference - actual).max(initial=0))
     return 0.0 if not off else off / (rounding * largest) if largest else math.inf
 
 
-def largest_difference(expected: Array, found: Array) -> str:
+def largest_difference(expected: Array, planned: Array) -> str:
     """Return the place and the values of the largest difference."""
-    one, other = (wide(np.asarray(array)).astype(np.float64) for array in (expected, found))
+    reference, actual = (wide(np.asarray(array)).astype(np.float64) for array in (expected, planned))
     with np.errstate(invalid="ignore"):
-        off = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0, np.abs(one - other))
+        off = np.where((reference == actual) | (np.isnan(reference) & np.isnan(actual)), 0, np.abs(reference - actual))
     index = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
     place = f"at [{', '.join(map(str, index))}] " if index else ""
-    return f"{place}{found[index]:.6g} instead of {expected[index]:.6g}"
+    return f"{place}{planned[index]:.6g} instead of {expected[index]:.6g}"
 
 
 def _outputs_by_rounding(program: Program, arrays: Sequence[Array], parameters: Parameters) -> list[Array]:
@@ -189,28 +191,28 @@ def _first_difference(session: Session, arrays: Sequence[Array], samples: Sample
 
     A step may write its result in another shape; a difference is then found at a later node.
     """
-    found: list[GraphNode] = []
+    differing: list[GraphNode] = []
 
     def watch(number: int, step: Step, seconds: float) -> None:
         node = step.node.after[-1] if step.node.after else step.node
         result = node.outputs[0]
         written = [slot for slot in step.writes if (slot.shape, slot.dtype) == (result.shape, result.dtype)]
-        if not found and any(samples.differs(node.instance.path, slot.array(), operations) for slot in written):
-            found.append(node)
+        if not differing and any(samples.differs(node.instance.path, slot.array(), operations) for slot in written):
+            differing.append(node)
 
     session(arrays, watch)
-    return found[0] if found else None
+    return differing[0] if differing else None
 
 
-def _sampled(array: Array) -> Array:
+def _sample_of(array: Array) -> Array:
     places = np.linspace(0, array.size - 1, min(array.size, _SAMPLED)).astype(np.int64)
     sample: Array = np.asarray(array).flat[places]
     return sample
 
 
-def _same_type(one: Array, other: Array) -> bool:
-    return (one.shape, one.dtype) == (other.shape, other.dtype)
+def _same_type(array: Array, other: Array) -> bool:
+    return (array.shape, array.dtype) == (other.shape, other.dtype)
 
 
-def _described(array: Array) -> str:
+def _described_array(array: Array) -> str:
     return f"{'×'.join(map(str, array.shape)) or 'scalar'} {array.dtype.name}"

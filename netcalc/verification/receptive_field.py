@@ -73,9 +73,9 @@ class _Propagation:
 
     def checks(self, arrays: Sequence[Array | None], followed: int) -> Sequence[FieldCheck]:
         states: list[tuple[Any, _State] | None] = [None if x is None else (x, "none") for x in arrays]
-        given = arrays[followed]
-        assert given is not None
-        x = given.copy()
+        start = arrays[followed]
+        assert start is not None
+        x = start.copy()
         part = slice(self._cut, None) if self._after else slice(None, self._cut + 1)
         x[(slice(None),) * self._axis + (part,)] = np.nan
         states[followed] = (x, _Covered(self._axis, [(i, i) for i in range(x.shape[self._axis])]))
@@ -108,7 +108,7 @@ class _Propagation:
         sizes = [integer(size) for size in output.shape]
         result: _State = "none"
         for state, through in zip(states, reach, strict=True):
-            result = _joined(result, _through(state, through, sizes))
+            result = _joined_states(result, _state_after(state, through, sizes))
         return result
 
     def _check(self, instance: Instance, array: Array, state: _State) -> None:
@@ -126,16 +126,16 @@ class _Propagation:
         return high >= self._cut if self._after else low <= self._cut
 
 
-def _through(state: _State, reach: Reach, sizes: Sequence[int]) -> _State:
-    """Return what an output of these sizes depends on that reads a value so."""
+def _state_after(state: _State, reach: Reach, sizes: Sequence[int]) -> _State:
+    """Return the dependencies of an output of these sizes that reads a value in this way."""
     if not isinstance(state, (_Covered, Merged)):
         return state
     through = reach[state.axis]
     if isinstance(through, str):
         return through
     if isinstance(state, Merged) or isinstance(through, Merged):
-        kept = isinstance(through, Merged) or through == Window(through.axis)
-        return Merged(through.axis) if kept else "unknown"
+        is_unchanged = isinstance(through, Merged) or through == Window(through.axis)
+        return Merged(through.axis) if is_unchanged else "unknown"
     bounds = [_hull(state.bounds, through, position) for position in range(sizes[through.axis])]
     return _Covered(through.axis, bounds)
 
@@ -144,24 +144,24 @@ def _hull(bounds: Sequence[tuple[int, int] | None], window: Window, position: in
     first = -(-(position * window.step + window.first) // window.divisor)
     last = (position * window.step + window.last) // window.divisor
     places = (place for place in range(first, last + 1, window.spacing) if 0 <= place < len(bounds))
-    read = [found for place in places if (found := bounds[place]) is not None]
+    read = [bound for place in places if (bound := bounds[place]) is not None]
     return (min(low for low, _ in read), max(high for _, high in read)) if read else None
 
 
-def _joined(one: _State, other: _State) -> _State:
-    if one == "none" or other == "all" or (isinstance(one, Merged) and one == other):
+def _joined_states(state: _State, other: _State) -> _State:
+    if state == "none" or other == "all" or (isinstance(state, Merged) and state == other):
         return other
-    if other == "none" or one == "all":
-        return one
-    if not isinstance(one, _Covered) or not isinstance(other, _Covered) or one.axis != other.axis:
+    if other == "none" or state == "all":
+        return state
+    if not isinstance(state, _Covered) or not isinstance(other, _Covered) or state.axis != other.axis:
         return "unknown"
-    return _Covered(one.axis, [_union(a, b) for a, b in zip(one.bounds, other.bounds, strict=True)])
+    return _Covered(state.axis, [_union_of_bounds(a, b) for a, b in zip(state.bounds, other.bounds, strict=True)])
 
 
-def _union(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
-    if one is None or other is None:
-        return one or other
-    return min(one[0], other[0]), max(one[1], other[1])
+def _union_of_bounds(bound: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    if bound is None or other is None:
+        return bound or other
+    return min(bound[0], other[0]), max(bound[1], other[1])
 
 
 def _ranges(reached: Sequence[Any]) -> str:

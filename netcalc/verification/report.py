@@ -19,10 +19,9 @@ class Check:
     ``path`` is the path of the first instance, and empty for the whole network.  ``what`` is "output" (shape and
     element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
     the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan,
-    "decoded output NAME" and "planned decoding of output NAME" for one by decoding step by step,
-    "values" for those of an operation and its definition, a kind of work of the backward pass such as "backward mac",
-    "gradient of" a tensor, a tensor that is "saved", or "run" or "planned run" for an execution that raised an
-    error.
+    "decoded output NAME" and "planned decoding of output NAME" for one by decoding step by step, "values" for the
+    values of an operation and of its definition, a kind of work of the backward pass such as "backward mac", "gradient
+    of" a tensor, a tensor that is "saved", or "run" or "planned run" for an execution that raised an error.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Measurement of signals and gradients at initialisation, over seeds, beside their prediction."""
+"""Measurement of signals and gradients at initialization, over seeds, beside their prediction."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def measure(
 
     Args:
         inputs: arrays by name; the others are drawn.
-        init: initialisers, as for :func:`~netcalc.engine.run.forward`.
+        init: initializers, as for :func:`~netcalc.engine.run.forward`.
         seed, seeds: the first seed and the number of seeds; each draws weights, inputs and the loss anew.
         loss: ``"random"`` or None for the sum of all outputs with independent normal weights, in which the gradient of
             all outputs together has an expected norm of 1; ``"sum"``, or the name of an output, for sums of
@@ -104,7 +104,7 @@ def measure(
     missing = _without_product(program)
     memory = reference_memory(program) if missing else gradient_memory(program)
     summed = None if loss in (None, "random") else summed_outputs(program, loss)
-    predicted = propagate(program, InitRules.of(program, options), _given(program, inputs), summed)
+    predicted = propagate(program, InitRules.of(program, options), _moments_of_inputs(program, inputs), summed)
     chosen = range(seed, seed + seeds)
     samples = []
     for number, each in enumerate(chosen):
@@ -116,13 +116,13 @@ def measure(
         with reporting_memory(program, memory):
             samples.append(pass_.run(run_inputs(program, inputs, each)))
     rows = tuple(
-        _row(row, [sample[number] for sample in samples], instance)
+        _measured_row(row, [sample[number] for sample in samples], instance)
         for number, (row, instance) in enumerate(zip(predicted, instances(program), strict=True))
         if instance.node.output_types[0].is_float
     )
     gap = f"there are no gradients: {missing} has no vector-Jacobian product" if missing else ""
     report = SignalReport(
-        program.name, options, tuple(chosen), program.training, loss or "random", _data(predicted), rows, (), gap
+        program.name, options, tuple(chosen), program.training, loss or "random", _least_data(predicted), rows, (), gap
     )
     return replace(report, findings=diagnose(report, program))
 
@@ -131,7 +131,7 @@ def _offset(progress: Callable[[int, int, str], None], start: int, total: int) -
     return lambda done, path: progress(start + done, total, path)
 
 
-def _data(predicted: Sequence[PredictedOperation]) -> int:
+def _least_data(predicted: Sequence[PredictedOperation]) -> int:
     """Return the least number of data of a channel: 1 if the squares of channel means say nothing."""
     return min((row.data for row in predicted if row.signal.exchangeable or row.data > 1), default=1)
 
@@ -142,16 +142,16 @@ def _without_product(program: Program) -> str:
     return next((name for name in sorted(names) if BACKWARD.get(name) is None), "")
 
 
-def _given(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Signal]:
+def _moments_of_inputs(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Signal]:
     """Return the moments of inputs that are given."""
-    found = {}
+    signals = {}
     for spec in program.inputs:
         if spec.name in (inputs or {}) and spec.type.is_float:
             array = np.asarray((inputs or {})[spec.name], np.float64)
             if array.size:
                 mean, square, channel_square, _, _ = _moments(array, default_axis(array.ndim))
-                found[spec.name] = Signal(mean, square, channel_square, roots=drawn_signal(spec).roots)
-    return found
+                signals[spec.name] = Signal(mean, square, channel_square, roots=drawn_signal(spec).roots)
+    return signals
 
 
 # -- one seed ---------------------------------------------------------------------------------------
@@ -220,12 +220,12 @@ class _Pass:
         return outputs
 
     def _product(self, record: Record, back: Back, arrived: tuple[Array | None, ...]) -> Gradients:
-        found = apply_vjp(record.instance.node.op, back, arrived)
+        gradients = apply_vjp(record.instance.node.op, back, arrived)
         sample = self._samples[self._numbers[id(record.instance)]]
         sample.gradient = sum(_square(gradient) for gradient in arrived if gradient is not None)
-        if 0 in found and sample.gradient:
-            sample.back = _square(found[0]) / sample.gradient
-        return found
+        if 0 in gradients and sample.gradient:
+            sample.back = _square(gradients[0]) / sample.gradient
+        return gradients
 
 
 def _square(array: Array) -> float:
@@ -272,7 +272,7 @@ def _moments(y: Array, axis: int) -> tuple[float, float, float, float, float]:
 # -- all seeds --------------------------------------------------------------------------------------
 
 
-def _row(row: PredictedOperation, samples: Sequence[_Sample], instance: Instance) -> SignalRow:
+def _measured_row(row: PredictedOperation, samples: Sequence[_Sample], instance: Instance) -> SignalRow:
     shape = tuple(int(size) for size in instance.node.output_types[0].shape)
     op = instance.node.op
     return SignalRow(
@@ -311,8 +311,8 @@ def _figures(samples: Sequence[_Sample]) -> Figures:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def _root(value: float | None) -> float | None:

@@ -3,8 +3,8 @@
 Shapes and element types are compared in full, values at a bounded number of positions.  All that is not compared is
 named as a gap: an operation without a reference, random values, positions beyond the work that is allowed.
 
-A float may differ from its definition by the rounding of its element type, relative to the value, and by that of the
-arithmetic (float32 for the 16-bit types), relative to the magnitude of the terms that are added: a sum of some
+A float may differ from its definition by the rounding of its element type, relative to the value, and by the rounding
+of the arithmetic (float32 for the 16-bit types), relative to the magnitude of the terms that are added: a sum of some
 thousand elements in any order passes, and a missing or doubled one of hundreds does not.
 """
 
@@ -34,7 +34,7 @@ __all__ = ["POSITIONS", "READS", "Comparison", "Difference", "compare_table", "c
 POSITIONS = 32
 #: Elements of inputs and parameters that are read for one output.
 READS = 1 << 22
-#: Rounding errors of the arithmetic, besides those of a sum, in units of the machine epsilon.
+#: Rounding errors of the arithmetic, besides the errors of a sum, in units of the machine epsilon.
 _ROUNDINGS = 16
 
 
@@ -106,10 +106,12 @@ def compare_values(
             updating = UPDATES.get(op.name)
             buffers: Mapping[str, Expected] = {} if updating is None else updating(attributes, *inputs, **params)
             if set(buffers) != set(updates):
-                expected_names, names_given = (", ".join(sorted(found)) or "none" for found in (buffers, updates))
+                expected_names, names_given = (
+                    ", ".join(sorted(parameters)) or "none" for parameters in (buffers, updates)
+                )
                 return Comparison((Difference("updated buffers", expected_names, names_given),), 0, ())
             pairs += [(name, buffers[name], updates[name]) for name in buffers]
-        parts = [_compared(*pair, rng, positions, reads, exact=exact) for pair in pairs]
+        parts = [_compare_output(*pair, rng, positions, reads, exact=exact) for pair in pairs]
     return Comparison(
         tuple(difference for part in parts for difference in part.differences),
         sum(part.compared for part in parts),
@@ -125,10 +127,10 @@ def compare_table(
     if function is None:
         return Comparison((), 0, (f"{op.name} has no reference of {name}",))
     expected = function(Attributes(op, training=False, dtype=dtype), name, content.shape)
-    return _compared(name, expected, content, rng, positions, READS)
+    return _compare_output(name, expected, content, rng, positions, READS)
 
 
-def _compared(
+def _compare_output(
     what: str,
     expected: Expected,
     executed: Array,
@@ -138,9 +140,9 @@ def _compared(
     *,
     exact: bool = False,
 ) -> Comparison:
-    """Compare an output; ``exact`` if its arithmetic is that of float64."""
+    """Compare an output; ``exact`` if it is computed in float64."""
     if (expected.shape, expected.dtype) != (executed.shape, executed.dtype.name):
-        types = _described(expected.shape, expected.dtype), _described(executed.shape, executed.dtype.name)
+        types = _described_type(expected.shape, expected.dtype), _described_type(executed.shape, executed.dtype.name)
         return Comparison((Difference(what, *types),), 0, ())
     if expected.at is None:
         return Comparison((), 0, (f"{what}: random values",))
@@ -148,10 +150,10 @@ def _compared(
     if not allowed and executed.size:
         return Comparison((), 0, (f"{what}: each value is computed from {expected.reads} elements",))
     indices = list(_sample(expected.shape, allowed, rng))
-    values = [_value(expected.at(index)) for index in indices]
+    values = [_as_value(expected.at(index)) for index in indices]
     largest = max((abs(v.value) for v in values if math.isfinite(v.value)), default=0.0)
     different = (
-        Difference(what, _text(value.value), _text(executed[index]), index)
+        Difference(what, _text_of(value.value), _text_of(executed[index]), index)
         for index, value in zip(indices, values, strict=True)
         if not _agree(value, executed[index], largest, expected.reads, exact=exact)
     )
@@ -179,13 +181,13 @@ def _sample(shape: Shape, count: int, rng: np.random.Generator) -> Iterator[Shap
     yield from chosen
 
 
-def _value(given: Any) -> Value:
+def _as_value(value: Any) -> Value:
     """Return a value of a reference with its magnitude; 0 if the reference gives none."""
-    return given if isinstance(given, Value) else Value(given, 0.0)
+    return value if isinstance(value, Value) else Value(value, 0.0)
 
 
 def _agree(expected: Value, executed: Any, largest: float, reads: int, *, exact: bool) -> bool:
-    """Return True if a value is that of its definition, but for rounding."""
+    """Return True if a value agrees with its definition, but for rounding."""
     if executed.dtype.kind in "iub":
         return bool(executed == expected.value)
     defined, actual = float(expected.value), float(executed)
@@ -213,7 +215,7 @@ def _finfo(dtype: np.dtype[Any]) -> Any:
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
-def _described(shape: Sequence[int], dtype: str) -> str:
+def _described_type(shape: Sequence[int], dtype: str) -> str:
     return f"{'×'.join(map(str, shape)) or 'scalar'} {dtype}"
 
 
@@ -223,6 +225,6 @@ def _shapes(shapes: Mapping[str, Sequence[int]]) -> str:
     )
 
 
-def _text(value: Any) -> str:
+def _text_of(value: Any) -> str:
     number = value.item() if isinstance(value, np.generic) else value
     return f"{number:.9g}" if isinstance(number, float) else str(number)

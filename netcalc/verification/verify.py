@@ -162,7 +162,7 @@ class _Verifier:
             self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
 
     def plan(self, plan: Plan | Gap | Check, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Check the outputs of a planned run against those of the reference path."""
+        """Check the outputs of a planned run against the outputs of the reference path."""
         if isinstance(plan, Plan) and self._substituted:
             plan = Gap("planned run", "the kernels did not give the predicted outputs")
         results: Iterable[Check | Gap] = [] if isinstance(plan, Plan) else [plan]
@@ -170,9 +170,9 @@ class _Verifier:
             results = planned_checks(plan, arrays, outputs, self._parameters, self._samples)
         self._network(results)
 
-    def decoding(self, found: Iterable[Check | Gap]) -> None:
+    def decoding(self, results: Iterable[Check | Gap]) -> None:
         """Record the comparison of decoding step by step with the full pass."""
-        self._network(found if not self._substituted else ())
+        self._network(results if not self._substituted else ())
 
     def field(self, check: FieldCheck) -> None:
         """Record a check of a receptive field."""
@@ -189,11 +189,11 @@ class _Verifier:
 
     def _network(self, results: Iterable[Check | Gap]) -> None:
         """Record checks of the whole network, and what could not be checked."""
-        for found in results:
-            if isinstance(found, Gap):
-                self.gaps.append(found)
+        for result in results:
+            if isinstance(result, Gap):
+                self.gaps.append(result)
             else:
-                self._record((None, found.op, found.what, found.predicted, found.executed), found.path)
+                self._record((None, result.op, result.what, result.predicted, result.executed), result.path)
 
     def _fetch(self, instance: Instance) -> dict[str, Array]:
         params: dict[str, Array] = {}

@@ -238,7 +238,7 @@ def test_a_session_recovers_from_an_interrupt(monkeypatch: pytest.MonkeyPatch) -
 
 def test_repeated_constants_are_not_taken_for_others_at_the_same_address() -> None:
     values = np.arange(4, dtype="float32")
-    held = broadcast._repeated(values, 2)
-    assert broadcast._repeated(values, 2) is held
+    held = broadcast._repeated_vector(values, 2)
+    assert broadcast._repeated_vector(values, 2) is held
     values += 1  # as if the memory had been freed and used for another constant
-    np.testing.assert_array_equal(broadcast._repeated(values, 2), [1, 2, 3, 4, 1, 2, 3, 4])
+    np.testing.assert_array_equal(broadcast._repeated_vector(values, 2), [1, 2, 3, 4, 1, 2, 3, 4])

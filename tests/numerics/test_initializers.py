@@ -111,7 +111,7 @@ def test_random_numbers_are_stable_across_releases() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("xaver_normal", "unknown initialiser 'xaver_normal'"),
+        ("xaver_normal", "unknown initializer 'xaver_normal'"),
         ("normal(sd=1)", "normal has no argument 'sd'"),
         ("normal(1, mean=2)", "duplicate argument 'mean'"),
         ("normal(std=x)", "std should be a number, not 'x'"),
@@ -121,9 +121,9 @@ def test_random_numbers_are_stable_across_releases() -> None:
         ("constant", "constant requires a value"),
         ("zeros(1)", "zeros takes no arguments"),
         ("uniform(1, 1)", "a should be less than b"),
-        ("normal(std=1", "an initialiser should be a name"),
-        ("normal()x", "an initialiser should be a name"),
-        ("*.weight=", "an initialiser should be a name"),
+        ("normal(std=1", "an initializer should be a name"),
+        ("normal()x", "an initializer should be a name"),
+        ("*.weight=", "an initializer should be a name"),
     ],
 )
 def test_malformed_options(option: str, message: str) -> None:

@@ -161,8 +161,8 @@ def test_fractions_and_named_sizes_do_not_mix() -> None:
     ("name", "attrs", "message"),
     [
         ("parameter", {"shape": [2], "init": "normal(sd=1)"}, "normal has no argument 'sd'"),
-        ("parameter", {"shape": [2], "init": "gaussian"}, "unknown initialiser 'gaussian'"),
-        ("parameter", {"shape": [2], "init": "default"}, "should name an initialiser"),
+        ("parameter", {"shape": [2], "init": "gaussian"}, "unknown initializer 'gaussian'"),
+        ("parameter", {"shape": [2], "init": "default"}, "should name an initializer"),
         ("parameter", {"shape": [2], "init": 0}, "like normal\\(std=0.02\\)"),
         ("constant", {"value": [[1, 2], [3]]}, "lists of numbers of equal length"),
         ("constant", {"value": []}, "lists of numbers of equal length"),

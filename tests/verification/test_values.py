@@ -93,7 +93,7 @@ def test_samples_a_large_output_at_its_ends_and_within_the_work() -> None:
 
     def run(expected: Expected, **limits: int) -> Comparison:
         options = {"positions": 32, "reads": 1 << 22} | limits
-        return values._compared("output", expected, y, np.random.default_rng(0), *options.values())
+        return values._compare_output("output", expected, y, np.random.default_rng(0), *options.values())
 
     assert run(Expected(y.shape, "float64", at)) == Comparison((), 32, ())
     assert len(set(visited)) == 32
@@ -110,7 +110,7 @@ def test_samples_a_large_output_at_its_ends_and_within_the_work() -> None:
 def test_terms_that_cancel_are_rounded_relative_to_their_magnitude() -> None:
     expected = Expected((1,), "float32", lambda index: Value(0.0, 1e6))
     for executed, differs in ((0.5, False), (50.0, True)):
-        found = values._compared(
+        found = values._compare_output(
             "output", expected, np.array([executed], np.float32), np.random.default_rng(0), 32, 1 << 22
         )
         assert bool(found.differences) == differs

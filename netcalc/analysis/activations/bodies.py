@@ -74,7 +74,7 @@ class Bodies:
         Raises:
             UndecidedError: if a size is symbolic.
         """
-        key = body, _key(given)
+        key = body, _key_of_inputs(given)
         if key not in self._known:
             self._known[key] = _Evaluation(self, self._rules, body, given).outcome(self.dying(body))
         return self._known[key]
@@ -100,7 +100,7 @@ class _Evaluation:
     """Evaluation of one body on layouts; ``live`` are the tensors at the peak if it is known beforehand."""
 
     def __init__(
-        self, bodies: Bodies, rules: Execution, body: Body, given: Sequence[Given | None], known: int | None = None
+        self, bodies: Bodies, rules: Execution, body: Body, given: Sequence[Given | None], peak: int | None = None
     ) -> None:
         self._bodies = bodies
         self._rules = rules
@@ -108,7 +108,7 @@ class _Evaluation:
         self._frame = Frame()
         self._sources: dict[Storage, int] = {}
         self._peak = Peak()
-        self._known = known
+        self._known = peak
         self.live: tuple[Origin, ...] = ()
         self._steps: list[Step] = []
         for number, (value, argument) in enumerate(zip(body.inputs, given, strict=True)):
@@ -143,7 +143,7 @@ class _Evaluation:
         most = -1
         for moment in self._rules.moments(node, layouts, outputs):
             made = tuple(new.values()) if moment.outputs else ()
-            work = tuple(_work(node.name, one) for one in moment.work)
+            work = tuple(_work_tensor(node.name, buffer) for buffer in moment.work)
             size = sum(tensor.bytes for tensor in (*made, *work))
             most = max(most, frame.size + size)
             if self.offer(frame.size, Peak(size, node.name, node.span)):
@@ -157,7 +157,8 @@ class _Evaluation:
     def offer(self, size: int, peak: Peak) -> bool:
         """Take a peak beside other ``size`` bytes if it is the largest so far.
 
-        Return True if it is the one that is known, so that the tensors in it are wanted beside those of the frame.
+        Return True if it is the one that is known, so that the tensors in it are wanted beside the tensors of the
+        frame.
         """
         if size + peak.bytes <= self._peak.bytes:
             return False
@@ -176,7 +177,7 @@ class _Evaluation:
             yield Result(self._sources.get(layout.storage), number, layout, self._frame.origin(layout.storage))
 
 
-def _work(path: str, work: Work) -> LiveTensor:
+def _work_tensor(path: str, work: Work) -> LiveTensor:
     shape = tuple(map(integer, work.type.shape))
     return LiveTensor(path, shape, work.type.dtype, prod(shape) * ITEMSIZE[work.type.dtype], work.name)
 
@@ -209,22 +210,22 @@ class _Loop:
         times, index, seen = self._node.times, 0, dict[Hashable, int]()
         while index < times:
             last = index == times - 1
-            given = self._given(last)
-            state = _key(given), tuple(g is not None and g.layout.storage in self._alive for g in given)
+            inputs = self._inputs_of_iteration(last)
+            state = _key_of_inputs(inputs), tuple(g is not None and g.layout.storage in self._alive for g in inputs)
             period = index - seen.get(state, index)
-            whole = (times - 1 - index) // period if period and not last else 0
-            if whole:
+            periods = (times - 1 - index) // period if period and not last else 0
+            if periods:
                 repeated = self._done[-period:]
-                self._done[-period:] = [one._replace(times=one.times + whole) for one in repeated]
-                index += whole * period
+                self._done[-period:] = [passed._replace(times=passed.times + periods) for passed in repeated]
+                index += periods * period
                 seen.clear()
                 continue
             seen[state] = index
-            self._iteration(index, given, last)
+            self._iteration(index, inputs, last)
             index += 1
         self._finish()
 
-    def _given(self, last: bool) -> list[Given | None]:
+    def _inputs_of_iteration(self, last: bool) -> list[Given | None]:
         frames = self._in._rules.frames
         return [
             None
@@ -236,22 +237,22 @@ class _Loop:
             for layout in self._arguments
         ]
 
-    def _iteration(self, index: int, given: Sequence[Given | None], last: bool) -> None:
+    def _iteration(self, index: int, inputs: Sequence[Given | None], last: bool) -> None:
         name = self._node.instance(index)
-        outcome = self._in._bodies.outcome(self._node.body, given)
-        owned = {one.layout.storage for one in given if one is not None and one.owned}
-        kept = {storage: origin for storage, origin in self._alive.items() if storage not in owned}
-        base = self._frame.size + bytes_of(kept)
+        outcome = self._in._bodies.outcome(self._node.body, inputs)
+        owned = {argument.layout.storage for argument in inputs if argument is not None and argument.owned}
+        remaining = {storage: origin for storage, origin in self._alive.items() if storage not in owned}
+        base = self._frame.size + bytes_of(remaining)
         peak = outcome.peak
         if self._in.offer(base, Peak(peak.bytes, join(name, peak.path), peak.span)):
-            inner = self._in._bodies.live(self._node.body, given)
-            self._in.live += tuple(kept.values())
+            inner = self._in._bodies.live(self._node.body, inputs)
+            self._in.live += tuple(remaining.values())
             self._in.live += tuple(self._origin_of_input(t) if isinstance(t, int) else t.below(name) for t in inner)
         self._done.append(_Iteration(index, 1, outcome, base))
-        following: dict[Storage, Origin] = {} if last else {s: o for s, o in kept.items() if s in self._fixed}
+        following: dict[Storage, Origin] = {} if last else {s: o for s, o in remaining.items() if s in self._fixed}
         made: dict[int, Storage] = {}
         for position, result in enumerate(outcome.results):
-            source = None if result.source is None else given[result.source]
+            source = None if result.source is None else inputs[result.source]
             if source is not None:
                 storage = source.layout.storage
             else:
@@ -282,34 +283,34 @@ class _Loop:
                 self._frame.admit(layout.storage, origin, False)
             self._frame.define(value, layout)
         merged: list[_Iteration] = []
-        for one in self._done:
-            if merged and merged[-1].outcome is one.outcome and merged[-1].base == one.base:
-                merged[-1] = merged[-1]._replace(times=merged[-1].times + one.times)
+        for iterations in self._done:
+            if merged and merged[-1].outcome is iterations.outcome and merged[-1].base == iterations.base:
+                merged[-1] = merged[-1]._replace(times=merged[-1].times + iterations.times)
             else:
-                merged.append(one)
+                merged.append(iterations)
         block = self._node.body.block
         self._in._steps += (
             Step(
-                self._node.instance(one.first),
+                self._node.instance(iterations.first),
                 block,
-                one.base + one.outcome.peak.bytes,
-                one.times,
-                one.base,
-                one.outcome.steps,
+                iterations.base + iterations.outcome.peak.bytes,
+                iterations.times,
+                iterations.base,
+                iterations.outcome.steps,
             )
-            for one in merged
+            for iterations in merged
         )
 
 
-def _key(given: Sequence[Given | None]) -> _Key:
+def _key_of_inputs(inputs: Sequence[Given | None]) -> _Key:
     numbers: dict[Storage, int] = {}
     entries: list[tuple[int, int, bool, bool, Shape, Shape] | None] = []
-    for one in given:
-        if one is None:
+    for argument in inputs:
+        if argument is None:
             entries.append(None)
             continue
-        layout = one.layout
+        layout = argument.layout
         storage = layout.storage
         number = numbers.setdefault(storage, len(numbers))
-        entries.append((number, storage.nbytes, storage.parameter, one.owned, layout.shape, layout.strides))
+        entries.append((number, storage.nbytes, storage.parameter, argument.owned, layout.shape, layout.strides))
     return tuple(entries)

@@ -59,17 +59,17 @@ class Eager(Execution):
     frames = True
 
     def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
-        found = super().results(node, layouts)
+        outputs = super().results(node, layouts)
         first = layouts[0] if layouts else None
         if node.inplace and first is not None:
             return [first]
-        known = {layout.storage for layout in layouts if layout is not None}
-        if not found or found[0].storage in known or found[0].storage.parameter:
-            return found
-        order = declaration(node.op).order(node.op, self._call(node, layouts)) or _kept_order(node, layouts, found[0])
+        storages = {layout.storage for layout in layouts if layout is not None}
+        if not outputs or outputs[0].storage in storages or outputs[0].storage.parameter:
+            return outputs
+        order = declaration(node.op).order(node.op, self._call(node, layouts)) or _kept_order(node, layouts, outputs[0])
         if order is not None:
-            found[0] = replace(found[0], strides=dense(found[0].shape, 1, order))
-        return found
+            outputs[0] = replace(outputs[0], strides=dense(outputs[0].shape, 1, order))
+        return outputs
 
     def moments(self, node: OpNode, layouts: Sequence[Layout | None], outputs: Sequence[Layout]) -> Sequence[Moment]:
         first = layouts[0] if layouts else None
@@ -78,10 +78,10 @@ class Eager(Execution):
         return declaration(node.op).moments(node.op, self._call(node, layouts))
 
     def _call(self, node: OpNode, layouts: Sequence[Layout | None]) -> EagerCall:
-        def has_view(index: int, whole: Sequence[Dim], shape: Sequence[Dim]) -> bool:
+        def has_view(index: int, full: Sequence[Dim], shape: Sequence[Dim]) -> bool:
             layout = layouts[index]
             assert layout is not None
-            sizes, target = tuple(map(integer, whole)), tuple(map(integer, shape))
+            sizes, target = tuple(map(integer, full)), tuple(map(integer, shape))
             lead = len(sizes) - len(layout.shape)
             strides = [0] * lead + [
                 0 if size == 1 != wanted else stride
@@ -89,25 +89,25 @@ class Eager(Execution):
             ]
             return reshaped(sizes, tuple(strides), target) is not None
 
-        contiguous = tuple(layout is not None and _order(layout) == _own(layout) for layout in layouts)
-        orders = tuple(() if layout is None else _sorted(layout) for layout in layouts)
+        contiguous = tuple(layout is not None and _dense_order(layout) == _axes_in_order(layout) for layout in layouts)
+        orders = tuple(() if layout is None else _axes_by_stride(layout) for layout in layouts)
         return EagerCall(node.input_types, node.output_types, node.params, orders, contiguous, has_view, self._training)
 
 
-def _own(layout: Layout) -> tuple[int, ...]:
+def _axes_in_order(layout: Layout) -> tuple[int, ...]:
     """Return the axes of more than one element in their own order."""
     return tuple(axis for axis, size in enumerate(layout.shape) if size != 1)
 
 
-def _sorted(layout: Layout) -> tuple[int, ...]:
-    """Return all axes in the order of memory, those of one element first, which may be anywhere."""
+def _axes_by_stride(layout: Layout) -> tuple[int, ...]:
+    """Return all axes in the order of memory, first the axes of one element, which may be anywhere."""
     return tuple(sorted(range(len(layout.shape)), key=lambda axis: (layout.shape[axis] != 1, -layout.strides[axis])))
 
 
-def _order(layout: Layout) -> tuple[int, ...] | None:
+def _dense_order(layout: Layout) -> tuple[int, ...] | None:
     """Return the axes of more than one element in the order of memory; None if there are gaps between elements."""
-    own = _own(layout)
-    order = tuple(axis for axis in _sorted(layout) if axis in own)
+    own = _axes_in_order(layout)
+    order = tuple(axis for axis in _axes_by_stride(layout) if axis in own)
     expected = dense(layout.shape, 1, order)
     return order if all(layout.strides[axis] == expected[axis] for axis in order) else None
 
@@ -115,19 +115,21 @@ def _order(layout: Layout) -> tuple[int, ...] | None:
 def _kept_order(node: OpNode, layouts: Sequence[Layout | None], result: Layout) -> Sequence[int] | None:
     """Return the order of memory that a result takes over from an input; None for the order of its own axes."""
     op = node.op
-    given = [layout for layout in layouts if layout is not None]
+    present = [layout for layout in layouts if layout is not None]
     if op.elementwise or op.combines:
-        alike = next((layout for layout in given if layout.shape == result.shape), None)
-        order = None if alike is None else _order(alike)
-        return None if order is None else _completed(order, result)
-    if (op.windowed or op.normalises_channels) and given and len(result.shape) in (4, 5):
+        alike = next((layout for layout in present if layout.shape == result.shape), None)
+        order = None if alike is None else _dense_order(alike)
+        return None if order is None else _with_axes_of_one(order, result)
+    if (op.windowed or op.normalises_channels) and present and len(result.shape) in (4, 5):
         last = (0, *range(2, len(result.shape)), 1)
-        found = _order(given[0])
-        channels_last = found == tuple(axis for axis in last if given[0].shape[axis] != 1) != _own(given[0])
+        order_of_first = _dense_order(present[0])
+        channels_last = (
+            order_of_first == tuple(axis for axis in last if present[0].shape[axis] != 1) != _axes_in_order(present[0])
+        )
         return last if channels_last else None
     return None
 
 
-def _completed(order: Sequence[int], layout: Layout) -> Sequence[int]:
+def _with_axes_of_one(order: Sequence[int], layout: Layout) -> Sequence[int]:
     """Return an order with the axes of one element, which may be anywhere."""
     return (*(axis for axis in range(len(layout.shape)) if axis not in order), *order)

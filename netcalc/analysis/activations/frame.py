@@ -11,12 +11,12 @@ from netcalc.ir import Value
 
 __all__ = ["Frame", "Origin", "bytes_of"]
 
-#: The tensor that memory was made for; a number is that of an input of the body.
+#: The tensor that memory was made for; an input of the body is given by its number.
 Origin: TypeAlias = LiveTensor | int
 
 
 def bytes_of(storages: Iterable[Storage]) -> int:
-    """Return the bytes of memory, without that of parameters."""
+    """Return the bytes of these storages, without parameters."""
     return sum(storage.nbytes for storage in storages if not storage.parameter)
 
 
@@ -73,14 +73,14 @@ class Frame:
     def ending(
         self, dead: Sequence[Value], inputs: Iterable[Value | None], holds: Iterable[Value] = ()
     ) -> dict[Storage, Origin]:
-        """Return the memory that counts here and of which only ``inputs`` of a call are left, all of them ``dead``.
+        """Return the memory counted here that only ``inputs`` of a call still use, all of them ``dead``.
 
         Values that the call ``holds`` are left until it is done.
         """
-        given = set(inputs).difference(holds)
+        taken = set(inputs).difference(holds)
         uses: dict[Storage, int] = {}
         for value in dead:
-            if value in given and value in self._layouts:
+            if value in taken and value in self._layouts:
                 storage = self._layouts[value].storage
                 uses[storage] = uses.get(storage, 0) + 1
         return {s: self._counted[s] for s, count in uses.items() if s in self._counted and count == self._uses[s]}

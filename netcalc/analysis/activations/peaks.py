@@ -38,17 +38,17 @@ def activations_by(
         UndecidedError: E404 if a size is symbolic.
     """
     layouts = [Layout.new(spec.type, parameter=spec.name in parameters) for spec in program.inputs]
-    given = [Given(layout, owned=not rules.frames) for layout in layouts]
+    arguments = [Given(layout, owned=not rules.frames) for layout in layouts]
     bodies = Bodies(rules)
-    outcome = bodies.outcome(program.main, given)
+    outcome = bodies.outcome(program.main, arguments)
     inputs = tuple(
         LiveTensor(spec.name, tuple(map(integer, spec.type.shape)), spec.type.dtype, layout.storage.nbytes)
         for spec, layout in zip(program.inputs, layouts, strict=True)
     )
     held = sum(tensor.bytes for tensor in inputs) if rules.frames else 0
     peak = outcome.peak
-    found = bodies.live(program.main, given)
-    live = [inputs[tensor] if isinstance(tensor, int) else tensor for tensor in found]
+    tensors = bodies.live(program.main, arguments)
+    live = [inputs[tensor] if isinstance(tensor, int) else tensor for tensor in tensors]
     if rules.frames:
         live[:0] = inputs
     timeline = tuple(step._replace(bytes=step.bytes + held, base=step.base + held) for step in outcome.steps)

@@ -16,7 +16,7 @@ __all__ = ["Activations", "LiveTensor", "Point", "Step"]
 class LiveTensor(NamedTuple):
     """A tensor that holds memory: the path of the operation that made it, or the name of an input of the program.
 
-    ``bytes`` are those of its memory, which may be more than ``shape`` takes where the tensor is part of another one.
+    ``bytes`` is the size of its memory, which may be more than ``shape`` takes where the tensor is part of another one.
     ``work`` names what a kernel keeps beside its outputs, such as the indices of max pooling; it is empty otherwise.
     """
 
@@ -34,9 +34,9 @@ class LiveTensor(NamedTuple):
 class Step(NamedTuple):
     """A node of a body: an operation, or equal iterations of a call.
 
-    ``path`` is that of the first iteration, relative to the body.  ``bytes`` is the most that is live meanwhile, and
-    ``base`` what the calling body holds of it; both are relative to the base of the body.  ``inside`` are the steps of
-    the body that is called.  Equal bodies share them.
+    ``path`` is the path of the first iteration, relative to the body.  ``bytes`` is the most that is live meanwhile,
+    and ``base`` what the calling body holds of it; both are relative to the base of the body.  ``inside`` are the steps
+    of the body that is called.  Equal bodies share them.
     """
 
     path: str
@@ -77,7 +77,7 @@ class Activations:
         return tuple(Point(step.path, step.op, step.bytes, step.times) for step in self.timeline)
 
     def points(self) -> Iterator[Point]:
-        """Yield the bytes that are live at each operation, in order of execution; those of equal iterations once."""
+        """Yield the bytes that are live at each operation, in order of execution; equal iterations are yielded once."""
         pending = [(iter(self.timeline), "", 0, 1)]
         while pending:
             steps, prefix, base, times = pending[-1]

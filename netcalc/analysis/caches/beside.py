@@ -1,4 +1,4 @@
-"""Activations beside the caches: those of an ideal execution that reads and writes caches where they lie."""
+"""Activations beside the caches, in an ideal execution that reads and writes caches where they lie."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def beside_caches(program: Program) -> Activations:
 
 
 class _Cached(Ideal):
-    """The ideal execution, with the memory of caches as that of parameters, which is not counted."""
+    """The ideal execution, with the memory of caches treated as the memory of parameters, which is not counted."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.training)
-        self._kept = set(_kept(program))
+        self._passed_on = set(_passed_on(program))
 
     def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
-        found = super().results(node, layouts)
+        results = super().results(node, layouts)
         return [
-            Layout.new(value.known_type, parameter=True) if value in self._kept or _fits(node, value) else layout
-            for value, layout in zip(node.outputs, found, strict=True)
+            Layout.new(value.known_type, parameter=True) if value in self._passed_on or _fits(node, value) else layout
+            for value, layout in zip(node.outputs, results, strict=True)
         ]
 
 
@@ -51,17 +51,17 @@ def _fits(node: OpNode, value: Value) -> bool:
     return window is None or integer(cells) <= integer(window)
 
 
-def _kept(program: Program) -> Iterator[Value]:
+def _passed_on(program: Program) -> Iterator[Value]:
     """Yield the values of all bodies that are passed on to the next step as a whole."""
     passed_on = {entry.output for entry in program.caches.entries}
     outputs = zip(program.output_names, program.main.outputs, strict=True)
     pending = [(program.main, value) for name, value in outputs if name in passed_on]
-    known = set()
+    visited = set()
     while pending:
         body, value = pending.pop()
-        if (body, value) in known:
+        if (body, value) in visited:
             continue
-        known.add((body, value))
+        visited.add((body, value))
         yield value
         pending += _made_of(body, value, program.training)
 

@@ -3,8 +3,8 @@
 A convention has these keys::
 
     about, source: text
-    cells: expression      # of `positions`: the cells that a cache of all positions takes for a sequence
-    windowed: expression   # of `positions` and `window`: those of a layer whose queries see a window
+    cells: expression      # of `positions`: the cells of a sequence in a cache of all positions
+    windowed: expression   # of `positions` and `window`: its cells in a layer whose queries see a window
 
 States have a fixed size under all of them.
 """
@@ -43,8 +43,8 @@ class CacheConvention(NamedTuple):
 
     def reserved(self, positions: Dim, window: Dim | None) -> Dim:
         """Return the cells that a cache takes for each sequence after so many positions."""
-        found: Dim = self.formula(window).evaluate({"positions": positions, "window": window})
-        return found
+        cells: Dim = self.formula(window).evaluate({"positions": positions, "window": window})
+        return cells
 
 
 class ElementType(NamedTuple):
@@ -67,22 +67,22 @@ def conventions() -> Mapping[str, CacheConvention]:
     """Return all conventions by name."""
     return {
         name: CacheConvention(name, entry["about"], entry["source"], parse(entry["cells"]), parse(entry["windowed"]))
-        for name, entry in _data()["conventions"].items()
+        for name, entry in _declarations()["conventions"].items()
     }
 
 
 def convention_named(name: str) -> CacheConvention:
     """Return a convention; NetcalcError (E502) if there is none of that name."""
-    known = conventions()
-    if name not in known:
-        hint = did_you_mean(name, known) or f"known here: {', '.join(known)}"
+    declared = conventions()
+    if name not in declared:
+        hint = did_you_mean(name, declared) or f"known here: {', '.join(declared)}"
         raise NetcalcError(Diagnostic("E502", f"--cache {name}: there is no such convention of caches", hint=hint))
-    return known[name]
+    return declared[name]
 
 
 def element_type(name: str) -> ElementType:
     """Return the element type of caches by one of its names; NetcalcError (E502) if there is none."""
-    types = _data()["types"]
+    types = _declarations()["types"]
     for own, entry in types.items():
         if name == own or name in entry["names"]:
             return ElementType(own, 1, entry["bits"] // 8)
@@ -91,19 +91,19 @@ def element_type(name: str) -> ElementType:
     if is_scheme(name) and (scheme := scheme_named(name)).along_last:
         elements = scheme.block[-1].evaluate({})
         return ElementType(name, elements, scheme.tensors[0].bytes.evaluate({"n": elements}))
-    known = [*types, *(other for entry in types.values() for other in entry["names"])]
-    hint = did_you_mean(name, known) or f"for example {', '.join([*types, 'q8_0'])}"
+    names = [*types, *(other for entry in types.values() for other in entry["names"])]
+    hint = did_you_mean(name, names) or f"for example {', '.join([*types, 'q8_0'])}"
     raise NetcalcError(Diagnostic("E502", f"--cache-dtype {name}: there is no such element type of caches", hint=hint))
 
 
 def own_type(dtype: str) -> ElementType:
-    """Return the element type of a cache that has that of the network."""
+    """Return the element type of a cache that has the element type of the network."""
     return ElementType(dtype, 1, ITEMSIZE[dtype])
 
 
 @cache
-def _data() -> Mapping[str, Any]:
+def _declarations() -> Mapping[str, Any]:
     from netcalc.spec.yaml_document import parse_yaml
 
-    found: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
-    return found
+    data: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
+    return data

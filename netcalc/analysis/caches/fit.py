@@ -38,7 +38,7 @@ def budget_bytes(text: str) -> int:
     return int(number * unit)
 
 
-def tokens_that_fit(kept: Sequence[Kept], convention: CacheConvention, budget: int) -> int | None:
+def tokens_that_fit(caches: Sequence[Kept], convention: CacheConvention, budget: int) -> int | None:
     """Return the most tokens of each sequence whose caches and states take at most ``budget`` bytes.
 
     It is −1 if not even the states fit, and None if any number does.
@@ -46,7 +46,7 @@ def tokens_that_fit(kept: Sequence[Kept], convention: CacheConvention, budget: i
     Raises:
         UndecidedError: if a size is symbolic.
     """
-    return most_that_fits(lambda tokens: integer(reserved(kept, convention, tokens)) <= budget)
+    return most_that_fits(lambda tokens: integer(reserved(caches, convention, tokens)) <= budget)
 
 
 def most_that_fits(fits: Callable[[int], bool]) -> int | None:

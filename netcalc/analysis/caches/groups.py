@@ -14,7 +14,7 @@ __all__ = ["KeptGroup", "grouped"]
 
 
 class KeptGroup(NamedTuple):
-    """Layers that keep the same: their numbers, how many there are, and what the first of them keeps."""
+    """Layers with equal caches: their numbers, how many there are, and the caches of the first."""
 
     title: str
     layers: int
@@ -31,14 +31,14 @@ class KeptGroup(NamedTuple):
         return sum(others, first)
 
 
-def grouped(kept: Sequence[Kept]) -> Iterator[KeptGroup]:
+def grouped(caches: Sequence[Kept]) -> Iterator[KeptGroup]:
     """Yield the caches and states of equal layers together, in order of the first layer.
 
     What grows with the positions and what has a fixed size are apart.
     """
     layers: dict[_Place, list[Kept]] = {}
-    for one in kept:
-        layers.setdefault(_Place(_list(one), one.kind == "cross", one.layer), []).append(one)
+    for cache in caches:
+        layers.setdefault(_Place(_list_of(cache), cache.kind == "cross", cache.layer), []).append(cache)
     alike: dict[object, list[_Place]] = {}
     for place, parts in layers.items():
         same = (*place[:2], *((part.name.rpartition(".")[2], part.cell, part.positions, part.window) for part in parts))
@@ -50,9 +50,9 @@ def grouped(kept: Sequence[Kept]) -> Iterator[KeptGroup]:
         numbers = [place.layer for place in places if place.layer is not None]
         if len(numbers) < len(places):
             rows.append((0, KeptGroup(f"{first.list}{suffix}", 1, tuple(layers[first]))))
-        for found in patterns(list(runs(numbers))):
-            own = tuple(layers[first._replace(layer=found.first)])
-            rows.append((found.first, KeptGroup(f"{first.list}.{found}{suffix}", found.size, own)))
+        for pattern in patterns(list(runs(numbers))):
+            own = tuple(layers[first._replace(layer=pattern.first)])
+            rows.append((pattern.first, KeptGroup(f"{first.list}.{pattern}{suffix}", pattern.size, own)))
     yield from (row for _, row in sorted(rows, key=lambda row: row[0]))
 
 
@@ -64,6 +64,6 @@ class _Place(NamedTuple):
     layer: int | None
 
 
-def _list(kept: Kept) -> str:
+def _list_of(cache: Kept) -> str:
     """Return the part of a name before the number of the layer."""
-    return kept.name if kept.layer is None else kept.name.partition(f".{kept.layer}.")[0]
+    return cache.name if cache.layer is None else cache.name.partition(f".{cache.layer}.")[0]

@@ -59,7 +59,7 @@ def kept_by(program: Program, element: ElementType | None = None) -> tuple[Kept,
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     inputs = {spec.name: spec.type for spec in program.inputs}
     positions = _positions(program)
-    kept = []
+    caches = []
     for entry in program.caches.entries:
         # a cache of fixed size that a step does not change is no output of it
         type_ = outputs.get(entry.output) or (inputs.get(entry.input) if entry.axis is None else None)
@@ -72,15 +72,15 @@ def kept_by(program: Program, element: ElementType | None = None) -> tuple[Kept,
             axis = entry.axis % type_.rank
             cell = (*type_.shape[1:axis], *type_.shape[axis + 1 :])
             seen = positions if entry.window is not None and positions is not None else type_.shape[axis]
-        kind = _kind(entry)
+        kind = _kind_of_cache(entry)
         own = element if element is not None and kind != "state" else own_type(type_.dtype)
-        kept.append(Kept(entry.input, entry.output, layer, kind, cell, type_.shape[0], seen, entry.window, own))
-    return tuple(kept)
+        caches.append(Kept(entry.input, entry.output, layer, kind, cell, type_.shape[0], seen, entry.window, own))
+    return tuple(caches)
 
 
-def reserved(kept: Iterable[Kept], convention: CacheConvention, positions: Dim | None = None) -> Dim:
+def reserved(caches: Iterable[Kept], convention: CacheConvention, positions: Dim | None = None) -> Dim:
     """Return the bytes of caches and states together; see :meth:`Kept.bytes`."""
-    return reduce(add, (one.bytes(convention, positions) for one in kept), 0)
+    return reduce(add, (cache.bytes(convention, positions) for cache in caches), 0)
 
 
 def _positions(program: Program) -> Dim | None:
@@ -92,7 +92,7 @@ def _positions(program: Program) -> Dim | None:
     return total
 
 
-def _kind(entry: Cache) -> Kind:
+def _kind_of_cache(entry: Cache) -> Kind:
     """Return the kind of an entry from its name and its axis."""
     name = entry.input.rpartition(".")[2]
     if entry.axis is None:

@@ -1,1 +1,1 @@
-"""Signal propagation: predictions of variances and gradients through a network, from its initialisers."""
+"""Signal propagation: predictions of variances and gradients through a network, from its initializers."""

@@ -19,7 +19,7 @@ def default_axis(rank: int) -> int:
 
 
 def channel_axis(instance: Instance, axes: Sequence[int | None]) -> int:
-    """Return the channel axis of the first output, from those of the inputs; None is an input that is absent."""
+    """Return the channel axis of the first output, from the channel axes of the inputs; None for an absent input."""
     node = instance.node
     rank = node.output_types[0].rank
     op: Any = node.op

@@ -31,7 +31,7 @@ class Curve:
     active: tuple[float, float] | None = None
 
     def after(self, inner: Curve) -> Curve:
-        """Return the composition, this function of another one; the kinks are those of the inner one."""
+        """Return the composition, this function of another one; its kinks are the kinks of the inner one."""
         return Curve(
             f"{self.name}({inner.name})",
             lambda x: self.value(inner.value(x)),

@@ -28,7 +28,7 @@ _PART = 0.2
 _NORMS = {"batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm"}
 #: Recurrent operations, which have weights.
 RECURRENT = {"rnn", "lstm", "gru"}
-#: Initialisers that keep the variance before an activation function, and the variance of their weights.
+#: Initializers that keep the variance before an activation function, and the variance of their weights.
 _KEEPING = {
     "relu": ("he_normal(nonlinearity=relu)", "2/fan_in"),
     "leaky_relu": ("he_normal", "about 2/fan_in"),
@@ -72,16 +72,16 @@ def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
     main = max(dict.fromkeys(activations), key=activations.count, default="")
     stream = [row for row in report.rows if row.path in sums]
     network = _Network(report.layers, stream, report.rows, frozenset(row.op for row in report.rows), main)
-    found = [
-        *_scale(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
-        *_scale(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
-        *_shares(network, report.data),
-        *_alike(network, report.data),
+    findings = [
+        *_growth_of_sizes(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
+        *_growth_of_sizes(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
+        *_saturated_and_dead(network, report.data),
+        *_alike_samples(network, report.data),
     ]
-    return tuple(found) or tuple(_steady(network))
+    return tuple(findings) or tuple(_steady(network))
 
 
-def _scale(
+def _growth_of_sizes(
     network: _Network,
     what: str,
     size: Callable[[Figures], float | None],
@@ -91,7 +91,7 @@ def _scale(
 
     Activations are followed from the first layer to the last one, gradients from the last to the first.
     """
-    sizes = [(row, found) for row in network.followed if (found := size(row.measured)) is not None]
+    sizes = [(row, measured_size) for row in network.followed if (measured_size := size(row.measured)) is not None]
     if what == "gradients":
         sizes.reverse()
     if len(sizes) < 2 or not sizes[0][1]:
@@ -109,7 +109,7 @@ def _scale(
         f"by a factor of {factor ** (1 / steps):.3g} per layer" if 0 < factor < math.inf else f"over {steps} layers"
     )
     why, kinds = _reasons(network, gain, small)
-    yield Finding(f"{what} {verb}", begins.path, text, why, _help(network, small, kinds))
+    yield Finding(f"{what} {verb}", begins.path, text, why, _remedies(network, small, kinds))
 
 
 def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: bool) -> tuple[str, frozenset[str]]:
@@ -117,10 +117,10 @@ def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: 
     logs: dict[str, list[float]] = {}
     nil: dict[str, None] = {}
     for row in network.rows:
-        found = gain(row.measured)
-        if found is not None and 0 < found < math.inf:
-            logs.setdefault("layers" if row.weighted else row.op, []).append(math.log(found))
-        elif found == 0 and small:
+        factor = gain(row.measured)
+        if factor is not None and 0 < factor < math.inf:
+            logs.setdefault("layers" if row.weighted else row.op, []).append(math.log(factor))
+        elif factor == 0 and small:
             nil["layers" if row.weighted else row.op] = None
     sign = -1 if small else 1
     total = sum(max(sign * sum(each), 0.0) for each in logs.values())
@@ -143,7 +143,7 @@ def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: 
     return "; ".join(parts), frozenset(kinds)
 
 
-def _help(network: _Network, small: bool, kinds: frozenset[str]) -> str:
+def _remedies(network: _Network, small: bool, kinds: frozenset[str]) -> str:
     """Return what would help, in words."""
     parts = []
     if network.activation == "sigmoid" and small:
@@ -163,7 +163,7 @@ def _help(network: _Network, small: bool, kinds: frozenset[str]) -> str:
     return "; ".join(parts)
 
 
-def _shares(network: _Network, data: int) -> Iterator[Finding]:
+def _saturated_and_dead(network: _Network, data: int) -> Iterator[Finding]:
     """Yield findings on saturated and dead units; of one datum, half of all units are 0 without being dead."""
     for op in dict.fromkeys(row.op for row in network.rows):
         rows = [row for row in network.rows if row.op == op]
@@ -187,13 +187,13 @@ def _shares(network: _Network, data: int) -> Iterator[Finding]:
                 f"{op} is 0 for all data in up to {worst:.0%} of the units of {len(dead)} of {len(rows)} "
                 "layers".replace("%", " %"),
                 "the inputs of these units are negative for all data: a common mean or biases outweigh what differs",
-                "normalisation before it, leaky_relu, or biases of 0",
+                "normalization before it, leaky_relu, or biases of 0",
             )
 
 
-def _alike(network: _Network, data: int) -> Iterator[Finding]:
+def _alike_samples(network: _Network, data: int) -> Iterator[Finding]:
     """Yield a finding if the outputs of different samples have become alike."""
-    rows = [(row, share) for row in network.layers if data > 1 and (share := _common(row.measured)) is not None]
+    rows = [(row, share) for row in network.layers if data > 1 and (share := _share_of_means(row.measured)) is not None]
     if len(rows) > 2 and rows[0][1] < _ALIKE <= rows[-1][1]:
         begins = next(row for row, share in rows if share >= _ALIKE)
         yield Finding(
@@ -203,11 +203,11 @@ def _alike(network: _Network, data: int) -> Iterator[Finding]:
                 "%", " %"
             ),
             "means of activations and biases grow beside what differs between samples, the ordered phase",
-            "normalisation over the batch; weights nearer to the edge of chaos",
+            "normalization over the batch; weights nearer to the edge of chaos",
         )
 
 
-def _common(figures: Figures) -> float | None:
+def _share_of_means(figures: Figures) -> float | None:
     """Return the share of the mean square that is squared means of channels."""
     if figures.channel_square is None or figures.channel_variance is None:
         return None

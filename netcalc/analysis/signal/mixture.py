@@ -44,7 +44,7 @@ class Mixture(NamedTuple):
 def discrete(curve: Curve, mean: float, variance: float) -> Mixture:
     """Return a function of a normal variable as values with probabilities."""
     nodes = weighted_nodes(-_CUT, _CUT, 0.5, [(kink - mean) / math.sqrt(variance) for kink in curve.kinks])
-    return _merged((curve.value(mean + math.sqrt(variance) * z), weight * _density(z)) for z, weight in nodes)
+    return _merge_equal((curve.value(mean + math.sqrt(variance) * z), weight * _density(z)) for z, weight in nodes)
 
 
 def applied(curve: Curve, mixture: Mixture) -> tuple[ActivationMoments, Mixture]:
@@ -61,17 +61,17 @@ def applied(curve: Curve, mixture: Mixture) -> tuple[ActivationMoments, Mixture]
         )
         for s, weight in weighted_nodes(low - _CUT * deviation, high + _CUT * deviation, deviation, curve.kinks)
     ]
-    found = [(curve.value(s), curve.slope(s), weight) for s, weight in nodes]
+    points = [(curve.value(s), curve.slope(s), weight) for s, weight in nodes]
     moments = ActivationMoments(
-        sum(value * weight for value, _, weight in found),
-        sum(value * value * weight for value, _, weight in found),
-        sum(slope * slope * weight for _, slope, weight in found),
+        sum(value * weight for value, _, weight in points),
+        sum(value * value * weight for value, _, weight in points),
+        sum(slope * slope * weight for _, slope, weight in points),
     )
-    return moments, _merged((value, weight) for value, _, weight in found)
+    return moments, _merge_equal((value, weight) for value, _, weight in points)
 
 
-def _merged(atoms: Iterable[tuple[float, float]]) -> Mixture:
-    """Return atoms with equal values as one, without those of no weight."""
+def _merge_equal(atoms: Iterable[tuple[float, float]]) -> Mixture:
+    """Return the atoms, with equal values merged, and without atoms of weight 0."""
     weights: dict[float, float] = {}
     for value, weight in atoms:
         weights[value] = weights.get(value, 0.0) + weight

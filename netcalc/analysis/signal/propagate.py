@@ -1,4 +1,4 @@
-"""Prediction of signals and gradients through a whole program, from the initialisers of its parameters."""
+"""Prediction of signals and gradients through a whole program, from the initializers of its parameters."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["PredictedOperation", "drawn_signal", "propagate"]
 
 @dataclass(frozen=True, slots=True)
 class PredictedOperation:
-    """Prediction for one operation, in order of execution; ``occurrence`` counts those of one path.
+    """Prediction for one operation, in order of execution; ``occurrence`` counts operations at the same path.
 
     ``axis`` is the channel axis of the first output and ``data`` the number of samples and positions of a channel.
-    ``gradient`` is the expected square of the norm of the gradient of the output, ``parameters`` that of each
+    ``gradient`` is the expected square of the norm of the gradient of the output, ``parameters`` the same of each
     parameter, and ``back`` the factor by which the product of the operation multiplies it for its first input; None
     where it is not known, and ``gradient_gap`` is the reason.
     """
@@ -85,7 +85,7 @@ def propagate(
     """Return the prediction for every operation, repeats unrolled.
 
     Args:
-        rules: initialisation rules; those of the spec when None.
+        rules: initialization rules; the spec's when None.
         given: moments of inputs that are not drawn.
         summed: names of the outputs whose elements the loss adds up.  None for a sum of all outputs with independent
             weights, in which the gradient of all of them together has an expected norm of 1.
@@ -182,7 +182,9 @@ class _Walk:
             if not gap:
                 part = missing if factor is None or square is None else factor * square
             before = flow.get(value.number, 0.0)
-            flow[value.number] = next((p for p in (before, part) if isinstance(p, str)), None) or _added(before, part)
+            flow[value.number] = next((p for p in (before, part) if isinstance(p, str)), None) or _sum_of_squares(
+                before, part
+            )
         node, first = step.instance.node, step.inputs[0] if step.inputs else None
         shape = sizes(node.output_types[0])
         channels = shape[step.outputs[0].axis] if shape else 1
@@ -205,14 +207,14 @@ class _Walk:
     @staticmethod
     def _parameters(step: _Step, square: float | None) -> dict[str, float | None]:
         """Return the squared norms of the gradients of parameters, sums over data that are independent."""
-        found: dict[str, float | None] = {}
+        squares: dict[str, float | None] = {}
         for param in step.instance.node.params:
             factor = step.outcome.parameters.get(param.name)
             if param.trainable:
-                found[param.name] = None if factor is None or square is None else factor * square
-        return found
+                squares[param.name] = None if factor is None or square is None else factor * square
+        return squares
 
 
-def _added(a: float | str, b: float | str) -> float:
+def _sum_of_squares(a: float | str, b: float | str) -> float:
     assert not isinstance(a, str) and not isinstance(b, str)
     return a + b

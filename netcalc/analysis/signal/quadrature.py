@@ -31,8 +31,8 @@ def expectation(function: Curve1, mean: float, variance: float, kinks: Sequence[
     deviation = math.sqrt(variance)
     edges = {float(unit) for unit in range(-int(_CUT), int(_CUT) + 1)}
     for kink in kinks:
-        centre = (kink - mean) / deviation
-        edges |= {centre, *(centre + sign * step / deviation for step in _STEPS for sign in (-1, 1))}
+        center = (kink - mean) / deviation
+        edges |= {center, *(center + sign * step / deviation for step in _STEPS for sign in (-1, 1))}
     inside = sorted(edge for edge in edges if -_CUT <= edge <= _CUT)
     return sum(
         weight * _density(z) * function(mean + deviation * z) for z, weight in _composite(inside, _nodes(_POINTS))
@@ -73,7 +73,7 @@ def _density(z: float) -> float:
 
 
 def _composite(edges: Sequence[float], nodes: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Yield abscissae and weights of the rule applied between neighbouring edges."""
+    """Yield abscissae and weights of the rule applied between neighboring edges."""
     for low, high in pairwise(edges):
         half, middle = (high - low) / 2, (high + low) / 2
         if half > 0:
@@ -83,7 +83,7 @@ def _composite(edges: Sequence[float], nodes: Sequence[tuple[float, float]]) -> 
 @cache
 def _nodes(count: int) -> tuple[tuple[float, float], ...]:
     """Return abscissae and weights of Gauss–Legendre quadrature on [−1, 1], by Newton's method."""
-    found = []
+    pairs = []
     for number in range(count):
         x = math.cos(math.pi * (number + 0.75) / (count + 0.5))
         slope = 1.0
@@ -96,5 +96,5 @@ def _nodes(count: int) -> tuple[tuple[float, float], ...]:
             x -= step
             if abs(step) < 1e-16:
                 break
-        found.append((x, 2 / ((1 - x * x) * slope * slope)))
-    return tuple(found)
+        pairs.append((x, 2 / ((1 - x * x) * slope * slope)))
+    return tuple(pairs)

@@ -16,12 +16,13 @@ __all__ = ["Figures", "Finding", "SignalComparison", "SignalReport", "SignalRow"
 class Figures:
     """Figures of one operation's first output; None where one does not apply or is not known.
 
-    ``mean`` and ``variance`` are those of all elements; ``channel_square`` is the mean of the squared means of
-    channels, and ``channel_variance`` the mean of their variances.  ``saturated`` is the share of elements at which an
-    activation function has less than a tenth of its greatest slope, ``dead`` the share of units of a rectifier that are
-    zero for all data.  ``gradient`` is the norm of the gradient of the output, and ``parameters`` those of the
-    parameters by name.  ``gain`` is the root mean square of the output relative to that of the first input, ``back``
-    the norm of the gradient that the operation passes to its first input relative to that of its outputs.
+    ``mean`` and ``variance`` are over all elements; ``channel_square`` is the mean of the squared means of channels,
+    and ``channel_variance`` the mean of their variances.  ``saturated`` is the share of elements at which an activation
+    function has less than a tenth of its greatest slope, ``dead`` the share of units of a rectifier that are zero for
+    all data.  ``gradient`` is the norm of the gradient of the output, and ``parameters`` the norms of the gradients of
+    the parameters by name.  ``gain`` is the root mean square of the output divided by the root mean square of the first
+    input, ``back`` the norm of the gradient that the operation passes to its first input divided by the norm of the
+    gradient of its outputs.
     """
 
     mean: float | None = None
@@ -77,9 +78,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SignalReport:
-    """Signals of a network at initialisation, by operation in order of execution.
+    """Signals of a network at initialization, by operation in order of execution.
 
-    ``inits`` are the initialisers of the option, ``seeds`` those that figures are means over, ``gradients`` the reason
+    ``inits`` are the initializers of the option, ``seeds`` those that figures are means over, ``gradients`` the reason
     why there are none, or an empty text.
     """
 
@@ -110,16 +111,16 @@ class SignalReport:
     @property
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Remarks on predictions, each with the first path that it concerns."""
-        found: dict[str, str] = {}
+        paths: dict[str, str] = {}
         for row in self.rows:
             if row.note:
-                found.setdefault(row.note, row.path)
-        return tuple((path, note) for note, path in found.items())
+                paths.setdefault(row.note, row.path)
+        return tuple((path, note) for note, path in paths.items())
 
 
 @dataclass(frozen=True, slots=True)
 class SignalComparison:
-    """Reports on one network with different initialisers."""
+    """Reports on one network with different initializers."""
 
     reports: tuple[SignalReport, ...]
 
@@ -139,7 +140,7 @@ def predicted_row(row: PredictedOperation) -> Figures:
     if before is not None and before.square and signal.square is not None:
         gain = math.sqrt(signal.square / before.square)
     return Figures(
-        mean=_rounded(signal.mean, signal.square),
+        mean=_mean_without_noise(signal.mean, signal.square),
         variance=signal.variance,
         channel_square=channel_square,
         channel_variance=channel_variance,
@@ -151,7 +152,7 @@ def predicted_row(row: PredictedOperation) -> Figures:
     )
 
 
-def _rounded(mean: float | None, square: float | None) -> float | None:
+def _mean_without_noise(mean: float | None, square: float | None) -> float | None:
     """Return a mean without what quadrature leaves of a mean of 0."""
     if mean is None or square is None:
         return None
@@ -159,10 +160,10 @@ def _rounded(mean: float | None, square: float | None) -> float | None:
 
 
 def at_depth(rows: Iterable[SignalRow], depth: int) -> Iterable[SignalRow]:
-    """Yield a row for each run of operations below one path of ``depth`` parts: that of the last one.
+    """Yield a row for each run of operations below one path of ``depth`` parts: the row of the last of them.
 
-    Shares are the largest of the run, norms of the gradients of parameters those of all together.  The gain is that of
-    the whole run: the product of the root mean squares between its first input and its last output.
+    Shares are the largest of the run; norms of the gradients of parameters are over all of them together.  The gain is
+    the gain of the whole run: the product of the root mean squares between its first input and its last output.
     """
     if depth < 1:
         raise NetcalcError(Diagnostic("E502", f"a depth should be at least 1, not {depth}"))
@@ -187,15 +188,15 @@ def _group(run: Sequence[SignalRow], path: str) -> SignalRow:
         last,
         path=path,
         weighted=any(row.weighted for row in run),
-        measured=_joined(first.measured, last.measured, [row.measured for row in run]),
-        predicted=_joined(first.predicted, last.predicted, [row.predicted for row in run]),
+        measured=_figures_of_run(first.measured, last.measured, [row.measured for row in run]),
+        predicted=_figures_of_run(first.predicted, last.predicted, [row.predicted for row in run]),
         gap=last.gap,
         gradient_gap=last.gradient_gap,
         note=next((row.note for row in run if row.note), ""),
     )
 
 
-def _joined(first: Figures, last: Figures, run: Sequence[Figures]) -> Figures:
+def _figures_of_run(first: Figures, last: Figures, run: Sequence[Figures]) -> Figures:
     """Return the figures of a run of operations."""
     gain = back = None
     if first.rms and first.gain and last.rms is not None:

@@ -1,4 +1,4 @@
-"""Moments of a tensor in a randomly initialised network, and the rules that propagate them."""
+"""Moments of a tensor in a randomly initialized network, and the rules that propagate them."""
 
 from __future__ import annotations
 
@@ -139,9 +139,9 @@ class Call:
     @property
     def x(self) -> Signal:
         """The first input."""
-        found = self.inputs[0]
-        assert found is not None
-        return found
+        signal = self.inputs[0]
+        assert signal is not None
+        return signal
 
     def root(self, name: str) -> str:
         """Return the root that a parameter is: its owner."""
@@ -160,19 +160,19 @@ class Call:
 
     def parameter_shape(self, name: str) -> tuple[int, ...] | None:
         """Return the shape of a parameter; None if the operation has none of that name."""
-        found = next((p for p in self.instance.node.params if p.name == name), None)
-        return None if found is None else tuple(integer(size) for size in found.shape)
+        param = next((p for p in self.instance.node.params if p.name == name), None)
+        return None if param is None else tuple(integer(size) for size in param.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The signal of every output of an operation, and how its product multiplies squared norms of gradients.
 
-    ``back`` are the factors by position of the input, relative to the gradients of the outputs; ``parameters`` those of
-    the gradients of parameters.  None is a factor that is not known.  ``saturated`` is the share of elements where an
-    activation function saturates.  ``note`` names an approximation.  A product that
-    ``mixes`` makes gradients of different samples and positions depend on each other; one that
-    ``selects`` makes those of its input depend on the elements themselves.
+    ``back`` are the factors of the gradients of inputs by position, relative to the gradients of the outputs;
+    ``parameters`` the factors of the gradients of parameters.  None is a factor that is not known.  ``saturated`` is
+    the share of elements where an activation function saturates.  ``note`` names an approximation.  A product that
+    ``mixes`` makes gradients of different samples and positions depend on each other; one that ``selects`` makes
+    gradients of its input depend on the elements themselves.
     """
 
     signal: Signal

@@ -1,6 +1,6 @@
 """Activations as a few passes over a tile, in place, without temporary arrays.
 
-The logistic function is computed from a hyperbolic tangent, which NumPy vectorises and computes faster than an
+The logistic function is computed from a hyperbolic tangent, which NumPy vectorizes and computes faster than an
 exponential.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Activation", "activation", "clip_limits", "kernel_bytes"]
 #: with two scratch arrays of their shape.
 Activation: TypeAlias = Callable[[Array, Array, Array, Array], Iterator[Pass]]
 
-#: (s, a, k, b, m, c) of atanh(erf(x/√2)) = s·x·(y + a + k/(y + b + m/(y + c))) with y = x².  They minimise the largest
+#: (s, a, k, b, m, c) of atanh(erf(x/√2)) = s·x·(y + a + k/(y + b + m/(y + c))) with y = x².  They minimize the largest
 #: error of ½·x·(1 + tanh(…)) against x·Φ(x), divided by max(|x|, 1), by Lawson's weighted least squares: 4.8e-8, less
 #: than half an ulp of float32.  For large |x| it grows like x³ and takes the tangent to ±1, which is the limit.  A
 #: polynomial of this error has seven terms; they need more passes over two arrays, which take longest.
@@ -91,13 +91,13 @@ def _kernel(op: Any, x: Array, out: Array, scratch: Array, other: Array) -> Iter
     yield lambda: np.copyto(out, apply(op, run, (x,), {})[0], casting="unsafe")
 
 
-def _number(x: Array, value: float) -> Array:
+def _typed_number(x: Array, value: float) -> Array:
     """Return a number as an array of the type of ``x``: ufuncs convert scalars at each call."""
     return np.asarray(value, x.dtype)
 
 
 def _sigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
-    half = _number(x, 0.5)
+    half = _typed_number(x, 0.5)
     yield partial(np.multiply, x, half, out)
     yield partial(np.tanh, out, out)
     yield partial(np.multiply, out, half, out)
@@ -107,25 +107,25 @@ def _sigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pas
 def _gated(factor: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     """Compute x·σ(factor·x) = ½·x·(1 + tanh(½·factor·x))."""
     if factor != 1:
-        yield partial(np.multiply, x, _number(x, factor / 2), scratch)
+        yield partial(np.multiply, x, _typed_number(x, factor / 2), scratch)
         yield partial(np.tanh, scratch, scratch)
         yield from _half_of_sum(x, scratch, out)
     else:
-        yield partial(np.multiply, x, _number(x, 0.5), out)
+        yield partial(np.multiply, x, _typed_number(x, 0.5), out)
         yield partial(np.tanh, out, scratch)
-        yield partial(np.add, scratch, _number(x, 1), scratch)
+        yield partial(np.add, scratch, _typed_number(x, 1), scratch)
         yield partial(np.multiply, out, scratch, out)
 
 
 def _half_of_sum(x: Array, tangent: Array, out: Array) -> Iterator[Pass]:
     """Compute ½·x·(1 + tangent)."""
-    yield partial(np.multiply, x, _number(x, 0.5), out)
-    yield partial(np.add, tangent, _number(x, 1), tangent)
+    yield partial(np.multiply, x, _typed_number(x, 0.5), out)
+    yield partial(np.add, tangent, _typed_number(x, 1), tangent)
     yield partial(np.multiply, out, tangent, out)
 
 
 def _gelu(x: Array, out: Array, scratch: Array, square: Array) -> Iterator[Pass]:
-    scale, *numbers = (_number(x, value) for value in _GELU)
+    scale, *numbers = (_typed_number(x, value) for value in _GELU)
     first, upper, second, lower, third = numbers
     yield partial(np.square, x, square)
     yield partial(np.add, square, third, scratch)
@@ -143,32 +143,32 @@ def _gelu_tanh(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[P
     """Compute ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
     factor = math.sqrt(2 / math.pi)
     yield partial(np.square, x, scratch)
-    yield partial(np.multiply, scratch, _number(x, factor * 0.044715), scratch)
-    yield partial(np.add, scratch, _number(x, factor), scratch)
+    yield partial(np.multiply, scratch, _typed_number(x, factor * 0.044715), scratch)
+    yield partial(np.add, scratch, _typed_number(x, factor), scratch)
     yield partial(np.multiply, scratch, x, scratch)
     yield partial(np.tanh, scratch, scratch)
     yield from _half_of_sum(x, scratch, out)
 
 
 def _leaky(slope: float, x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
-    yield partial(np.multiply, x, _number(x, slope), scratch)
+    yield partial(np.multiply, x, _typed_number(x, slope), scratch)
     yield partial(np.maximum, x, scratch, out=out)
 
 
 def _hard(x: Array, scratch: Array) -> Iterator[Pass]:
     """Compute min(max(x + 3, 0), 6) into the scratch array."""
-    yield partial(np.add, x, _number(x, 3), scratch)
+    yield partial(np.add, x, _typed_number(x, 3), scratch)
     yield from clipped(scratch, scratch, 0, 6)
 
 
 def _hardsigmoid(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _hard(x, scratch)
-    yield partial(np.multiply, scratch, _number(x, 1 / 6), out)
+    yield partial(np.multiply, scratch, _typed_number(x, 1 / 6), out)
 
 
 def _hardswish(x: Array, out: Array, scratch: Array, other: Array) -> Iterator[Pass]:
     yield from _hard(x, scratch)
-    yield partial(np.multiply, scratch, _number(x, 1 / 6), scratch)
+    yield partial(np.multiply, scratch, _typed_number(x, 1 / 6), scratch)
     yield partial(np.multiply, scratch, x, out)
 
 

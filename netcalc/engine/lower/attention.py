@@ -103,7 +103,7 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         _emit_compiled(context, node, operands)
         return True
     blocks = cut_blocks(op, query.shape[-2], operands.key.slot.shape[-2], context.tuning)
-    tiles = _cut(context, operands, blocks, context.tuning.attention_group_scores)
+    tiles = _cut_tiles(context, operands, blocks, context.tuning.attention_group_scores)
     rows = max(math.prod(tile.groups) * (tile.block.bottom - tile.block.top) for tile in tiles)
     scores = max(math.prod(tile.groups) * tile.block.elements for tile in tiles)
     buffers: dict[str, int | BufferSpec] = {
@@ -156,7 +156,7 @@ def _emit_compiled(context: LoweringContext, node: GraphNode, operands: _Operand
         node,
         reads=operands.reads(),
         out=operands.out,
-        tiles=_cut(context, operands, blocks, None),
+        tiles=_cut_tiles(context, operands, blocks, None),
         index=_Tile.place,
         compute=compute,
         buffers=compiled_buffers(blocks, depth, width, tuning),
@@ -217,7 +217,7 @@ def _masked_scores(
     yield from hide_unreachable(op, block, keys - queries, scores, patterns)
 
 
-def _cut(
+def _cut_tiles(
     context: LoweringContext, operands: _Operands, blocks: Sequence[Block], group_scores: int | None
 ) -> list[_Tile]:
     """Cut the result into tiles: blocks of queries, of as many heads, then of as many samples, as fit the cache.
@@ -288,7 +288,7 @@ def _score_lead(op: ScaledDotProductAttention, query: Tensor, key: Tensor) -> tu
 
 
 def _with_lead(slot: Slot, lead: tuple[int, ...], grouped: bool) -> _Heads:
-    """Return queries, keys or values with the leading axes of the result, but for their own heads if ``grouped``."""
+    """Return queries, keys or values with the leading axes of the result; they keep their own heads if ``grouped``."""
     length, depth = slot.shape[-2:]
     heads = slot.shape[-3] if grouped else None
     if heads is None or heads == lead[-1]:

@@ -20,7 +20,7 @@ def padding_rows(
     context: LoweringContext, node: GraphNode, padding: Slot, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Slot:
     """Return a row of 0 for each key and −∞ for padding, to be added to the scores (of this shape) of a sample."""
-    rows = _numbers(context, node, padding, dtype, hidden=True)
+    rows = _additive_mask(context, node, padding, dtype, hidden=True)
     if len(shape) > 2:  # (…, batch, keys) to (…, batch, heads, queries, keys)
         spread = rows.reshaped((*rows.shape[:-1], 1, 1, rows.shape[-1]))
     else:
@@ -36,11 +36,11 @@ def added_mask(
     if mask.dtype != np.bool_:
         mask = context.emit.widened(node, mask)
     elif mask.elements * dtype.itemsize <= context.tuning.attention_mask_bytes:
-        mask = _numbers(context, node, mask, dtype, hidden=False)
+        mask = _additive_mask(context, node, mask, dtype, hidden=False)
     return mask.expanded(shape)
 
 
-def _numbers(context: LoweringContext, node: GraphNode, mask: Slot, dtype: np.dtype[Any], hidden: bool) -> Slot:
+def _additive_mask(context: LoweringContext, node: GraphNode, mask: Slot, dtype: np.dtype[Any], hidden: bool) -> Slot:
     """Return −∞ where the mask is ``hidden``, and 0 elsewhere; one slot for all nodes that ask for it."""
     key = (mask.store, mask.shape, mask.strides, mask.offset, dtype, hidden)
     if key in context.masks:

@@ -1,4 +1,4 @@
-"""Scores of attention: the passes that compute, mask and normalise one block of them."""
+"""Scores of attention: the passes that compute, mask and normalize one block of them."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ def weighted_values(
 ) -> Pass:
     """Return a pass that computes the exponentials of the scores, their ``sums``, and their products with the values.
 
-    The softmax of scores and that of scores less the largest of their row are equal.  The exponentials are those of the
-    scores as they are if no sum overflows and none is so small that terms were lost; the largest score of the block
-    tells that in a fifth of the time that the largest of each row and their subtraction take.  Else ``shift``
-    computes exponentials and sums; ``anew`` computes the scores again before it.
+    Subtracting the largest score of a row leaves its softmax unchanged.  Exponentials are taken of the scores as they
+    are if no sum overflows and none is so small that terms were lost; the largest score of the block tells that in a
+    fifth of the time that the largest of each row and their subtraction take.  Else ``shift`` computes exponentials and
+    sums; ``anew`` computes the scores again before it.
     """
     rows, totals, column = scores.reshape(-1, scores.shape[-1]), sums.reshape(-1, 1), ones[:, None]
 
@@ -152,10 +152,10 @@ def weighted_values(
             np.matmul(scores, values, result)
             if sums.min() >= _LEAST_SUM and _LEAST_RESULT <= max(result.max(), -result.min()) < np.inf:
                 return
-            for one in anew:
-                one()
-        for one in shift:
-            one()
+            for step in anew:
+                step()
+        for step in shift:
+            step()
         np.matmul(scores, values, result)
 
     return compute

@@ -42,7 +42,7 @@ def across(ufunc: Callable[..., object], x: Array, out: Array, values: Array, tu
     rows, count = len(x), min(merged_rows(x, tuning), merged_rows(out, tuning))
     if count > 1:
         x, out = (array.reshape(-1, count * array.shape[1]) for array in (x, out))
-        values = _repeated(values, min(rows, rows_at_once(values.size, tuning)))[: x.shape[1]]
+        values = _repeated_vector(values, min(rows, rows_at_once(values.size, tuning)))[: x.shape[1]]
     return partial(ufunc, x, values, out)
 
 
@@ -66,7 +66,7 @@ _LIMITS = 1 << 12
 def clipped(x: Array, out: Array, lowest: float | None, highest: float | None) -> Iterator[Pass]:
     """Yield passes that clip ``x``, of (rows, columns), with rows of limits.
 
-    NumPy vectorises a minimum or maximum of two arrays, but not that of an array and a number.
+    NumPy vectorizes a minimum or maximum of two arrays, but not of an array and a number.
     """
     dense = x.flags.c_contiguous and out.flags.c_contiguous
     for ufunc, limit in ((np.maximum, lowest), (np.minimum, highest)):
@@ -85,8 +85,8 @@ def _long_rows(x: Array, dense: bool) -> list[Array]:
     if 2 * count * width >= _LIMITS:
         return [x.reshape(-1, count * width)]
     flat = x.reshape(-1)
-    whole = flat.size // _LIMITS * _LIMITS
-    return [part for part in (flat[:whole].reshape(-1, _LIMITS), flat[whole:]) if part.size]
+    split = flat.size // _LIMITS * _LIMITS
+    return [part for part in (flat[:split].reshape(-1, _LIMITS), flat[split:]) if part.size]
 
 
 def _limits(value: float, dtype: np.dtype[Any], count: int) -> Array:
@@ -98,7 +98,7 @@ def _full_row(value: float, dtype: np.dtype[Any], count: int) -> Array:
     return np.full(count, value, dtype)
 
 
-def _repeated(values: Array, count: int) -> Array:
+def _repeated_vector(values: Array, count: int) -> Array:
     """Return a vector repeated so many times; the same array for all uses of the same constant."""
     key = (values.ctypes.data, values.dtype.char, values.size)
     repeated = _repeated_vectors.get(key)

@@ -38,7 +38,7 @@ def use_compiled_attention(
 def compiled_blocks(
     op: ScaledDotProductAttention, queries: int, keys: int, heads: int, jobs: int, tuning: Tuning
 ) -> list[Block]:
-    """Cut the queries: as little as leaves work for all jobs, and in blocks if each sees only a window of the keys."""
+    """Cut the queries into few blocks that leave work for all jobs, or smaller ones if each sees a window of keys."""
     if op.window is not None:
         return cut_blocks(op, queries, keys, tuning)
     offset = keys - queries if op.alignment == "lower_right" else 0
@@ -69,7 +69,7 @@ def compiled_pass(
     Args:
         op: the operation.
         block: queries and keys of the arrays.
-        offset: position of the first query less that of the first key, by the alignment.
+        offset: position of the first query less the position of the first key, by the alignment.
         arrays: (samples, heads, length, features) each.
         masks: of the block.
         sinks: (samples, heads).

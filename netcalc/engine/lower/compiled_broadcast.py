@@ -31,7 +31,7 @@ def broadcast_passes(ufunc: Callable[..., object], first: Array, second: Array, 
     arrays, name = [first, second, out], ufunc.__name__
     if not available() or name not in BINARY or any(array.dtype != np.float32 for array in arrays) or out.size == 1:
         return None
-    shape, strides = _merged(out.shape, [array.strides for array in arrays])
+    shape, strides = _merged_axes(out.shape, [array.strides for array in arrays])
     if any(steps[-1] != out.itemsize for steps in strides) or math.prod(shape[:-2]) > _MOST_CALLS:
         return None
     first, second, out = (as_strided(array, shape, steps) for array, steps in zip(arrays, strides, strict=True))
@@ -45,8 +45,10 @@ def broadcast_passes(ufunc: Callable[..., object], first: Array, second: Array, 
     return passes
 
 
-def _merged(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Return shape and strides of arrays, with neighbouring axes merged where they are one axis of each array."""
+def _merged_axes(
+    shape: Sequence[int], strides: Sequence[Sequence[int]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Return shape and strides of arrays, with neighboring axes merged where they are one axis of each array."""
     axes: list[tuple[int, tuple[int, ...]]] = []
     for size, steps in zip(shape, zip(*strides, strict=True), strict=True):
         if size == 1:

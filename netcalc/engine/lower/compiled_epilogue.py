@@ -26,11 +26,11 @@ OperationAt: TypeAlias = Callable[[slice, slice], Operation]
 def compiled_operations(
     operations: Sequence[FusedOperation], dtype: np.dtype[Any], tuning: Tuning
 ) -> list[OperationAt] | None:
-    """Return the operations on tiles of this type as those of the kernel; None if there is none, or it lacks one."""
+    """Return the kernel's form of operations on tiles of this type; None if it lacks one, or there is no kernel."""
     if not (tuning.compiled and available() and dtype == np.float32):
         return None
-    found = [_compiled(operation) for operation in operations]
-    return None if None in found else [one for one in found if one is not None]
+    compiled = [_compiled_operation(operation) for operation in operations]
+    return None if None in compiled else [operation_at for operation_at in compiled if operation_at is not None]
 
 
 def compiled_passes(
@@ -43,7 +43,7 @@ def compiled_passes(
     yield epilogue(source, x, [operation(rows, columns) for operation in operations])
 
 
-def _compiled(operation: FusedOperation) -> OperationAt | None:
+def _compiled_operation(operation: FusedOperation) -> OperationAt | None:
     match operation:
         case ByChannel(ufunc, vector):
             return lambda rows, columns: Operation(ufunc.__name__, vector.array()[columns])

@@ -100,10 +100,10 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
 
     def compute(part: tuple[int, int], result: Array, buffers: Buffers) -> list[Pass]:
         place = (slice(None),) * axis + (slice(*part),)
-        one, other = (slot.array()[place] for slot in operands)
-        target = result.reshape(one.shape)
-        passes = broadcast_passes(ufunc, one, other, target) if context.tuning.compiled else None
-        return [partial(ufunc, one, other, out=target)] if passes is None else passes
+        left, right = (slot.array()[place] for slot in operands)
+        target = result.reshape(left.shape)
+        passes = broadcast_passes(ufunc, left, right, target) if context.tuning.compiled else None
+        return [partial(ufunc, left, right, out=target)] if passes is None else passes
 
     emit_tiles(
         context,

@@ -137,7 +137,7 @@ class Epilogue:
     ) -> Iterator[Pass]:
         """Yield the passes over the tile ``x``, which is at these rows and columns of the whole result.
 
-        Its elements are those of ``source`` if there is one, and otherwise in place.
+        It reads the elements of ``source`` if there is one, and otherwise works in place.
         """
         if not self._operations:
             assert source is None
@@ -177,7 +177,7 @@ def combining_ufunc(node: GraphNode) -> Callable[..., Any]:
 def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callable[[], Array], Callable[[], Array]]:
     """Return functions that compute the scale and the shift of each channel, in float64.
 
-    Together they are a batch normalisation with given statistics.
+    Together they are a batch normalization with given statistics.
     """
     channels = node.outputs[0].shape[1]
 
@@ -201,7 +201,7 @@ def _passes(operation: FusedOperation, strip: _Strip, tuning: Tuning) -> Iterato
         case ByChannel(ufunc, vector):
             yield across(ufunc, strip.source, strip.x, vector.array()[strip.columns], tuning)
         case Combine(ufunc, other, reverse):
-            yield _combined(ufunc, other, reverse, strip)
+            yield _combining_pass(ufunc, other, reverse, strip)
         case Clip(lowest, highest):
             yield from clipped(strip.source, strip.x, lowest, highest)
         case Activate(op):
@@ -209,16 +209,16 @@ def _passes(operation: FusedOperation, strip: _Strip, tuning: Tuning) -> Iterato
             yield from activation(op, strip.x.dtype)(strip.source, strip.x, first, second)
 
 
-def _combined(ufunc: Callable[..., Any], other: Slot | float | None, reverse: bool, strip: _Strip) -> Pass:
+def _combining_pass(ufunc: Callable[..., Any], other: Slot | float | None, reverse: bool, strip: _Strip) -> Pass:
     x, out = strip.source, strip.x
     if isinstance(other, Slot):
         operand = other.array()[strip.rows, strip.columns]
     else:
         operand = x if other is None else np.asarray(other, out.dtype)
     if operand.dtype != x.dtype:  # float16 or bfloat16 with float32
-        return lambda: ufunc(*_ordered(x, operand.astype(x.dtype), reverse), out=out)
-    return partial(ufunc, *_ordered(x, operand, reverse), out=out)
+        return lambda: ufunc(*_in_order(x, operand.astype(x.dtype), reverse), out=out)
+    return partial(ufunc, *_in_order(x, operand, reverse), out=out)
 
 
-def _ordered(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
+def _in_order(x: Array, other: Any, reverse: bool) -> tuple[Any, Any]:
     return (other, x) if reverse else (x, other)

@@ -1,4 +1,4 @@
-"""Operations that an epilogue does on a tile, before it is known by which calls."""
+"""Operations that an epilogue does on a tile, independent of the calls that will do them."""
 
 from __future__ import annotations
 

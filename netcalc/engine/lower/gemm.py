@@ -28,7 +28,7 @@ Tile: TypeAlias = tuple[slice, slice]
 
 
 def _job_tiles(rows: int, depth: int, columns: int, jobs: int, stages: int, tuning: Tuning) -> list[Tile]:
-    """Cut a product so that its jobs waste least: each packs the whole of the other matrix.
+    """Cut a product by rows or columns so that its jobs pack least: each job packs the entire other matrix.
 
     The rows of a tile of columns have gaps, for which each of the ``stages`` of an epilogue takes time.
     """

@@ -1,6 +1,6 @@
-"""Normalisation by the statistics of groups of channels, or of single channels, of each sample.
+"""Normalization by the statistics of groups of channels, or of single channels, of each sample.
 
-Pixels lie as rows of channels.  The first step sums columns, the second one centres rows and sums their squares, the
+Pixels lie as rows of channels.  The first step sums columns, the second one centers rows and sums their squares, the
 third one scales.
 """
 
@@ -40,12 +40,12 @@ class _Tile(NamedTuple):
 class _Operands:
     """Slots of the steps.
 
-    ``x``, ``centred`` and ``out`` are (samples, pixels, channels); ``centred`` is ``out`` unless its type is narrow.
+    ``x``, ``centered`` and ``out`` are (samples, pixels, channels); ``centered`` is ``out`` unless its type is narrow.
     ``sums`` and ``squares`` are (samples, strips, channels): sums of each strip.
     """
 
     x: Slot
-    centred: Slot
+    centered: Slot
     out: Slot
     sums: Slot
     squares: Slot
@@ -79,16 +79,16 @@ def lower_group_norm(context: LoweringContext, node: GraphNode) -> bool:
     x = emit.rows(node, emit.widened(node, layout.slot(operand)), order).reshaped(shape)
     out = layout.allocate(result, order).permuted(order).reshaped(shape)
     assert x is not None and out is not None
-    centred = out if out.dtype == dtype else layout.temporary(shape, dtype)
+    centered = out if out.dtype == dtype else layout.temporary(shape, dtype)
     share = replace(context.parallelism, threads=-(-context.parallelism.threads // samples))
     parts = strips(pixels, pixels * channels, share)
     tiles = [_Tile(sample, n, slice(*part)) for sample in range(samples) for n, part in enumerate(parts)]
     sums, squares = (layout.temporary((samples, len(parts), channels), dtype) for _ in range(2))
     ones = context.constants.ones(max(end - start for start, end in parts), dtype)
     groups = op.groups if op.name == "group_norm" else channels
-    operands = _Operands(x, centred, out, sums, squares, ones, groups, tiles)
+    operands = _Operands(x, centered, out, sums, squares, ones, groups, tiles)
     _emit_sums(context, node, operands)
-    _emit_centred(context, node, operands)
+    _emit_centered(context, node, operands)
     _emit_scaled(context, node, operands)
     return True
 
@@ -111,7 +111,7 @@ def _emit_sums(context: LoweringContext, node: GraphNode, operands: _Operands) -
     )
 
 
-def _emit_centred(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
+def _emit_centered(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
     x, ones, sums, squares = operands.x, operands.ones, operands.sums, operands.squares
     channels, tuning = x.shape[2], context.tuning
 
@@ -127,7 +127,7 @@ def _emit_centred(context: LoweringContext, node: GraphNode, operands: _Operands
         context,
         node,
         reads=(x, ones, sums),
-        out=operands.centred,
+        out=operands.centered,
         writes=(squares,),
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.pixels),
@@ -138,8 +138,8 @@ def _emit_centred(context: LoweringContext, node: GraphNode, operands: _Operands
 
 def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands) -> None:
     """Emit the step that scales in place and, if the result has a narrow type, rounds into it."""
-    centred, out, squares = operands.centred, operands.out, operands.squares
-    channels, tuning, kind = out.shape[2], context.tuning, centred.dtype.type
+    centered, out, squares = operands.centered, operands.out, operands.squares
+    channels, tuning, kind = out.shape[2], context.tuning, centered.dtype.type
     weight, bias = (affine_vector(context, node, name, channels) for name in ("weight", "bias"))
     if bias is not None:
         context.repeat(bias, operands.x.elements // channels)
@@ -152,14 +152,14 @@ def _emit_scaled(context: LoweringContext, node: GraphNode, operands: _Operands)
         yield from across_computed(np.multiply, result, result, factor, buffers["pattern"], tuning)
         if bias is not None:
             yield across(np.add, result, result, bias.array(), tuning)
-        if centred is not out:
+        if centered is not out:
             yield partial(np.copyto, out.array()[tile.sample, tile.pixels], result, casting="unsafe")
 
     emit_tiles(
         context,
         node,
-        reads=(centred, squares, *(slot for slot in (weight, bias) if slot is not None)),
-        out=centred,
+        reads=(centered, squares, *(slot for slot in (weight, bias) if slot is not None)),
+        out=centered,
         writes=(out,),
         tiles=operands.tiles,
         index=lambda tile: (tile.sample, tile.pixels),

@@ -1,4 +1,4 @@
-"""Normalisation of the vectors along the last axes by their own statistics.
+"""Normalization of the vectors along the last axes by their own statistics.
 
 Sums are products with a vector of ones, and sums of squares are products of a row with itself: BLAS computes them
 faster than NumPy's reductions.  The kernel in C does all passes over a row while that is in the cache.
@@ -47,7 +47,7 @@ def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _emit_rows(context: LoweringContext, node: GraphNode, x: Slot, out: Slot) -> None:
-    """Emit the normalisation of each row, strip by strip."""
+    """Emit the normalization of each row, strip by strip."""
     width, tuning = x.shape[1], context.tuning
     dtype = compute_dtype(x.dtype)
     compiled = tuning.compiled and blocks_fit() and x.dtype == out.dtype == np.float32

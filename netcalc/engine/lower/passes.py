@@ -25,7 +25,7 @@ def sequence(passes: Sequence[Pass]) -> Job:
     fixed = tuple(passes)
 
     def job() -> None:
-        for one in fixed:
-            one()
+        for step in fixed:
+            step()
 
     return job

@@ -55,7 +55,7 @@ def _sliding_windows(node: GraphNode) -> list[AxisWindows]:
     sizes, counts = _sizes(node)
     before = [first for first, _ in op.pads(sizes)]
     every = zip(sizes, counts, op.kernel, op.strides, before, op.dilations, strict=True)
-    return [AxisWindows(*one) for one in every]
+    return [AxisWindows(*axis) for axis in every]
 
 
 def _equal_parts(node: GraphNode) -> list[AxisWindows]:

@@ -102,13 +102,13 @@ class Pooling(NamedTuple):
                     parts = [phases[*lead, p % step, p // step : p // step + count] for p in places]
                 else:
                     parts = [operand[*lead, p : p + (count - 1) * step + 1 : step] for p in places]
-                yield from self._joined(parts, target[*lead, start - first : stop - first])
+                yield from self._joining_passes(parts, target[*lead, start - first : stop - first])
             x = target
         if self.factor is not None:
             factor = self.factor if self.factor.ndim == 0 else self.factor[tile.top : tile.bottom, ..., None]
             yield partial(np.multiply, result, factor.astype(result.dtype), result)
 
-    def _joined(self, parts: Sequence[Array], target: Array) -> Iterator[Pass]:
+    def _joining_passes(self, parts: Sequence[Array], target: Array) -> Iterator[Pass]:
         if not parts:
             yield partial(target.fill, self.neutral)
         elif len(parts) == 1:

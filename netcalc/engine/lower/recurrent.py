@@ -92,7 +92,7 @@ def _layer(
         zeros = part.shape[1:]
         key = "zeros", zeros, out.dtype
         start = context.constants.derived(zeros, out.dtype, lambda: np.zeros(zeros, out.dtype), key)
-    compiled = _compiled(context, start, *cells)
+    compiled = _use_compiled(context, start, *cells)
     weights = _weights(context, node, op.suffixes(number)[direction], compiled)
     return Layer(
         op=op,
@@ -113,7 +113,7 @@ def _state_row(states: Slot, row: int) -> Slot:
     return states.part(0, row, 1).without(0).permuted((1, 0))
 
 
-def _compiled(context: LoweringContext, *states: Slot) -> bool:
+def _use_compiled(context: LoweringContext, *states: Slot) -> bool:
     """Return True if the compiled kernel takes a layer with these states: one sample, on one thread of BLAS."""
     single = all(slot.shape[1] == 1 and slot.strides[0] == slot.dtype.itemsize for slot in states)
     able = context.tuning.compiled and context.parallelism.blas_threads == 1 and blocks_fit()

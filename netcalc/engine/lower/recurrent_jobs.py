@@ -60,7 +60,7 @@ class Layer:
 class Stretch(NamedTuple):
     """Positions ``first`` to ``end`` in the order in which a layer takes them.
 
-    ``products`` are those of their inputs, (steps, batch, gates·hidden), in the order of time.
+    ``products`` are the products of the inputs with the weights, (steps, batch, gates·hidden), in the order of time.
     """
 
     first: int
@@ -142,7 +142,7 @@ def _by_ufuncs(arrays: Arrays, buffers: Buffers, tuning: Tuning) -> Callable[[in
     op, part, hh, inputs, start, states, following, cell, bias_hn = arrays
     batch = inputs.shape[2]
     gates, hidden = buffers.view("gates", (len(hh), batch)), buffers.view("hidden", (part.stop - part.start, batch))
-    # the product is that of the transposes: rows of the weight are its columns
+    # the transposes are multiplied: rows of the weight are columns of the product
     width = blocks(batch, hh.shape[1], len(hh), 1, tuning)[1] if batch > 1 else len(hh)
     matrix, products = (array.reshape(-1, width, array.shape[1]) for array in (hh, gates))
     update = cell_update(op)

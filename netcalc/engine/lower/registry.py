@@ -52,11 +52,11 @@ lowering = LOWERINGS.register
 def find_lowering(op: Operation | type[Operation]) -> Lowering | None:
     """Return the lowering of an operation, or None if its kernel suffices or it is a no-op in inference.
 
-    Elementwise operations and normalisations of channels have a common lowering, unless they register one of their own.
+    Elementwise operations and normalizations of channels have a common lowering, unless they register one of their own.
     """
     if op.no_op_in_inference:
         return None
-    found = LOWERINGS.get(op.name, _VIEWS if op.view else None)
-    if found is None and (op.elementwise or op.combines or op.normalises_channels):
+    lowering = LOWERINGS.get(op.name, _VIEWS if op.view else None)
+    if lowering is None and (op.elementwise or op.combines or op.normalises_channels):
         return lower_elementwise
-    return found
+    return lowering

@@ -22,7 +22,7 @@ __all__ = ["Chunks", "blocks", "chunks"]
 
 
 def blocks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) -> tuple[int, int]:
-    """Return (rows, columns) of the blocks into which a product is cut; of the whole where that is faster.
+    """Return (rows, columns) of the blocks into which a product is cut; its own sizes if cutting does not pay.
 
     >>> blocks(49, 256, 256, 1, Tuning())
     (49, 64)
@@ -75,7 +75,7 @@ class Chunks(NamedTuple):
 
 
 def chunks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) -> Chunks | None:
-    """Return the chunks into which a product of few rows is cut; None where the whole is faster.
+    """Return the chunks into which a product of few rows is cut; None if cutting does not pay.
 
     >>> chunks(49, 4608, 512, 1, Tuning())
     Chunks(depth=288, columns=64)

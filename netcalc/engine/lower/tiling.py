@@ -83,7 +83,7 @@ def emit_tiles(
     """Emit a step of one job for each tile.
 
     Args:
-        reads: slots that the jobs read; those of the epilogue are added.
+        reads: slots that the jobs read; the slots that the epilogue reads are added.
         out: the result.
         tiles: descriptions of the tiles, in whatever form ``index`` and ``compute`` take.
         index: gives the index of a tile in the array of ``out``.

@@ -23,8 +23,8 @@ def lower_transpose(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result with two axes exchanged."""
     slot = _operand(context, node)
     axes = list(range(len(slot.shape)))
-    one, other = (axis % len(axes) for axis in node.op.axes)
-    axes[one], axes[other] = other, one
+    first, second = (axis % len(axes) for axis in node.op.axes)
+    axes[first], axes[second] = second, first
     context.layout.alias(node.outputs[0], slot.permuted(axes))
     return True
 

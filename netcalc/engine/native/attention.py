@@ -79,8 +79,8 @@ def attention(
 
     Args:
         q: queries (samples, heads, queries, depth) of float32; here and below features lie together.
-        k: keys; the single head of an array with one is that of all.
-        v: values, likewise.
+        k: keys; all heads of queries share the head of an array with a single one.
+        v: values, shared in the same way.
         out: the result (samples, heads, queries, width).
         buffers: scratch of :func:`buffer_elements`.
         scale: factor of the scores.
@@ -88,7 +88,7 @@ def attention(
         masks: at most two that broadcast to the scores, of numbers to be added, or booleans that are True if visible.
         sinks: further scores (samples, heads), whose weights are dropped.
         first: first key that the first query sees; each next query sees from one further on.  None for all.
-        last: key before which the keys are that the first query sees, likewise.
+        last: end of the keys that the first query sees; each next query sees one more.  None for all.
         most_scores: as for :func:`buffer_elements`.
     """
     (*lead, queries, depth), (keys, width) = q.shape, v.shape[-2:]

@@ -17,10 +17,10 @@ def _library() -> ctypes.CDLL | None:
     """Return the library; None if it was not compiled, or not from these sources."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
-        known = ctypes.c_char_p.in_dll(library, "netcalc_digest").value
+        compiled_digest = ctypes.c_char_p.in_dll(library, "netcalc_digest").value
     except (OSError, ValueError):
         return None
-    return library if known == digest().encode() else None
+    return library if compiled_digest == digest().encode() else None
 
 
 def available() -> bool:

@@ -1,4 +1,4 @@
-/* Normalisation of rows by their own statistics, each while it is in the first-level cache. */
+/* Normalization of rows by their own statistics, each while it is in the first-level cache. */
 
 #include <math.h>
 
@@ -9,7 +9,7 @@ typedef struct {
     float *out;                /* (rows, width); may be x */
     const float *weight, *bias; /* (width), or NULL */
     ptrdiff_t rows, width, x_stride, out_stride;
-    ptrdiff_t centred; /* 0 for a root mean square norm, which takes the mean as 0 */
+    ptrdiff_t centered; /* 0 for a root mean square norm, which takes the mean as 0 */
     float eps;
 } Norm;
 
@@ -44,7 +44,7 @@ EXPORT VERSIONS void netcalc_norm(const Norm *d) {
     for (ptrdiff_t r = 0; r < d->rows; r++) {
         const float *x = d->x + r * d->x_stride, *weight = d->weight, *bias = d->bias;
         float *out = d->out + r * d->out_stride;
-        float mean = d->centred ? sum(x, width) / (float)width : 0;
+        float mean = d->centered ? sum(x, width) / (float)width : 0;
         float factor = 1.0f / sqrtf(sum_of_squares(x, width, mean) / (float)width + d->eps);
         if (weight && bias)
             for (ptrdiff_t c = 0; c < width; c++) out[c] = (x[c] - mean) * factor * weight[c] + bias[c];

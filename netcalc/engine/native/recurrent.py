@@ -40,7 +40,7 @@ def packed_rows(rows: int) -> int:
 
 
 def pack(rows: Array, factor: Any, at: int, out: Array) -> None:
-    """Write rows of a matrix, multiplied by a factor, as those from ``at`` on of a packed matrix."""
+    """Write rows of a matrix, multiplied by a factor, to the rows from ``at`` on of a packed matrix."""
     features, flat = rows.shape[1], out.reshape(-1)
     for first in range(at - at % _PANEL, at + len(rows), _PANEL):
         width = min(_PANEL, len(out) - first)

@@ -19,8 +19,8 @@ SOURCES = sorted(_FOLDER.glob("*.c"))
 
 
 def digest() -> str:
-    """Return the SHA-256 digest of the sources, by which a library of other sources is recognised."""
-    found = hashlib.sha256()
+    """Return the SHA-256 digest of the sources, by which a library of other sources is recognized."""
+    sha = hashlib.sha256()
     for path in sorted(_FOLDER.glob("*.[ch]")):
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        sha.update(path.read_bytes())
+    return sha.hexdigest()

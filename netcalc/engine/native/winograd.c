@@ -1,6 +1,6 @@
 /* Transforms of Winograd's minimal filtering F(m×m, 3×3), for m = 2 and 4, of images whose channels lie together.
 
-   A tile has n×n pixels, n = m + 2, and neighbours overlap by two.  The points of F(4×4, 3×3) are 0, ±A, ±B and
+   A tile has n×n pixels, n = m + 2, and neighbors overlap by two.  The points of F(4×4, 3×3) are 0, ±A, ±B and
    infinity, chosen for their small rounding errors. */
 
 #include "common.h"

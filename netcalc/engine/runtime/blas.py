@@ -21,8 +21,8 @@ class _BlasThreads:
 
     def __init__(self) -> None:
         libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-        self._by_thread = [one for one in libraries if getattr(one, "threading_layer", None) == "openmp"]
-        self._common = [one for one in libraries if one not in self._by_thread]
+        self._by_thread = [library for library in libraries if getattr(library, "threading_layer", None) == "openmp"]
+        self._common = [library for library in libraries if library not in self._by_thread]
         self._asked: list[tuple[int, int]] = []
         self._before: list[int] = []
         self._in_force: int | None = None
@@ -53,7 +53,7 @@ class _BlasThreads:
         self._asked = [asked for asked in self._asked if asked[0] == get_ident()]
 
     def _apply(self) -> None:
-        """Set the number of the common libraries to the smallest that is asked for, or to that from before."""
+        """Set the number of threads of the common libraries to the smallest that is asked for, or to the former one."""
         least = min((count for _, count in self._asked), default=None)
         if least == self._in_force:
             return

@@ -96,7 +96,7 @@ class ProcessPool:
                 start.release()
             own_part()
             for end, pid in zip(self._ends[:workers], self._pids, strict=False):
-                _wait(end, _OWNER_POLLS, _OWNER_NAPS, partial(_ended, pid))
+                _wait(end, _OWNER_POLLS, _OWNER_NAPS, partial(_has_ended, pid))
             if self._board[1]:
                 raise WorkerLostError
         except BaseException:
@@ -181,7 +181,7 @@ def _wait(semaphore: Semaphore, polls: int, naps: int, lost: Callable[[], bool])
     return True
 
 
-def _ended(pid: int) -> bool:
+def _has_ended(pid: int) -> bool:
     """True if a worker has ended.  It is not reaped here, so that its pid stays valid for :func:`_stop`."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

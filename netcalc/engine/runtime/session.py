@@ -182,7 +182,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _phases(step: Step) -> int:
-    """Return the number of times that the workers of a step synchronise."""
+    """Return the number of times that the workers of a step synchronize."""
     return 1 if step.rounds is None else step.rounds
 
 

@@ -28,7 +28,9 @@ class ThreadPool:
         self._finished: SimpleQueue[BaseException | None] = SimpleQueue()
         self._owner = os.getpid()
         self._idle = True
-        self._threads = [Thread(target=_work, args=(queue, self._finished), daemon=True) for queue in self._queues]
+        self._threads = [
+            Thread(target=_run_worker, args=(queue, self._finished), daemon=True) for queue in self._queues
+        ]
         self._stop = finalize(self, _stop, self._queues)
         for thread in self._threads:
             thread.start()
@@ -62,7 +64,7 @@ class ThreadPool:
             raise first
 
 
-def _work(queue: SimpleQueue[Part | None], finished: SimpleQueue[BaseException | None]) -> None:
+def _run_worker(queue: SimpleQueue[Part | None], finished: SimpleQueue[BaseException | None]) -> None:
     """Worker thread main loop; None ends it."""
     with numpy_settings():
         while (part := queue.get()) is not None:

@@ -19,8 +19,8 @@ def common_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """
     first, *others = dtypes
     for other in others:
-        if _kind(first) != _kind(other):
-            first = max(first, other, key=_kind)
+        if _kind_of_dtype(first) != _kind_of_dtype(other):
+            first = max(first, other, key=_kind_of_dtype)
         elif first != other:
             first = np.dtype(np.float32) if is_half(first) and is_half(other) else np.promote_types(first, other)
     return first
@@ -40,14 +40,14 @@ def result_dtype(*operands: Any) -> np.dtype[Any]:
     types = [common_dtype(*group) for group in groups if group]
     result = types[0]
     for dtype in types[1:]:
-        if _kind(dtype) > _kind(result):
+        if _kind_of_dtype(dtype) > _kind_of_dtype(result):
             result = dtype
     return result
 
 
 def at_least(dtype: np.dtype[Any], least: np.dtype[Any]) -> np.dtype[Any]:
     """Return ``least`` if its kind is the higher one, and the type otherwise."""
-    return least if _kind(least) > _kind(dtype) else dtype
+    return least if _kind_of_dtype(least) > _kind_of_dtype(dtype) else dtype
 
 
 def floating(x: Array) -> np.dtype[Any]:
@@ -59,5 +59,5 @@ def _of_number(number: Any) -> np.dtype[Any]:
     return np.dtype(bool if isinstance(number, bool) else np.float32 if isinstance(number, float) else np.int64)
 
 
-def _kind(dtype: np.dtype[Any]) -> int:
+def _kind_of_dtype(dtype: np.dtype[Any]) -> int:
     return _KINDS[dtype.kind]

@@ -117,6 +117,6 @@ def overlap(
     by_tap = np.moveaxis(columns.reshape(*lead, -1, *counts), len(lead), 0)
     for values, index in zip(by_tap, taps(kernel, stride, dilation, counts), strict=True):
         canvas[index] += values
-    kept: Index = (..., *(slice(a, a + size) for (a, _), size in zip(pads, sizes, strict=True)))
-    result: Array = canvas[kept]
+    inside: Index = (..., *(slice(a, a + size) for (a, _), size in zip(pads, sizes, strict=True)))
+    result: Array = canvas[inside]
     return result

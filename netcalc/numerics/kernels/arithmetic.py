@@ -29,8 +29,8 @@ def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dt
     """
     common = at_least(result_dtype(x, y), np.dtype(least))
     working = wide(np.empty(0, common)).dtype
-    one, other = (np.asanyarray(a).astype(working, copy=False) for a in (x, y))
-    return one, other, common
+    left, right = (np.asanyarray(a).astype(working, copy=False) for a in (x, y))
+    return left, right, common
 
 
 def register_combination(name: str, function: Callable[..., Any]) -> None:

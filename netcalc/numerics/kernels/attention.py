@@ -43,7 +43,7 @@ def scaled_dot_product_attention(
     output = like(query, np.zeros((*result, queries, value.shape[-1]), dtype))
     weights = like(query, np.zeros((*leading, queries, keys), dtype)) if op.return_weights else None
 
-    kept: dict[str, list[Array]] = {}
+    saved: dict[str, list[Array]] = {}
     # queries that see the same keys form a dense rectangle; without skipping there is one
     for rows, columns in rectangles(computed_pairs(op, queries, keys)):
         scores = np.matmul(query[..., rows, :], key[..., columns, :].swapaxes(-1, -2))
@@ -51,31 +51,31 @@ def scaled_dot_product_attention(
             scores *= 1 / math.sqrt(query.shape[-1]) if op.scale is None else op.scale
         if op.softcap is not None:
             scores = np.tanh(scores / op.softcap)
-            _keep(run, kept, tanh_result=scores)
+            _keep(run, saved, tanh_result=scores)
             scores = scores * op.softcap
         if attn_mask is not None and attn_mask.dtype != bool:
-            scores = scores + wide(_part(attn_mask, rows, columns))
+            scores = scores + wide(_part_of_mask(attn_mask, rows, columns))
         elif attn_mask is not None:
-            scores = like(scores, np.where(_part(attn_mask, rows, columns), scores, -np.inf))
+            scores = like(scores, np.where(_part_of_mask(attn_mask, rows, columns), scores, -np.inf))
         for mask in hidden:
-            scores = like(scores, np.where(_part(mask, rows, columns), -np.inf, scores))
+            scores = like(scores, np.where(_part_of_mask(mask, rows, columns), -np.inf, scores))
         if visible is not None:
-            scores = like(scores, np.where(_part(visible, rows, columns), scores, -np.inf))
+            scores = like(scores, np.where(_part_of_mask(visible, rows, columns), scores, -np.inf))
         share, powers, total = _softmax(scores, sinks)
         if run.kept is not None:  # with a sink, its weight too, which is not computed otherwise
-            _keep(run, kept, result=share if sinks is None else np.asarray(powers) / np.asarray(total))
+            _keep(run, saved, result=share if sinks is None else np.asarray(powers) / np.asarray(total))
         del powers, total  # as large as the scores
         if run.training and op.dropout:
             passes = like(share, run.rng.random(share.shape)) >= op.dropout
             factor = 1 / (1 - op.dropout) if op.dropout < 1 else 0.0
             share = share * like(share, np.where(passes, share.dtype.type(factor), share.dtype.type(0)))
-            _keep(run, kept, result1=passes, self=share)
+            _keep(run, saved, result1=passes, self=share)
         output[..., rows, :] = np.matmul(share, value[..., columns, :])
         if weights is not None:
             weights[grid(rows, columns)] = share
     if run.kept is not None:
-        names = kept or {name: [] for name in _KEPT}  # without a rectangle
-        run.keep(**{name: _packed(op, name, parts, leading, dtype) for name, parts in names.items()})
+        names = saved or {name: [] for name in _KEPT}  # without a rectangle
+        run.keep(**{name: _joined_scores(op, name, parts, leading, dtype) for name, parts in names.items()})
     return output if weights is None else (output, weights)
 
 
@@ -86,15 +86,15 @@ def _keep(run: Run, kept: dict[str, list[Array]], **parts: Array) -> None:
             kept.setdefault(name, []).append(np.asarray(part))
 
 
-def _packed(
+def _joined_scores(
     op: ScaledDotProductAttention, name: str, parts: Sequence[Array], leading: tuple[int, ...], dtype: Any
 ) -> Array:
     """Return the scores of all rectangles: a matrix, or if pairs are skipped a row of those that are computed."""
     if op.sparse:
         rows = (part.reshape(*leading, math.prod(part.shape[-2:])) for part in parts)
         parts = [np.zeros((*leading, 0), parts[0].dtype if parts else dtype), *rows]
-    whole: Array = np.concatenate(parts, axis=-1)
-    return whole.astype(bool if name == "result1" else dtype, copy=False)
+    joined: Array = np.concatenate(parts, axis=-1)
+    return joined.astype(bool if name == "result1" else dtype, copy=False)
 
 
 def _softmax(scores: Array, sinks: Array | None) -> tuple[Array, Array, Array]:
@@ -166,7 +166,7 @@ def rectangles(computed: Array | None) -> list[tuple[Any, Any]]:
     return [(np.array(rows), columns) for rows, columns in groups if columns.size]
 
 
-def _part(mask: Array, rows: Any, columns: Any) -> Array:
+def _part_of_mask(mask: Array, rows: Any, columns: Any) -> Array:
     """Return rows and columns of a mask, either of which may broadcast."""
     if mask.shape[-2] > 1:
         mask = mask[..., rows, :]

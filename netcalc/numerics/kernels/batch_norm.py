@@ -8,7 +8,7 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import Run, kernel, wide
-from netcalc.numerics.kernels.norm import affine, by_channel, centred, mean, reciprocal_root
+from netcalc.numerics.kernels.norm import affine, by_channel, centered, mean, reciprocal_root
 from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
 
 
@@ -26,9 +26,9 @@ def batch_norm(
 ) -> Array:
     if op.track_running_stats and not run.training:
         assert running_mean is not None and running_var is not None
-        return _folded(op.eps, x, weight, bias, running_mean, running_var)
+        return _scale_and_shift(op.eps, x, weight, bias, running_mean, running_var)
     others = (0, *range(2, x.ndim))
-    middle, rest, variance = centred(wide(x), others)
+    middle, rest, variance = centered(wide(x), others)
     scale = reciprocal_root(variance, op.eps)
     run.keep(result1=middle.reshape(-1), result2=scale.reshape(-1))
     if weight is not None:
@@ -46,7 +46,7 @@ def batch_norm(
 def frozen_batch_norm(
     op: FrozenBatchNorm, run: Run, x: Array, *, weight: Array, bias: Array, running_mean: Array, running_var: Array
 ) -> Array:
-    return _folded(op.eps, x, weight, bias, running_mean, running_var, run)
+    return _scale_and_shift(op.eps, x, weight, bias, running_mean, running_var, run)
 
 
 @kernel("instance_norm")
@@ -63,9 +63,9 @@ def instance_norm(
 ) -> Array:
     if op.track_running_stats and not run.training:
         assert running_mean is not None and running_var is not None
-        return _folded(op.eps, x, weight, bias, running_mean, running_var)
-    middle, rest, variance = centred(wide(x), tuple(range(2, x.ndim)))
-    shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
+        return _scale_and_shift(op.eps, x, weight, bias, running_mean, running_var)
+    middle, rest, variance = centered(wide(x), tuple(range(2, x.ndim)))
+    shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in (weight, bias))
     root = reciprocal_root(variance, op.eps)
     run.keep(result1=middle.reshape(-1), result2=root.reshape(-1))
     y = affine(rest * root, *shaped)
@@ -75,7 +75,7 @@ def instance_norm(
     return y.astype(x.dtype, copy=False)
 
 
-def _folded(
+def _scale_and_shift(
     eps: float,
     x: Array,
     weight: Array | None,

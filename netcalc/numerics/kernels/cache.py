@@ -19,9 +19,9 @@ def key_value_cache(
     past_value: Array | None = None,
 ) -> tuple[Array, Array]:
     def extended(past: Array | None, new: Array) -> Array:
-        whole = new if past is None else like(new, np.concatenate([past, new], axis=-2))
+        every_position = new if past is None else like(new, np.concatenate([past, new], axis=-2))
         if op.window is None:
-            return whole
-        return whole[..., -(op.window - 1 + new.shape[-2]) :, :]
+            return every_position
+        return every_position[..., -(op.window - 1 + new.shape[-2]) :, :]
 
     return extended(past_key, key), extended(past_value, value)

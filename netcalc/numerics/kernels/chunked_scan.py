@@ -15,13 +15,13 @@ from netcalc.ops.chunked_scan import GatedDeltaRule, SsdScan
 @kernel("ssd_scan")
 def ssd_scan(op: SsdScan, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
     named: dict[str, Array] = by_port(op, inputs)
-    given = {port: wide(array) for port, array in named.items()}
-    precision = np.result_type(*given.values())
-    u, delta = given["u"], _steps(op, run, given)
+    arrays = {port: wide(array) for port, array in named.items()}
+    precision = np.result_type(*arrays.values())
+    u, delta = arrays["u"], _steps(op, run, arrays)
     batch, length, heads, size = u.shape
     written = chunked(u * delta[..., None], op.chunk)
-    decay = chunked((delta * given["a"])[..., None], op.chunk)[..., 0]
-    b, c = (chunked(every_head(given[port], heads), op.chunk) for port in ("B", "C"))
+    decay = chunked((delta * arrays["a"])[..., None], op.chunk)[..., 0]
+    b, c = (chunked(every_head(arrays[port], heads), op.chunk) for port in ("B", "C"))
     upto = np.add.accumulate(decay, axis=-1)
 
     between = np.exp(_between(decay))
@@ -31,11 +31,11 @@ def ssd_scan(op: SsdScan, run: Run, *inputs: Array | None) -> tuple[Array, Array
     remaining = np.exp(upto[..., -1:] - upto)
     b_decayed = b * remaining[..., None]
     states = np.matmul(written.swapaxes(-1, -2), b_decayed)
-    start = given.get("initial_state", like(u, np.zeros(states[:, 0].shape, precision)))
+    start = arrays.get("initial_state", like(u, np.zeros(states[:, 0].shape, precision)))
     states = like(u, np.concatenate([start[:, None], states], axis=1))
     run.keep(entering=states)
-    whole = like(u, np.pad(upto[..., -1], ((0, 0), (1, 0), (0, 0))))
-    passing = np.exp(_between(whole.swapaxes(1, 2)))
+    totals = like(u, np.pad(upto[..., -1], ((0, 0), (1, 0), (0, 0))))
+    passing = np.exp(_between(totals.swapaxes(1, 2)))
     flat = states.swapaxes(1, 2).reshape(batch, heads, states.shape[1], -1)
     states = np.matmul(passing, flat).reshape(batch, heads, states.shape[1], size, -1).swapaxes(1, 2)
 
@@ -45,16 +45,16 @@ def ssd_scan(op: SsdScan, run: Run, *inputs: Array | None) -> tuple[Array, Array
     _keep_as(run, precision)
     y = y + read * since[..., None]
     y = y.swapaxes(2, 3).reshape(batch, -1, heads, size)[:, :length]
-    if "D" in given:
-        y = y + u * given["D"][:, None]
+    if "D" in arrays:
+        y = y + u * arrays["D"][:, None]
     return y.astype(named["u"].dtype, copy=False), states[:, -1].astype(precision, copy=False)
 
 
-def _steps(op: SsdScan, run: Run, given: dict[str, Array]) -> Array:
+def _steps(op: SsdScan, run: Run, arrays: dict[str, Array]) -> Array:
     """Return Δ after its bias, softplus and limits."""
-    delta = given["delta"]
-    if "delta_bias" in given:
-        delta = delta + given["delta_bias"]
+    delta = arrays["delta"]
+    if "delta_bias" in arrays:
+        delta = delta + arrays["delta_bias"]
     if op.delta_softplus:
         run.keep(biased=delta)
         (delta,) = apply(Softplus(), Run(run.training), (delta,), {})
@@ -97,18 +97,18 @@ def _between(x: Array) -> Array:
 @kernel("gated_delta_rule")
 def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
     named: dict[str, Array] = by_port(op, inputs)
-    given = {port: wide(array) for port, array in named.items()}
-    precision = np.result_type(*given.values())
-    value = given["value"]
+    arrays = {port: wide(array) for port, array in named.items()}
+    precision = np.result_type(*arrays.values())
+    value = arrays["value"]
     batch, length, heads, size = value.shape
-    query, key = (every_head(given[port], heads) for port in ("query", "key"))
+    query, key = (every_head(arrays[port], heads) for port in ("query", "key"))
     if op.normalize:
-        query, key = _normalized(run, "query", query), _normalized(run, "key", key)
+        query, key = _unit_vectors(run, "query", query), _unit_vectors(run, "key", key)
     query = query * query.dtype.type(query.shape[-1] ** -0.5)
-    beta = given["beta"][..., None]
+    beta = arrays["beta"][..., None]
     values, writes = chunked(value * beta, op.chunk), chunked(key * beta, op.chunk)
     query, key = chunked(query, op.chunk), chunked(key, op.chunk)
-    upto = np.add.accumulate(chunked(given["decay"][..., None], op.chunk)[..., 0], axis=-1)
+    upto = np.add.accumulate(chunked(arrays["decay"][..., None], op.chunk)[..., 0], axis=-1)
 
     lower = np.tri(op.chunk, dtype=bool)
     between = upto[..., :, None] - upto[..., None, :]
@@ -116,7 +116,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     system = np.matmul(writes, key.swapaxes(-1, -2)) * between
     scores = np.matmul(query, key.swapaxes(-1, -2)) * between
     since = np.exp(upto)[..., None]
-    solved = _solved(system, like(value, np.concatenate([values, writes * since], axis=-1)))
+    solved = _solve(system, like(value, np.concatenate([values, writes * since], axis=-1)))
     values, predicting = solved[..., :size], solved[..., size:]
 
     run.keep(query=query, key=key, writes=writes, between=between, system=system, scores=scores, since=since[..., 0])
@@ -124,7 +124,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     query, key = query * since, key * remaining[..., None]
     fading = np.exp(upto[..., -1])[..., None, None]
     run.keep(remaining=remaining, fading=fading[..., 0, 0], solved=solved, decayed_query=query, decayed_key=key)
-    state = given.get("initial_state", like(value, np.zeros((batch, heads, key.shape[-1], size), precision)))
+    state = arrays.get("initial_state", like(value, np.zeros((batch, heads, key.shape[-1], size), precision)))
     y = like(value, np.empty(values.shape, precision))
     steps: list[tuple[Array, Array]] = []
     for i in range(values.shape[1]):
@@ -139,7 +139,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
     return y.astype(named["value"].dtype, copy=False), state.astype(precision, copy=False)
 
 
-def _normalized(run: Run, name: str, x: Array) -> Array:
+def _unit_vectors(run: Run, name: str, x: Array) -> Array:
     squares = np.add.reduce(x * x, axis=-1, keepdims=True) + x.dtype.type(1e-6)
     inverse = 1 / np.sqrt(squares)
     normalized: Array = x * inverse
@@ -147,7 +147,7 @@ def _normalized(run: Run, name: str, x: Array) -> Array:
     return normalized
 
 
-def _solved(system: Array, right: Array) -> Array:
+def _solve(system: Array, right: Array) -> Array:
     """Return the solution of (1 + the strictly lower triangle of the system)·x = right, by forward substitution."""
     x = like(system, np.array(right))
     for i in range(system.shape[-1] - 1):

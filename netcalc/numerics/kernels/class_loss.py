@@ -34,8 +34,8 @@ def class_axis(x: Array) -> int:
 def _at_class(op: CrossEntropy | NLLLoss, run: Run, x: Array, target: Array, weight: Array | None) -> Array:
     """Return the loss of log-probabilities ``x`` for target classes."""
     axis = class_axis(x)
-    kept = target != op.ignore_index
-    classes = select(kept, target, np.zeros_like(target)).astype(np.intp)
+    counted = target != op.ignore_index
+    classes = select(counted, target, np.zeros_like(target)).astype(np.intp)
     wrong = np.asarray(classes)[(np.asarray(classes) < 0) | (np.asarray(classes) >= x.shape[axis])]
     if wrong.size:
         message = f"{op.name}: the target holds class {wrong.flat[0]}, and there are {x.shape[axis]} classes"
@@ -47,11 +47,11 @@ def _at_class(op: CrossEntropy | NLLLoss, run: Run, x: Array, target: Array, wei
     if smoothing:
         spread = _sum_over_classes(x, weight)
         losses = losses * (1 - smoothing) - spread * (smoothing / x.shape[axis])
-    losses = select(kept, losses, np.zeros_like(losses))
+    losses = select(counted, losses, np.zeros_like(losses))
     if op.reduction != "mean":
         return reduced(op, losses, 1)
     each = np.ones((), x.dtype) if weight is None else weight[classes]
-    total = np.add.reduce(select(kept, each, np.zeros_like(losses)), axis=None)
+    total = np.add.reduce(select(counted, each, np.zeros_like(losses)), axis=None)
     run.keep(total_weight=total.astype(x.dtype))
     return reduced(op, losses, total)
 

@@ -37,7 +37,7 @@ def _standardized(weight: Array, eps: float) -> tuple[Array, Array]:
     """Return filters of mean 0 and variance 1, and the deviation of each by which it was divided."""
     flat = weight.reshape(len(weight), -1)
     taps = flat.shape[1]
-    centred = flat - np.add.reduce(flat, axis=1, keepdims=True) / taps
-    variance = np.add.reduce(np.square(centred), axis=1, keepdims=True) / taps
+    centered = flat - np.add.reduce(flat, axis=1, keepdims=True) / taps
+    variance = np.add.reduce(np.square(centered), axis=1, keepdims=True) / taps
     deviation: Array = np.sqrt(variance + eps)
-    return (centred / deviation).reshape(weight.shape), deviation[:, 0]
+    return (centered / deviation).reshape(weight.shape), deviation[:, 0]

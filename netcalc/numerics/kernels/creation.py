@@ -13,7 +13,7 @@ from netcalc.ops.creation import Arange, BufferTensor, Constant, Parameter
 
 @kernel("parameter", "buffer")
 def stored(op: Parameter | BufferTensor, run: Run, **params: Array) -> Array:
-    return params[""]  # its path is that of the line
+    return params[""]  # it has the path of the line
 
 
 @kernel("constant")

@@ -24,10 +24,10 @@ def drop(op: Dropout | StochasticDepth, run: Run, x: Array) -> Array:
     elif op.channelwise:
         kept_axes = 2
     shape = [size if axis < kept_axes else 1 for axis, size in enumerate(x.shape)]
-    kept = like(x, np.asarray(run.rng.random(shape))) >= op.p
-    mask = np.where(kept, x.dtype.type(kept_scale(op.p)), x.dtype.type(0))
+    remains = like(x, np.asarray(run.rng.random(shape))) >= op.p
+    mask = np.where(remains, x.dtype.type(kept_scale(op.p)), x.dtype.type(0))
     if isinstance(op, Dropout) and not op.channelwise:
-        run.keep(result1=kept)
+        run.keep(result1=remains)
     else:
         run.keep(other=mask)
     return x * like(x, mask)

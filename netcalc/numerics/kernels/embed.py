@@ -34,10 +34,10 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * wide(per_sample_weights)[..., None]
     least = -np.inf if op.mode == "max" else 0
-    kept = None
+    counted = None
     if op.padding_idx is not None:
-        kept = ids != op.padding_idx % weight.shape[0]
-        rows = like(rows, np.where(kept[..., None], rows, rows.dtype.type(least)))
+        counted = ids != op.padding_idx % weight.shape[0]
+        rows = like(rows, np.where(counted[..., None], rows, rows.dtype.type(least)))
     join = np.maximum if op.mode == "max" else np.add
     if offsets is None:
         pooled = join.reduce(rows, axis=1)
@@ -47,12 +47,12 @@ def embedding_bag(
         join.at(pooled, bag, rows)
     if op.mode == "mean":
         if offsets is None:
-            members: Any = ids.shape[1] if kept is None else np.add.reduce(kept, axis=1)
-        elif kept is None:
+            members: Any = ids.shape[1] if counted is None else np.add.reduce(counted, axis=1)
+        elif counted is None:
             members = sizes
         else:
             members = like(rows, np.zeros(len(sizes), rows.dtype))
-            np.add.at(members, bag, kept.astype(rows.dtype))
+            np.add.at(members, bag, counted.astype(rows.dtype))
         divisor = np.where(members, members, 1).astype(rows.dtype)
         run.keep(result2=np.broadcast_to(np.asarray(members), len(pooled)).astype(np.int64))
         pooled = pooled / divisor.reshape(-1, 1)
@@ -69,9 +69,9 @@ def _largest(ids: Array, rows: Array, bag: Array, pooled: Array) -> Array:
     flat, values, most = np.asarray(ids).reshape(-1), np.asarray(rows).reshape(-1, rows.shape[-1]), np.asarray(pooled)
     bag = np.repeat(bag, flat.size // max(bag.size, 1))
     member = np.arange(flat.size)[:, None]
-    found = np.full(most.shape, flat.size)
-    np.minimum.at(found, bag, np.where((values == most[bag]) & ~np.isinf(values), member, flat.size))
-    largest: Array = np.append(flat.astype(np.int64), -1)[found]
+    first = np.full(most.shape, flat.size)
+    np.minimum.at(first, bag, np.where((values == most[bag]) & ~np.isinf(values), member, flat.size))
+    largest: Array = np.append(flat.astype(np.int64), -1)[first]
     return largest
 
 

@@ -11,8 +11,8 @@ from netcalc.ops.expand import Expand, RepeatInterleave, Tile
 
 @kernel("expand")
 def expand(op: Expand, run: Run, x: Array) -> Array:
-    kept = (1,) * (len(op.shape) - x.ndim) + x.shape
-    sizes = tuple(size if target == -1 else target for target, size in zip(op.shape, kept, strict=True))
+    own_sizes = (1,) * (len(op.shape) - x.ndim) + x.shape
+    sizes = tuple(size if target == -1 else target for target, size in zip(op.shape, own_sizes, strict=True))
     return like(x, np.broadcast_to(x, sizes))
 
 

@@ -22,5 +22,5 @@ def transformed(op: Fourier, note: Callable[[Kind, int], None], x: Array) -> Arr
     levels = sum((x.shape[axis] - 1).bit_length() for axis in op.axis)
     note("mul", 2 * x.size * levels)
     note("add", 3 * x.size * levels)
-    given = np.asarray(wide(x))
-    return like(x, np.fft.fftn(given, axes=tuple(op.axis)).real.astype(given.dtype))
+    working = np.asarray(wide(x))
+    return like(x, np.fft.fftn(working, axes=tuple(op.axis)).real.astype(working.dtype))

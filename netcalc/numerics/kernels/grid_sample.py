@@ -49,13 +49,13 @@ def interior(axes: int) -> tuple[slice, ...]:
 
 
 def _taps(op: GridSample, relative: Array, size: int) -> Iterator[tuple[Array, Array | None]]:
-    """Yield the index into the framed axis and the weight of each neighbour; no weight for the nearest one."""
+    """Yield the index into the framed axis and the weight of each neighbor; no weight for the nearest one."""
     at = position(op, relative, size)
     if op.mode == "bicubic":
         first = np.floor(at)
-        yield from cubic_neighbours(op, first, at - first, size)
+        yield from cubic_neighbors(op, first, at - first, size)
     else:
-        yield from neighbours(op, _inside(op, at, size), size)
+        yield from neighbors(op, _positions_inside(op, at, size), size)
 
 
 def scale(op: GridSample, size: int) -> float:
@@ -70,14 +70,14 @@ def position(op: GridSample, relative: Array, size: int) -> Array:
     return at if op.align_corners else at - real(0.5)
 
 
-def cubic_neighbours(op: GridSample, first: Array, beyond: Array, size: int) -> Iterator[tuple[Array, Array]]:
-    """Yield the index into the framed axis and the weight of the four neighbours of ``first + beyond``."""
+def cubic_neighbors(op: GridSample, first: Array, beyond: Array, size: int) -> Iterator[tuple[Array, Array]]:
+    """Yield the index into the framed axis and the weight of the four neighbors of ``first + beyond``."""
     for offset, weight in zip((-1, 0, 1, 2), _cubic_weights(beyond), strict=True):
-        yield _framed(_inside(op, first + offset, size), size), weight
+        yield _framed(_positions_inside(op, first + offset, size), size), weight
 
 
-def neighbours(op: GridSample, at: Array, size: int) -> Iterator[tuple[Array, Array | None]]:
-    """Yield the index into the framed axis and the weight of the two neighbours, or of the nearest without weight."""
+def neighbors(op: GridSample, at: Array, size: int) -> Iterator[tuple[Array, Array | None]]:
+    """Yield the index into the framed axis and the weight of the two neighbors, or of the nearest without weight."""
     if op.mode == "nearest":
         yield _framed(np.rint(at), size), None
         return
@@ -93,7 +93,7 @@ def _framed(place: Array, size: int) -> Array:
     return index
 
 
-def _inside(op: GridSample, at: Array, size: int) -> Array:
+def _positions_inside(op: GridSample, at: Array, size: int) -> Array:
     """Return the positions in the image that stand for ``at``."""
     if op.padding_mode == "zeros":
         return at
@@ -122,7 +122,7 @@ def clipped(at: Array, size: int) -> Array:
 
 
 def _cubic_weights(t: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the weights of the neighbours at −1, 0, 1 and 2 (Keys 1981)."""
+    """Return the weights of the neighbors at −1, 0, 1 and 2 (Keys 1981)."""
     return _far(t + 1), _near(t), _near(1 - t), _far(2 - t)
 
 

@@ -88,10 +88,10 @@ def logit_losses(x: Array, target: Array, positive: Array | None) -> Array:
     return losses
 
 
-def positive_weight(op: BinaryCrossEntropyWithLogits, x: Array, given: Array | None) -> Array | None:
+def positive_weight(op: BinaryCrossEntropyWithLogits, x: Array, pos_weight: Array | None) -> Array | None:
     """Return the weight of the positive part: an attribute or an input; None if there is none."""
     if op.pos_weight is None:
-        return given
+        return pos_weight
     return np.asarray(op.pos_weight if len(op.pos_weight) > 1 else op.pos_weight[0], x.dtype)
 
 

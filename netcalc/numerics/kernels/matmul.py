@@ -47,35 +47,39 @@ def matmul(op: Any, run: Run, x: Array, other: Array) -> Array:
 
 @kernel("einsum")
 def einsum(op: Einsum, run: Run, *inputs: Array) -> Array:
-    given, sizes, output = labelled(op, [x.shape for x in inputs])
-    operands = [varying(wide(x), labels) for x, labels in zip(inputs, given, strict=True)]
+    subscripts, sizes, output = labeled(op, [x.shape for x in inputs])
+    operands = [varying(wide(x), labels) for x, labels in zip(inputs, subscripts, strict=True)]
     y, labels = operands[0]
     steps = contractions([labels for _, labels in operands], output)
     for number, (step, (other, its)) in enumerate(zip(steps, operands[1:], strict=True)):
-        left, right = _summed(y, labels, step.left), _summed(other, its, step.right)
+        left, right = _sum_over_others(y, labels, step.left), _sum_over_others(other, its, step.right)
         run.keep(**dict(zip(step.names(number), (left, right), strict=True)))
-        one = arranged(left, step.left, step.batch, step.rows, step.summed)
-        two = arranged(right, step.right, step.batch, step.summed, step.columns)
+        left_matrix = arranged(left, step.left, step.batch, step.rows, step.summed)
+        right_matrix = arranged(right, step.right, step.batch, step.summed, step.columns)
         # without a summed label that axis has size 1, and the result is an outer product
-        y, labels = np.matmul(one, two) if step.summed else one * two, step.result
+        y, labels = np.matmul(left_matrix, right_matrix) if step.summed else left_matrix * right_matrix, step.result
         y = y.reshape([sizes[label] for label in labels])
-    kept = [label for label in labels if label in output]
-    y = ordered(_summed(y, labels, kept), kept, [label for label in output if label in kept])
+    remaining = [label for label in labels if label in output]
+    y = ordered(_sum_over_others(y, labels, remaining), remaining, [label for label in output if label in remaining])
     return y.reshape([sizes[label] for label in output]).astype(inputs[0].dtype, copy=False)
 
 
-def labelled(op: Einsum, shapes: Sequence[Sequence[int]]) -> tuple[list[Labels], dict[str, int], Labels]:
+def labeled(op: Einsum, shapes: Sequence[Sequence[int]]) -> tuple[list[Labels], dict[str, int], Labels]:
     """Return the labels of the axes of each input, the size of each label, and the labels of the output."""
     before, arrow, after = op.equation.replace(" ", "").partition("->")
-    given = [_labels(part, len(shape)) for part, shape in zip(before.split(","), shapes, strict=True)]
+    subscripts = [_labels_of(part, len(shape)) for part, shape in zip(before.split(","), shapes, strict=True)]
     sizes: dict[str, int] = {}
-    for labels, shape in zip(given, shapes, strict=True):
+    for labels, shape in zip(subscripts, shapes, strict=True):
         sizes |= {label: size for label, size in zip(labels, shape, strict=True) if size != 1 or label not in sizes}
     hidden = sorted((label for label in sizes if label.isdigit()), key=int)
     if arrow:
-        return given, sizes, _labels(after, len(after.replace("...", "")) + len(hidden) * ("..." in after))
-    every = [label for labels in given for label in labels]
-    return given, sizes, [*reversed(hidden), *sorted(x for x in sizes if every.count(x) == 1 and not x.isdigit())]
+        return subscripts, sizes, _labels_of(after, len(after.replace("...", "")) + len(hidden) * ("..." in after))
+    every = [label for labels in subscripts for label in labels]
+    return (
+        subscripts,
+        sizes,
+        [*reversed(hidden), *sorted(x for x in sizes if every.count(x) == 1 and not x.isdigit())],
+    )
 
 
 def contractions(operands: Sequence[Labels], output: Labels) -> list[Contraction]:
@@ -101,7 +105,7 @@ def contractions(operands: Sequence[Labels], output: Labels) -> list[Contraction
     return steps
 
 
-def _labels(part: str, rank: int) -> Labels:
+def _labels_of(part: str, rank: int) -> Labels:
     """Return the labels of the axes of an input or of the output."""
     head, _, tail = part.partition("...")
     return [*head, *map(str, reversed(range(rank - len(head) - len(tail)))), *tail]
@@ -131,9 +135,9 @@ def arranged(x: Array, labels: Labels, *groups: Labels) -> Array:
     return ordered(x, labels, order).reshape([math.prod(sizes[label] for label in group) for group in groups])
 
 
-def _summed(x: Array, labels: Labels, kept: Collection[str]) -> Array:
+def _sum_over_others(x: Array, labels: Labels, remaining: Collection[str]) -> Array:
     """Return the sum over the axes whose label is not kept."""
-    away = tuple(axis for axis, label in enumerate(labels) if label not in kept)
+    away = tuple(axis for axis, label in enumerate(labels) if label not in remaining)
     if not away:
         return x
     total: Array = np.add.reduce(x, axis=away)

@@ -17,8 +17,8 @@ def mean(x: Array, axes: tuple[int, ...]) -> Array:
     return average
 
 
-def centred(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """Return the mean, the centred ``x``, and the biased variance; all axes are kept."""
+def centered(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Return the mean, the centered ``x``, and the biased variance; all axes are kept."""
     middle = mean(x, axes)
     rest = x - middle
     return middle, rest, mean(rest * rest, axes)
@@ -30,9 +30,9 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
     return root
 
 
-def standardised(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
-    """Return ``x`` normalised to mean 0 and variance 1 over ``axes``, its mean, and 1/√(variance + ε)."""
-    middle, rest, variance = centred(x, axes)
+def standardized(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
+    """Return ``x`` normalized to mean 0 and variance 1 over ``axes``, its mean, and 1/√(variance + ε)."""
+    middle, rest, variance = centered(x, axes)
     root = reciprocal_root(variance, eps)
     return rest * root, middle, root
 
@@ -50,13 +50,13 @@ def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
 
 
 def trailing(op: LayerNorm | RMSNorm) -> tuple[int, ...]:
-    """Return the axes that are normalised together."""
+    """Return the axes that are normalized together."""
     return tuple(range(-(len(op.normalized_shape or ()) or op.axes or 1), 0))
 
 
 @kernel("layer_norm")
 def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
-    y, middle, root = standardised(wide(x), trailing(op), op.eps)
+    y, middle, root = standardized(wide(x), trailing(op), op.eps)
     run.keep(result1=middle, result2=root)
     return affine(y, weight, bias).astype(x.dtype, copy=False)
 
@@ -77,9 +77,9 @@ def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) ->
 def group_norm(op: GroupNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
     batch, channels = x.shape[:2]
     grouped = wide(x).reshape(batch, op.groups, channels // op.groups, -1)
-    y, middle, root = standardised(grouped, (2, 3), op.eps)
+    y, middle, root = standardized(grouped, (2, 3), op.eps)
     run.keep(result1=middle.reshape(batch, -1), result2=root.reshape(batch, -1))
-    shaped = (None if one is None else by_channel(one, x.ndim) for one in (weight, bias))
+    shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in (weight, bias))
     return affine(y.reshape(x.shape), *shaped).astype(x.dtype, copy=False)
 
 

@@ -18,7 +18,7 @@ def pad(op: Pad, run: Run, x: Array) -> Array:
         size = x.shape[axis]
         places = np.arange(-before, size + after)
         if op.mode == "constant":
-            x = _filled(x, axis, places, op.value)
+            x = _taken_or_filled(x, axis, places, op.value)
             continue
         if op.mode == "reflect":
             places = np.abs(places)
@@ -30,7 +30,7 @@ def pad(op: Pad, run: Run, x: Array) -> Array:
     return x
 
 
-def _filled(x: Array, axis: int, places: Array, value: float) -> Array:
+def _taken_or_filled(x: Array, axis: int, places: Array, value: float) -> Array:
     """Return ``x`` at ``places`` along an axis, and ``value`` for indices out of range."""
     y = np.take(x, np.clip(places, 0, x.shape[axis] - 1), axis)
     index: list[Any] = [slice(None)] * x.ndim

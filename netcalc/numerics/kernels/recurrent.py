@@ -60,18 +60,18 @@ def _step(op: Layers | Cell, x: Array, states: States, weights: Mapping[str, Arr
     return (after, *others), gates
 
 
-def _initial(op: Layers | Cell, x: Array, given: Mapping[str, Array], **shapes: tuple[int, ...]) -> States:
+def _initial(op: Layers | Cell, x: Array, arrays: Mapping[str, Array], **shapes: tuple[int, ...]) -> States:
     """Return the initial states, zeros where there is no input."""
     return tuple(
-        wide(given[f"{state}_0"]) if f"{state}_0" in given else like(x, np.zeros(shapes[state], x.dtype))
+        wide(arrays[f"{state}_0"]) if f"{state}_0" in arrays else like(x, np.zeros(shapes[state], x.dtype))
         for state in op.states
     )
 
 
 @kernel("rnn", "lstm", "gru")
 def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tuple[Array, ...]:
-    given = by_port(op, inputs)
-    dtype, x = given["input"].dtype, wide(given["input"])
+    arrays = by_port(op, inputs)
+    dtype, x = arrays["input"].dtype, wide(arrays["input"])
     weights = {name: wide(weight) for name, weight in weights.items()}
     batched = x.ndim == 3
     if not batched:
@@ -79,11 +79,11 @@ def layers(op: Layers, run: Run, *inputs: Array | None, **weights: Array) -> tup
     elif op.batch_first:
         x = x.swapaxes(0, 1)
     steps, batch, _ = x.shape
-    valid = _valid(given["lengths"], steps) if "lengths" in given else None
+    valid = _valid(arrays["lengths"], steps) if "lengths" in arrays else None
     suffixes = ("", "_reverse") if op.bidirectional else ("",)
     rows = op.layers * len(suffixes)
     sizes = {"h": (rows, batch, weights["weight_hh_l0"].shape[1]), "c": (rows, batch, op.hidden)}
-    states = tuple(s.reshape(rows, batch, -1) for s in _initial(op, x, given, **sizes))
+    states = tuple(s.reshape(rows, batch, -1) for s in _initial(op, x, arrays, **sizes))
 
     finals: list[States] = []
     traces: list[_Trace] = []
@@ -134,11 +134,11 @@ class _Trace:
 
 def _keep(run: Run, traces: list[_Trace], joints: list[tuple[Array, Array]], dtype: Any) -> None:
     """Keep the states and gates (layers·directions, steps, batch, …), and what dropout passed between layers."""
-    kept: dict[str, list[Array]] = {}
+    arrays_by_name: dict[str, list[Array]] = {}
     for trace in traces:
         for name, array in trace.in_order():
-            kept.setdefault(name, []).append(array)
-    run.keep(**{name: np.stack(arrays).astype(dtype, copy=False) for name, arrays in kept.items()})
+            arrays_by_name.setdefault(name, []).append(array)
+    run.keep(**{name: np.stack(arrays).astype(dtype, copy=False) for name, arrays in arrays_by_name.items()})
     if joints:
         inputs, masks = zip(*joints, strict=True)
         run.keep(dropped=np.stack(inputs).astype(dtype, copy=False), result1=np.stack(masks))
@@ -189,12 +189,12 @@ def _sequence(
 
 @kernel("rnn_cell", "lstm_cell", "gru_cell")
 def cell(op: Cell, run: Run, *inputs: Array | None, **weights: Array) -> tuple[Array, ...]:
-    given = by_port(op, inputs)
-    dtype, x = given["input"].dtype, wide(given["input"])
+    arrays = by_port(op, inputs)
+    dtype, x = arrays["input"].dtype, wide(arrays["input"])
     weights = {name: wide(weight) for name, weight in weights.items()}
     shape = (*x.shape[:-1], op.hidden)
     product = _affine(x, weights["weight_ih"], weights.get("bias_ih"))
-    after, gates = _step(op, product, _initial(op, x, given, h=shape, c=shape), weights, "")
+    after, gates = _step(op, product, _initial(op, x, arrays, h=shape, c=shape), weights, "")
     if run.kept is not None and gates:
         run.keep(workspace=np.concatenate([np.asarray(gate) for gate in gates], axis=-1).astype(dtype, copy=False))
     return tuple(array.astype(dtype, copy=False) for array in after)

@@ -13,7 +13,7 @@ from netcalc.numerics.kernels._promotion import floating
 from netcalc.ops.reduce import Cumprod, Cumsum, Var, VectorNorm
 
 
-def _start(op: Any, x: Array) -> tuple[Array, np.dtype[Any], dict[str, Any]]:
+def _prepared(op: Any, x: Array) -> tuple[Array, np.dtype[Any], dict[str, Any]]:
     """Return the input in the type of the computation, the type of the result, and the axes for NumPy."""
     dtype = _result(op, x)
     return wide(x.astype(dtype, copy=False)), dtype, {"axis": axes_of(op.axis, x.ndim), "keepdims": op.keepdim}
@@ -31,7 +31,7 @@ def _result(op: Any, x: Array) -> np.dtype[Any]:
 def _register(name: str, ufunc: np.ufunc) -> None:
     @kernel(name)
     def reduction(op: Any, run: Run, x: Array) -> Array:
-        x, dtype, axes = _start(op, x)
+        x, dtype, axes = _prepared(op, x)
         # explicit, since NumPy would choose a wider type
         result: Array = ufunc.reduce(x, dtype=x.dtype, **axes)
         return result.astype(dtype, copy=False)
@@ -43,14 +43,14 @@ for _name, _ufunc in {"sum": np.add, "prod": np.multiply, "max": np.maximum, "mi
 
 @kernel("mean")
 def mean(op: Any, run: Run, x: Array) -> Array:
-    x, dtype, axes = _start(op, x)
+    x, dtype, axes = _prepared(op, x)
     total: Array = np.add.reduce(x, **axes)
     return (total / (x.size / total.size)).astype(dtype, copy=False)
 
 
 @kernel("var")
 def var(op: Var, run: Run, x: Array) -> Array:
-    x, dtype, axes = _start(op, x)
+    x, dtype, axes = _prepared(op, x)
     total = np.add.reduce(x, axis=axes["axis"], keepdims=True)
     count = x.size / total.size
     deviation = x - total / count
@@ -60,7 +60,7 @@ def var(op: Var, run: Run, x: Array) -> Array:
 
 @kernel("vector_norm")
 def vector_norm(op: VectorNorm, run: Run, x: Array) -> Array:
-    x, dtype, axes = _start(op, x)
+    x, dtype, axes = _prepared(op, x)
     norm: Array
     if math.isinf(op.ord):
         norm = (np.maximum if op.ord > 0 else np.minimum).reduce(np.abs(x), **axes)
@@ -77,7 +77,7 @@ def vector_norm(op: VectorNorm, run: Run, x: Array) -> Array:
 
 @kernel("logsumexp")
 def logsumexp(op: Any, run: Run, x: Array) -> Array:
-    x, dtype, axes = _start(op, x)
+    x, dtype, axes = _prepared(op, x)
     largest = np.maximum.reduce(x, axis=axes["axis"], keepdims=True)
     # ∞ − ∞ is NaN; an infinite maximum is the result
     largest = like(x, np.where(np.isfinite(largest), largest, 0).astype(x.dtype))

@@ -76,7 +76,7 @@ def filters(op: Interpolate, size: int, out: int, factor: float | None, real: ty
         scale = real(size) / real(out)
     else:
         scale = real(1 / factor)
-    taps = _taps(op, size, out, factor)
+    taps = _filter_width(op, size, out, factor)
     if op.antialias:
         return _antialiased(op, size, place, scale, taps)
     at = scale * place if op.align_corners else scale * (place + real(0.5)) - real(0.5)
@@ -94,7 +94,7 @@ def _radius(op: Interpolate) -> int:
     return {"bicubic": 2, "lanczos": 3}.get(op.mode, 1)
 
 
-def _taps(op: Interpolate, size: int, out: int, factor: float | None) -> int:
+def _filter_width(op: Interpolate, size: int, out: int, factor: float | None) -> int:
     """Return the number of elements that the filter spans along an axis."""
     reach = radius = _radius(op)
     if not op.antialias:

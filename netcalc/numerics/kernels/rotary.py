@@ -102,8 +102,8 @@ def _yarn(scaling: YarnScaling, frequencies: Array, theta: float) -> Array:
         low, high = math.floor(low), math.ceil(high)
     low, high = max(low, 0), min(high, rotated - 1)
     width = high - low if high != low else 0.001
-    kept: Array = 1 - np.clip((np.arange(rotated // 2) - low) / width, 0, 1)
-    blended: Array = frequencies * kept + frequencies / scaling.factor * (1 - kept)
+    unscaled: Array = 1 - np.clip((np.arange(rotated // 2) - low) / width, 0, 1)
+    blended: Array = frequencies * unscaled + frequencies / scaling.factor * (1 - unscaled)
     return blended
 
 

@@ -77,7 +77,7 @@ def experts(op: Experts, run: Run, x: Array, weights: Array, indices: Array, **p
     if op.weights_on == "output":
         y = y * share
     if run.kept is not None:
-        run.kept.update({name: _as(array, x.dtype) for name, array in run.kept.items()})
+        run.kept.update({name: _in_type(array, x.dtype) for name, array in run.kept.items()})
     total: Array = np.add.reduce(y, axis=2)
     return total.reshape(x.shape).astype(x.dtype, copy=False)
 
@@ -87,9 +87,9 @@ def _every_pair(op: Experts, run: Run, tokens: Array, chosen: Array, params: dic
 
     def project(x: Array, name: str) -> Array:
         y = like(x, np.empty((len(x), params[name].shape[1]), x.dtype))
-        for one in np.unique(expert):
-            its = expert == one
-            y[its] = np.matmul(x[its], params[name][one].T)
+        for number in np.unique(expert):
+            its = expert == number
+            y[its] = np.matmul(x[its], params[name][number].T)
         return y + params[f"{name}_bias"][expert] if op.bias else y
 
     return _mlp(op, run, rows, project).reshape(tokens.shape)
@@ -111,25 +111,25 @@ def _within_capacity(op: Experts, run: Run, tokens: Array, chosen: Array, params
     rows = tokens.transpose(0, 2, 1, 3).reshape(sequences, -1, d)
     arrivals = np.add.accumulate(like(tokens, (expert[..., None] == np.arange(op.experts)).astype(np.int64)), axis=1)
     place = taken(arrivals, expert[..., None])[..., 0]
-    kept = np.asarray(place <= places)
+    fits = np.asarray(place <= places)
     index = np.asarray(place - 1)
-    run.keep(place=np.where(kept, index, -1))
-    sequence, pair = np.nonzero(kept)
-    slot = expert[kept], sequence, index[kept]
+    run.keep(place=np.where(fits, index, -1))
+    sequence, pair = np.nonzero(fits)
+    slot = expert[fits], sequence, index[fits]
 
     def project(x: Array, name: str) -> Array:
         y: Array = np.matmul(x, params[name].transpose(0, 2, 1))
         return y + params[f"{name}_bias"][:, None] if op.bias else y
 
     filled = like(tokens, np.zeros((op.experts, sequences, places, d), tokens.dtype))
-    filled[slot] = rows[kept]
+    filled[slot] = rows[fits]
     out = _mlp(op, run, filled.reshape(op.experts, -1, d), project).reshape(filled.shape)
     y = like(tokens, np.zeros(rows.shape, tokens.dtype))
     y[sequence, pair] = out[slot]
     return y.reshape(sequences, k, length, d).transpose(0, 2, 1, 3)
 
 
-def _as(array: Array, dtype: Any) -> Array:
+def _in_type(array: Array, dtype: Any) -> Array:
     """Return numbers in the element type of the input; whole numbers and truth values as they are."""
     return array if array.dtype.kind in "bi" else array.astype(dtype, copy=False)
 

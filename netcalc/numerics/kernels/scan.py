@@ -14,18 +14,18 @@ from netcalc.ops.scan import SelectiveScan, Wkv
 @kernel("selective_scan")
 def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
     named: dict[str, Array] = by_port(op, inputs)
-    given = {port: wide(array) for port, array in named.items()}
-    precision = np.result_type(*given.values())
-    u, delta, a = given["u"], given["delta"], given["A"]
+    arrays = {port: wide(array) for port, array in named.items()}
+    precision = np.result_type(*arrays.values())
+    u, delta, a = arrays["u"], arrays["delta"], arrays["A"]
     batch, channels, length = u.shape
-    if "delta_bias" in given:
-        delta = delta + given["delta_bias"][:, None]
+    if "delta_bias" in arrays:
+        delta = delta + arrays["delta_bias"][:, None]
     run.keep(self=delta)
     if op.delta_softplus:
         (delta,) = apply(Softplus(), Run(run.training), (delta,), {})
     weighted = delta * u
-    b, c = grouped(given["B"], length), grouped(given["C"], length)
-    state = given.get("initial_state", like(u, np.zeros((batch, channels, a.shape[1]), precision)))
+    b, c = grouped(arrays["B"], length), grouped(arrays["C"], length)
+    state = arrays.get("initial_state", like(u, np.zeros((batch, channels, a.shape[1]), precision)))
     y = like(u, np.empty(u.shape, precision))
     states: list[Array] = []
     decays: list[Array] = []
@@ -40,10 +40,10 @@ def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[
             decays.append(decay)
     if run.kept is not None:
         run.keep(states=_stacked(states, state), decay=_stacked(decays, state), delta=delta, weighted=weighted)
-    if "D" in given:
-        y = y + u * given["D"][:, None]
-    if "z" in given:
-        gate = silu(given["z"])
+    if "D" in arrays:
+        y = y + u * arrays["D"][:, None]
+    if "z" in arrays:
+        gate = silu(arrays["z"])
         run.keep(ungated=y, gate=gate)
         y = y * gate
     if run.kept is not None:
@@ -67,46 +67,46 @@ def grouped(projection: Array, length: int) -> Array:
 @kernel("wkv")
 def wkv(op: Wkv, run: Run, *inputs: Array | None) -> Array | tuple[Array, ...]:
     named: dict[str, Array] = by_port(op, inputs)
-    given = {port: wide(array) for port, array in named.items()}
+    arrays = {port: wide(array) for port, array in named.items()}
     value = named["value"]
-    k, v, w, b = (given[port] for port in ("key", "value", "decay", "bonus"))
-    precision = np.result_type(*given.values())
+    k, v, w, b = (arrays[port] for port in ("key", "value", "decay", "bonus"))
+    precision = np.result_type(*arrays.values())
     batch, length, channels = v.shape
     y = like(value, np.empty(v.shape, precision))
     nothing = like(value, np.zeros((batch, channels), precision))
-    above, below = given.get("numerator", nothing), given.get("denominator", nothing)
-    largest = given.get("exponent", like(value, np.full((batch, channels), -1e38, precision)))
-    kept: dict[str, list[Array]] = {}
+    above, below = arrays.get("numerator", nothing), arrays.get("denominator", nothing)
+    largest = arrays.get("exponent", like(value, np.full((batch, channels), -1e38, precision)))
+    saved: dict[str, list[Array]] = {}
     for t in range(length):
         own = k[:, t] + b
-        up, down, _, factors = _weighted(above, below, largest, own, v[:, t])
+        up, down, _, factors = _updated_sums(above, below, largest, own, v[:, t])
         y[:, t] = up / down
         if run.kept is not None:
-            _append(kept, above=above, below=below, down=down, old_output=factors[0], new_output=factors[1])
-        above, below, largest, factors = _weighted(above, below, largest + w, k[:, t], v[:, t])
+            _append(saved, above=above, below=below, down=down, old_output=factors[0], new_output=factors[1])
+        above, below, largest, factors = _updated_sums(above, below, largest + w, k[:, t], v[:, t])
         if run.kept is not None:
-            _append(kept, old=factors[0], new=factors[1])
+            _append(saved, old=factors[0], new=factors[1])
     if run.kept is not None:
         empty = np.zeros((batch, 0, channels), precision)
         kept_names = ("above", "below", "down", "old_output", "new_output", "old", "new")
-        run.keep(**{name: np.stack(kept[name], axis=1) if name in kept else empty for name in kept_names})
+        run.keep(**{name: np.stack(saved[name], axis=1) if name in saved else empty for name in kept_names})
     output = y.astype(value.dtype, copy=False)
     if not op.return_state:
         return output
     return output, *(x.astype(precision, copy=False) for x in (above, below, largest))
 
 
-def _append(kept: dict[str, list[Array]], **parts: Array) -> None:
+def _append(saved: dict[str, list[Array]], **parts: Array) -> None:
     for name, part in parts.items():
-        kept.setdefault(name, []).append(np.asarray(part))
+        saved.setdefault(name, []).append(np.asarray(part))
 
 
-def _weighted(
+def _updated_sums(
     above: Array, below: Array, largest: Array, exponent: Array, v: Array
 ) -> tuple[Array, Array, Array, tuple[Array, Array]]:
-    """Return sums with and without values after those of a further position, their largest exponent, and factors.
+    """Return the sums with and without values after a further position is added, their largest exponent, and factors.
 
-    The factors are those of the sums before, and of the further position.
+    The factors multiply the sums before, and the terms of the further position.
     """
     top = np.maximum(largest, exponent)
     old, new = np.exp(largest - top), np.exp(exponent - top)

@@ -23,6 +23,6 @@ def flatten(op: Flatten, run: Run, x: Array) -> Array:
 @kernel("unflatten")
 def unflatten(op: Unflatten, run: Run, x: Array) -> Array:
     axis = op.axis % x.ndim
-    known = prod(size for size in op.sizes if size != -1)
-    sizes = (x.shape[axis] // known if size == -1 else size for size in op.sizes)
+    others = prod(size for size in op.sizes if size != -1)
+    sizes = (x.shape[axis] // others if size == -1 else size for size in op.sizes)
     return x.reshape(*x.shape[:axis], *sizes, *x.shape[axis + 1 :])

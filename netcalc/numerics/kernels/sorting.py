@@ -15,8 +15,8 @@ from netcalc.ops.sorting import Sort, Topk
 def ranking(run: Run, x: Array, k: int, *, axis: int = -1, largest: bool = True) -> Array:
     """Return the indices of the first k sorted elements along an axis, equal ones by index; count the comparisons.
 
-    The count is that of a tournament: all but one element lose once, and each next element is the best of those that
-    lost to the one before, of which there are ⌈log₂ n⌉.
+    Comparisons are counted as in a tournament: all elements but the first lose once, and each next element is the best
+    of the ⌈log₂ n⌉ elements that lost to the one before.
     """
     keys = np.asarray(wide(x))
     n = keys.shape[axis]
@@ -48,15 +48,15 @@ _register("argmin", np.argmin)
 
 @kernel("topk")
 def topk(op: Topk, run: Run, x: Array) -> tuple[Array, Array]:
-    return _first(run, x, op.k if x.ndim else None, op.axis, op.largest)
+    return _first_elements(run, x, op.k if x.ndim else None, op.axis, op.largest)
 
 
 @kernel("sort")
 def sort(op: Sort, run: Run, x: Array) -> tuple[Array, Array]:
-    return _first(run, x, x.shape[op.axis] if x.ndim else None, op.axis, op.descending)
+    return _first_elements(run, x, x.shape[op.axis] if x.ndim else None, op.axis, op.descending)
 
 
-def _first(run: Run, x: Array, k: int | None, axis: int, largest: bool) -> tuple[Array, Array]:
+def _first_elements(run: Run, x: Array, k: int | None, axis: int, largest: bool) -> tuple[Array, Array]:
     if k is None:  # a scalar is sorted
         return x, np.zeros((), np.int64)
     indices = ranking(run, x, k, axis=axis, largest=largest)

@@ -44,7 +44,7 @@ class Back:
     """The state of a product.
 
     ``saved`` are the saved tensors by name; ``inputs`` the shapes and element types of the inputs, None for one that is
-    absent, and ``outputs`` those of the outputs; ``training`` is the mode of the forward pass.
+    absent, and ``outputs`` the same of the outputs; ``training`` is the mode of the forward pass.
     """
 
     wanted: frozenset[Source]
@@ -60,14 +60,14 @@ class Back:
         return any(source in self.wanted for source in sources)
 
     def among(self, *sources: Source) -> list[Source]:
-        """Return those of these inputs and parameters whose gradient is wanted."""
+        """Return the inputs and parameters among these whose gradient is wanted."""
         return [source for source in sources if source in self.wanted]
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
         """Return the shape of an input that is present."""
-        found = self.inputs[index]
-        assert found is not None
-        return tuple(int(size) for size in found.shape)
+        type_ = self.inputs[index]
+        assert type_ is not None
+        return tuple(int(size) for size in type_.shape)
 
     def only(self, gradients: Mapping[Source, Callable[[], Array]]) -> Gradients:
         """Return those gradients that are wanted; the others are not computed."""
@@ -89,7 +89,7 @@ def apply_vjp(op: Any, back: Back, gradients: tuple[Array | None, ...]) -> Gradi
     if function is None:
         raise LookupError(op.name)
     with np.errstate(all="ignore"):
-        found = function(op, back, *gradients)
-    if set(found) != back.wanted:
-        raise LookupError(f"{op.name}: gradients of {sorted(map(str, found))} for {sorted(map(str, back.wanted))}")
-    return {source: np.asanyarray(gradient) for source, gradient in found.items()}
+        results = function(op, back, *gradients)
+    if set(results) != back.wanted:
+        raise LookupError(f"{op.name}: gradients of {sorted(map(str, results))} for {sorted(map(str, back.wanted))}")
+    return {source: np.asanyarray(gradient) for source, gradient in results.items()}

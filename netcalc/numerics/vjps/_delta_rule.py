@@ -79,7 +79,7 @@ class _Rule:
         return result
 
     def to_end(self, of_keys: Array, of_fading: Array) -> Array:
-        """Return the gradient of the decay of each position, from that of the sums and of the chunk's end."""
+        """Return the gradient of the decay of each position, from the gradients of the sums and of the chunk's end."""
         saved = self.saved
         ending = np.add.reduce(of_keys * saved["key"], axis=-1) * saved["remaining"]
         sums = self.of_sums - ending
@@ -88,10 +88,10 @@ class _Rule:
         return to_end(sums)
 
     def pairs(self, of_pairs: Array) -> None:
-        """Add the gradient of the sums from that of their differences, at [i, j] for i at or after j."""
+        """Add the gradient of the sums from the gradient of their differences, at [i, j] for i at or after j."""
         lower = np.tri(self.op.chunk, dtype=bool)
-        kept = select(lower, of_pairs, np.zeros_like(of_pairs))
-        self.of_sums = np.add.reduce(kept, axis=-1) - np.add.reduce(kept, axis=-2)
+        below = select(lower, of_pairs, np.zeros_like(of_pairs))
+        self.of_sums = np.add.reduce(below, axis=-1) - np.add.reduce(below, axis=-2)
 
 
 def gated_delta_rule(op: GatedDeltaRule, back: Back, gradient: Array | None, last: Array | None = None) -> Gradients:
@@ -123,14 +123,14 @@ def gated_delta_rule(op: GatedDeltaRule, back: Back, gradient: Array | None, las
             of_decay = it.to_end(of_keys, of_fading)
         if it.key:
             key_parts.append(of_keys * saved["remaining"][..., None])
-    found: Gradients = {}
+    gradients: Gradients = {}
     if it.start:
         assert it.of_start is not None
-        found[5] = it.of_start
+        gradients[5] = it.of_start
     if it.decay:
         assert of_decay is not None
-        found[3] = unchunked(of_decay[..., None], it.length)[..., 0]
-    return found | _rule_inputs(it, of_query, key_parts, of_values, of_writes)
+        gradients[3] = unchunked(of_decay[..., None], it.length)[..., 0]
+    return gradients | _rule_inputs(it, of_query, key_parts, of_values, of_writes)
 
 
 def _of_system(
@@ -178,34 +178,34 @@ def _rule_inputs(
 ) -> Gradients:
     """Return the gradients of query, key, value and beta."""
     saved, back, length = it.saved, it.back, it.length
-    found: Gradients = {}
+    gradients: Gradients = {}
     values = None if of_values is None else unchunked(of_values, length)
     writes = None if of_writes is None else unchunked(of_writes, length)
     if it.value:
         assert values is not None
-        found[2] = values * saved["beta"][..., None]
+        gradients[2] = values * saved["beta"][..., None]
     if it.beta:
         assert values is not None and writes is not None
         own = np.add.reduce(values * saved["value"], axis=-1)
-        found[4] = own + np.add.reduce(writes * unchunked(saved["key"], length), axis=-1)
+        gradients[4] = own + np.add.reduce(writes * unchunked(saved["key"], length), axis=-1)
     if it.query:
         if of_query is None:
-            found[0] = np.zeros(back.shape())
+            gradients[0] = np.zeros(back.shape())
         else:
             scaled = unchunked(of_query, length) * of_query.dtype.type(it.features**-0.5)
-            found[0] = of_groups(_of_norm(it, "query", scaled), back.shape()[2])
+            gradients[0] = of_groups(_of_norm(it, "query", scaled), back.shape()[2])
     if it.key:
         assert writes is not None
         total = key_parts[0]
         for part in key_parts[1:]:
             total = total + part
         of_key = unchunked(total, length) + writes * saved["beta"][..., None]
-        found[1] = of_groups(_of_norm(it, "key", of_key), back.shape(1)[2])
-    return found
+        gradients[1] = of_groups(_of_norm(it, "key", of_key), back.shape(1)[2])
+    return gradients
 
 
 def _of_norm(it: _Rule, name: str, of_normal: Array) -> Array:
-    """Return the gradient of queries or keys from that of those of length one."""
+    """Return the gradient of queries or keys from the gradient of their normalized values, of length 1."""
     if not it.op.normalize:
         return of_normal
     normal = it.saved[f"normal_{name}"]

@@ -76,7 +76,7 @@ def combined(
         operands.reverse()
     shapes = [() if n is None else back.shape(n) for n in operands]
     wanted = [n is not None and back.wants(n) for n in operands]
-    found: Gradients = {}
+    gradients: Gradients = {}
     g: Array | None = wide(gradient)
     for stage in range(len(operands) - 2, -1, -1):
         wants_left, wants_right = any(wanted[: stage + 1]), wanted[stage + 1]
@@ -97,8 +97,8 @@ def combined(
         g, by_right = rule(op, pair)
         position = operands[stage + 1]
         if position is not None and by_right is not None:
-            found[position] = by_right
+            gradients[position] = by_right
     first = operands[0]
     if first is not None and wanted[0] and g is not None:
-        found[first] = g
-    return found
+        gradients[first] = g
+    return gradients

@@ -22,8 +22,8 @@ def spread_windows(windows: Windows, values: Array, sizes: Sequence[int]) -> Arr
     canvas = like(values, np.zeros((*lead, *padded), values.dtype))
     for index in taps(windows.kernel, windows.stride, windows.dilation, windows.counts):
         canvas[index] += values
-    kept: Index = (..., *(slice(a, a + size) for (a, _), size in zip(windows.reach, sizes, strict=True)))
-    result: Array = canvas[kept]
+    inside: Index = (..., *(slice(a, a + size) for (a, _), size in zip(windows.reach, sizes, strict=True)))
+    result: Array = canvas[inside]
     return result
 
 

@@ -1,4 +1,4 @@
-"""Gradients through the statistics of normalisations."""
+"""Gradients through the statistics of normalizations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from netcalc.numerics.kernels.norm import mean
 __all__ = ["through_statistics"]
 
 
-def through_statistics(h: Array, normal: Array, root: Array, axes: tuple[int, ...], *, centred: bool = True) -> Array:
+def through_statistics(h: Array, normal: Array, root: Array, axes: tuple[int, ...], *, centered: bool = True) -> Array:
     """Return (h − mean(h) − x̂·mean(h·x̂))/√(v + ε), without mean(h) where the statistics have no mean."""
     flow: Array = h - normal * mean(h * normal, axes)
-    if centred:
+    if centered:
         flow = flow - mean(h, axes)
     return flow * root

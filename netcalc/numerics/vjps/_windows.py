@@ -15,7 +15,7 @@ __all__ = ["embedded", "filter_gradient", "spread", "unfolded_edges", "without_p
 
 
 def without_padding(gradient: Array, sizes: Sequence[int], pads: Sequence[tuple[int, int]], mode: str) -> Array:
-    """Return the gradient of an array from that of the array padded along its last axes.
+    """Return the gradient of an array from the gradient of the array padded along its last axes.
 
     Elements that the mode repeats in the padding gain its gradient: one addition for each element of the padding.
     """
@@ -50,21 +50,21 @@ def unfolded_edges(gradient: Array, axis: int, size: int, pad: tuple[int, int], 
 
 def embedded(x: Array, axes: Sequence[int], starts: Sequence[int], sizes: Sequence[int]) -> Array:
     """Return ``x`` in zeros of ``sizes`` along some axes, from ``starts`` on; what reaches beyond is cut off."""
-    shape, inside, kept = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
+    shape, inside, source = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
     for axis, start, size in zip(axes, starts, sizes, strict=True):
         low, high = max(start, 0), max(min(start + x.shape[axis], size), max(start, 0))
-        shape[axis], inside[axis], kept[axis] = size, slice(low, high), slice(low - start, high - start)
+        shape[axis], inside[axis], source[axis] = size, slice(low, high), slice(low - start, high - start)
     if all(size == old for size, old in zip(shape, x.shape, strict=True)) and not any(starts):
         return x
     canvas = like(x, np.zeros(shape, x.dtype))
-    canvas[tuple(inside)] = x[tuple(kept)]
+    canvas[tuple(inside)] = x[tuple(source)]
     return canvas
 
 
 def spread(
     gradient: Array, weight: Array, sizes: Sequence[int], stride: Sequence[int], dilation: Sequence[int], groups: int
 ) -> Array:
-    """Return the gradient of a padded input (N, in, sizes…) from that of its products with filters (N, out, counts…).
+    """Return the gradient of a padded input (N, in, sizes…) from the gradient of its products with filters.
 
     The sums of overlapping windows are the additions of the MACs, and are not counted again.
     """
@@ -83,7 +83,7 @@ def spread(
 def filter_gradient(
     x: Array, gradient: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int], groups: int
 ) -> Array:
-    """Return the gradient of filters (out, in/groups, kernel…) from the padded input and that of the products.
+    """Return the gradient of filters (out, in/groups, kernel…) from the padded input and the gradient of the products.
 
     The sums over samples and slabs are additions of the MACs, and are not counted again.
     """

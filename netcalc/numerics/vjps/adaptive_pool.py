@@ -18,7 +18,7 @@ def average(op: AdaptiveAvgPooling, back: Back, gradient: Array) -> Gradients:
 
 
 def unaveraged(gradient: Array, sizes: Sequence[int]) -> Array:
-    """Return the gradient of axes of these sizes from that of averages over windows that divide them.
+    """Return the gradient of axes of these sizes from the gradient of averages over windows that divide them.
 
     Output i averages element j if their parts of the axis overlap, and so element j gains from windows of the outputs
     that divide them into ``sizes`` parts.

@@ -46,19 +46,19 @@ class _Pass:
         return x.repeat(self.heads_of(index)[-3] // x.shape[-3], axis=-3) if self.heads_of(index) != x.shape else x
 
     def unpacked(self, name: str, sink: bool = False) -> tuple[Array, Array | None]:
-        """Return what was kept for each pair as a matrix (queries, keys), and that of the sink of each query."""
-        kept = self.back.saved[name]
-        kept = wide(kept) if kept.dtype != bool else kept
+        """Return saved values of all pairs as a matrix (queries, keys), and of the sink of each query as a column."""
+        saved = self.back.saved[name]
+        saved = wide(saved) if saved.dtype != bool else saved
         if self.computed is None:  # a row of all pairs, or a matrix already
-            kept = kept.reshape(*self.leading, self.queries, self.keys + sink)
-        if kept.ndim == len(self.leading) + 2:
-            return (kept[..., :-1], kept[..., -1:]) if sink else (kept, None)
-        matrix = like(kept, np.zeros((*self.leading, self.queries, self.keys), kept.dtype))
-        column = like(kept, np.zeros((*self.leading, self.queries, 1), kept.dtype))
+            saved = saved.reshape(*self.leading, self.queries, self.keys + sink)
+        if saved.ndim == len(self.leading) + 2:
+            return (saved[..., :-1], saved[..., -1:]) if sink else (saved, None)
+        matrix = like(saved, np.zeros((*self.leading, self.queries, self.keys), saved.dtype))
+        column = like(saved, np.zeros((*self.leading, self.queries, 1), saved.dtype))
         start = 0
         for rows, columns in self.rectangles:
             width = len(columns) + sink
-            part = kept[..., start : start + len(rows) * width].reshape(*self.leading, len(rows), width)
+            part = saved[..., start : start + len(rows) * width].reshape(*self.leading, len(rows), width)
             start += len(rows) * width
             matrix[grid(rows, columns)] = part[..., : len(columns)]
             column[..., rows, :] = part[..., len(columns) :] if sink else 0
@@ -94,25 +94,25 @@ def scaled_dot_product_attention(
     op: ScaledDotProductAttention, back: Back, gradient: Array | None, of_weights: Array | None = None
 ) -> Gradients:
     through = _Pass(op, back)
-    found: Gradients = {}
+    gradients: Gradients = {}
     g = None if gradient is None else wide(gradient)
     if back.wants(_VALUE):
         if g is None:
-            found[_VALUE] = np.zeros(back.shape(_VALUE))
+            gradients[_VALUE] = np.zeros(back.shape(_VALUE))
         else:
             weights, _ = through.unpacked("self" if through.dropped else "result", _has_sinks(back, through))
-            found[_VALUE] = through.summed(through.over_queries(weights, g), _VALUE)
+            gradients[_VALUE] = through.summed(through.over_queries(weights, g), _VALUE)
     if back.wants(_QUERY, _KEY, _MASK, _SINKS):
-        found |= _inner(op, back, through, g, None if of_weights is None else wide(of_weights))
-    return found
+        gradients |= _through_softmax(op, back, through, g, None if of_weights is None else wide(of_weights))
+    return gradients
 
 
 def _has_sinks(back: Back, through: _Pass) -> bool:
-    """Return True if the weights that multiply the values were kept with those of sinks."""
+    """Return True if the saved weights that multiply the values include the weights of sinks."""
     return not through.dropped and len(back.inputs) > _SINKS and back.inputs[_SINKS] is not None
 
 
-def _inner(
+def _through_softmax(
     op: ScaledDotProductAttention, back: Back, through: _Pass, g: Array | None, of_weights: Array | None
 ) -> Gradients:
     """Return the gradients that go through the softmax."""
@@ -140,28 +140,28 @@ def _inner(
         if back.wants(_SINKS):
             assert sink is not None
             of_sinks[..., rows, :] = sink[..., rows, :] * total
-    found = _to_inputs(op, back, through, of_scores) if back.wants(_QUERY, _KEY, _MASK) else {}
+    gradients = _to_inputs(op, back, through, of_scores) if back.wants(_QUERY, _KEY, _MASK) else {}
     if back.wants(_SINKS):
-        found[_SINKS] = _to_sinks(through, of_sinks, back.shape(_SINKS))
-    return found
+        gradients[_SINKS] = _to_sinks(through, of_sinks, back.shape(_SINKS))
+    return gradients
 
 
 def _to_sinks(through: _Pass, of_sinks: Array, shape: tuple[int, ...]) -> Array:
-    """Return the gradient of the sinks, from those of the queries that are computed."""
+    """Return the gradient of the sinks, from the gradients at the queries that are computed."""
     seen = slice(None) if through.computed is None else through.computed.any(axis=-1)
-    kept = of_sinks[..., seen, 0]
-    axes = tuple(axis for axis in range(kept.ndim) if axis != kept.ndim - 2)
-    total: Array = np.negative(np.add.reduce(kept, axis=axes))
+    of_rows = of_sinks[..., seen, 0]
+    axes = tuple(axis for axis in range(of_rows.ndim) if axis != of_rows.ndim - 2)
+    total: Array = np.negative(np.add.reduce(of_rows, axis=axes))
     return total.reshape(shape)
 
 
 def _to_inputs(op: ScaledDotProductAttention, back: Back, through: _Pass, of_scores: Array) -> Gradients:
-    """Return the gradients of mask, query and key from those of the scores."""
-    found: Gradients = {}
+    """Return the gradients of mask, query and key from the gradients of the scores."""
+    gradients: Gradients = {}
     if back.wants(_MASK):
-        found[_MASK] = summed_to(of_scores, back.shape(_MASK))
+        gradients[_MASK] = summed_to(of_scores, back.shape(_MASK))
     if not back.wants(_QUERY, _KEY):
-        return found
+        return gradients
     of_products = like(of_scores, np.zeros(of_scores.shape, of_scores.dtype))
     capped = None if op.softcap is None else through.unpacked("tanh_result")[0]
     scale = 1 / math.sqrt(back.shape(_QUERY)[-1]) if op.scale is None else op.scale
@@ -171,7 +171,7 @@ def _to_inputs(op: ScaledDotProductAttention, back: Back, through: _Pass, of_sco
             part = part * (1 - capped[here] * capped[here])
         of_products[here] = part if op.scale == 1 else part * scale
     if back.wants(_QUERY):
-        found[_QUERY] = through.summed(through.over_keys(of_products, through.saved("key", _KEY)), _QUERY)
+        gradients[_QUERY] = through.summed(through.over_keys(of_products, through.saved("key", _KEY)), _QUERY)
     if back.wants(_KEY):
-        found[_KEY] = through.summed(through.over_queries(of_products, through.saved("query", _QUERY)), _KEY)
-    return found
+        gradients[_KEY] = through.summed(through.over_queries(of_products, through.saved("query", _QUERY)), _KEY)
+    return gradients

@@ -34,7 +34,7 @@ def frozen_batch_norm(op: FrozenBatchNorm, back: Back, gradient: Array) -> Gradi
 
 def _by_own(back: Back, g: Array, axes: tuple[int, ...]) -> Gradients:
     """Return the gradients through the statistics over ``axes``."""
-    found: Gradients = {}
+    gradients: Gradients = {}
     each = tuple(1 if axis in axes else size for axis, size in enumerate(g.shape))
     count = math.prod(g.shape[axis] for axis in axes)
     if back.wants(0, "weight"):
@@ -46,26 +46,26 @@ def _by_own(back: Back, g: Array, axes: tuple[int, ...]) -> Gradients:
     if back.wants(0):
         flow = g - rest * (products * root * root / count) - total / count
         weight = back.saved.get("weight")
-        found[0] = flow * (root if weight is None else root * by_channel(wide(weight), g.ndim))
+        gradients[0] = flow * (root if weight is None else root * by_channel(wide(weight), g.ndim))
     if back.wants("weight"):
-        found["weight"] = np.add.reduce(products * root, axis=0).reshape(-1)
+        gradients["weight"] = np.add.reduce(products * root, axis=0).reshape(-1)
     if back.wants("bias"):
-        found["bias"] = np.add.reduce(total, axis=0).reshape(-1)
-    return found
+        gradients["bias"] = np.add.reduce(total, axis=0).reshape(-1)
+    return gradients
 
 
 def _by_fixed(eps: float, back: Back, g: Array) -> Gradients:
     """Return the gradients of the affine map with running statistics."""
-    found: Gradients = {}
+    gradients: Gradients = {}
     axes = (0, *range(2, g.ndim))
     if back.wants(0, "weight"):
         root = reciprocal_root(wide(back.saved["running_var"]), eps)
     if back.wants(0):
         weight = back.saved.get("weight")
-        found[0] = g * by_channel(root if weight is None else root * wide(weight), g.ndim)
+        gradients[0] = g * by_channel(root if weight is None else root * wide(weight), g.ndim)
     if back.wants("weight"):
         rest = wide(back.saved["input"]) - by_channel(wide(back.saved["running_mean"]), g.ndim)
-        found["weight"] = np.add.reduce(g * rest, axis=axes) * root
+        gradients["weight"] = np.add.reduce(g * rest, axis=axes) * root
     if back.wants("bias"):
-        found["bias"] = np.add.reduce(g, axis=axes)
-    return found
+        gradients["bias"] = np.add.reduce(g, axis=axes)
+    return gradients

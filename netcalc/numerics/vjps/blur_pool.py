@@ -19,5 +19,5 @@ def blur_pool2d(op: BlurPool2d, back: Back, gradient: Array) -> Gradients:
     filters = np.broadcast_to(filt, (channels, *filt.shape[1:]), subok=True)
     pads = [((s + op.filt_size - 2) // 2,) * 2 for s in op.stride]
     padded = [size + 2 * before for size, (before, _) in zip((height, width), pads, strict=True)]
-    whole = spread(g, filters, padded, op.stride, (1, 1), channels)
-    return {0: without_padding(whole, (height, width), pads, op.pad_mode).reshape(shape)}
+    of_padded = spread(g, filters, padded, op.stride, (1, 1), channels)
+    return {0: without_padding(of_padded, (height, width), pads, op.pad_mode).reshape(shape)}

@@ -12,17 +12,17 @@ from netcalc.ops.cache import KeyValueCache
 
 @vjp("key_value_cache")
 def key_value_cache(op: KeyValueCache, back: Back, *gradients: Array | None) -> Gradients:
-    found: Gradients = {}
+    results: Gradients = {}
     for index, g in enumerate(gradients):
         new, past = back.shape(index), index + 2
         if g is None:
-            found |= {source: np.zeros(back.shape(int(source))) for source in back.among(index, past)}
+            results |= {source: np.zeros(back.shape(int(source))) for source in back.among(index, past)}
             continue
-        kept = g.shape[-2] - new[-2]
+        length = g.shape[-2] - new[-2]
         if back.wants(index):
-            found[index] = g[..., kept:, :]
+            results[index] = g[..., length:, :]
         if back.wants(past):
-            whole = like(g, np.zeros(back.shape(past), g.dtype))
-            whole[..., whole.shape[-2] - kept :, :] = g[..., :kept, :]
-            found[past] = whole
-    return found
+            of_past = like(g, np.zeros(back.shape(past), g.dtype))
+            of_past[..., of_past.shape[-2] - length :, :] = g[..., :length, :]
+            results[past] = of_past
+    return results

@@ -79,12 +79,12 @@ class _Ssd:
         count = passing.shape[-1]
         state = back.shape(3)[3]
         shape = (self.batch, count, self.heads, self.size, state)
-        whole = like(passing, np.zeros(shape, passing.dtype))
+        of_passed = like(passing, np.zeros(shape, passing.dtype))
         if of_states is not None:
-            whole[:, :-1] = of_states
+            of_passed[:, :-1] = of_states
         if self.last is not None:
-            whole[:, -1] = self.last
-        flat = whole.swapaxes(1, 2).reshape(self.batch, self.heads, count, -1)
+            of_passed[:, -1] = self.last
+        flat = of_passed.swapaxes(1, 2).reshape(self.batch, self.heads, count, -1)
         entering = np.matmul(turned(passing), flat).reshape(self.batch, self.heads, count, self.size, state)
         entering = entering.swapaxes(1, 2)
         if self.written:
@@ -96,8 +96,8 @@ class _Ssd:
             own = of_decayed * saved["remaining"][..., None]
             self.of_b = own if self.of_b is None else self.of_b + own
         if self.decay:
-            kept = saved["entering"].swapaxes(1, 2).reshape(flat.shape)
-            of_chunks = _of_between(np.matmul(flat, turned(kept)) * passing)[..., 1:].swapaxes(1, 2)
+            entering_states = saved["entering"].swapaxes(1, 2).reshape(flat.shape)
+            of_chunks = _of_between(np.matmul(flat, turned(entering_states)) * passing)[..., 1:].swapaxes(1, 2)
             self.decays(of_decayed, of_chunks)
         first: Array = entering[:, 0]
         return first
@@ -115,34 +115,34 @@ class _Ssd:
 @vjp("ssd_scan")
 def ssd_scan(op: SsdScan, back: Back, gradient: Array | None, last: Array | None = None) -> Gradients:
     it = _Ssd(op, back, gradient, last)
-    found: Gradients = {}
+    gradients: Gradients = {}
     of_states = it.output() if it.states or back.wants(4) else None
     if it.states:
         first = it.between_chunks(of_states)
         if back.wants(7):
-            found[7] = first
+            gradients[7] = first
     for source, part in ((3, it.of_b), (4, it.of_c)):
         if back.wants(source):
             shape = back.shape(source)
-            found[source] = np.zeros(shape) if part is None else of_groups(unchunked(part, it.length), shape[2])
+            gradients[source] = np.zeros(shape) if part is None else of_groups(unchunked(part, it.length), shape[2])
     if back.wants(5):
-        found[5] = np.zeros(it.heads) if it.g is None else np.add.reduce(it.g * it.saved["u"], axis=(0, 1, 3))
-    return found | _ssd_inputs(op, back, it)
+        gradients[5] = np.zeros(it.heads) if it.g is None else np.add.reduce(it.g * it.saved["u"], axis=(0, 1, 3))
+    return gradients | _ssd_inputs(op, back, it)
 
 
 def _ssd_inputs(op: SsdScan, back: Back, it: _Ssd) -> Gradients:
     """Return the gradients of u, delta and its bias, and a."""
-    found: Gradients = {}
+    gradients: Gradients = {}
     saved = it.saved
     of_written = None if it.of_written is None else unchunked(it.of_written, it.length)
     of_decay = None if it.of_decay is None else unchunked(it.of_decay[..., None], it.length)[..., 0]
     if back.wants(0):
         assert of_written is not None
         own = of_written * saved["steps"][..., None]
-        found[0] = own if it.g is None or "D" not in saved else own + it.g * saved["D"][:, None]
+        gradients[0] = own if it.g is None or "D" not in saved else own + it.g * saved["D"][:, None]
     if back.wants(2):
         assert of_decay is not None
-        found[2] = np.add.reduce(of_decay * saved["steps"], axis=(0, 1))
+        gradients[2] = np.add.reduce(of_decay * saved["steps"], axis=(0, 1))
     if it.delta:
         assert of_written is not None and of_decay is not None
         of_delta = np.add.reduce(of_written * saved["u"], axis=-1) + of_decay * saved["a"]
@@ -153,10 +153,10 @@ def _ssd_inputs(op: SsdScan, back: Back, it: _Ssd) -> Gradients:
         if op.delta_softplus:
             of_delta = through(Softplus(), back, of_delta, self=saved["biased"])
         if back.wants(1):
-            found[1] = of_delta
+            gradients[1] = of_delta
         if back.wants(6):
-            found[6] = np.add.reduce(of_delta, axis=(0, 1))
-    return found
+            gradients[6] = np.add.reduce(of_delta, axis=(0, 1))
+    return gradients
 
 
 vjp("gated_delta_rule")(gated_delta_rule)

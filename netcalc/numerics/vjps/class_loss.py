@@ -26,14 +26,14 @@ class _Rows:
 def nll_loss(op: NLLLoss, back: Back, gradient: Array) -> Gradients:
     shape = back.shape()
     rows = _at_classes(op, back, wide(gradient))
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
         flow = like(rows.each, np.zeros((rows.each.size, shape[_axis(shape)]), rows.each.dtype))
         _put(flow, rows.classes, -rows.weighted)
-        found[0] = _as_input(flow, shape)
+        gradients[0] = _as_input(flow, shape)
     if back.wants(2):
-        found[2] = _of_weight(op, back, rows, _by_row(wide(back.saved["self"])))
-    return found
+        gradients[2] = _of_weight(op, back, rows, _by_row(wide(back.saved["self"])))
+    return gradients
 
 
 @vjp("cross_entropy")
@@ -47,55 +47,55 @@ def cross_entropy(op: CrossEntropy, back: Back, gradient: Array) -> Gradients:
     rows = _at_classes(op, back, wide(gradient))
     classes, smoothing = logs.shape[1], op.label_smoothing
     spread = rows.each * (smoothing / classes) if smoothing else None
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
         if spread is None:
             flow = np.exp(logs) * rows.weighted[:, None]
-            _put(flow, rows.classes, _at(flow, rows.classes) - rows.weighted)
+            _put(flow, rows.classes, _at_class(flow, rows.classes) - rows.weighted)
         else:
             share = like(spread, np.repeat(np.asarray(spread)[:, None], classes, axis=1))
             if "weight" in back.saved:
                 share = share * wide(back.saved["weight"])
-            _put(share, rows.classes, _at(share, rows.classes) + rows.weighted * (1 - smoothing))
+            _put(share, rows.classes, _at_class(share, rows.classes) + rows.weighted * (1 - smoothing))
             flow = np.exp(logs) * np.add.reduce(share, axis=1, keepdims=True) - share
-        found[0] = _as_input(flow, shape)
+        gradients[0] = _as_input(flow, shape)
     if back.wants(2):
         table = _of_weight(op, back, rows, logs)
         if spread is not None:
             table = table - np.add.reduce(logs * spread[:, None], axis=0)
-        found[2] = table
-    return found
+        gradients[2] = table
+    return gradients
 
 
 def _by_probability(op: CrossEntropy, back: Back, g: Array, logs: Array) -> Gradients:
     """Return the gradients for target probabilities."""
     shape, rows = back.shape(), len(logs)
     weight = wide(back.saved["weight"]) if "weight" in back.saved else None
-    each = _each(g / rows if op.reduction == "mean" else g, rows)[:, None]
-    found: Gradients = {}
+    each = _gradient_of_rows(g / rows if op.reduction == "mean" else g, rows)[:, None]
+    gradients: Gradients = {}
     if back.wants(0, 2):
         shares = _by_row(wide(back.saved["target"]))
         if op.label_smoothing:
             shares = shares * (1 - op.label_smoothing) + op.label_smoothing / logs.shape[1]
     if back.wants(0):
         flow = (shares if weight is None else shares * weight) * each
-        found[0] = _as_input(np.exp(logs) * np.add.reduce(flow, axis=1, keepdims=True) - flow, shape)
+        gradients[0] = _as_input(np.exp(logs) * np.add.reduce(flow, axis=1, keepdims=True) - flow, shape)
     if back.wants(1):
         flow = logs * (each * (op.label_smoothing - 1))
-        found[1] = _as_input(flow if weight is None else flow * weight, shape)
+        gradients[1] = _as_input(flow if weight is None else flow * weight, shape)
     if back.wants(2):
-        found[2] = -np.add.reduce(shares * logs * each, axis=0)
-    return found
+        gradients[2] = -np.add.reduce(shares * logs * each, axis=0)
+    return gradients
 
 
 def _at_classes(op: CrossEntropy | NLLLoss, back: Back, g: Array) -> _Rows:
     """Return target classes and coefficients of the rows; ignored rows have coefficients of 0."""
     target = back.saved["target"].reshape(-1)
-    kept = target != op.ignore_index
-    classes = np.where(np.asarray(kept), np.asarray(target), 0).astype(np.intp)
+    counted = target != op.ignore_index
+    classes = np.where(np.asarray(counted), np.asarray(target), 0).astype(np.intp)
     if op.reduction == "mean":
         g = g / wide(back.saved["total_weight"])
-    each = like(g, np.where(np.asarray(kept), _each(g, target.size), np.zeros((), g.dtype)))
+    each = like(g, np.where(np.asarray(counted), _gradient_of_rows(g, target.size), np.zeros((), g.dtype)))
     weighted = each
     if back.wants(0) and "weight" in back.saved:
         weighted = each * wide(back.saved["weight"])[classes]
@@ -104,7 +104,7 @@ def _at_classes(op: CrossEntropy | NLLLoss, back: Back, g: Array) -> _Rows:
 
 def _of_weight(op: CrossEntropy | NLLLoss, back: Back, rows: _Rows, logs: Array) -> Array:
     """Return the gradient of the weights by the losses at the target classes."""
-    chosen = _at(logs, rows.classes)
+    chosen = _at_class(logs, rows.classes)
     if isinstance(op, CrossEntropy) and op.label_smoothing:
         chosen = chosen * (1 - op.label_smoothing)
     if op.reduction == "mean":
@@ -130,12 +130,12 @@ def _as_input(rows: Array, shape: tuple[int, ...]) -> Array:
     return np.moveaxis(rows.reshape(*shape[:axis], *shape[axis + 1 :], shape[axis]), -1, axis)
 
 
-def _each(g: Array, rows: int) -> Array:
+def _gradient_of_rows(g: Array, rows: int) -> Array:
     """Return the gradient of each row's loss, which a reduction gives to all alike."""
     return like(g, np.broadcast_to(g.reshape(-1), (rows,)))
 
 
-def _at(x: Array, classes: Array) -> Array:
+def _at_class(x: Array, classes: Array) -> Array:
     return x[np.arange(classes.size), classes]
 
 

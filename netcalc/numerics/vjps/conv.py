@@ -18,21 +18,21 @@ def convolution(op: Convolution, back: Back, gradient: Array) -> Gradients:
     sizes = shape[-op.axes :]
     g = wide(gradient).reshape(-1, *gradient.shape[-op.axes - 1 :])
     pads = extents(op.padding, sizes, op.kernel, op.stride, op.dilation)
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
         padded = [size + before + after for size, (before, after) in zip(sizes, pads, strict=True)]
-        whole = spread(g, wide(back.saved["weight"]), padded, op.stride, op.dilation, op.groups)
-        found[0] = without_padding(whole, sizes, pads, op.padding_mode).reshape(shape)
+        of_padded = spread(g, wide(back.saved["weight"]), padded, op.stride, op.dilation, op.groups)
+        gradients[0] = without_padding(of_padded, sizes, pads, op.padding_mode).reshape(shape)
     for source in back.among("weight", 1):
         x = wide(back.saved["input"])
         x = pad(x.reshape(-1, *shape[-op.axes - 1 :]), pads, op.padding_mode)
         filters = filter_gradient(x, g, op.kernel, op.stride, op.dilation, op.groups)
         if op.weight_standardization:
             filters = _unstandardized(filters, wide(back.saved["weight"]), wide(back.saved["result2"]))
-        found[source] = filters
+        gradients[source] = filters
     for source in back.among("bias", 2):
-        found[source] = np.add.reduce(g, axis=(0, *range(2, g.ndim)))
-    return found
+        gradients[source] = np.add.reduce(g, axis=(0, *range(2, g.ndim)))
+    return gradients
 
 
 def _unstandardized(gradient: Array, standardized: Array, scale: Array) -> Array:

@@ -17,18 +17,18 @@ def transposed(op: TransposedConvolution, back: Back, gradient: Array) -> Gradie
     shape = back.shape()
     g = wide(gradient).reshape(-1, *gradient.shape[-op.axes - 1 :])
     # the windows of all products, also those that the padding removed
-    whole = [
+    canvas_sizes = [
         (n - 1) * s + d * (k - 1) + 1
         for n, s, d, k in zip(shape[-op.axes :], op.stride, op.dilation, op.kernel, strict=True)
     ]
-    canvas = embedded(g, range(2, g.ndim), [before for before, _ in op.padding], whole)
-    found: Gradients = {}
+    canvas = embedded(g, range(2, g.ndim), [before for before, _ in op.padding], canvas_sizes)
+    gradients: Gradients = {}
     if back.wants(0):
         weight = wide(back.saved["weight"])
-        found[0] = correlate(canvas, weight, op.stride, op.dilation, op.groups).reshape(shape)
+        gradients[0] = correlate(canvas, weight, op.stride, op.dilation, op.groups).reshape(shape)
     for source in back.among("weight", 1):
         x = wide(back.saved["input"]).reshape(-1, *shape[-op.axes - 1 :])
-        found[source] = filter_gradient(canvas, x, op.kernel, op.stride, op.dilation, op.groups)
+        gradients[source] = filter_gradient(canvas, x, op.kernel, op.stride, op.dilation, op.groups)
     for source in back.among("bias", 2):
-        found[source] = np.add.reduce(g, axis=(0, *range(2, g.ndim)))
-    return found
+        gradients[source] = np.add.reduce(g, axis=(0, *range(2, g.ndim)))
+    return gradients

@@ -33,18 +33,18 @@ def embedding_bag(op: EmbeddingBag, back: Back, gradient: Array) -> Gradients:
     else:
         bag = np.repeat(np.arange(len(ids)), ids.shape[1])
     each = g[bag]  # the gradient of the bag of each id
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants("weight"):
         factors = back.saved.get("per_sample_weights")
         rows = each if factors is None else each * wide(factors).reshape(-1, 1)
-        found["weight"] = _table(op, ids.reshape(-1), rows)
+        gradients["weight"] = _table(op, ids.reshape(-1), rows)
     if back.wants(2):
         products = each * wide(rows_of(op, ids.reshape(-1), back.saved["weight"]))
         sums = np.add.reduce(products, axis=-1)
         if op.padding_idx is not None:
             sums = like(g, np.where(ids.reshape(-1) == op.padding_idx % op.num_embeddings, 0, sums))
-        found[2] = sums.reshape(ids.shape)
-    return found
+        gradients[2] = sums.reshape(ids.shape)
+    return gradients
 
 
 def _table(op: Embedding | EmbeddingBag, ids: Array, rows: Array) -> Array:

@@ -24,30 +24,30 @@ def index(op: Index, back: Back, gradient: Array) -> Gradients:
 
 @vjp("index_put")
 def index_put(op: IndexPut, back: Back, gradient: Array) -> Gradients:
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
-        found[0] = gradient
+        gradients[0] = gradient
         if not op.accumulate:
-            found[0] = np.array(gradient)
-            found[0][_places(op, back)] = 0
+            gradients[0] = np.array(gradient)
+            gradients[0][_places(op, back)] = 0
     if back.wants(1):
-        found[1] = summed_to(wide(gradient)[_places(op, back)], back.shape(1))
-    return found
+        gradients[1] = summed_to(wide(gradient)[_places(op, back)], back.shape(1))
+    return gradients
 
 
 @vjp("scatter")
 def scatter(op: Scatter, back: Back, gradient: Array) -> Gradients:
     match op.reduce:
         case None | "sum":
-            found: Gradients = {}
+            gradients: Gradients = {}
             if back.wants(0):
-                found[0] = gradient
+                gradients[0] = gradient
                 if op.reduce is None:
-                    found[0] = np.array(gradient)
-                    found[0][_along(op, back)] = 0
+                    gradients[0] = np.array(gradient)
+                    gradients[0][_along(op, back)] = 0
             if back.wants(2):
-                found[2] = gradient[_along(op, back)]
-            return found
+                gradients[2] = gradient[_along(op, back)]
+            return gradients
         case "prod":
             return _of_products(_along(op, back), back, wide(gradient))
         case _:
@@ -57,15 +57,15 @@ def scatter(op: Scatter, back: Back, gradient: Array) -> Gradients:
 @vjp("masked_scatter")
 def masked_scatter(op: MaskedScatter, back: Back, gradient: Array) -> Gradients:
     chosen = np.broadcast_to(np.asarray(back.saved["mask"]), gradient.shape)
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
-        found[0] = summed_to(select(chosen, 0, wide(gradient)), back.shape())
+        gradients[0] = summed_to(select(chosen, 0, wide(gradient)), back.shape())
     if back.wants(2):
         used = np.asarray(gradient)[chosen]
         source = np.zeros(int(np.prod(back.shape(2))), used.dtype)
         source[: used.size] = used
-        found[2] = source.reshape(back.shape(2))
-    return found
+        gradients[2] = source.reshape(back.shape(2))
+    return gradients
 
 
 def _of_products(places: tuple[Any, ...], back: Back, g: Array) -> Gradients:
@@ -74,20 +74,20 @@ def _of_products(places: tuple[Any, ...], back: Back, g: Array) -> Gradients:
     Where two scattered elements of one place are zero, their gradient is zero.
     """
     x, source, result = (wide(back.saved[name]) for name in ("self", "src", "result"))
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
         factor = select(x == 0, 1, x)
-        found[0] = g * _multiplied(factor, places, source) / factor
+        gradients[0] = g * _multiplied_at(factor, places, source) / factor
     if back.wants(2):
         zero = source == 0
         zeros = np.zeros(x.shape, np.int64)
         np.add.at(zeros, places, like(source, zero.astype(np.int64)))
         single = zero & (like(source, zeros[places]) == 1)
-        without = _multiplied(x, places, select(single, 1, source))
+        without = _multiplied_at(x, places, select(single, 1, source))
         at = g[places]
         quotient = at * result[places] / select(zero, 1, source)
-        found[2] = select(single, at * without[places], quotient)
-    return found
+        gradients[2] = select(single, at * without[places], quotient)
+    return gradients
 
 
 def _of_extrema(places: tuple[Any, ...], back: Back, g: Array) -> Gradients:
@@ -102,7 +102,7 @@ def _of_extrema(places: tuple[Any, ...], back: Back, g: Array) -> Gradients:
     return back.only({0: lambda: np.where(is_result, share, none), 2: lambda: np.where(scattered, share[places], none)})
 
 
-def _multiplied(x: Array, places: tuple[Any, ...], source: Array) -> Array:
+def _multiplied_at(x: Array, places: tuple[Any, ...], source: Array) -> Array:
     """Return x with scattered elements multiplied to their places."""
     result = np.array(x)
     np.multiply.at(result, places, source)

@@ -16,39 +16,39 @@ from netcalc.ops.linear import Bilinear, Linear
 def linear(op: Linear, back: Back, gradient: Array) -> Gradients:
     g = wide(gradient)
     rows = g.reshape(math.prod(g.shape[:-1]), g.shape[-1])
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
-        found[0] = np.matmul(g, wide(back.saved["weight"]))
+        gradients[0] = np.matmul(g, wide(back.saved["weight"]))
     for source in back.among("weight", 1):
         x = wide(back.saved["input"])
-        found[source] = np.matmul(rows.T, x.reshape(len(rows), x.shape[-1]))
+        gradients[source] = np.matmul(rows.T, x.reshape(len(rows), x.shape[-1]))
     for source in back.among("bias", 2):
-        found[source] = np.add.reduce(rows, axis=0)
-    return found
+        gradients[source] = np.add.reduce(rows, axis=0)
+    return gradients
 
 
 @vjp("bilinear")
 def bilinear(op: Bilinear, back: Back, gradient: Array) -> Gradients:
     rows = wide(gradient).reshape(-1, gradient.shape[-1])
-    one, two = (
+    left, right = (
         wide(back.saved[name]).reshape(len(rows), -1) if name in back.saved else None for name in ("input1", "input2")
     )
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0, 1):
         weight = wide(back.saved["weight"])
         out, in1, in2 = weight.shape
         matrices = np.matmul(rows, weight.reshape(out, -1)).reshape(-1, in1, in2)
     if back.wants(0):
-        assert two is not None
-        found[0] = np.matmul(matrices, two[:, :, None]).reshape(back.shape(0))
+        assert right is not None
+        gradients[0] = np.matmul(matrices, right[:, :, None]).reshape(back.shape(0))
     if back.wants(1):
-        assert one is not None
-        found[1] = np.matmul(one[:, None, :], matrices).reshape(back.shape(1))
+        assert left is not None
+        gradients[1] = np.matmul(left[:, None, :], matrices).reshape(back.shape(1))
     if back.wants("weight"):
-        assert one is not None and two is not None
-        outer = one[:, :, None] * two[:, None, :]
+        assert left is not None and right is not None
+        outer = left[:, :, None] * right[:, None, :]
         product = np.matmul(rows.T, outer.reshape(len(rows), -1))
-        found["weight"] = product.reshape(-1, one.shape[1], two.shape[1])
+        gradients["weight"] = product.reshape(-1, left.shape[1], right.shape[1])
     if back.wants("bias"):
-        found["bias"] = np.add.reduce(rows, axis=0)
-    return found
+        gradients["bias"] = np.add.reduce(rows, axis=0)
+    return gradients

@@ -17,11 +17,11 @@ from netcalc.ops.max_pool import MaxPooling
 @vjp("max_pool1d", "max_pool2d", "max_pool3d")
 def maximum(op: MaxPooling, back: Back, gradient: Array, indices: None = None) -> Gradients:
     shape = back.shape()
-    valid = _filled(windows_of(op, shape[-op.axes :]), shape[-op.axes :])
+    valid = _has_elements(windows_of(op, shape[-op.axes :]), shape[-op.axes :])
     return {0: routed(gradient, back.saved["result1"], shape, op.axes, None if valid.all() else valid)}
 
 
-def _filled(windows: Windows, sizes: Sequence[int]) -> Array:
+def _has_elements(windows: Windows, sizes: Sequence[int]) -> Array:
     """Return True for windows with an element that is not padding."""
     by_axis: list[Array] = []
     for axis, size in enumerate(sizes):

@@ -16,39 +16,39 @@ from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize,
 
 def _affine(back: Back, g: Array, normal: Array | None, axes: tuple[int, ...]) -> Gradients:
     """Return the gradients of weight and bias: sums over ``axes``."""
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants("weight"):
         assert normal is not None
-        found["weight"] = np.add.reduce(g * normal, axis=axes)
+        gradients["weight"] = np.add.reduce(g * normal, axis=axes)
     if back.wants("bias"):
-        found["bias"] = np.add.reduce(g, axis=axes)
-    return found
+        gradients["bias"] = np.add.reduce(g, axis=axes)
+    return gradients
 
 
 @vjp("layer_norm")
 def layer_norm(op: LayerNorm, back: Back, gradient: Array) -> Gradients:
     g, axes, normal = wide(gradient), trailing(op), None
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0, "weight"):
         normal = (wide(back.saved["input"]) - back.saved["result1"]) * back.saved["result2"]
         if back.wants(0):
             h = g * wide(back.saved["weight"]) if op.affine else g
-            found[0] = through_statistics(h, normal, back.saved["result2"], axes)
-    return found | _affine(back, g, normal, tuple(range(g.ndim - len(axes))))
+            gradients[0] = through_statistics(h, normal, back.saved["result2"], axes)
+    return gradients | _affine(back, g, normal, tuple(range(g.ndim - len(axes))))
 
 
 @vjp("rms_norm")
 def rms_norm(op: RMSNorm, back: Back, gradient: Array) -> Gradients:
     g, axes, root = wide(gradient), trailing(op), back.saved["result1"]
     normal = wide(back.saved["input"]) * root
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
         h = g
         if op.affine:
             weight = wide(back.saved["weight"])
             h = g * (weight + op.offset if op.offset else weight)
-        found[0] = through_statistics(h, normal, root, axes, centred=False)
-    return found | _affine(back, g, normal, tuple(range(g.ndim - len(axes))))
+        gradients[0] = through_statistics(h, normal, root, axes, centered=False)
+    return gradients | _affine(back, g, normal, tuple(range(g.ndim - len(axes))))
 
 
 @vjp("group_norm")
@@ -56,15 +56,15 @@ def group_norm(op: GroupNorm, back: Back, gradient: Array) -> Gradients:
     g, normal = wide(gradient), None
     shape = g.shape
     grouped = (shape[0], op.groups, shape[1] // op.groups, -1)
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0, "weight"):
         middle, root = (back.saved[name].reshape(shape[0], op.groups, 1, 1) for name in ("result1", "result2"))
         spread = (wide(back.saved["input"]).reshape(grouped) - middle) * root
         normal = spread.reshape(shape)
         if back.wants(0):
             h = g * by_channel(wide(back.saved["weight"]), g.ndim) if op.affine else g
-            found[0] = through_statistics(h.reshape(grouped), spread, root, (2, 3)).reshape(shape)
-    return found | _affine(back, g, normal, (0, *range(2, g.ndim)))
+            gradients[0] = through_statistics(h.reshape(grouped), spread, root, (2, 3)).reshape(shape)
+    return gradients | _affine(back, g, normal, (0, *range(2, g.ndim)))
 
 
 @vjp("local_response_norm")

@@ -13,14 +13,14 @@ from netcalc.ops.position import LearnedPositions, SinusoidalPositions
 
 @vjp("learned_positions", "sinusoidal_positions")
 def positions(op: LearnedPositions | SinusoidalPositions, back: Back, gradient: Array) -> Gradients:
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
-        found[0] = gradient if op.add else np.zeros(back.shape())
+        gradients[0] = gradient if op.add else np.zeros(back.shape())
     if back.wants("weight"):
         assert isinstance(op, LearnedPositions)
         g = wide(gradient)
         rows = back.shape()[-2]
         table = like(g, np.zeros((op.max_length, g.shape[-1]), g.dtype))
         table[op.offset : op.offset + rows] = summed_to(g, g.shape[-2:])
-        found["weight"] = table
-    return found
+        gradients["weight"] = table
+    return gradients

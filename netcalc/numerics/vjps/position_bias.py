@@ -32,7 +32,7 @@ def relative_position_lookup(op: RelativePositionLookup, back: Back, gradient: A
 
 @vjp("t5_position_bias")
 def t5_position_bias(op: T5PositionBias, back: Back, gradient: Array) -> Gradients:
-    found: Gradients = {source: np.zeros(back.shape(int(source))) for source in back.among(0, 1)}
+    gradients: Gradients = {source: np.zeros(back.shape(int(source))) for source in back.among(0, 1)}
     if back.wants("weight"):
-        found["weight"] = _table(gradient[0], back.saved["indices"], op.num_buckets)
-    return found
+        gradients["weight"] = _table(gradient[0], back.saved["indices"], op.num_buckets)
+    return gradients

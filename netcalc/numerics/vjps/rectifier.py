@@ -25,16 +25,16 @@ register(
 def prelu(op: PReLU, back: Back, gradient: Array) -> Gradients:
     g, x = wide(gradient), wide(back.saved["self"])
     positive = x > 0
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(0):
         weight = wide(back.saved["weight"])
         slope = weight.reshape(-1, *(1,) * (x.ndim - 2)) if x.ndim > 1 else weight.reshape(())
-        found[0] = select(positive, g, g * slope)
+        gradients[0] = select(positive, g, g * slope)
     if back.wants("weight"):
         negative = select(positive, 0, g * x)
         if op.num_parameters > 1:
             axes = tuple(axis for axis in range(x.ndim) if axis != 1)
-            found["weight"] = np.add.reduce(negative, axis=axes)
+            gradients["weight"] = np.add.reduce(negative, axis=axes)
         else:
-            found["weight"] = np.add.reduce(negative.reshape(-1), keepdims=True)
-    return found
+            gradients["weight"] = np.add.reduce(negative.reshape(-1), keepdims=True)
+    return gradients

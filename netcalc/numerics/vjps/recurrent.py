@@ -68,14 +68,14 @@ def _memory(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
 def _gated(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
     assert line.gates is not None and line.h_before is not None
     r, z, n, new_h = np.split(line.gates[t], 4, axis=-1)
-    kept = dh * z
+    of_old = dh * z
     of_z = dh * (line.h_before[t] - n)
-    of_new = (dh - kept) * (1 - n * n)
+    of_new = (dh - of_old) * (1 - n * n)
     of_r = of_new * new_h
     parts = [of_r * (r * (1 - r)), of_z * (z * (1 - z))]
     of_x = like(dh, np.concatenate([*parts, of_new], axis=-1))
     of_h = like(dh, np.concatenate([*parts, of_new * r], axis=-1))
-    return of_x, of_h, kept
+    return of_x, of_h, of_old
 
 
 _STEPS: dict[str, Callable[[_Line, int, Array, Array | None], _Sums]] = {
@@ -130,25 +130,25 @@ def _through_time(line: _Line, out: Array | None, last: list[Array | None], shap
 
 def _to_parameters(back: Back, line: _Line, through: _Through, suffix: str, x: Array | None) -> Gradients:
     """Return the gradients of the parameters of one layer in one direction; x is its input, if it was kept."""
-    found: Gradients = {}
+    gradients: Gradients = {}
     of_x = through.of_x.reshape(-1, through.of_x.shape[-1])
     of_h = through.of_h.reshape(-1, through.of_h.shape[-1])
     if back.wants(f"weight_ih{suffix}"):
         assert x is not None
-        found[f"weight_ih{suffix}"] = np.matmul(of_x.T, x.reshape(-1, x.shape[-1]))
+        gradients[f"weight_ih{suffix}"] = np.matmul(of_x.T, x.reshape(-1, x.shape[-1]))
     if back.wants(f"weight_hh{suffix}"):
         assert line.h_before is not None
-        found[f"weight_hh{suffix}"] = np.matmul(of_h.T, line.h_before.reshape(-1, line.h_before.shape[-1]))
+        gradients[f"weight_hh{suffix}"] = np.matmul(of_h.T, line.h_before.reshape(-1, line.h_before.shape[-1]))
     for name, sums in (("bias_ih", of_x), ("bias_hh", of_h)):
         if back.wants(name + suffix):
-            found[name + suffix] = np.add.reduce(sums, axis=0)
+            gradients[name + suffix] = np.add.reduce(sums, axis=0)
     if back.wants(f"weight_hr{suffix}"):
         assert through.projected is not None and line.gates is not None and line.c_after is not None
         output = np.split(line.gates, 4, axis=-1)[3]
         raw = output * np.tanh(np.asarray(line.c_after))  # tanh was computed on the way
         rows = through.projected.reshape(-1, through.projected.shape[-1])
-        found[f"weight_hr{suffix}"] = np.matmul(rows.T, raw.reshape(-1, raw.shape[-1]))
-    return found
+        gradients[f"weight_hr{suffix}"] = np.matmul(rows.T, raw.reshape(-1, raw.shape[-1]))
+    return gradients
 
 
 class _Stack:
@@ -245,7 +245,7 @@ def layers(op: Any, back: Back, gradient: Array | None, *of_states: Array | None
     out = None if gradient is None else stack.by_time(wide(gradient))
     last = [None if g is None else wide(g).reshape(op.layers * directions, stack.batch, -1) for g in of_states]
     size = op.hidden if op.name != "lstm" or op.proj_size is None else op.proj_size
-    found: Gradients = {}
+    gradients: Gradients = {}
     firsts: dict[int, list[Array | None]] = {}
     started = back.wants(1) or (stack.lstm and back.wants(2))
     for layer in reversed(range(op.layers)):
@@ -263,7 +263,7 @@ def layers(op: Any, back: Back, gradient: Array | None, *of_states: Array | None
             through = _through_time(line, own, ends, (stack.steps, stack.batch, size))
             firsts[row] = through.first
             x = stack.input_of(layer)
-            found |= _to_parameters(back, line, through, suffix, None if x is None else x[turn])
+            gradients |= _to_parameters(back, line, through, suffix, None if x is None else x[turn])
             if below or (started and layer):
                 parts.append(np.matmul(through.of_x, line.weights["weight_ih"])[turn])
         if not parts:
@@ -273,12 +273,12 @@ def layers(op: Any, back: Back, gradient: Array | None, *of_states: Array | None
             out = out * like(out, scaled_mask(stack.saved["result1"][layer - 1], op.dropout, out.dtype))
     if back.wants(0):
         assert out is not None
-        found[0] = stack.as_given(out)
+        gradients[0] = stack.as_given(out)
     for source in range(1, 3 if stack.lstm else 2):
         if back.wants(source):
             rows = [firsts[row][source - 1] for row in range(op.layers * directions)]
-            found[source] = np.stack([r for r in rows if r is not None]).reshape(back.shape(source))
-    return found
+            gradients[source] = np.stack([r for r in rows if r is not None]).reshape(back.shape(source))
+    return gradients
 
 
 def _wants(back: Back, suffix: str) -> bool:
@@ -301,8 +301,8 @@ def cell(op: Any, back: Back, *of_states: Array | None) -> Gradients:
     model = next(g for g in of_states if g is not None)
 
     def first(name: str) -> Array:
-        given = step(name)
-        return like(model, np.zeros((1, batch, op.hidden), wide(model).dtype)) if given is None else given
+        saved_step = step(name)
+        return like(model, np.zeros((1, batch, op.hidden), wide(model).dtype)) if saved_step is None else saved_step
 
     line = _Line(
         op,
@@ -318,11 +318,11 @@ def cell(op: Any, back: Back, *of_states: Array | None) -> Gradients:
     )
     last = [None if g is None else wide(g).reshape(batch, -1) for g in of_states]
     through = _through_time(line, None, last, (1, batch, op.hidden))
-    found = _to_parameters(back, line, through, "", step("input"))
+    gradients = _to_parameters(back, line, through, "", step("input"))
     if back.wants(0):
-        found[0] = np.matmul(through.of_x, saved["weight_ih"]).reshape(*back.shape()[:-1], features)
+        gradients[0] = np.matmul(through.of_x, saved["weight_ih"]).reshape(*back.shape()[:-1], features)
     for source, state in zip((1, 2), through.first, strict=True):
         if back.wants(source):
             assert state is not None
-            found[source] = state.reshape(back.shape(source))
-    return found
+            gradients[source] = state.reshape(back.shape(source))
+    return gradients

@@ -77,9 +77,9 @@ class _Pairs:
             product: Array = np.matmul(of_y, weight)
             return product
         of_x = like(of_y, np.empty((len(of_y), weight.shape[-1]), of_y.dtype))
-        for one in np.unique(self.expert):
-            its = self.expert == one
-            of_x[its] = np.matmul(of_y[its], weight[one])
+        for number in np.unique(self.expert):
+            its = self.expert == number
+            of_x[its] = np.matmul(of_y[its], weight[number])
         return of_x
 
     def of_weight(self, of_y: Array, x: Array) -> Array:
@@ -88,9 +88,9 @@ class _Pairs:
             product: Array = np.matmul(of_y.swapaxes(1, 2), x)
             return product
         total = like(of_y, np.zeros((self.op.experts, of_y.shape[-1], x.shape[-1]), of_y.dtype))
-        for one in np.unique(self.expert):
-            its = self.expert == one
-            total[one] = np.matmul(of_y[its].T, x[its])
+        for number in np.unique(self.expert):
+            its = self.expert == number
+            total[number] = np.matmul(of_y[its].T, x[its])
         return total
 
     def of_bias(self, of_y: Array) -> Array:
@@ -113,23 +113,23 @@ def experts(op: Experts, back: Back, gradient: Array) -> Gradients:
     first = "gate_up_proj" if op.gated else "up_proj"
     to_rows = back.wants(0) or (back.wants(1) and not on_output)
     inside = to_rows or back.wants(first, f"{first}_bias")
-    found: Gradients = {}
+    gradients: Gradients = {}
     if back.wants(1) and on_output:
-        found[1] = np.add.reduce(g * saved["down"], axis=-1).reshape(back.shape(1))
+        gradients[1] = np.add.reduce(g * saved["down"], axis=-1).reshape(back.shape(1))
     if not (inside or back.wants("down_proj", "down_proj_bias")):
-        return found
+        return gradients
     of_pairs = g * share if on_output else np.broadcast_to(g, (*pairs.shape, pairs.features), subok=True)
     of_y = pairs.rows(of_pairs)
-    found |= back.only(
+    gradients |= back.only(
         {
             "down_proj": lambda: pairs.of_weight(of_y, saved["hidden" if "hidden" in saved else "activation_result"]),
             "down_proj_bias": lambda: pairs.of_bias(of_y),
         }
     )
     if not inside:
-        return found
-    of_first = _inside(op, back, saved, pairs.back_through(of_y, saved["down_proj"]))
-    found |= back.only(
+        return gradients
+    of_first = _through_activation(op, back, saved, pairs.back_through(of_y, saved["down_proj"]))
+    gradients |= back.only(
         {
             first: lambda: pairs.of_weight(of_first, saved["rows"]),
             f"{first}_bias": lambda: pairs.of_bias(of_first),
@@ -139,22 +139,22 @@ def experts(op: Experts, back: Back, gradient: Array) -> Gradients:
         of_rows = pairs.pairs(pairs.back_through(of_first, saved[first]))
         if back.wants(1) and not on_output:
             x = saved["input"].reshape(*pairs.shape[:2], 1, -1)
-            found[1] = np.add.reduce(of_rows * x, axis=-1).reshape(back.shape(1))
+            gradients[1] = np.add.reduce(of_rows * x, axis=-1).reshape(back.shape(1))
         if back.wants(0):
             own = of_rows if on_output else of_rows * share
-            found[0] = np.add.reduce(own, axis=2).reshape(back.shape())
-    return found
+            gradients[0] = np.add.reduce(own, axis=2).reshape(back.shape())
+    return gradients
 
 
-def _inside(op: Experts, back: Back, saved: dict[str, Array], of_hidden: Array) -> Array:
-    """Return the gradient of the first projection's output from that of the hidden features."""
+def _through_activation(op: Experts, back: Back, saved: dict[str, Array], of_hidden: Array) -> Array:
+    """Return the gradient of the first projection's output from the gradient of the hidden features."""
     prefix = "activation_"
     of_gate = of_hidden
     if op.gated:
         of_up = of_hidden * saved["activated" if "activated" in saved else "activation_result"]
         of_gate = of_hidden * saved["up"]
-    kept = {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}
-    of_gate = through(op.activation, back, of_gate, **kept)
+    of_activation = {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}
+    of_gate = through(op.activation, back, of_gate, **of_activation)
     if not op.gated:
         return of_gate
     both = like(of_gate, np.empty((*of_gate.shape[:-1], 2 * of_gate.shape[-1]), of_gate.dtype))

@@ -72,9 +72,9 @@ class BackwardCall:
 
     def input(self, index: int = 0) -> TensorType:
         """Return the type of an input that is present."""
-        found = self.inputs[index]
-        assert found is not None
-        return found
+        type_ = self.inputs[index]
+        assert type_ is not None
+        return type_
 
     def present(self, index: int) -> bool:
         """Return True if there is an input at this position."""
@@ -96,10 +96,10 @@ class BackwardCall:
 
     def saved_parameter(self, name: str, parameter: str) -> Saved:
         """Return a parameter or buffer as a saved tensor."""
-        found = self.param(parameter)
-        assert found is not None
+        param = self.param(parameter)
+        assert param is not None
         like = next((t for t in self.inputs if t is not None and t.dtype in FLOATS), self.outputs[0])
-        return Saved(name, "parameter", TensorType(found.shape, found.dtype or like.dtype), parameter=parameter)
+        return Saved(name, "parameter", TensorType(param.shape, param.dtype or like.dtype), parameter=parameter)
 
     def saved_kept(self, name: str, *shape: Any, dtype: Any = None) -> Saved:
         """Return a tensor that the kernel keeps, of the first output's element type unless given."""
@@ -129,7 +129,7 @@ class Backward:
         return tuple(call.saved_input(name) if name == "self" else call.saved_output(name) for name in self.saved)
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
-        """Return the work of the product as terms, without what is not wanted and what is not given."""
+        """Return the work of the product as terms, only for wanted gradients and from gradients that arrive."""
         raise NotImplementedError(op.name)
 
 

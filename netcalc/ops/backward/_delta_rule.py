@@ -56,30 +56,30 @@ class GatedDeltaRuleBackward(Backward):
     )
 
     def saves(self, op: GatedDeltaRule, call: BackwardCall) -> Sequence[Saved]:
-        it, kept = _Rule(op, call), Kept(call)
+        it, tensors = _Rule(op, call), Kept(call)
         batch, length, heads, size = call.input(2).shape
         places, features = (batch, it.count, heads, op.chunk), it.features
-        kept.input(it.beta, "value", 2)
-        kept.input(it.value or it.key, "beta", 4)
-        kept.keep(it.system or it.query, "key", *places, features)
-        kept.keep(it.key or it.decay, "query", *places, features)
-        kept.keep(it.key or it.decay, "writes", *places, features)
-        kept.keep(it.written or it.query, "between", *places, op.chunk)
-        kept.keep(it.system or it.value, "system", *places, op.chunk)
-        kept.keep(it.states, "scores", *places, op.chunk)
-        kept.keep(it.system or it.query, "since", *places)
-        kept.keep(it.key or it.decay, "remaining", *places)
-        kept.keep(it.states, "fading", batch, it.count, heads)
-        kept.keep(it.states, "solved", *places, size + features)
-        kept.keep(it.states, "decayed_query", *places, features)
-        kept.keep(it.states, "decayed_key", *places, features)
-        kept.keep(it.system or it.query, "states", batch, it.count, heads, features, size)
-        kept.keep(it.scores, "added", *places, size)
+        tensors.input(it.beta, "value", 2)
+        tensors.input(it.value or it.key, "beta", 4)
+        tensors.keep(it.system or it.query, "key", *places, features)
+        tensors.keep(it.key or it.decay, "query", *places, features)
+        tensors.keep(it.key or it.decay, "writes", *places, features)
+        tensors.keep(it.written or it.query, "between", *places, op.chunk)
+        tensors.keep(it.system or it.value, "system", *places, op.chunk)
+        tensors.keep(it.states, "scores", *places, op.chunk)
+        tensors.keep(it.system or it.query, "since", *places)
+        tensors.keep(it.key or it.decay, "remaining", *places)
+        tensors.keep(it.states, "fading", batch, it.count, heads)
+        tensors.keep(it.states, "solved", *places, size + features)
+        tensors.keep(it.states, "decayed_query", *places, features)
+        tensors.keep(it.states, "decayed_key", *places, features)
+        tensors.keep(it.system or it.query, "states", batch, it.count, heads, features, size)
+        tensors.keep(it.scores, "added", *places, size)
         for wanted, name in ((it.query, "query"), (it.key, "key")):
             if op.normalize:
-                kept.keep(wanted, f"normal_{name}", batch, length, heads, features)
-                kept.keep(wanted, f"inverse_{name}", batch, length, heads, 1)
-        return kept.saved
+                tensors.keep(wanted, f"normal_{name}", batch, length, heads, features)
+                tensors.keep(wanted, f"inverse_{name}", batch, length, heads, 1)
+        return tensors.saved
 
     def cost(self, op: GatedDeltaRule, call: BackwardCall) -> Sequence[Term]:
         it = _Rule(op, call)

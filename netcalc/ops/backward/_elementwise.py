@@ -28,10 +28,10 @@ class _Elementwise(Backward):
         return (f"∂L/∂x = {self._derivative(op)}",)
 
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
-        kept = self._saves(op)
-        if kept is None:
+        saved = self._saves(op)
+        if saved is None:
             return ()
-        return (call.saved_input("self") if kept == "self" else call.saved_output("result"),)
+        return (call.saved_input("self") if saved == "self" else call.saved_output("result"),)
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         return terms(self._work(op), "gradient", elements=call.input().elements)
@@ -53,8 +53,8 @@ def declare(
     """
     formula = derivative if callable(derivative) else (lambda op: derivative)
     per_element = work if callable(work) else (lambda op: work)
-    kept = saves if callable(saves) else (lambda op: saves)
-    BACKWARD.register(*names)(_Elementwise(formula, per_element, kept))
+    saves_of = saves if callable(saves) else (lambda op: saves)
+    BACKWARD.register(*names)(_Elementwise(formula, per_element, saves_of))
 
 
 def declare_flat(*names: str) -> None:

@@ -55,8 +55,8 @@ class Stage:
 class Pairs(Backward):
     """Base of operations on several operands; a subclass declares the backward pass of one stage.
 
-    The gradient passes from the last stage to the first.  Tensors of the first stage are saved under ``names``; those
-    of stage k have the number k appended.
+    The gradient passes from the last stage to the first.  Tensors of the first stage are saved under ``names``; names
+    of stage k end in the number k.
     """
 
     names: ClassVar[tuple[str, str]] = ("self", "other")
@@ -72,12 +72,12 @@ class Pairs(Backward):
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
         saved: list[Saved] = []
         for stage in self.stages(op, call):
-            kept = self.kept(op, stage) if stage.wanted else ()
+            operands = self.kept(op, stage) if stage.wanted else ()
             suffix = str(stage.number) if stage.number else ""
-            if "left" in kept and stage.left is not None:
-                saved.append(_saved(call, self.names[0] + suffix, stage.left, stage.left_input))
-            if "right" in kept and stage.right is not None:
-                saved.append(_saved(call, self.names[1] + suffix, stage.right, stage.right_input))
+            if "left" in operands and stage.left is not None:
+                saved.append(_saved_operand(call, self.names[0] + suffix, stage.left, stage.left_input))
+            if "right" in operands and stage.right is not None:
+                saved.append(_saved_operand(call, self.names[1] + suffix, stage.right, stage.right_input))
         return saved
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
@@ -95,13 +95,13 @@ class Pairs(Backward):
         (left, left_input), *others = operands
         wants_left = left_input is not None and call.wants(left_input)
         for number, (right, right_input) in enumerate(others):
-            out = call.outputs[0] if number == len(others) - 1 else _combined(op, left, right)
+            out = call.outputs[0] if number == len(others) - 1 else _type_of_stage(op, left, right)
             wants_right = right_input is not None and call.wants(right_input)
             yield Stage(number, left, right, out, left_input, right_input, wants_left, wants_right)
             left, left_input, wants_left = out, None, wants_left or wants_right
 
 
-def _combined(op: Combination, left: TensorType | None, right: TensorType | None) -> TensorType:
+def _type_of_stage(op: Combination, left: TensorType | None, right: TensorType | None) -> TensorType:
     """Return the type of an intermediate result."""
     types = [type_ for type_ in (left, right) if type_ is not None]
     return TensorType(
@@ -110,5 +110,5 @@ def _combined(op: Combination, left: TensorType | None, right: TensorType | None
     )
 
 
-def _saved(call: BackwardCall, name: str, type_: TensorType, position: int | None) -> Saved:
+def _saved_operand(call: BackwardCall, name: str, type_: TensorType, position: int | None) -> Saved:
     return Saved(name, "kept", type_) if position is None else call.saved_input(name, position)

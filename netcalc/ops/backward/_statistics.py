@@ -1,4 +1,4 @@
-"""Work and saved tensors that backward passes of normalisations share."""
+"""Work and saved tensors that backward passes of normalizations share."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def wide_dtype(x: TensorType) -> DType:
 
 
 def normal_terms(**elements: Dim) -> tuple[Term, ...]:
-    """Return the work of the normalised input from the input and its saved statistics."""
-    return Term.of("add", "centre", **elements), Term.of("mul", "normalise", **elements)
+    """Return the work of the normalized input from the input and its saved statistics."""
+    return Term.of("add", "center", **elements), Term.of("mul", "normalize", **elements)
 
 
-def through_statistics(values: Dim, *, centred: bool = True, **groups: Dim) -> tuple[Term, ...]:
+def through_statistics(values: Dim, *, centered: bool = True, **groups: Dim) -> tuple[Term, ...]:
     """Return the work of (h − mean(h) − x̂·mean(h·x̂))/√(v + ε) for groups of ``values`` numbers.
 
-    Without ``centred`` the statistics have no mean, and mean(h) is not subtracted.
+    Without ``centered`` the statistics have no mean, and mean(h) is not subtracted.
     """
     every = {**groups, "values": values}
     mean = (Term.of("add", "mean", **groups, sums=values - 1), Term.of("div", "mean", **groups))
     return (
-        Term.of("mul", "product with normalised", **every),
+        Term.of("mul", "product with normalized", **every),
         *mean,
         Term.of("mul", "through variance", **every),
         Term.of("add", "through variance", **every),
-        *((*mean, Term.of("add", "through mean", **every)) if centred else ()),
+        *((*mean, Term.of("add", "through mean", **every)) if centered else ()),
         Term.of("mul", "by root", **every),
     )

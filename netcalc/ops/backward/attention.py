@@ -29,12 +29,12 @@ class AttentionBackward(Backward):
     )
 
     def derivatives(self, op: ScaledDotProductAttention) -> tuple[str, ...]:
-        found = [*self.rule]
+        rules = [*self.rule]
         if op.softcap is not None:
-            found.insert(4, "with t = tanh(S/c) of softcap c, ∂L/∂S is multiplied by 1 − t² before Q and K")
+            rules.insert(4, "with t = tanh(S/c) of softcap c, ∂L/∂S is multiplied by 1 − t² before Q and K")
         if op.dropout:
-            found.insert(2, "dropped weights: ∂L/∂P⊙mask/(1 − p)")
-        return tuple(found)
+            rules.insert(2, "dropped weights: ∂L/∂P⊙mask/(1 − p)")
+        return tuple(rules)
 
     def saves(self, op: ScaledDotProductAttention, call: BackwardCall) -> Sequence[Saved]:
         drops = call.training and bool(op.dropout)
@@ -43,7 +43,7 @@ class AttentionBackward(Backward):
             saved.append(call.saved_input("query", _QUERY))
         if call.wants(_QUERY):
             saved.append(call.saved_input("key", _KEY))
-        inner = _inner(call)
+        inner = _needs_softmax(call)
         if inner:
             saved.append(call.saved_input("value", _VALUE))
         sinks = call.present(_SINKS)
@@ -56,20 +56,22 @@ class AttentionBackward(Backward):
             saved.append(call.saved_kept("result1", *_kept_shape(op, call, 0), dtype="bool"))
         if drops and call.wants(_VALUE):
             # what multiplies the values is the weights after dropout
-            kept = call.saved_kept("self", *_kept_shape(op, call, 0))
-            saved.append(call.saved_output("self", 1) if op.return_weights else kept)
+            weights = call.saved_kept("self", *_kept_shape(op, call, 0))
+            saved.append(call.saved_output("self", 1) if op.return_weights else weights)
         if op.softcap is not None and call.wants(_QUERY, _KEY):
             saved.append(call.saved_kept("tanh_result", *_kept_shape(op, call, 0)))
         return saved
 
     def cost(self, op: ScaledDotProductAttention, call: BackwardCall) -> Sequence[Term]:
         work: list[Term] = []
-        _, result = _leading(op, call)
+        _, result = _leading_axes(op, call)
         value = call.input(_VALUE)
         if call.wants(_VALUE) and call.given[0]:
-            work.append(Term.of("mac", "gradient of value", **result, **_pairs(op, call), value_dim=value.shape[-1]))
+            work.append(
+                Term.of("mac", "gradient of value", **result, **_computed_pairs(op, call), value_dim=value.shape[-1])
+            )
             work += summing(_like(op, call, 1, value.shape[-2], value.shape[-1]), value, "gradient of value")
-        if _inner(call):
+        if _needs_softmax(call):
             work += self._weights(op, call)
         if call.wants(_QUERY, _KEY, _MASK):
             work += self._scores(op, call)
@@ -77,8 +79,8 @@ class AttentionBackward(Backward):
 
     def _weights(self, op: ScaledDotProductAttention, call: BackwardCall) -> Iterator[Term]:
         """Yield the work from the gradient of the output to the sums that the softmax takes."""
-        scores, result = _leading(op, call)
-        pairs = _pairs(op, call)
+        scores, result = _leading_axes(op, call)
+        pairs = _computed_pairs(op, call)
         rows = op.kept(*_lengths(call)).rows if op.sparse else _lengths(call)[0]
         if call.given[0]:
             value_dim = call.input(_VALUE).shape[-1]
@@ -99,9 +101,9 @@ class AttentionBackward(Backward):
             yield Term.of("add", "sign of the gradient of sinks", heads=heads)
 
     def _scores(self, op: ScaledDotProductAttention, call: BackwardCall) -> Iterator[Term]:
-        """Yield the work from the gradient of the weights to those of mask, query and key."""
-        scores, _ = _leading(op, call)
-        pairs = _pairs(op, call)
+        """Yield the work from the gradient of the weights to the gradients of mask, query and key."""
+        scores, _ = _leading_axes(op, call)
+        pairs = _computed_pairs(op, call)
         each: dict[str, Any] = {**scores, **pairs}
         yield Term.of("add", "softmax", **each)
         yield Term.of("mul", "softmax", **each)
@@ -121,7 +123,7 @@ class AttentionBackward(Backward):
                 yield from summing(_like(op, call, 0, *x.shape[-2:]), x, f"gradient of {name}")
 
 
-def _inner(call: BackwardCall) -> bool:
+def _needs_softmax(call: BackwardCall) -> bool:
     """Return True if a gradient is wanted that goes through the softmax."""
     return call.wants(_QUERY, _KEY, _MASK, _SINKS)
 
@@ -135,21 +137,21 @@ def _axes(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[tuple[Dim,
     return op.leading(Context(), call.input(_QUERY), call.input(_KEY), call.input(_VALUE))
 
 
-def _leading(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[dict[str, Dim], dict[str, Dim]]:
+def _leading_axes(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[dict[str, Dim], dict[str, Dim]]:
     """Return the axes before the last two as factors, of the scores and of the output."""
     scores, result = _axes(op, call)
-    return _named(scores), _named(result)
+    return _sizes_by_name(scores), _sizes_by_name(result)
 
 
-def _named(axes: tuple[Dim, ...]) -> dict[str, Dim]:
+def _sizes_by_name(axes: tuple[Dim, ...]) -> dict[str, Dim]:
     return {"batch": product(axes[:-1]), "heads": product(axes[-1:])}
 
 
-def _equal(one: dict[str, Dim], other: dict[str, Dim]) -> bool:
-    return one == other
+def _equal(sizes: dict[str, Dim], other_sizes: dict[str, Dim]) -> bool:
+    return sizes == other_sizes
 
 
-def _pairs(op: ScaledDotProductAttention, call: BackwardCall) -> dict[str, Dim]:
+def _computed_pairs(op: ScaledDotProductAttention, call: BackwardCall) -> dict[str, Dim]:
     """Return the number of pairs of queries and keys that are computed, as factors."""
     queries, keys = _lengths(call)
     return {"pairs": op.kept(queries, keys).pairs} if op.sparse else {"queries": queries, "keys": keys}
@@ -166,5 +168,5 @@ def _kept_shape(op: ScaledDotProductAttention, call: BackwardCall, sink: int) ->
     scores, _ = _axes(op, call)
     if not op.sparse:
         return (*scores, queries, keys + sink)
-    kept = op.kept(queries, keys)
-    return (*scores, kept.pairs + sink * kept.rows)
+    computed = op.kept(queries, keys)
+    return (*scores, computed.pairs + sink * computed.rows)

@@ -59,7 +59,7 @@ class _Channels(Backward):
         every, sums = {**channels, "values": values}, {**channels, "sums": values - 1}
         work: list[Term] = []
         if call.wants(0, "weight"):
-            work += [Term.of("add", "centre", **every), Term.of("mul", "product with centred", **every)]
+            work += [Term.of("add", "center", **every), Term.of("mul", "product with centered", **every)]
             work.append(Term.of("add", "sum of products", **sums))
         if call.wants(0, "bias"):
             work.append(Term.of("add", "sum of gradient", **sums))
@@ -126,7 +126,7 @@ def _by_fixed(affine: bool, call: BackwardCall) -> Sequence[Term]:
         work += [Term.of("mul", "folded weight", channels=channels)] if affine else []
         work.append(Term.of("mul", "by scale", **every))
     if call.wants("weight"):
-        work += [Term.of("add", "centre", **every), Term.of("mul", "product with centred", **every)]
+        work += [Term.of("add", "center", **every), Term.of("mul", "product with centered", **every)]
         work += [Term.of("add", "sum of products", channels=channels, sums=values - 1)]
         work.append(Term.of("mul", "gradient of weight", channels=channels))
     if call.wants("bias"):

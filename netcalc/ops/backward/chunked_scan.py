@@ -51,33 +51,33 @@ class SsdScanBackward(Backward):
     )
 
     def saves(self, op: SsdScan, call: BackwardCall) -> Sequence[Saved]:
-        it, kept = _Ssd(op, call), Kept(call)
+        it, tensors = _Ssd(op, call), Kept(call)
         batch, length, heads, size = call.input().shape
         places, state = (batch, it.count, heads, op.chunk), call.input(3).shape[3]
         reads = it.states or it.c
-        kept.input(it.delta or call.wants(5), "u", 0)
+        tensors.input(it.delta or call.wants(5), "u", 0)
         if it.delta:
             changed = call.present(6) or op.delta_softplus
-            kept.keep(changed, "self", batch, length, heads)
-            kept.input(not changed, "self", 1)
-            kept.keep(op.delta_softplus and call.present(6), "biased", batch, length, heads)
-            kept.input(op.delta_softplus and not call.present(6), "biased", 1)
-        kept.input(it.delta, "a", 2)
-        kept.input(it.c or it.decay, "B", 3)
-        kept.input(it.states, "C", 4)
-        kept.input(call.wants(0), "D", 5)
-        kept.keep(call.wants(0, 2), "steps", batch, length, heads)
-        kept.keep(it.b or it.c or it.decay, "written", *places, size)
-        kept.keep(it.written or it.decay, "scores", *places, op.chunk)
-        kept.keep(it.b or it.c, "between", *places, op.chunk)
-        kept.keep(it.b or it.decay, "remaining", *places)
-        kept.keep(it.written, "b_decayed", *places, state)
-        kept.keep(it.decay, "entering", batch, it.count + 1, heads, size, state)
-        kept.keep(it.states, "passing", batch, heads, it.count + 1, it.count + 1)
-        kept.keep(it.c, "states", batch, it.count + 1, heads, size, state)
-        kept.keep(reads, "since", *places)
-        kept.keep(it.decay, "read", *places, size)
-        return kept.saved
+            tensors.keep(changed, "self", batch, length, heads)
+            tensors.input(not changed, "self", 1)
+            tensors.keep(op.delta_softplus and call.present(6), "biased", batch, length, heads)
+            tensors.input(op.delta_softplus and not call.present(6), "biased", 1)
+        tensors.input(it.delta, "a", 2)
+        tensors.input(it.c or it.decay, "B", 3)
+        tensors.input(it.states, "C", 4)
+        tensors.input(call.wants(0), "D", 5)
+        tensors.keep(call.wants(0, 2), "steps", batch, length, heads)
+        tensors.keep(it.b or it.c or it.decay, "written", *places, size)
+        tensors.keep(it.written or it.decay, "scores", *places, op.chunk)
+        tensors.keep(it.b or it.c, "between", *places, op.chunk)
+        tensors.keep(it.b or it.decay, "remaining", *places)
+        tensors.keep(it.written, "b_decayed", *places, state)
+        tensors.keep(it.decay, "entering", batch, it.count + 1, heads, size, state)
+        tensors.keep(it.states, "passing", batch, heads, it.count + 1, it.count + 1)
+        tensors.keep(it.c, "states", batch, it.count + 1, heads, size, state)
+        tensors.keep(reads, "since", *places)
+        tensors.keep(it.decay, "read", *places, size)
+        return tensors.saved
 
     def cost(self, op: SsdScan, call: BackwardCall) -> Sequence[Term]:
         it = _Ssd(op, call)

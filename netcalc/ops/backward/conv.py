@@ -37,10 +37,10 @@ class ConvolutionBackward(Backward):
         x = call.saved_input("input")
         if not op.weight_standardization:
             return x, saved_weight(call)
-        kept = call.saved_kept("weight", *_filters(op, call))
+        filters = call.saved_kept("weight", *_filters(op, call))
         if not call.wants("weight", 1):
-            return x, kept
-        return x, kept, call.saved_kept("result2", op.out, dtype=single_or_wider(call.outputs[0].dtype))
+            return x, filters
+        return x, filters, call.saved_kept("result2", op.out, dtype=single_or_wider(call.outputs[0].dtype))
 
     def cost(self, op: Convolution, call: BackwardCall) -> Sequence[Term]:
         x, y = call.input(), call.outputs[0]
@@ -74,8 +74,8 @@ def _filters(op: Convolution, call: BackwardCall) -> tuple[Dim, ...]:
 
 def _standardization(filters: Dim, taps: Dim) -> list[Term]:
     return [
-        Term.of("mul", "gradient of standardisation", filters=filters, weights=taps, each=3),
-        Term.of("add", "gradient of standardisation", filters=filters, weights=taps, each=2),
+        Term.of("mul", "gradient of standardization", filters=filters, weights=taps, each=3),
+        Term.of("add", "gradient of standardization", filters=filters, weights=taps, each=2),
         Term.of("add", "means of gradient", filters=filters, weights_less_one=taps - 1, each=2),
         Term.of("div", "means of gradient", filters=filters, each=2),
     ]

@@ -6,7 +6,7 @@ from netcalc.ops.backward._elementwise import declare, declare_flat
 from netcalc.ops.elementwise import Clamp
 
 
-def _inside(op: Clamp) -> str:
+def _condition_of_clamp(op: Clamp) -> str:
     bounds = [*(["x ≥ min"] if op.min is not None else []), *(["x ≤ max"] if op.max is not None else [])]
     return f"g where {' and '.join(bounds)}, else 0"
 
@@ -21,6 +21,6 @@ declare("cos", derivative="−g·sin(x)", work={"transcendental": 1, "add": 1, "
 declare("square", derivative="2·g·x", work={"mul": 2}, saves="self")
 declare("abs", derivative="g·sign(x)", work={"compare": 1, "mul": 1}, saves="self")
 declare("neg", derivative="−g", work={"add": 1}, saves=None)
-declare("clamp", derivative=_inside, work=lambda op: {"compare": len(op.bounds())}, saves="self")
+declare("clamp", derivative=_condition_of_clamp, work=lambda op: {"compare": len(op.bounds())}, saves="self")
 declare("cast", derivative="g, in the type of x", work={}, saves=None)
 declare_flat("sign")

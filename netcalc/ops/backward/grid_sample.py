@@ -18,14 +18,14 @@ _SLOPES: dict[str, dict[Kind, int]] = {
 
 @backward("grid_sample")
 class GridSampleBackward(Backward):
-    """The gradient spread over the neighbours of each point, and its products with derivatives of the weights.
+    """The gradient spread over the neighbors of each point, and its products with derivatives of the weights.
 
     As PyTorch, the forward pass keeps image and grid whichever gradients are wanted.
     """
 
     rule = (
         "∂L/∂input[j] = Σ g[i]·w[i, j] over the points i",
-        "∂L/∂grid[i] = Σ g[i]·input[j]·∂w[i, j]/∂grid[i] over neighbours j and channels; 0 with nearest",
+        "∂L/∂grid[i] = Σ g[i]·input[j]·∂w[i, j]/∂grid[i] over neighbors j and channels; 0 with nearest",
     )
 
     def derivatives(self, op: GridSample) -> tuple[str, ...]:
@@ -37,13 +37,13 @@ class GridSampleBackward(Backward):
 
     def cost(self, op: GridSample, call: BackwardCall) -> Sequence[Term]:
         x, y = call.input(), call.outputs[0]
-        axes, points, neighbours = x.rank - 2, op.points(y), op.neighbours(x)
-        elements = {**points, "channels": x.shape[1], "neighbours": neighbours}
+        axes, points, neighbors = x.rank - 2, op.points(y), op.neighbors(x)
+        elements = {**points, "channels": x.shape[1], "neighbors": neighbors}
         smooth = call.wants(1) and op.mode != "nearest"
         work = op.placing(y) if smooth or call.wants(0) else []
         if call.wants(0):
-            if neighbours > 1:
-                work.append(Term.of("mul", "weights", **points, neighbours=neighbours, axes_less_one=axes - 1))
+            if neighbors > 1:
+                work.append(Term.of("mul", "weights", **points, neighbors=neighbors, axes_less_one=axes - 1))
                 work.append(Term.of("mul", "gradient of input", **elements))
             work.append(Term.of("add", "gradient of input", **elements))
         if smooth:
@@ -53,14 +53,14 @@ class GridSampleBackward(Backward):
 
 def _gradient_of_grid(op: GridSample, call: BackwardCall) -> list[Term]:
     x, y = call.input(), call.outputs[0]
-    axes, points, neighbours = x.rank - 2, op.points(y), op.neighbours(x)
+    axes, points, neighbors = x.rank - 2, op.points(y), op.neighbors(x)
     cubic = op.mode == "bicubic"
     by_axis = {**points, "axes": axes}
     work = [
-        Term.of("mul", "gradient of weights", **points, channels=x.shape[1], neighbours=neighbours),
-        Term.of("add", "gradient of weights", **points, channels_less_one=x.shape[1] - 1, neighbours=neighbours),
-        Term.of("mul", "gradient of position", **by_axis, neighbours=neighbours, each=axes if cubic else axes - 1),
-        Term.of("add", "gradient of position", **by_axis, neighbours=neighbours),
+        Term.of("mul", "gradient of weights", **points, channels=x.shape[1], neighbors=neighbors),
+        Term.of("add", "gradient of weights", **points, channels_less_one=x.shape[1] - 1, neighbors=neighbors),
+        Term.of("mul", "gradient of position", **by_axis, neighbors=neighbors, each=axes if cubic else axes - 1),
+        Term.of("add", "gradient of position", **by_axis, neighbors=neighbors),
         Term.of("mul", "gradient of grid", **by_axis),
     ]
     if cubic:  # far′ twice: 2 muls and 2 adds, near′ twice: 2 muls and 1 add, and 3 adds for their arguments

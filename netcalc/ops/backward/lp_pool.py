@@ -12,7 +12,7 @@ from netcalc.ops.lp_pool import LPPooling
 
 @backward("lp_pool1d", "lp_pool2d", "lp_pool3d")
 class LPPoolingBackward(Backward):
-    """Gradients of the roots, added to the elements of each window, and those of the powers."""
+    """Gradients through the roots, added to the elements of each window, and through the powers."""
 
     rule = ("∂L/∂x = xᵖ⁻¹ · Σ g·y¹⁻ᵖ over the windows that hold the element; 0 for windows with y = 0",)
     saved = ("self", "result")

@@ -44,12 +44,14 @@ class MatmulBackward(Backward):
         batch = broadcast("matmul", [x.shape[:-2], other.shape[:-2]])
         sizes = {"batch": product(batch), "rows": rows, "columns": columns, "inner": inner}
         work: list[Term] = []
-        for name, (number, (one, its)) in zip(("input", "other"), enumerate(((x, other), (other, x))), strict=True):
+        for name, (number, (operand, its)) in zip(("input", "other"), enumerate(((x, other), (other, x))), strict=True):
             if call.wants(number):
                 work.append(Term.of("mac", f"gradient of {name}", **sizes))
-                if one.rank > 2 and its.rank > 2:
-                    summed = product(batch) - product(one.shape[:-2])
-                    work.append(Term.of("add", "sum over batches", batches=summed, elements=product(one.shape[-2:])))
+                if operand.rank > 2 and its.rank > 2:
+                    summed = product(batch) - product(operand.shape[:-2])
+                    work.append(
+                        Term.of("add", "sum over batches", batches=summed, elements=product(operand.shape[-2:]))
+                    )
         return work
 
     def _by_vector(self, call: BackwardCall, vector: int) -> Iterator[Term]:
@@ -88,8 +90,8 @@ class EinsumBackward(Backward):
                 saved.append(self._kept(call, left, labels, equation) if computed else call.saved_input(left, 0))
             if call.wants(*range(number + 1)):
                 labels = tuple(x for x in other if x not in step.right)
-                given = call.saved_input(right, number + 1)
-                saved.append(self._kept(call, right, labels, equation) if step.right else given)
+                operand = call.saved_input(right, number + 1)
+                saved.append(self._kept(call, right, labels, equation) if step.right else operand)
             before = step.result
         return saved
 
@@ -108,7 +110,7 @@ class EinsumBackward(Backward):
 
 
 def operand_names(number: int, summed: bool) -> tuple[str, str]:
-    """Return the names of the operands of a contraction, as those of ``torch.bmm`` and ``torch.mul``."""
+    """Return the names of the operands of a contraction, as in ``torch.bmm`` and ``torch.mul``."""
     suffix = f"_{number}" if number else ""
     return f"self{suffix}", f"{'mat2' if summed else 'other'}{suffix}"
 
@@ -121,7 +123,7 @@ def _steps(op: Einsum, call: BackwardCall) -> tuple[Equation, list[Labels], list
 
 
 def _product(step: Pairing, sizes: dict[str, Dim], own: Labels, others: Labels) -> Iterator[Term]:
-    """Return the work of the gradient of an operand with the labels ``own`` besides those of both."""
+    """Return the work of the gradient of an operand that has the labels ``own`` besides the shared ones."""
     every = {x: sizes[x] for x in (*step.result, *step.summed)}
     yield Term.of("mac" if step.summed else "mul", "gradient", **every)
     if not step.summed and others:

@@ -23,7 +23,7 @@ def _affine(call: BackwardCall, rows: Dim, features: Dim) -> list[Term]:
     return work
 
 
-def _saved(call: BackwardCall, *statistics: Saved) -> list[Saved]:
+def _saved_tensors(call: BackwardCall, *statistics: Saved) -> list[Saved]:
     """Return the input, the weight if the input's gradient needs it, and the statistics."""
     saved: list[Saved] = []
     if call.wants(0, "weight"):
@@ -47,8 +47,8 @@ class LayerNormBackward(Backward):
     def saves(self, op: LayerNorm, call: BackwardCall) -> Sequence[Saved]:
         x = call.input()
         each = (*x.shape[: -op.count], *(1,) * op.count)
-        kept = (call.saved_kept(name, *each, dtype=wide_dtype(x)) for name in ("result1", "result2"))
-        return _saved(call, *kept)
+        statistics = (call.saved_kept(name, *each, dtype=wide_dtype(x)) for name in ("result1", "result2"))
+        return _saved_tensors(call, *statistics)
 
     def cost(self, op: LayerNorm, call: BackwardCall) -> Sequence[Term]:
         rows, shape = op.split(call.input())
@@ -76,18 +76,18 @@ class RMSNormBackward(Backward):
     def saves(self, op: RMSNorm, call: BackwardCall) -> Sequence[Saved]:
         x = call.input()
         each = (*x.shape[: -op.count], *(1,) * op.count)
-        return _saved(call, call.saved_kept("result1", *each, dtype=wide_dtype(x)))
+        return _saved_tensors(call, call.saved_kept("result1", *each, dtype=wide_dtype(x)))
 
     def cost(self, op: RMSNorm, call: BackwardCall) -> Sequence[Term]:
         rows, shape = op.split(call.input())
         features = product(shape)
         elements = {"rows": rows, "features": features}
-        work = [Term.of("mul", "normalise", **elements)]
+        work = [Term.of("mul", "normalize", **elements)]
         if call.wants(0):
             if op.affine:
                 work += [Term.of("add", "offset", features=features)] if op.offset else []
                 work.append(Term.of("mul", "by weight", **elements))
-            work += through_statistics(features, centred=False, rows=rows)
+            work += through_statistics(features, centered=False, rows=rows)
         return [*work, *_affine(call, rows, features)]
 
 
@@ -104,7 +104,9 @@ class GroupNormBackward(Backward):
     def saves(self, op: GroupNorm, call: BackwardCall) -> Sequence[Saved]:
         x = call.input()
         names = ("result1", "result2")
-        return _saved(call, *(call.saved_kept(name, x.shape[0], op.groups, dtype=wide_dtype(x)) for name in names))
+        return _saved_tensors(
+            call, *(call.saved_kept(name, x.shape[0], op.groups, dtype=wide_dtype(x)) for name in names)
+        )
 
     def cost(self, op: GroupNorm, call: BackwardCall) -> Sequence[Term]:
         batch, channels, *rest = call.input().shape

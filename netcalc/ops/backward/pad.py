@@ -12,7 +12,7 @@ from netcalc.ops.pad import Pad
 
 @backward("pad")
 class PadBackward(Backward):
-    """The gradient without that of the added elements, which those that they repeat gain; 0 for removed elements.
+    """The gradient at the elements of the input, plus the gradients of the copies of each; 0 for removed elements.
 
     As PyTorch, the forward pass of the modes reflect and replicate keeps the input, whose shape alone matters.
     """

@@ -29,7 +29,7 @@ _PRODUCTS = (
     "∂L/∂x = ∂L/∂a·W,  ∂L/∂W = Σ_t ∂L/∂aᵀ·x,  ∂L/∂U = Σ_t ∂L/∂aᵀ·h₋₁,  ∂L/∂b = Σ_t ∂L/∂a",
 )
 
-#: Work per unit and time step from the gradients of the states to those of the sums of the gates.
+#: Work per unit and time step from the gradients of the states to the gradients of the sums of the gates.
 _GATES: dict[str, Work] = {
     "lstm": {"mul": 15, "add": 5, "transcendental": 1},
     "gru": {"mul": 10, "add": 5},
@@ -54,7 +54,7 @@ class _Line:
 class _RecurrentBackward(Backward):
     def derivatives(self, op: Any) -> tuple[str, ...]:
         projection = (op.name == "lstm" and op.proj_size is not None) * ("∂L/∂(o⊙tanh(c)) = ∂L/∂h·W_hr",)
-        return (*projection, *_RULES[_kind(op)], *_PRODUCTS)
+        return (*projection, *_RULES[_kind_of_cell(op)], *_PRODUCTS)
 
     def lines(self, op: Any, call: BackwardCall) -> list[_Line]:
         """Return the layers and directions, from the first to the last."""
@@ -76,7 +76,7 @@ class _RecurrentBackward(Backward):
         last_h, *last_c = self.states_given(op, call)
         rows = {"gates": op.gates, "hidden": op.hidden}
         projected = _projected(op)
-        kind = _kind(op) if op.name.removesuffix("_cell") != "rnn" else op.nonlinearity
+        kind = _kind_of_cell(op) if op.name.removesuffix("_cell") != "rnn" else op.nonlinearity
         fed = sum(line.fed for line in lines)
         work = [
             Term.of(
@@ -90,12 +90,12 @@ class _RecurrentBackward(Backward):
             work.append(Term.of("mac", "gradient of weight_hr", directions=several, **each, **projected))
         work += terms(_GATES[kind], "gates", directions=len(lines), **each, hidden=op.hidden)
         further: dict[str, Any] = {"directions": len(lines), "batch": batch, "steps": steps - 1 + wanted_h}
-        if _kind(op) == "lstm":
+        if _kind_of_cell(op) == "lstm":
             carried = {**further, "steps": steps - 1 + wanted_c, "hidden": op.hidden}
             work.append(Term.of("add", "cell state", **{**carried, "steps": steps - 1 + last_c[0]}))
             work.append(Term.of("mul", "cell state", **carried))
         work.append(Term.of("mac", "state before", **further, **rows, state_features=op.handed_on))
-        if _kind(op) == "gru":
+        if _kind_of_cell(op) == "gru":
             work.append(Term.of("add", "state before", **further, hidden=op.hidden))
         work += self._parameters(op, call, lines, each, rows)
         if call.present(len(op.inputs) - 1) and op.inputs[-1].name == "lengths":
@@ -127,7 +127,7 @@ class _RecurrentBackward(Backward):
                 yield Term.of("mul", "dropout", layers=entries, **each, **features)
 
 
-def _kind(op: Any) -> str:
+def _kind_of_cell(op: Any) -> str:
     name: str = op.name
     return name.removesuffix("_cell")
 
@@ -163,7 +163,7 @@ class LayersBackward(_RecurrentBackward):
         return call.given[1:]
 
     def lines(self, op: Any, call: BackwardCall) -> list[_Line]:
-        found: list[_Line] = []
+        lines: list[_Line] = []
         below = call.wants(0)
         started = call.wants(1) or (op.name == "lstm" and call.wants(2))
         for layer in range(op.layers):
@@ -171,11 +171,11 @@ class LayersBackward(_RecurrentBackward):
             features = op.directions * op.handed_on if layer else call.input().shape[-1]
             fed = layer < op.layers - 1 or call.given[0]
             wanted = [below or started or call.wants(*_parameters_of(call, suffix)) for suffix in suffixes]
-            found += [
+            lines += [
                 _Line(suffix, features, needed, below, fed) for suffix, needed in zip(suffixes, wanted, strict=True)
             ]
             below = any(wanted)
-        return found
+        return lines
 
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
         lines = [line for line in self.lines(op, call) if line.needed]

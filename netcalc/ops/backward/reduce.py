@@ -131,7 +131,7 @@ class CumsumBackward(_Accumulating):
 class CumprodBackward(_Accumulating):
     """The product of the elements before, times the sum of the gradients by the products after each element.
 
-    The sum is that of a polynomial in Horner's scheme, from the last element on; zeros need no case of their own.
+    The sum is computed like a polynomial in Horner's scheme, from the last element on; zeros need no case of their own.
     """
 
     rule = ("r = g + x·r of the next element, from the last on", "∂L/∂x = r·y of the element before")

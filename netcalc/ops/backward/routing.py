@@ -17,11 +17,11 @@ class RouterBackward(Backward):
     """Gradients of the selected scores; the selection itself has none."""
 
     def derivatives(self, op: TopKRouter) -> tuple[str, ...]:
-        found = ["∂L/∂s = g at the selected experts, 0 at the others"]
+        rules = ["∂L/∂s = g at the selected experts, 0 at the others"]
         if op.normalize:
-            found.insert(0, "weights s/T, T = Σ s: ∂L/∂s = (g − Σ g·s/T)/T")
+            rules.insert(0, "weights s/T, T = Σ s: ∂L/∂s = (g − Σ g·s/T)/T")
         of_score = "∂L/∂logits = s·(∂L/∂s − Σ s·∂L/∂s)" if op.scoring == "softmax" else "∂L/∂logits = ∂L/∂s·s·(1 − s)"
-        return (*found, of_score)
+        return (*rules, of_score)
 
     def saves(self, op: TopKRouter, call: BackwardCall) -> Sequence[Saved]:
         weights = call.outputs[0]
@@ -44,11 +44,11 @@ class RouterBackward(Backward):
             work.append(Term.of("mul", "scale", **selected))
         if op.normalize:
             work += [
-                Term.of("div", "normalise", **selected),
-                Term.of("mul", "normalise", **selected),
+                Term.of("div", "normalize", **selected),
+                Term.of("mul", "normalize", **selected),
                 Term.of("add", "weight sum", tokens=tokens, others=op.k - 1),
                 Term.of("div", "weight sum", tokens=tokens),
-                Term.of("add", "normalise", **selected),
+                Term.of("add", "normalize", **selected),
             ]
         declared, within = inner(op.score(), call.input() if op.order == "score_first" else weights, call)
         return (*work, *declared.cost(op.score(), within))
@@ -67,9 +67,9 @@ class ExpertsBackward(Backward):
 
     def saves(self, op: Experts, call: BackwardCall) -> Sequence[Saved]:
         lead = _lead(op, call)
-        first = _first(op)
+        first = _first_projection(op)
         on_output = op.weights_on == "output"
-        through, to_rows = _through(op, call), _to_rows(op, call)
+        through, to_rows = _needs_activation(op, call), _to_rows(op, call)
         saved = [call.saved_input("indices", 2)]
         if op.limited:
             x, k = call.input(), call.input(1).shape[-1]
@@ -83,7 +83,7 @@ class ExpertsBackward(Backward):
             saved.append(call.saved_kept("rows", *lead, call.input().shape[-1]))
         inside = list(self._saved_inside(op, call, lead)) if through else []
         # without a gate the hidden units are the result of the activation, which may be saved already
-        held = not op.gated and any(one.name == "activation_result" for one in inside)
+        held = not op.gated and any(tensor.name == "activation_result" for tensor in inside)
         if call.wants("down_proj") and not held:
             saved.append(call.saved_kept("hidden", *lead, op.hidden))
         saved += inside
@@ -116,7 +116,7 @@ class ExpertsBackward(Backward):
         if op.weights_on == "output" and _of_output(op, call):
             work.append(Term.of("mul", "weights", **pairs))
         work += self._down(op, call)
-        if _through(op, call):
+        if _needs_activation(op, call):
             work += self._activation(op, call)
             work += self._up(op, call)
         if call.wants(0):
@@ -126,16 +126,16 @@ class ExpertsBackward(Backward):
         return work
 
     def _down(self, op: Experts, call: BackwardCall) -> Iterator[Term]:
-        rows, features = _rows(op, call), call.input().shape[-1]
-        if _through(op, call):
+        rows, features = _computed_rows(op, call), call.input().shape[-1]
+        if _needs_activation(op, call):
             yield Term.of("mac", "gradient of hidden", **rows, out_features=features, hidden=op.hidden)
         if call.wants("down_proj"):
             yield Term.of("mac", "gradient of down_proj", **rows, out_features=features, hidden=op.hidden)
         if call.wants("down_proj_bias"):
-            yield _summing(op, rows, features, "down_proj_bias")
+            yield _sum_of_bias(op, rows, features, "down_proj_bias")
 
     def _activation(self, op: Experts, call: BackwardCall) -> Iterator[Term]:
-        rows = _rows(op, call)
+        rows = _computed_rows(op, call)
         declared, within = inner(op.activation, call.input().with_shape(*_lead(op, call), op.hidden), call)
         if op.gated:
             yield Term.of("mul", "gate", **rows, hidden=op.hidden, halves=2)
@@ -144,17 +144,17 @@ class ExpertsBackward(Backward):
             yield Term.of("compare", "limit", **rows, hidden=op.hidden, bounds=3)
 
     def _up(self, op: Experts, call: BackwardCall) -> Iterator[Term]:
-        rows, first = _rows(op, call), _first(op)
+        rows, first = _computed_rows(op, call), _first_projection(op)
         sizes = {"features": 2 * op.hidden if op.gated else op.hidden, "in_features": call.input().shape[-1]}
         if call.wants(first):
             yield Term.of("mac", f"gradient of {first}", **rows, **sizes)
         if call.wants(f"{first}_bias"):
-            yield _summing(op, rows, sizes["features"], f"{first}_bias")
+            yield _sum_of_bias(op, rows, sizes["features"], f"{first}_bias")
         if _to_rows(op, call):
             yield Term.of("mac", "gradient of tokens", **rows, **sizes)
 
 
-def _first(op: Experts) -> str:
+def _first_projection(op: Experts) -> str:
     """Return the name of the first projection."""
     return "gate_up_proj" if op.gated else "up_proj"
 
@@ -164,14 +164,14 @@ def _to_rows(op: Experts, call: BackwardCall) -> bool:
     return call.wants(0) or (op.weights_on == "input" and call.wants(1))
 
 
-def _through(op: Experts, call: BackwardCall) -> bool:
+def _needs_activation(op: Experts, call: BackwardCall) -> bool:
     """Return True if gradients go through the activation."""
-    return _to_rows(op, call) or call.wants(_first(op), f"{_first(op)}_bias")
+    return _to_rows(op, call) or call.wants(_first_projection(op), f"{_first_projection(op)}_bias")
 
 
 def _of_output(op: Experts, call: BackwardCall) -> bool:
     """Return True if the gradients of the outputs of the MLPs are needed."""
-    return _through(op, call) or call.wants("down_proj", "down_proj_bias")
+    return _needs_activation(op, call) or call.wants("down_proj", "down_proj_bias")
 
 
 def _length(call: BackwardCall) -> Dim:
@@ -179,7 +179,7 @@ def _length(call: BackwardCall) -> Dim:
     return x.shape[-2] if x.rank > 1 else 1
 
 
-def _rows(op: Experts, call: BackwardCall) -> dict[str, Dim]:
+def _computed_rows(op: Experts, call: BackwardCall) -> dict[str, Dim]:
     """Return the number of MLPs that are computed, as factors."""
     x, k = call.input(), call.input(1).shape[-1]
     if not op.limited:
@@ -189,11 +189,11 @@ def _rows(op: Experts, call: BackwardCall) -> dict[str, Dim]:
 
 def _lead(op: Experts, call: BackwardCall) -> tuple[Dim, ...]:
     """Return the axes before the features of what the MLPs keep."""
-    rows = _rows(op, call)
+    rows = _computed_rows(op, call)
     return (rows["experts"], rows["sequences"] * rows["places"]) if op.limited else (rows["pairs"],)
 
 
-def _summing(op: Experts, rows: dict[str, Dim], features: Dim, name: str) -> Term:
+def _sum_of_bias(op: Experts, rows: dict[str, Dim], features: Dim, name: str) -> Term:
     """Return the additions of the gradient of a bias: to the row of its expert, or over the slots of each."""
     if not op.limited:
         return Term.of("add", f"gradient of {name}", **rows, features=features)

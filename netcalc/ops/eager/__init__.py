@@ -72,9 +72,9 @@ class EagerCall:
 
     def input(self, index: int = 0) -> TensorType:
         """Return the type of an input that is present."""
-        found = self.inputs[index]
-        assert found is not None
-        return found
+        type_ = self.inputs[index]
+        assert type_ is not None
+        return type_
 
     def present(self, index: int) -> bool:
         """Return True if there is an input at this position."""
@@ -89,7 +89,7 @@ class EagerCall:
         return Work(name, TensorType(tuple(shape), dtype or self.outputs[0].dtype))
 
     def like(self, name: str, type_: TensorType | None = None) -> Work:
-        """Return a work tensor of a type, by default of that of the first output."""
+        """Return a work tensor of a type, by default the type of the first output."""
         return Work(name, type_ or self.outputs[0])
 
 

@@ -23,8 +23,8 @@ class AttentionEager(Eager):
         masks = _masks(op, call)
         if _fused(op, call):
             lse = call.work("logsumexp", *call.input().shape[:-1], dtype=_statistics(call))
-            return (*_growing(masks), Moment((*masks, lse)))
-        return (*_growing(masks), *_products(op, call, masks))
+            return (*_moments_of_masks(masks), Moment((*masks, lse)))
+        return (*_moments_of_masks(masks), *_products(op, call, masks))
 
     def order(self, op: ScaledDotProductAttention, call: EagerCall) -> Sequence[int] | None:
         return call.orders[0] if _fused(op, call) else None
@@ -46,22 +46,22 @@ def _fused(op: ScaledDotProductAttention, call: EagerCall) -> bool:
 def _masks(op: ScaledDotProductAttention, call: EagerCall) -> tuple[Work, ...]:
     """Return the masks that are made: one that joins several or is a pattern, and numbers in place of booleans."""
     queries, keys = call.input(0).shape[-2], call.input(1).shape[-2]
-    given, padding = call.present(3), call.present(4)
+    has_mask, padding = call.present(3), call.present(4)
     pattern = op.window is not None or op.blocks is not None or (op.causal and op.alignment == "lower_right")
     made: list[Work] = []
-    if given and not (padding or pattern or op.causal):
+    if has_mask and not (padding or pattern or op.causal):
         mask = call.input(3)
         return (call.work("mask in numbers", *mask.shape),) if mask.dtype == "bool" else ()
-    if not (given or padding or pattern):
+    if not (has_mask or padding or pattern):
         inner = op.causal and not _fused(op, call)  # made and released on the way
         return (call.work("mask in numbers", queries, keys),) if inner else ()
-    leading = call.input(3).shape[:-2] if given else (call.input(4).shape[0], 1) if padding else ()
+    leading = call.input(3).shape[:-2] if has_mask else (call.input(4).shape[0], 1) if padding else ()
     made.append(call.work("mask", *leading, queries, keys, dtype="bool"))
     made.append(call.work("mask in numbers", *leading, queries, keys))
     return tuple(made)
 
 
-def _growing(masks: tuple[Work, ...]) -> tuple[Moment, ...]:
+def _moments_of_masks(masks: tuple[Work, ...]) -> tuple[Moment, ...]:
     return (Moment(masks, outputs=False),) if masks else ()
 
 

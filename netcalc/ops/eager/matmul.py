@@ -19,7 +19,7 @@ class MatmulEager(Eager):
         leading = call.outputs[0].shape[:-2]
         copies: list[Work] = []
         for index, name in enumerate(("input", "other")):
-            whole = (*leading, *call.input(index).shape[-2:])
-            if not call.has_view(index, whole, (product(leading), *whole[-2:])):
-                copies.append(call.work(f"copy of {name}", *whole))
+            broadcast = (*leading, *call.input(index).shape[-2:])
+            if not call.has_view(index, broadcast, (product(leading), *broadcast[-2:])):
+                copies.append(call.work(f"copy of {name}", *broadcast))
         return (Moment(tuple(copies)),)

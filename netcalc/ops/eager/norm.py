@@ -9,7 +9,7 @@ from netcalc.ops.eager import Eager, EagerCall, Moment, eager
 from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
 
-def _leading(op: LayerNorm | RMSNorm, call: EagerCall) -> tuple[Any, ...]:
+def _shape_of_statistics(op: LayerNorm | RMSNorm, call: EagerCall) -> tuple[Any, ...]:
     """Return the shape of the statistics, with axes of size 1 left out."""
     count = len(op.normalized_shape) if op.normalized_shape is not None else op.axes or 1
     return call.input().shape[: call.input().rank - count]
@@ -20,7 +20,7 @@ class LayerNormEager(Eager):
     """The kernel returns mean and reciprocal standard deviation too."""
 
     def moments(self, op: LayerNorm, call: EagerCall) -> Sequence[Moment]:
-        shape = _leading(op, call)
+        shape = _shape_of_statistics(op, call)
         return (Moment((call.work("mean", *shape), call.work("rstd", *shape))),)
 
 
@@ -38,12 +38,12 @@ class RMSNormEager(Eager):
     """Squares, their means, the input times the reciprocal root, and that times the weight."""
 
     def moments(self, op: RMSNorm, call: EagerCall) -> Sequence[Moment]:
-        shape = _leading(op, call)
+        shape = _shape_of_statistics(op, call)
         mean, rstd = call.work("mean", *shape), call.work("rstd", *shape)
         first = Moment((call.like("squares"), mean, rstd), outputs=False)
         if not call.has_param("weight"):
             return first, Moment((rstd,))
-        return first, Moment((rstd, call.like("normalised")))
+        return first, Moment((rstd, call.like("normalized")))
 
 
 @eager("local_response_norm")

@@ -19,10 +19,10 @@ FORMULAS: dict[str, Formula] = {}
 def float_functions(*names: str) -> None:
     """Register the formulas of these names as functions that keep the element type."""
     for name in names:
-        reference(name)(_kept)
+        reference(name)(_copy_of)
 
 
-def _kept(op: Attributes, x: Array) -> Expected:
+def _copy_of(op: Attributes, x: Array) -> Expected:
     return Expected(x.shape, x.dtype.name, lambda index: FORMULAS[op.name](op, element(x, index)))
 
 

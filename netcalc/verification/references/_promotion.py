@@ -28,10 +28,10 @@ def promoted(*dtypes: str) -> str:
     >>> promoted("int8", "uint8"), promoted("float16", "int64")
     ('int16', 'float16')
     """
-    found = "bool"
+    dtype_so_far = "bool"
     for dtype in dtypes:
-        found = _TABLE[found].split()[_NAMES.index(dtype)]
-    return found
+        dtype_so_far = _TABLE[dtype_so_far].split()[_NAMES.index(dtype)]
+    return dtype_so_far
 
 
 def result_type(*operands: Any) -> str:
@@ -52,8 +52,8 @@ def result_type(*operands: Any) -> str:
         ["bool" if n is True or n is False else "int64" if isinstance(n, int) else "float32" for n in numbers],
     ]
     results = [promoted(*group) for group in groups if group]
-    return max(results, key=_kind)  # the first of the highest kind
+    return max(results, key=_kind_of_dtype)  # the first of the highest kind
 
 
-def _kind(dtype: str) -> int:
+def _kind_of_dtype(dtype: str) -> int:
     return 0 if dtype == "bool" else 2 if "float" in dtype else 1

@@ -23,11 +23,17 @@ def reduced(
         return Expected(shape, dtype, loss, reads)
 
     def at(_: Shape) -> Value:
-        given = [loss(index) for index in indices(shape)]
-        losses = [one if isinstance(one, Value) else Value(float(one), abs(float(one))) for one in given]
+        elements = [loss(index) for index in indices(shape)]
+        losses = [
+            loss_value if isinstance(loss_value, Value) else Value(float(loss_value), abs(float(loss_value)))
+            for loss_value in elements
+        ]
         by = 1.0 if reduction == "sum" else float(divisor())
         if by == 0:
             return Value(math.nan, 0)
-        return Value(math.fsum(one.value for one in losses) / by, math.fsum(one.magnitude for one in losses) / abs(by))
+        return Value(
+            math.fsum(loss_value.value for loss_value in losses) / by,
+            math.fsum(loss_value.magnitude for loss_value in losses) / abs(by),
+        )
 
     return Expected((), dtype, at, reads * math.prod(shape))

@@ -10,7 +10,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Value
 
-__all__ = ["double", "mean", "plus", "product", "standardised", "sum_of_products", "total", "wrapped"]
+__all__ = ["double", "mean", "plus", "product", "standardized", "sum_of_products", "total", "wrapped"]
 
 
 def double(array: Any) -> Array:
@@ -36,7 +36,7 @@ def plus(value: Value, *others: Any) -> Value:
 
 
 def _sum(terms: Iterable[float]) -> float:
-    """Return the sum of numbers; that of infinities of both signs is NaN."""
+    """Return the sum of numbers; NaN for infinities of both signs."""
     listed = [float(term) for term in terms]
     try:
         return math.fsum(listed)
@@ -67,7 +67,7 @@ def wrapped(number: int, dtype: Any) -> int:
     return (number - low) % size + low
 
 
-def standardised(element: Any, among: Any, eps: float, weight: Any = None, bias: Any = None) -> Value:
+def standardized(element: Any, among: Any, eps: float, weight: Any = None, bias: Any = None) -> Value:
     """Return (x − mean)/√(variance + eps) · weight + bias, with the statistics of the elements ``among``."""
     elements, own = double(among).ravel(), float(element)
     middle = mean(elements)

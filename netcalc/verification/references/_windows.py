@@ -14,19 +14,19 @@ Shape = tuple[int, ...]
 def pads_of(padding: Any, sizes: Sequence[int], kernel: Shape, stride: Shape, dilation: Shape) -> list[tuple[int, int]]:
     """Return the padding before and after each axis.
 
-    ``same`` is PyTorch's rule, which keeps the size at stride 1; ``same_upper`` and ``same_lower`` are those of ONNX.
+    ``same`` is PyTorch's rule, which keeps the size at stride 1; ``same_upper`` and ``same_lower`` are ONNX's rules.
     """
     if not isinstance(padding, str):
         return [tuple(pair) for pair in padding]
     if padding == "valid":
         return [(0, 0)] * len(sizes)
-    found = []
+    pairs = []
     for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
         windows = len(range(0, size, s))  # one window for each start inside the axis
         missing = d * (k - 1) if padding == "same" else max((windows - 1) * s + d * (k - 1) + 1 - size, 0)
         small, large = missing // 2, missing - missing // 2
-        found.append((large, small) if padding == "same_lower" else (small, large))
-    return found
+        pairs.append((large, small) if padding == "same_lower" else (small, large))
+    return pairs
 
 
 def starts(size: int, pads: tuple[int, int], kernel: int, stride: int, dilation: int, *, ceil_mode: bool) -> list[int]:
@@ -36,15 +36,15 @@ def starts(size: int, pads: tuple[int, int], kernel: int, stride: int, dilation:
     PyTorch.
     """
     before, after = pads
-    found: list[int] = []
+    places: list[int] = []
     start = -before
     while start + dilation * (kernel - 1) < size + after:
-        found.append(start)
+        places.append(start)
         start += stride
-    complete = bool(found) and found[-1] + dilation * (kernel - 1) + 1 == size + after
+    complete = bool(places) and places[-1] + dilation * (kernel - 1) + 1 == size + after
     if ceil_mode and not complete and start < size:
-        found.append(start)
-    return found
+        places.append(start)
+    return places
 
 
 def positions(start: Sequence[int], kernel: Shape, dilation: Shape) -> Iterator[Shape]:
@@ -67,7 +67,7 @@ def source(place: int, size: int, mode: str) -> int | None:
     while not 0 <= place < size:
         if mode == "circular":
             place += size if place < 0 else -size
-        else:  # a mirror at the centre of the outermost element
+        else:  # a mirror at the center of the outermost element
             place = -place if place < 0 else 2 * (size - 1) - place
     return place
 
@@ -83,5 +83,5 @@ def placed(
 def touched(i: int, size: int, out: int) -> range:
     """Return the elements of an axis that the part from i/out to (i + 1)/out of it touches."""
     elements = np.arange(size)
-    found = elements[((elements + 1) * out > i * size) & (elements * out < (i + 1) * size)]
-    return range(int(found[0]), int(found[-1]) + 1)
+    read = elements[((elements + 1) * out > i * size) & (elements * out < (i + 1) * size)]
+    return range(int(read[0]), int(read[-1]) + 1)

@@ -41,7 +41,7 @@ def _arithmetic(x: Array) -> Any:
     return np.float64 if x.dtype == np.float64 else np.float32
 
 
-def _limited(x: Any, low: float, high: float) -> Any:
+def _clamped(x: Any, low: float, high: float) -> Any:
     return low if x < low else high if x > high else x
 
 
@@ -50,15 +50,15 @@ _FORMULAS: dict[str, Formula] = {
     "quick_gelu": lambda op, x: x * sigmoid(1.702 * x),
     "silu": lambda op, x: x * sigmoid(x),
     "mish": lambda op, x: x * np.tanh(np.logaddexp(0, x)),
-    "hardswish": lambda op, x: x * _limited(x / 6 + 0.5, 0, 1),
-    "hardsigmoid": lambda op, x: _limited(x / 6 + 0.5, 0, 1),
-    "hardtanh": lambda op, x: _limited(x, op.min, op.max),
+    "hardswish": lambda op, x: x * _clamped(x / 6 + 0.5, 0, 1),
+    "hardsigmoid": lambda op, x: _clamped(x / 6 + 0.5, 0, 1),
+    "hardtanh": lambda op, x: _clamped(x, op.min, op.max),
     "sigmoid": lambda op, x: sigmoid(x),
     "logsigmoid": lambda op, x: -np.logaddexp(0, -x),
     "tanh": lambda op, x: np.sinh(x) / np.cosh(x) if abs(x) < 20 else np.sign(x),
     "tanhshrink": lambda op, x: Value(x - np.tanh(x), abs(x)),
     "hardshrink": lambda op, x: 0.0 if -op.lambd <= x <= op.lambd else x,
-    "softshrink": lambda op, x: x - _limited(x, -op.lambd, op.lambd),
+    "softshrink": lambda op, x: x - _clamped(x, -op.lambd, op.lambd),
     "threshold": lambda op, x: op.value if x <= op.threshold else x,
     "softsign": lambda op, x: x / (1 + abs(x)),
 }

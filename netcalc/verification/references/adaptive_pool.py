@@ -24,11 +24,11 @@ def _windows(op: Attributes, shape: Shape) -> tuple[Shape, Window, int]:
     targets = [size if out is None else out for size, out in zip(sizes, op.output_size, strict=True)]
 
     def window(index: Shape) -> tuple[slice, ...]:
-        found = []
+        slices = []
         for i, size, out in zip(index[-axes:], sizes, targets, strict=True):
             elements = touched(i, size, out)
-            found.append(slice(elements.start, elements.stop))
-        return tuple(found)
+            slices.append(slice(elements.start, elements.stop))
+        return tuple(slices)
 
     largest = math.prod(size // out + 2 for size, out in zip(sizes, targets, strict=True)) + sum(sizes)
     return (*shape[:-axes], *targets), window, largest
@@ -40,8 +40,8 @@ def average(op: Attributes, x: Array) -> Expected:
 
     def at(index: Shape) -> Value:
         elements = x[index[: -len(op.output_size)]][window(index)]
-        whole = total(elements)
-        return Value(whole.value / elements.size, whole.magnitude / elements.size)
+        summed = total(elements)
+        return Value(summed.value / elements.size, summed.magnitude / elements.size)
 
     return Expected(shape, x.dtype.name, at, reads)
 

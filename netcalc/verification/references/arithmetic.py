@@ -43,13 +43,13 @@ def variadic(op: Attributes, *inputs: Array | None) -> Expected:
     types += [] if op.value is None else [last]
 
     def at(index: Shape) -> Any:
-        found, *others = operands(index)
-        magnitude = abs(found)
+        result, *others = operands(index)
+        magnitude = abs(result)
         for other, dtype in zip(others, types[1:], strict=True):
-            pair = [converted(value, dtype) for value in (found, other)]
-            found = converted(_VARIADIC[op.name](pair), dtype)
+            pair = [converted(value, dtype) for value in (result, other)]
+            result = converted(_VARIADIC[op.name](pair), dtype)
             magnitude += abs(other)
-        return Value(found, magnitude) if "float" in last else found
+        return Value(result, magnitude) if "float" in last else result
 
     return Expected(shape, last, at)
 
@@ -82,7 +82,7 @@ def pair(op: Attributes, *inputs: Array | None) -> Expected:
         a, b = (converted(value, dtype) for value in operands(index)[:: -1 if op.reverse else 1])
         if op.name == "sub":
             return Value(a - b, abs(a) + abs(b)) if "float" in dtype else converted(a - b, dtype)
-        found = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)
-        return found if "float" in result else converted(found, result)
+        computed = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)
+        return computed if "float" in result else converted(computed, result)
 
     return Expected(shape, result, at)

@@ -43,7 +43,7 @@ def attention(
 
     def shares(place: Shape, row: int) -> _Shares:
         vector = double(query[(*place_in(query.shape[:-2], place), row)])
-        products = _part(key, key_lead, place) * vector
+        products = _head_of(key, key_lead, place) * vector
         factor = 1 / math.sqrt(query.shape[-1]) if op.scale is None else op.scale
         scores = products.sum(axis=1) * factor
         magnitude = float(np.abs(products).sum(axis=1).max()) * abs(factor)
@@ -51,11 +51,11 @@ def attention(
             scores = op.softcap * np.tanh(scores / op.softcap)
         if attn_mask is not None:
             masked = [attn_mask[place_in(attn_mask.shape, (*place, row, column))] for column in range(keys)]
-            scores = scores + [_added(mask) for mask in masked]
+            scores = scores + [_added_to_score(mask) for mask in masked]
         padding = [False] * keys
         if key_padding_mask is not None:
             padding = [bool(key_padding_mask[place_in(key_padding_mask.shape, (*place[:-1], n))]) for n in range(keys)]
-        seen = [not padding[n] and _seen(op, row, n, queries, keys, blocks) for n in range(keys)]
+        seen = [not padding[n] and _is_seen(op, row, n, queries, keys, blocks) for n in range(keys)]
         scores = np.where(seen, scores, -math.inf)
         every = scores if sinks is None else np.append(scores, float(sinks[place[-1]]))
         sum_of_all = float(np.logaddexp.reduce(every))
@@ -65,11 +65,11 @@ def attention(
     def output(index: Shape) -> Value:
         *before, row, feature = index
         own = shares(place_in(lead, before), row)
-        values = _part(value, value_lead, tuple(before))[:, feature]
+        values = _head_of(value, value_lead, tuple(before))[:, feature]
         if op.sparse:  # what is skipped does not matter, even if infinite
             values = np.where(own.each == 0, 0, values)
-        whole = total(own.each, values)
-        return Value(whole.value, whole.magnitude * (1 + own.magnitude))
+        summed = total(own.each, values)
+        return Value(summed.value, summed.magnitude * (1 + own.magnitude))
 
     def weight(index: Shape) -> Value:
         *before, row, column = index
@@ -84,7 +84,7 @@ def attention(
     return y, Expected((*lead, queries, keys), query.dtype.name, None if random_shares else weight, reads)
 
 
-def _part(x: Array, lead: Shape, place: Shape) -> Array:
+def _head_of(x: Array, lead: Shape, place: Shape) -> Array:
     """Return the keys or values that a head of queries sees, where ``lead`` has the heads that each serves as one."""
     own = place_in(lead, place)
     if lead != x.shape[:-2]:
@@ -92,14 +92,16 @@ def _part(x: Array, lead: Shape, place: Shape) -> Array:
     return double(x[own])
 
 
-def _added(mask: Any) -> float:
+def _added_to_score(mask: Any) -> float:
     """Return what an element of a mask adds to a score."""
     if mask.dtype == bool:
         return 0.0 if mask else -math.inf
     return float(mask)
 
 
-def _seen(op: Attributes, row: int, column: int, queries: int, keys: int, blocks: set[tuple[int, int]] | None) -> bool:
+def _is_seen(
+    op: Attributes, row: int, column: int, queries: int, keys: int, blocks: set[tuple[int, int]] | None
+) -> bool:
     """Return True if the fixed pattern lets a query attend to a key."""
     place = row + (keys - queries if op.alignment == "lower_right" else 0)
     if op.causal and column > place:
@@ -121,15 +123,15 @@ def _blocks(op: Attributes, rows: int, columns: int) -> set[tuple[int, int]]:
     shift = columns - rows if op.alignment == "lower_right" else 0
     first, last = blocks.global_blocks
     draw = random.Random(blocks.seed)
-    kept: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
     for row in range(rows):
         apart = [column for column in range(columns) if first <= column < columns - last]
         if row < first or row >= rows - last:
-            kept |= {(row, column) for column in range(columns)}
+            seen |= {(row, column) for column in range(columns)}
             continue
-        kept |= {(row, column) for column in range(columns) if column not in apart}
+        seen |= {(row, column) for column in range(columns) if column not in apart}
         if blocks.band is not None:
             left, right = blocks.band
-            kept |= {(row, column) for column in apart if row + shift - left <= column <= row + shift + right}
-        kept |= {(row, column) for column in draw.sample([c for c in apart if (row, c) not in kept], blocks.random)}
-    return kept
+            seen |= {(row, column) for column in apart if row + shift - left <= column <= row + shift + right}
+        seen |= {(row, column) for column in draw.sample([c for c in apart if (row, c) not in seen], blocks.random)}
+    return seen

@@ -16,8 +16,8 @@ def average(op: Attributes, x: Array) -> Expected:
     def at(index: Shape) -> Value:
         plane = x[index[: -len(op.kernel)]]
         inner, padded = window(index)
-        whole = total([plane[position] for position in inner])
+        summed = total([plane[position] for position in inner])
         divisor = op.divisor_override or (padded if op.count_include_pad else len(inner))
-        return Value(whole.value / divisor, abs(whole.magnitude / divisor))
+        return Value(summed.value / divisor, abs(summed.magnitude / divisor))
 
     return Expected(shape, x.dtype.name, at, math.prod(op.kernel))

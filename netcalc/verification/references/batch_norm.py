@@ -8,14 +8,14 @@ import math
 import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference, updates
-from netcalc.verification.references._sums import double, mean, standardised, total
+from netcalc.verification.references._sums import double, mean, standardized, total
 
 
-def _fixed(op: Attributes, x: Array, given: dict[str, Array]) -> Expected:
-    """Return the normalisation by running statistics."""
+def _by_running_statistics(op: Attributes, x: Array, arrays: dict[str, Array]) -> Expected:
+    """Return the normalization by running statistics."""
 
     def at(index: Shape) -> Value:
-        value = {name: float(array[index[1]]) for name, array in given.items() if array.ndim}
+        value = {name: float(array[index[1]]) for name, array in arrays.items() if array.ndim}
         factor = value.get("weight", 1.0) / float(np.sqrt(np.float64(value["running_var"] + op.eps)))
         terms = (float(x[index]) * factor, -value["running_mean"] * factor, value.get("bias", 0.0))
         return Value(sum(terms), sum(map(abs, terms)))
@@ -24,14 +24,14 @@ def _fixed(op: Attributes, x: Array, given: dict[str, Array]) -> Expected:
 
 
 @reference("batch_norm", "frozen_batch_norm", "instance_norm")
-def normalised(op: Attributes, x: Array, **given: Array) -> Expected:
+def normalized(op: Attributes, x: Array, **given: Array) -> Expected:
     if op.name == "frozen_batch_norm" or (op.track_running_stats and not op.training):
-        return _fixed(op, x, given)
+        return _by_running_statistics(op, x, given)
 
     def at(index: Shape) -> Value:
         channel = x[:, index[1]] if op.name == "batch_norm" else x[index[0], index[1]]
         factor, shift = (given[name][index[1]] if name in given else None for name in ("weight", "bias"))
-        return standardised(x[index], channel, op.eps, factor, shift)
+        return standardized(x[index], channel, op.eps, factor, shift)
 
     batch = x.shape[0] if op.name == "batch_norm" else 1
     return Expected(x.shape, x.dtype.name, at, batch * math.prod(x.shape[2:]))

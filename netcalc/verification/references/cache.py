@@ -9,10 +9,10 @@ from netcalc.verification.references import Array, Attributes, Expected, Shape, 
 def key_value_cache(
     op: Attributes, key: Array, value: Array, past_key: Array | None = None, past_value: Array | None = None
 ) -> tuple[Expected, Expected]:
-    return _extended(op, key, past_key), _extended(op, value, past_value)
+    return _extended_cache(op, key, past_key), _extended_cache(op, value, past_value)
 
 
-def _extended(op: Attributes, new: Array, past: Array | None) -> Expected:
+def _extended_cache(op: Attributes, new: Array, past: Array | None) -> Expected:
     tensors = [new] if past is None else [past, new]
     places = [(tensor, place) for tensor in tensors for place in range(tensor.shape[-2])]
     if op.window is not None:  # the first of the new queries sees itself and the window − 1 positions before it

@@ -26,8 +26,8 @@ def ssd_scan(
     """The recurrence, unrolled: what step s writes has decayed by exp(a·Σ Δ) over the steps after s at step t."""
     batch, length, heads, size = u.shape
     groups, states = b.shape[2:]
-    given = (u, delta, a, b, c, d, delta_bias, initial_state)
-    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+    arrays = (u, delta, a, b, c, d, delta_bias, initial_state)
+    precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
     def written(sample: int, head: int, place: int, upto: int) -> tuple[Array, Array]:
         """Return what each step before ``upto``, and the initial state, contributes to the state after it."""
@@ -70,11 +70,11 @@ def gated_delta_rule(
     beta: Array,
     initial_state: Array | None = None,
 ) -> tuple[Expected, Expected]:
-    """The recurrence position by position; the magnitudes are those of the same sums without cancellation."""
+    """The recurrence position by position; magnitudes are the same sums without cancellation."""
     batch, length, heads, size = value.shape
     key_heads, features = key.shape[2:]
-    given = (query, key, value, decay, beta, initial_state)
-    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+    arrays = (query, key, value, decay, beta, initial_state)
+    precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
     def features_of(x: Array, sample: int, head: int) -> Array:
         """Return the queries or keys of a head, (length, d_k)."""
@@ -85,16 +85,16 @@ def gated_delta_rule(
     def states(sample: int, head: int) -> list[tuple[Array, Array]]:
         """Return the state after each position, and before the first, each with its magnitude."""
         start = np.zeros((features, size)) if initial_state is None else double(initial_state[sample, head])
-        found = [(start, np.abs(start))]
+        history = [(start, np.abs(start))]
         keys = features_of(key, sample, head)
         for place in range(length):
             fading, rate = np.exp(float(decay[sample, place, head])), float(beta[sample, place, head])
-            state, bound = (x * fading for x in found[-1])
+            state, bound = (x * fading for x in history[-1])
             k, v = keys[place], double(value[sample, place, head])
             state = state + np.outer(k, rate * (v - k @ state))
             bound = bound + np.outer(np.abs(k), abs(rate) * (np.abs(v) + np.abs(k) @ bound))
-            found.append((state, bound))
-        return found
+            history.append((state, bound))
+        return history
 
     def output(index: Shape) -> Value:
         sample, place, head, column = index

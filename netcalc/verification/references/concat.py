@@ -29,7 +29,7 @@ def stack(op: Attributes, *inputs: Array) -> Expected:
     return Expected(shape, dtype, lambda index: inputs[index[axis]][index[:axis] + index[axis + 1 :]])
 
 
-def _parts(x: Array, axis: int, sizes: Sequence[int]) -> tuple[Expected, ...]:
+def _parts_along(x: Array, axis: int, sizes: Sequence[int]) -> tuple[Expected, ...]:
     def part(first: int, size: int) -> Expected:
         shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
         return Expected(shape, x.dtype.name, lambda index: x[(*index[:axis], first + index[axis], *index[axis + 1 :])])
@@ -37,18 +37,18 @@ def _parts(x: Array, axis: int, sizes: Sequence[int]) -> tuple[Expected, ...]:
     return tuple(part(sum(sizes[:number]), size) for number, size in enumerate(sizes))
 
 
-def _runs(size: int, length: int) -> list[int]:
+def _runs_of_length(size: int, length: int) -> list[int]:
     return [min(length, size - first) for first in range(0, size, length)]
 
 
 @reference("split")
 def split(op: Attributes, x: Array) -> tuple[Expected, ...]:
     axis = op.axis % x.ndim
-    return _parts(x, axis, op.sizes if isinstance(op.sizes, tuple) else _runs(x.shape[axis], op.sizes))
+    return _parts_along(x, axis, op.sizes if isinstance(op.sizes, tuple) else _runs_of_length(x.shape[axis], op.sizes))
 
 
 @reference("chunk")
 def chunk(op: Attributes, x: Array) -> tuple[Expected, ...]:
     axis = op.axis % x.ndim
     length = -(-x.shape[axis] // op.chunks)
-    return _parts(x, axis, _runs(x.shape[axis], length) if length else [0] * op.chunks)
+    return _parts_along(x, axis, _runs_of_length(x.shape[axis], length) if length else [0] * op.chunks)

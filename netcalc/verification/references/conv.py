@@ -37,7 +37,7 @@ def convolution(
         first = unit // per_group * share
         image = np.moveaxis(x[index[: len(batch)]][first : first + share], 0, -1)
         corner = [starts[i] for starts, i in zip(corners, place, strict=True)]
-        kernel = np.moveaxis(_standardised(op, weights[unit]) if op.weight_standardization else weights[unit], 0, -1)
+        kernel = np.moveaxis(_standardized(op, weights[unit]) if op.weight_standardization else weights[unit], 0, -1)
         seen, taps = [], []
         for position, tap in zip(
             positions(corner, op.kernel, op.dilation), product(*map(range, op.kernel)), strict=True
@@ -51,10 +51,10 @@ def convolution(
     return Expected((*batch, op.out, *map(len, corners)), x.dtype.name, at, 2 * share * math.prod(op.kernel))
 
 
-def _standardised(op: Attributes, kernel: Array) -> Array:
-    centred = double(kernel) - mean(kernel)
-    standardised: Array = centred / np.sqrt(mean(centred**2) + op.standardization_eps)
-    return standardised
+def _standardized(op: Attributes, kernel: Array) -> Array:
+    centered = double(kernel) - mean(kernel)
+    standardized: Array = centered / np.sqrt(mean(centered**2) + op.standardization_eps)
+    return standardized
 
 
 @parameters("conv1d", "conv2d", "conv3d")

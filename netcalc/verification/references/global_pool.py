@@ -20,8 +20,8 @@ def average(op: Attributes, x: Array) -> Expected:
     count = math.prod(x.shape[-axes:])
 
     def at(index: Shape) -> Value:
-        whole = total(x[index[: x.ndim - axes]])
-        return Value(whole.value / count, whole.magnitude / count)
+        summed = total(x[index[: x.ndim - axes]])
+        return Value(summed.value / count, summed.magnitude / count)
 
     return Expected(shape, x.dtype.name, at, count)
 

@@ -29,10 +29,10 @@ def grid_sample(op: Attributes, x: Array, grid: Array) -> Expected:
             elif any(math.isnan(weight) for _, weight in chosen):
                 elements.append(0.0)
                 weights.append(math.nan)
-        found = total(elements, weights)
+        summed = total(elements, weights)
         # positions are rounded in the precision of the arithmetic, and the weights with them
         furthest = max(size * (1 + abs(float(n))) for size, n in zip(sizes[::-1], point, strict=True))
-        return Value(found.value, found.magnitude + sum(map(abs, elements)) * (1 + furthest / 8))
+        return Value(summed.value, summed.magnitude + sum(map(abs, elements)) * (1 + furthest / 8))
 
     taps = {"nearest": 1, "bilinear": 2, "bicubic": 4}[op.mode] ** len(sizes)
     return Expected((*x.shape[:2], *grid.shape[1:-1]), x.dtype.name, at, taps)
@@ -40,24 +40,26 @@ def grid_sample(op: Attributes, x: Array, grid: Array) -> Expected:
 
 def _taps(op: Attributes, relative: float, size: int) -> list[tuple[int, float]]:
     """Return the positions along an axis that a coordinate reads, with their weights."""
-    # −1 and 1 are the centres of the outer elements, or their outer edges
+    # −1 and 1 are the centers of the outer elements, or their outer edges
     coordinate = float(relative)
-    centre = (coordinate + 1) / 2 * (size - 1) if op.align_corners else ((coordinate + 1) * size - 1) / 2
+    center = (coordinate + 1) / 2 * (size - 1) if op.align_corners else ((coordinate + 1) * size - 1) / 2
     if op.mode == "bicubic":
-        if not math.isfinite(centre):
+        if not math.isfinite(center):
             return [(-1, math.nan)]
-        first = math.floor(centre)
-        return [(int(_inside(op, place, size)), _cubic(place - centre)) for place in range(first - 1, first + 3)]
-    centre = _inside(op, centre, size)
+        first = math.floor(center)
+        return [
+            (int(_position_inside(op, place, size)), _cubic(place - center)) for place in range(first - 1, first + 3)
+        ]
+    center = _position_inside(op, center, size)
     if op.mode == "nearest":
-        return [(int(np.rint(centre)) if math.isfinite(centre) else -1, 1.0)]
-    if not math.isfinite(centre):
+        return [(int(np.rint(center)) if math.isfinite(center) else -1, 1.0)]
+    if not math.isfinite(center):
         return [(-1, math.nan)]
-    first = math.floor(centre)
-    return [(first, 1 - (centre - first)), (first + 1, centre - first)]
+    first = math.floor(center)
+    return [(first, 1 - (center - first)), (first + 1, center - first)]
 
 
-def _inside(op: Attributes, place: float, size: int) -> float:
+def _position_inside(op: Attributes, place: float, size: int) -> float:
     """Return the position in the image whose value a position has; unchanged with ``zeros``."""
     if op.padding_mode == "zeros":
         return place

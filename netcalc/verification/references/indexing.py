@@ -16,8 +16,8 @@ def _positions(op: Attributes, x: Array, indices: tuple[Array, ...]) -> tuple[Sh
     common = np.broadcast_shapes(*(index.shape for index in indices))
     wide = [np.broadcast_to(index, common) for index in indices]
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    neighbours = max(axes) - min(axes) == len(axes) - 1
-    before = [axis for axis in rest if neighbours and axis < min(axes)]
+    neighbors = max(axes) - min(axes) == len(axes) - 1
+    before = [axis for axis in rest if neighbors and axis < min(axes)]
     after = [axis for axis in rest if axis not in before]
     shape = (*(x.shape[axis] for axis in before), *common, *(x.shape[axis] for axis in after))
     places = {}
@@ -44,7 +44,7 @@ def index(op: Attributes, x: Array, *indices: Array) -> Expected:
 def index_put(op: Attributes, x: Array, values: Array, *indices: Array) -> Expected:
     shape, places = _positions(op, x, indices)
     wide = np.broadcast_to(values, shape)
-    return _written(
+    return _scattered(
         x, ((place, wide[position]) for position, place in places.items()), "sum" if op.accumulate else None
     )
 
@@ -56,10 +56,10 @@ def scatter(op: Attributes, x: Array, positions: Array, source: Array) -> Expect
         ((*place[:axis], int(positions[place]), *place[axis + 1 :]), source[place])
         for place in np.ndindex(source.shape)
     )
-    return _written(x, written, op.reduce)
+    return _scattered(x, written, op.reduce)
 
 
-def _written(x: Array, written: Iterator[tuple[Shape, object]], how: str | None) -> Expected:
+def _scattered(x: Array, written: Iterator[tuple[Shape, object]], how: str | None) -> Expected:
     """Return the output in which values are written to places of ``x``, or combined with what is there."""
     here: dict[Shape, list[float]] = {}
     for place, value in written:

@@ -11,7 +11,7 @@ from netcalc.verification.references._promotion import promoted
 from netcalc.verification.references._reduction import reduced
 
 
-def _type(x: Array, target: Array) -> str:
+def _result_type(x: Array, target: Array) -> str:
     return promoted(x.dtype.name, target.dtype.name)
 
 
@@ -25,7 +25,7 @@ def distance(op: Attributes, x: Array, target: Array, weight: Array | None = Non
     def divisor() -> float:
         return x.size if weight is None else math.fsum(float(w) for w in weight.flat)
 
-    return reduced(op.reduction, x.shape, _type(x, target), loss, divisor)
+    return reduced(op.reduction, x.shape, _result_type(x, target), loss, divisor)
 
 
 @reference("binary_cross_entropy")
@@ -38,7 +38,7 @@ def binary_cross_entropy(op: Attributes, x: Array, target: Array, weight: Array 
         factor = 1.0 if weight is None else broadcast_element(weight, index)
         return -factor * (t * logarithm(p) + (1 - t) * logarithm(1 - p))
 
-    return reduced(op.reduction, x.shape, _type(x, target), loss, lambda: x.size)
+    return reduced(op.reduction, x.shape, _result_type(x, target), loss, lambda: x.size)
 
 
 def _softplus(x: float) -> float:
@@ -59,7 +59,7 @@ def binary_cross_entropy_with_logits(
         factor = 1.0 if weight is None else broadcast_element(weight, index)
         return factor * (positive(index) * t * _softplus(-logit) + (1 - t) * _softplus(logit))
 
-    return reduced(op.reduction, x.shape, _type(x, target), loss, lambda: x.size)
+    return reduced(op.reduction, x.shape, _result_type(x, target), loss, lambda: x.size)
 
 
 @reference("kl_div")
@@ -71,5 +71,5 @@ def kl_div(op: Attributes, x: Array, target: Array) -> Expected:
 
     batch = x.shape[0] if x.ndim else 1
     return reduced(
-        op.reduction, x.shape, _type(x, target), loss, lambda: batch if op.reduction == "batchmean" else x.size
+        op.reduction, x.shape, _result_type(x, target), loss, lambda: batch if op.reduction == "batchmean" else x.size
     )

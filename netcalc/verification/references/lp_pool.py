@@ -19,10 +19,10 @@ def power_average(op: Attributes, x: Array) -> Expected:
     def at(index: Shape) -> Value:
         plane = x[index[: -len(op.kernel)]]
         inner, padded = window(index)
-        whole = total(double([plane[position] for position in inner]) ** p)
+        summed = total(double([plane[position] for position in inner]) ** p)
         full = math.prod(op.kernel) / padded
-        root = float(np.float64(whole.value * full) ** (1 / p))
+        root = float(np.float64(summed.value * full) ** (1 / p))
         # an error of the sum, relative to its terms, is divided by p in the root
-        return Value(root, abs(root) * (1 + (whole.magnitude / abs(whole.value) / p if whole.value else 0)))
+        return Value(root, abs(root) * (1 + (summed.magnitude / abs(summed.value) / p if summed.value else 0)))
 
     return Expected(shape, x.dtype.name, at, math.prod(op.kernel))

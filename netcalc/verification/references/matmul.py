@@ -61,6 +61,6 @@ def einsum(op: Attributes, *inputs: Array) -> Expected:
 
 
 def _labels(part: str, rank: int) -> list[str]:
-    """Return the label of each axis: letters, and numbers for those of an ellipsis, counted from its last axis."""
+    """Return the label of each axis: letters, and numbers for the axes of an ellipsis, counted from its last axis."""
     head, _, tail = part.partition("...")
     return [*head, *(str(n) for n in reversed(range(rank - len(head) - len(tail)))), *tail]

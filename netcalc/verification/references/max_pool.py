@@ -22,17 +22,17 @@ def max_pool(op: Attributes, x: Array) -> Expected | tuple[Expected, ...]:
     def first_largest(index: Shape) -> tuple[float, int]:
         plane = x[index[: len(lead)]]
         corner = [place[i] for place, i in zip(places, index[len(lead) :], strict=True)]
-        within = [one for one in positions(corner, op.kernel, op.dilation) if inside(one, sizes)]
-        if not within:  # dilation steps over the input; torch's index is that of the first position past the padding
+        within = [spot for spot in positions(corner, op.kernel, op.dilation) if inside(spot, sizes)]
+        if not within:  # dilation steps over the input; torch gives the index of the first position past the padding
             return -math.inf, _flat(
                 tuple(c if c >= 0 else c % d for c, d in zip(corner, op.dilation, strict=True)), sizes
             )
-        best, found = float(plane[within[0]]), within[0]
+        best, best_place = float(plane[within[0]]), within[0]
         for position in within[1:]:
             value = float(plane[position])
             if value > best or math.isnan(value):
-                best, found = value, position
-        return best, _flat(found, sizes)
+                best, best_place = value, position
+        return best, _flat(best_place, sizes)
 
     y = Expected(shape, x.dtype.name, lambda index: first_largest(index)[0])
     return (y, Expected(shape, "int64", lambda index: first_largest(index)[1])) if op.return_indices else y

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference
-from netcalc.verification.references._sums import mean, standardised, total
+from netcalc.verification.references._sums import mean, standardized, total
 from netcalc.verification.references.reduce import norm
 
 
 def _count(op: Attributes) -> int:
-    """Return the number of trailing axes that are normalised."""
+    """Return the number of trailing axes that are normalized."""
     return len(op.normalized_shape) if op.normalized_shape else op.axes or 1
 
 
@@ -23,8 +23,8 @@ def layer_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: A
 
     def at(index: Shape) -> Value:
         inner = index[x.ndim - count :]
-        factor, shift = (None if one is None else one[inner] for one in (weight, bias))
-        return standardised(x[index], x[index[: x.ndim - count]], op.eps, factor, shift)
+        factor, shift = (None if vector is None else vector[inner] for vector in (weight, bias))
+        return standardized(x[index], x[index[: x.ndim - count]], op.eps, factor, shift)
 
     return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[x.ndim - count :]))
 
@@ -60,8 +60,8 @@ def group_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: A
 
     def at(index: Shape) -> Value:
         first = index[1] - index[1] % share
-        factor, shift = (None if one is None else one[index[1]] for one in (weight, bias))
-        return standardised(x[index], x[index[0], first : first + share], op.eps, factor, shift)
+        factor, shift = (None if vector is None else vector[index[1]] for vector in (weight, bias))
+        return standardized(x[index], x[index[0], first : first + share], op.eps, factor, shift)
 
     return Expected(x.shape, x.dtype.name, at, share * math.prod(x.shape[2:]))
 

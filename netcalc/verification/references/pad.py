@@ -26,8 +26,8 @@ def pad(op: Attributes, x: Array) -> Expected:
 def _sources(mode: str, size: int, before: int, after: int) -> list[int | None]:
     """Return the position that each element of a padded axis is taken from; None for the value of the padding."""
     if mode == "circular":  # what is cropped does not come back at the other end
-        kept = list(range(max(-before, 0), size - max(-after, 0)))
-        return [*kept[len(kept) - max(before, 0) :], *kept, *kept[: max(after, 0)]]
+        inside = list(range(max(-before, 0), size - max(-after, 0)))
+        return [*inside[len(inside) - max(before, 0) :], *inside, *inside[: max(after, 0)]]
     places = range(-before, size + after)
     match mode:
         case "reflect":

@@ -108,7 +108,7 @@ def memory(
 
 
 def _layers(
-    op: Attributes, x: Array, given: dict[str, Array | None], lengths: Array | None, weights: dict[str, Array]
+    op: Attributes, x: Array, starts: dict[str, Array | None], lengths: Array | None, weights: dict[str, Array]
 ) -> tuple[Expected, ...]:
     batch_axis = None if x.ndim == 2 else 0 if op.batch_first else 1
     steps = x.shape[1 if batch_axis == 0 else 0]
@@ -122,15 +122,15 @@ def _layers(
         sequence = double(x if batch_axis is None else np.take(x, sample, batch_axis))
         start = {}
         for state, size in sizes.items():
-            array = given.get(state)
+            array = starts.get(state)
             start[state] = np.zeros((rows, size)) if array is None else double(array if not batch else array[:, sample])
         return _sequence(op, sequence if lengths is None else sequence[: int(lengths[sample])], start, weight)
 
     def output(index: Shape) -> float:
         sample = 0 if batch_axis is None else index[batch_axis]
         step = index[1 if batch_axis == 0 else 0]
-        found = run(sample).output
-        return float(found[step, index[-1]]) if step < len(found) else 0.0
+        computed = run(sample).output
+        return float(computed[step, index[-1]]) if step < len(computed) else 0.0
 
     def final(state: str) -> Expected:
         def at(index: Shape) -> float:
@@ -142,8 +142,8 @@ def _layers(
     # a sequence is computed once, for all of its positions
     reads = steps * sum(array.size for array in weights.values()) // 64
     features = rows // op.layers * _handed_on(op)
-    outputs = [Expected((*x.shape[:-1], features), x.dtype.name, output, reads), *map(final, given)]
-    return tuple(one._replace(at=None) if dropped else one for one in outputs)
+    outputs = [Expected((*x.shape[:-1], features), x.dtype.name, output, reads), *map(final, starts)]
+    return tuple(expected._replace(at=None) if dropped else expected for expected in outputs)
 
 
 @reference("rnn_cell", "gru_cell", "lstm_cell")

@@ -14,7 +14,7 @@ from netcalc.verification.references._places import along
 from netcalc.verification.references._sums import double, mean, product, sum_of_products, total
 
 
-def _reduced(op: Attributes, x: Array, dtype: str, reduce: Callable[[Array], Any]) -> Expected:
+def _reduction(op: Attributes, x: Array, dtype: str, reduce: Callable[[Array], Any]) -> Expected:
     """Return a reduction over ``axis`` by a function of the elements that an output element reduces."""
     axes = range(x.ndim) if op.axis is None or not x.ndim else [axis % x.ndim for axis in op.axis]
     shape = [1 if axis in axes else size for axis, size in enumerate(x.shape) if op.keepdim or axis not in axes]
@@ -34,16 +34,16 @@ def _reduced(op: Attributes, x: Array, dtype: str, reduce: Callable[[Array], Any
     return Expected(tuple(shape), dtype, at, math.prod(x.shape[axis] for axis in axes))
 
 
-def _accumulated(op: Attributes, x: Array) -> str:
+def _type_of_sum(op: Attributes, x: Array) -> str:
     """Return the element type of a sum or product: int64 for integers and booleans."""
     return str(op.dtype or (x.dtype.name if "float" in x.dtype.name else "int64"))
 
 
 @reference("sum", "prod")
 def accumulation(op: Attributes, x: Array) -> Expected:
-    dtype = numpy_dtype(_accumulated(op, x))
+    dtype = numpy_dtype(_type_of_sum(op, x))
     combine = sum_of_products if op.name == "sum" else product
-    return _reduced(op, x, dtype.name, lambda elements: combine(dtype, elements.astype(dtype)))
+    return _reduction(op, x, dtype.name, lambda elements: combine(dtype, elements.astype(dtype)))
 
 
 @reference("mean")
@@ -51,10 +51,10 @@ def average(op: Attributes, x: Array) -> Expected:
     dtype = numpy_dtype(op.dtype or x.dtype.name)
 
     def reduce(elements: Array) -> Value:
-        whole = total(elements.astype(dtype))
-        return Value(whole.value / elements.size, whole.magnitude / elements.size)
+        summed = total(elements.astype(dtype))
+        return Value(summed.value / elements.size, summed.magnitude / elements.size)
 
-    return _reduced(op, x, dtype.name, reduce)
+    return _reduction(op, x, dtype.name, reduce)
 
 
 @reference("max", "min")
@@ -64,7 +64,7 @@ def extreme(op: Attributes, x: Array) -> Expected:
         undefined = any(map(math.isnan, ordered))
         return math.nan if undefined else ordered[-1 if op.name == "max" else 0]
 
-    return _reduced(op, x, x.dtype.name, reduce)
+    return _reduction(op, x, x.dtype.name, reduce)
 
 
 @reference("var")
@@ -76,7 +76,7 @@ def variance(op: Attributes, x: Array) -> Expected:
         # a mean that is rounded in single precision adds its error squared
         return Value(spread, spread + 1e-7 * middle**2)
 
-    return _reduced(op, x, x.dtype.name, reduce)
+    return _reduction(op, x, x.dtype.name, reduce)
 
 
 def norm(elements: Array, p: float) -> Value:
@@ -94,7 +94,7 @@ def norm(elements: Array, p: float) -> Value:
 
 @reference("vector_norm")
 def vector_norm(op: Attributes, x: Array) -> Expected:
-    return _reduced(op, x, x.dtype.name, lambda elements: norm(elements, float(op.ord)))
+    return _reduction(op, x, x.dtype.name, lambda elements: norm(elements, float(op.ord)))
 
 
 @reference("logsumexp")
@@ -106,12 +106,12 @@ def logsumexp(op: Attributes, x: Array) -> Expected:
         everything = float(np.logaddexp.reduce(exponents))
         return Value(everything, abs(everything) + abs(float(exponents.max())) + 1)
 
-    return _reduced(op, x, dtype.name, reduce)
+    return _reduction(op, x, dtype.name, reduce)
 
 
 @reference("cumsum", "cumprod")
 def cumulative(op: Attributes, x: Array) -> Expected:
-    dtype = numpy_dtype(_accumulated(op, x))
+    dtype = numpy_dtype(_type_of_sum(op, x))
     if not x.ndim:
         return Expected((), dtype.name, lambda index: x.astype(dtype)[()])
 

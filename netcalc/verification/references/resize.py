@@ -1,6 +1,6 @@
 """References of :mod:`netcalc.ops.resize`, after torch.nn.functional.interpolate.
 
-An output element is the sum over a filter centred at its position in the input; elements outside repeat the border.
+An output element is the sum over a filter centered at its position in the input; elements outside repeat the border.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class _Axis(NamedTuple):
 @reference("interpolate")
 def interpolate(op: Attributes, x: Array) -> Expected:
     axes = x.ndim - 2
-    given = op.scale_factor if op.size is None else op.size
-    each = given * axes if len(given) == 1 else given
-    kept = op.size is None and not op.recompute_scale_factor and not op.align_corners
+    declared = op.scale_factor if op.size is None else op.size
+    each = declared * axes if len(declared) == 1 else declared
+    uses_factor = op.size is None and not op.recompute_scale_factor and not op.align_corners
     every = [
-        _Axis(size, math.floor(size * n) if op.size is None else n, n if kept else None)
+        _Axis(size, math.floor(size * n) if op.size is None else n, n if uses_factor else None)
         for size, n in zip(x.shape[2:], each, strict=True)
     ]
     shape = (*x.shape[:2], *(axis.out for axis in every))
@@ -46,17 +46,17 @@ def interpolate(op: Attributes, x: Array) -> Expected:
         for chosen in product(*taps):
             elements.append(plane[tuple(place for place, _ in chosen)])
             weights.append(math.prod(weight for _, weight in chosen))
-        found = total(elements, weights)
+        summed = total(elements, weights)
         # positions are rounded in the precision of the arithmetic, and the weights with them
         furthest = 0.0 if op.mode == "area" else max(axis.size for axis in every) / 8
-        return Value(found.value, found.magnitude + furthest * sum(abs(float(element)) for element in elements))
+        return Value(summed.value, summed.magnitude + furthest * sum(abs(float(element)) for element in elements))
 
     reads = math.prod(2 * _radius(op) * (axis.size // axis.out + 2) for axis in every)
     return Expected(shape, x.dtype.name, at, 1 if op.mode.startswith("nearest") else reads)
 
 
 def _nearest(op: Attributes, axis: _Axis, i: int, axes: int) -> int:
-    """Return the source position by PyTorch's ``nearest_idx``, whose single precision decides between neighbours."""
+    """Return the source position by PyTorch's ``nearest_idx``, whose single precision decides between neighbors."""
     size, out, factor = axis
     if op.mode == "nearest" and axes == 2 and out in (size, 2 * size):
         return i * size // out
@@ -82,24 +82,24 @@ def _weights(op: Attributes, axis: _Axis, i: int) -> list[tuple[int, float]]:
         ratio = factor is None or (out == size and (op.antialias or op.mode != "bicubic"))
         scale = size / out if ratio else 1 / float(factor or 1)
     if op.antialias:
-        return _widened(op, size, scale * (i + 0.5), max(scale, 1.0))
-    centre = scale * i if op.align_corners else scale * (i + 0.5) - 0.5
+        return _widened_filter(op, size, scale * (i + 0.5), max(scale, 1.0))
+    center = scale * i if op.align_corners else scale * (i + 0.5) - 0.5
     if op.mode != "bicubic":
-        centre = min(max(centre, 0.0), size - 1.0)
+        center = min(max(center, 0.0), size - 1.0)
     shape = _cubic(-0.75) if op.mode == "bicubic" else _hat
-    near = range(math.floor(centre) - _radius(op), math.floor(centre) + _radius(op) + 2)
-    return [(min(max(place, 0), size - 1), shape(place - centre)) for place in near if shape(place - centre)]
+    near = range(math.floor(center) - _radius(op), math.floor(center) + _radius(op) + 2)
+    return [(min(max(place, 0), size - 1), shape(place - center)) for place in near if shape(place - center)]
 
 
-def _widened(op: Attributes, size: int, centre: float, widening: float) -> list[tuple[int, float]]:
+def _widened_filter(op: Attributes, size: int, center: float, widening: float) -> list[tuple[int, float]]:
     """Return the filter of a reduction, which spans as many input elements as an output element covers."""
     shapes: dict[str, Callable[[float], float]] = {"bicubic": _cubic(-0.5), "lanczos": _lanczos}
     shape = shapes.get(op.mode, _hat)
     reach = _radius(op) * widening
-    near = range(max(math.floor(centre - reach), 0), min(math.ceil(centre + reach) + 1, size))
-    found = [(place, shape((place + 0.5 - centre) / widening)) for place in near]
-    whole = math.fsum(weight for _, weight in found)
-    return [(place, weight / whole) for place, weight in found]
+    near = range(max(math.floor(center - reach), 0), min(math.ceil(center + reach) + 1, size))
+    weighted = [(place, shape((place + 0.5 - center) / widening)) for place in near]
+    total_weight = math.fsum(weight for _, weight in weighted)
+    return [(place, weight / total_weight) for place, weight in weighted]
 
 
 def _hat(x: float) -> float:

@@ -1,6 +1,6 @@
 """Reference of :mod:`netcalc.ops.rotary`: pairs of features as complex numbers that are turned by an angle.
 
-The scaled frequencies are those of transformers.modeling_rope_utils.
+The scaled frequencies follow transformers.modeling_rope_utils.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def rotary_embedding(op: Attributes, x: Array, positions: Array | None = None) -
         pair, second = (feature // 2, feature % 2) if op.interleaved else (feature % half, feature // half)
         first, other = (2 * pair, 2 * pair + 1) if op.interleaved else (pair, pair + half)
         number = complex(float(x[(*lead, first)]), float(x[(*lead, other)]))
-        frequency, factor = _frequency(op, pair, features, length)
+        frequency, factor = _frequency_of_pair(op, pair, features, length)
         moved = number * factor * cmath.exp(1j * place_of(index) * frequency)
         return Value(moved.imag if second else moved.real, abs(factor) * (abs(number.real) + abs(number.imag)))
 
     return Expected(x.shape, x.dtype.name, at, 3)
 
 
-def _frequency(op: Attributes, pair: int, features: int, length: int) -> tuple[float, float]:
+def _frequency_of_pair(op: Attributes, pair: int, features: int, length: int) -> tuple[float, float]:
     """Return the angle of a pair per position, and the factor of its cosine and sine."""
     scaling = op.scaling
     plain = 1 / op.theta ** (2 * pair / features)

@@ -26,11 +26,11 @@ def _remainder(op: Attributes, a: Any, b: Any) -> Any:
     """Return a − b·q for the whole quotient q, without rounding where both are finite."""
     if b == 0 or not math.isfinite(a) or math.isnan(b):
         return math.nan
-    whole = math.floor if op.name == "remainder" else math.trunc
+    to_integer = math.floor if op.name == "remainder" else math.trunc
     if math.isinf(b):
         return a if a == 0 or op.name == "fmod" or (a < 0) == (b < 0) else b
-    found = Fraction(a) - Fraction(b) * whole(Fraction(a) / Fraction(b))
-    return int(found) if isinstance(a, int) else float(found)
+    exact = Fraction(a) - Fraction(b) * to_integer(Fraction(a) / Fraction(b))
+    return int(exact) if isinstance(a, int) else float(exact)
 
 
 @reference("remainder", "fmod")

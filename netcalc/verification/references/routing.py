@@ -26,7 +26,7 @@ def _scores(op: Attributes, logits: list[float]) -> list[float]:
     return [power / math.fsum(powers) for power in powers]
 
 
-def _allowed(op: Attributes, choice: list[float]) -> list[int]:
+def _allowed_experts(op: Attributes, choice: list[float]) -> list[int]:
     """Return the experts of the best groups."""
     size = len(choice) // op.groups
     groups = [range(first, first + size) for first in range(0, len(choice), size)]
@@ -47,9 +47,9 @@ def top_k_router(
         scores = _scores(op, values) if op.order == "score_first" else values
         bias = [0.0] * len(values) if e_score_correction_bias is None else [float(b) for b in e_score_correction_bias]
         choice = [score + b for score, b in zip(scores, bias, strict=True)]
-        # the sums of scores and biases are those of single precision, which decide between nearly equal experts
+        # sums of scores and biases are rounded to single precision, which decides between nearly equal experts
         choice = [float(np.float32(score)) for score in choice] if logits.dtype.itemsize <= 4 else choice
-        allowed = _allowed(op, choice)
+        allowed = _allowed_experts(op, choice)
         experts = [allowed[i] for i in ranked([choice[e] for e in allowed], largest=True)[: op.k]]
         weights = [scores[e] for e in experts]
         if op.order == "select_first":
@@ -110,7 +110,7 @@ def _mlp(op: Attributes, x: Array, expert: int, params: dict[str, Array]) -> tup
     return project(inner, "down_proj"), magnitude(terms, "down_proj")
 
 
-def _dropped(op: Attributes, indices: Array) -> set[Shape]:
+def _dropped_pairs(op: Attributes, indices: Array) -> set[Shape]:
     """Return the pairs of token and choice beyond the capacity of their expert; first choices come first."""
     if op.capacity is None and op.capacity_factor is None:
         return set()
@@ -132,7 +132,7 @@ def _dropped(op: Attributes, indices: Array) -> set[Shape]:
 
 @reference("experts")
 def experts(op: Attributes, x: Array, weights: Array, indices: Array, **params: Array) -> Expected:
-    dropped = _dropped(op, indices)
+    dropped = _dropped_pairs(op, indices)
 
     @cache
     def token(lead: Shape) -> tuple[Array, Array]:

@@ -31,8 +31,8 @@ def selective_scan(
 ) -> tuple[Expected, Expected]:
     batch, channels, length = u.shape
     states = a.shape[1]
-    given = (u, delta, a, b, c, d, z, delta_bias, initial_state)
-    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+    arrays = (u, delta, a, b, c, d, z, delta_bias, initial_state)
+    precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
     def steps(sample: int, channel: int) -> Array:
         """Return Δ of each step."""
@@ -45,14 +45,14 @@ def selective_scan(
         after = np.cumsum(sizes[::-1])[::-1] - sizes  # the steps between s and the end
         decays = np.exp(np.multiply.outer(after, double(a[channel])))
         written = sizes * double(u[sample, channel, :upto])
-        parts = decays * written[:, None] * _projected(b, u, sample, channel, upto)
+        parts = decays * written[:, None] * _projected_steps(b, u, sample, channel, upto)
         start = np.zeros(states) if initial_state is None else double(initial_state[sample, channel])
         return parts, start * np.exp(float(sizes.sum()) * double(a[channel]))
 
     def output(index: Shape) -> Value:
         sample, channel, place = index
         parts, start = terms(sample, channel, place + 1)
-        read = _projected(c, u, sample, channel, place + 1)[-1]
+        read = _projected_steps(c, u, sample, channel, place + 1)[-1]
         y = total(np.concatenate([(parts * read).ravel(), start * read]))
         value, magnitude = y
         if d is not None:
@@ -76,7 +76,7 @@ def selective_scan(
     )
 
 
-def _projected(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:
+def _projected_steps(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:
     """Return B or C of a channel for the first steps, (steps, states)."""
     if x.ndim == 2:
         return np.broadcast_to(double(x[channel]), (upto, x.shape[1]))
@@ -98,8 +98,8 @@ def wkv(
 ) -> Expected | tuple[Expected, ...]:
     """A mean with the weight of every position, relative to the largest of them."""
     batch, length, channels = value.shape
-    given = (key, value, decay, bonus, numerator, denominator, exponent)
-    precision = promoted("float32", *(x.dtype.name for x in given if x is not None))
+    arrays = (key, value, decay, bonus, numerator, denominator, exponent)
+    precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
     def terms(sample: int, channel: int, distances: Array, decays: float) -> tuple[Array, Array, Array]:
         """Return exponents, weights without them, and values: of the positions before a place, and of earlier sums."""

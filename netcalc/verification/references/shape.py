@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
 
 
-def _filled(sizes: Sequence[int], total: int) -> Shape:
-    known = math.prod(size for size in sizes if size != -1)
-    return tuple(total // known if size == -1 else size for size in sizes)
+def _sizes_filled_in(sizes: Sequence[int], total: int) -> Shape:
+    others = math.prod(size for size in sizes if size != -1)
+    return tuple(total // others if size == -1 else size for size in sizes)
 
 
 def _row_major(x: Array, shape: Shape) -> Expected:
@@ -29,7 +29,7 @@ def _row_major(x: Array, shape: Shape) -> Expected:
 
 @reference("reshape")
 def reshape(op: Attributes, x: Array) -> Expected:
-    return _row_major(x, _filled(op.shape, x.size))
+    return _row_major(x, _sizes_filled_in(op.shape, x.size))
 
 
 @reference("flatten")
@@ -41,4 +41,4 @@ def flatten(op: Attributes, x: Array) -> Expected:
 @reference("unflatten")
 def unflatten(op: Attributes, x: Array) -> Expected:
     axis = op.axis % x.ndim
-    return _row_major(x, (*x.shape[:axis], *_filled(op.sizes, x.shape[axis]), *x.shape[axis + 1 :]))
+    return _row_major(x, (*x.shape[:axis], *_sizes_filled_in(op.sizes, x.shape[axis]), *x.shape[axis + 1 :]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
 
 
-def _replaced(index: Shape, axis: int, place: int) -> Shape:
+def _index_with(index: Shape, axis: int, place: int) -> Shape:
     return (*index[:axis], place, *index[axis + 1 :])
 
 
@@ -35,7 +35,7 @@ def select(op: Attributes, x: Array) -> Expected:
 @reference("gather")
 def gather(op: Attributes, x: Array, positions: Array) -> Expected:
     axis = op.axis % x.ndim
-    return Expected(positions.shape, x.dtype.name, lambda index: x[_replaced(index, axis, int(positions[index]))])
+    return Expected(positions.shape, x.dtype.name, lambda index: x[_index_with(index, axis, int(positions[index]))])
 
 
 @reference("index_select")
@@ -43,7 +43,7 @@ def index_select(op: Attributes, x: Array, positions: Array | None = None) -> Ex
     axis = op.axis % x.ndim
     places = list(op.indices) if positions is None else [int(place) for place in positions.flat]
     shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
-    return Expected(shape, x.dtype.name, lambda index: x[_replaced(index, axis, places[index[axis]])])
+    return Expected(shape, x.dtype.name, lambda index: x[_index_with(index, axis, places[index[axis]])])
 
 
 @reference("roll")
@@ -61,7 +61,7 @@ def roll(op: Attributes, x: Array) -> Expected:
 
     def at(index: Shape) -> object:
         for axis, shift in zip(op.axis, op.shifts, strict=True):
-            index = _replaced(index, axis % x.ndim, (index[axis] - shift) % x.shape[axis])
+            index = _index_with(index, axis % x.ndim, (index[axis] - shift) % x.shape[axis])
         return x[index]
 
     return Expected(x.shape, x.dtype.name, at)
@@ -71,7 +71,7 @@ def roll(op: Attributes, x: Array) -> Expected:
 def flip(op: Attributes, x: Array) -> Expected:
     def at(index: Shape) -> object:
         for axis in op.axis:
-            index = _replaced(index, axis % x.ndim, x.shape[axis] - 1 - index[axis])
+            index = _index_with(index, axis % x.ndim, x.shape[axis] - 1 - index[axis])
         return x[index]
 
     return Expected(x.shape, x.dtype.name, at)

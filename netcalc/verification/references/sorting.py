@@ -14,7 +14,7 @@ def ranked(values: list[Any], *, largest: bool) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=largest)
 
 
-def _line(x: Array, axis: int, rest: Shape) -> list[Any]:
+def _elements_along(x: Array, axis: int, rest: Shape) -> list[Any]:
     return [x[(*rest[:axis], place, *rest[axis:])].item() for place in range(x.shape[axis])]
 
 
@@ -28,7 +28,7 @@ def arg(op: Attributes, x: Array) -> Expected:
             values = [value.item() for value in x.flat]
         else:
             (axis,) = axes
-            values = _line(x, axis, (*index[:axis], *index[axis + 1 :]) if op.keepdim else index)
+            values = _elements_along(x, axis, (*index[:axis], *index[axis + 1 :]) if op.keepdim else index)
         nans = [place for place, value in enumerate(values) if value != value]
         best = max(values) if op.name == "argmax" else min(values)
         return nans[0] if nans else values.index(best)
@@ -36,14 +36,14 @@ def arg(op: Attributes, x: Array) -> Expected:
     return Expected(shape, "int64", at, x.size if op.axis is None or not x.ndim else x.shape[op.axis])
 
 
-def _first(x: Array, axis: int, count: int, *, largest: bool) -> tuple[Expected, Expected]:
+def _first_elements(x: Array, axis: int, count: int, *, largest: bool) -> tuple[Expected, Expected]:
     if not x.ndim:
         return Expected((), x.dtype.name, lambda _: x[()]), Expected((), "int64", lambda _: 0)
     axis %= x.ndim
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
 
     def place(index: Shape) -> int:
-        line = _line(x, axis, (*index[:axis], *index[axis + 1 :]))
+        line = _elements_along(x, axis, (*index[:axis], *index[axis + 1 :]))
         return ranked(line, largest=largest)[index[axis]]
 
     def value(index: Shape) -> Any:
@@ -55,9 +55,9 @@ def _first(x: Array, axis: int, count: int, *, largest: bool) -> tuple[Expected,
 
 @reference("topk")
 def topk(op: Attributes, x: Array) -> tuple[Expected, Expected]:
-    return _first(x, op.axis, op.k, largest=op.largest)
+    return _first_elements(x, op.axis, op.k, largest=op.largest)
 
 
 @reference("sort")
 def sort(op: Attributes, x: Array) -> tuple[Expected, Expected]:
-    return _first(x, op.axis, x.shape[op.axis] if x.ndim else 1, largest=op.descending)
+    return _first_elements(x, op.axis, x.shape[op.axis] if x.ndim else 1, largest=op.descending)

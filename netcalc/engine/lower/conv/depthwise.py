@@ -33,7 +33,7 @@ def emit_depthwise(context: LoweringContext, conv: Convolution) -> None:
     tuning, width = context.tuning, conv.counts[-1]
     few = conv.channels < tuning.depthwise_channels_per_tap * math.prod(conv.kernel)
     by_phase = conv.stride[-1] > 1 and few and width > 1
-    run = _run(conv, by_phase, tuning)
+    run = _pixels_of_run(conv, by_phase, tuning)
 
     # (kernel…, pixels × channels): a row of weights for a run of pixels
     def load() -> Array:
@@ -60,7 +60,7 @@ def emit_depthwise(context: LoweringContext, conv: Convolution) -> None:
     )
 
 
-def _run(conv: Convolution, by_phase: bool, tuning: Tuning) -> int:
+def _pixels_of_run(conv: Convolution, by_phase: bool, tuning: Tuning) -> int:
     """Return the number of pixels of a row that one inner loop takes: their channels must follow each other."""
     width = conv.counts[-1]
     if (conv.stride[-1] > 1 and not by_phase) or (in_place(conv) and not by_phase and not _gapless(conv)):
@@ -144,8 +144,8 @@ class _Depthwise:
         weight = self.weight.array()[..., taps, :]
         letters, axes = "abc"[: len(conv.kernel)], "ij"[: len(downward)]
         subscripts = f"{letters}n{axes}wx,{letters}x->n{axes}wx"
-        whole = width // self.run * self.run
-        for first, end, run in ((0, whole, self.run), (whole, width, width - whole)):
+        split = width // self.run * self.run
+        for first, end, run in ((0, split, self.run), (split, width, width - split)):
             if first == end:
                 continue
             count = (end - first) // run

@@ -60,21 +60,21 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
     lead = len(shape) - op.axes - 1  # 1 with a batch, 0 without
     order = (*range(lead), *range(lead + 1, len(shape)), lead)
-    filters, bias, last, stages = _folded(context, node)
+    filters, bias, last, stages = _folded_filters(context, node)
     epilogue = Epilogue(context, node, last, stages, order, bias)
     x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)
     out = context.layout.allocate(node.result, order).permuted(order)
     if not lead:
-        x, out = _batched(x), _batched(out)
+        x, out = _with_batch(x), _with_batch(out)
     return Convolution(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
 
 
-def _folded(
+def _folded_filters(
     context: LoweringContext, node: GraphNode
 ) -> tuple[Callable[[], Array], Slot | None, Tensor, list[GraphNode]]:
     """Return the filters and the bias, the tensor that they compute, and the fused nodes that remain.
 
-    A batch normalisation that comes first is folded into the filters and the bias.
+    A batch normalization that comes first is folded into the filters and the bias.
     """
     op, stages, constants = node.op, node.after, context.constants
     dtype = compute_dtype(node.outputs[0].dtype)
@@ -95,7 +95,7 @@ def _folded(
 
 
 def _as_image(conv: Convolution) -> Convolution:
-    """Return a convolution of a sequence as that of an image one pixel wide."""
+    """Return a convolution of a sequence as a convolution of an image one pixel wide."""
     return replace(
         conv,
         x=conv.x.inserted(2),
@@ -108,7 +108,7 @@ def _as_image(conv: Convolution) -> Convolution:
     )
 
 
-def _batched(image: Slot) -> Slot:
+def _with_batch(image: Slot) -> Slot:
     """Return a single image as a batch."""
     view = image.reshaped((1, *image.shape))
     assert view is not None

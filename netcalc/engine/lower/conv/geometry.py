@@ -100,7 +100,7 @@ class Convolution:
         return (count - 1) * self.stride[axis] + self.dilation[axis] * (self.kernel[axis] - 1) + 1
 
     def pixels(self, region: Region) -> slice:
-        """Return the pixels of a region among those of the whole result."""
+        """Return the range of the pixels of a region among all pixels of the result."""
         row = math.prod(self.counts[1:])
         start = (region.first * self.counts[0] + region.top) * row
         return slice(start, start + region.images * region.height * row)
@@ -122,12 +122,12 @@ def cut_tiles(conv: Convolution, height: int, width: int, pixels: int, jobs: int
 
     If the rows cannot be shared evenly, each job has a range of channels of all regions.
     """
-    whole = slice(0, conv.outs)
+    channels = slice(0, conv.outs)
     regions = cut_regions(conv.batch, height, width, pixels, jobs)
     loads = [sum(r.images * r.height for r in regions[start:end]) for start, end in cuts(len(regions), jobs)]
     uneven = max(loads) * jobs > tuning.uneven_share_ratio * sum(loads)
     if not uneven or conv.groups > 1 or conv.outs % (jobs * tuning.share_channels):
-        return [ConvTile(region, whole) for region in regions]
+        return [ConvTile(region, channels) for region in regions]
     regions = cut_regions(conv.batch, height, width, pixels)
     return [ConvTile(region, slice(*ends)) for ends in cuts(conv.outs, jobs) for region in regions]
 
@@ -156,7 +156,7 @@ def input_part(conv: Convolution, x: Array, region: Region) -> Array:
 
 
 def slab_shape(conv: Convolution, images: int, height: int) -> tuple[int, ...]:
-    """Return the shape of the padded input under so many rows of so many images."""
+    """Return the shape of the padded input that so many rows of so many images read."""
     others = (conv.extent(count, axis) for axis, count in enumerate(conv.counts) if axis)
     return (images, conv.extent(height), *others, conv.channels)
 

@@ -1,4 +1,4 @@
-"""Padded input with its places grouped by phase, so that places one stride apart are neighbours."""
+"""Padded input with its places grouped by phase, so that places one stride apart are neighbors."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class _Planar:
             phase_parts(size, pad, step, places)
             for size, pad, step, places in zip(conv.sizes, before, self.phases, slab.shape[-axes:], strict=True)
         ]
-        taken = [taps_by_phase(*one) for one in zip(conv.kernel, self.phases, conv.dilation, strict=True)]
+        taken = [taps_by_phase(*geometry) for geometry in zip(conv.kernel, self.phases, conv.dilation, strict=True)]
         for phases in product(*taken):
             places = [parts[axis][phase] for axis, phase in enumerate(phases)]
             covered: Index = (*phases, *(target for target, _ in places))
@@ -157,7 +157,7 @@ class _Planar:
         image, channel, *steps = (*slab.strides[:2], *slab.strides[-axes:])
         shape = self.rows_shape(region)
         target = rows.reshape(len(rows), share, *conv.kernel, *shape)
-        taken = [taps_by_phase(*one) for one in zip(conv.kernel, self.phases, conv.dilation, strict=True)]
+        taken = [taps_by_phase(*axis) for axis in zip(conv.kernel, self.phases, conv.dilation, strict=True)]
         for every in product(*(phases.items() for phases in taken)):
             taps = tuple(taps for _, taps in every)
             corner = [

@@ -25,7 +25,7 @@ __all__ = ["kernels_apply", "winograd_side"]
 def winograd_side(context: LoweringContext, node: GraphNode) -> int:
     """Return the pixels on a side of a tile of the result of a convolution; 0 if another algorithm is better."""
     if context.winograd_sides is None:
-        candidates = [] if not context.tuning.winograd else [one for one in map(_candidate, context.nodes) if one]
+        candidates = [] if not context.tuning.winograd else [layer for layer in map(_candidate, context.nodes) if layer]
         context.winograd_sides = _choose(candidates, context)
     return context.winograd_sides.get(node, 0)
 
@@ -92,25 +92,27 @@ class _Step(NamedTuple):
 def _choose(candidates: Iterable[_Candidate], context: LoweringContext) -> dict[GraphNode, int]:
     """Return the convolutions that are granted memory, and the sizes of their tiles."""
     tuning, chosen = context.tuning, {}
-    queue = [step for number, one in enumerate(candidates) for step in _best(number, one, 0, one.sides(tuning), tuning)]
+    queue = [
+        step for number, layer in enumerate(candidates) for step in _best(number, layer, 0, layer.sides(tuning), tuning)
+    ]
     heapify(queue)
     while queue:
-        _, number, side, before, one = heappop(queue)
-        if context.budget.spend((one.elements(side) - one.elements(before)) * one.dtype.itemsize):
-            chosen[one.node] = side
-            more = _best(number, one, side, [larger for larger in one.sides(tuning) if larger > side], tuning)
+        _, number, side, before, layer = heappop(queue)
+        if context.budget.spend((layer.elements(side) - layer.elements(before)) * layer.dtype.itemsize):
+            chosen[layer.node] = side
+            more = _best(number, layer, side, [larger for larger in layer.sides(tuning) if larger > side], tuning)
         else:
-            more = _best(number, one, before, [less for less in one.sides(tuning) if before < less < side], tuning)
+            more = _best(number, layer, before, [less for less in layer.sides(tuning) if before < less < side], tuning)
         for step in more:
             heappush(queue, step)
     return chosen
 
 
-def _best(number: int, one: _Candidate, before: int, sides: Iterable[int], tuning: Tuning) -> list[_Step]:
+def _best(number: int, layer: _Candidate, before: int, sides: Iterable[int], tuning: Tuning) -> list[_Step]:
     """Return the step to one of these sizes that comes first; none if no size saves time."""
     steps = []
     for side in sides:
-        saved = one.cost(before, tuning) - one.cost(side, tuning)
+        saved = layer.cost(before, tuning) - layer.cost(side, tuning)
         if saved > 0:
-            steps.append(_Step(-saved / (one.elements(side) - one.elements(before)), number, side, before, one))
+            steps.append(_Step(-saved / (layer.elements(side) - layer.elements(before)), number, side, before, layer))
     return sorted(steps)[:1]

@@ -19,7 +19,7 @@ __all__ = [
     "named_format",
 ]
 
-#: File of a folder or repository that most of the formats share.
+#: File that describes a model of several formats; the first of their rows opens the weights of all of them.
 CONFIG = "config.json"
 _OF_FOLDER = "folder_weights"
 

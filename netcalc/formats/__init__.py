@@ -156,11 +156,10 @@ def _unpacked(found: Tensors | None, config: Path) -> Tensors | None:
     """Return the tensors that those of a quantised checkpoint stand for, by its configuration."""
     if found is None:
         return None
-    from netcalc.weights.packing.quantization import config_beside, quantization_of
+    from netcalc.weights.packing.quantization import quantization_beside
     from netcalc.weights.packing.unpacked import unpacked
 
-    beside = config_beside(config)
-    return unpacked(found, quantization_of(*beside) if beside else None)
+    return unpacked(found, quantization_beside(config))
 
 
 def _folder_with_weights(folder: Path) -> Path | None:

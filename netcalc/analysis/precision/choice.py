@@ -9,13 +9,13 @@ from netcalc.analysis.precision.assignments import Assignment, first, parse_spar
 from netcalc.analysis.precision.forms import form, matrices, unmet
 from netcalc.analysis.precision.places import Kinds
 from netcalc.analysis.precision.recipes import Recipe, file_names, is_file
-from netcalc.analysis.precision.schemes import Scheme, is_scheme, scheme_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, equal
 from netcalc.dtypes import FLOATS, DType
 from netcalc.ir import PatternWork, Program, dtype_of, size_of
 from netcalc.ir.storage import Site
 from netcalc.opdef import Sparsity, Storage
+from netcalc.schemes.scheme import Scheme, is_scheme, scheme_named
 
 __all__ = ["Choice"]
 
@@ -107,7 +107,7 @@ class Choice:
             scheme = scheme_named(case.typed)
         else:
             scheme = self._schemes[rule]
-            left = case.kind in _PLAIN or (rule.pattern is None and case.kind not in scheme.quantises)
+            left = case.kind in _PLAIN or (rule.pattern is None and case.kind not in scheme.quantizes)
             if left and not scheme.casts:
                 return plain, case.described
         missing = ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from netcalc.analysis.precision.schemes import Scheme, TensorRule, index_named
 from netcalc.dims import Dim, equal, product
 from netcalc.expressions import Expression, parse
 from netcalc.opdef import Sparsity, Storage, StoredTensor
+from netcalc.schemes.scheme import Scheme, TensorRule, index_named
 
 __all__ = ["form", "matrices", "unmet"]
 

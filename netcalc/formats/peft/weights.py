@@ -9,7 +9,7 @@ from netcalc.formats.peft import base_of, read_adapter
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.weights.checkpoint_files import Joined, open_weights
-from netcalc.weights.packing.quantization import config_beside, quantization_of
+from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import unpacked
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.tensor_files import Tensors
@@ -35,8 +35,7 @@ def adapter_weights(source: Source) -> Tensors | None:
     found = model_weights(base)
     files = found.files if isinstance(found, Joined) else [] if found is None else [found]
     joined = Joined([*files, _Adapter(own)], own.name)
-    quantised = config_beside(base.path)  # QLoRA
-    return unpacked(joined, quantization_of(*quantised) if quantised else None)
+    return unpacked(joined, quantization_beside(base.path))  # packed for QLoRA
 
 
 def _own(source: Source) -> Tensors | None:

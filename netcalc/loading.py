@@ -205,6 +205,10 @@ def _network(
 
         loaded = with_adapters(loaded, lora, values)
     program = elaborate(loaded, values, symbolic=symbolic, training=training, dtype=dtype)
+    if program.assigned:  # by the checkpoint of the model
+        from netcalc.analysis.precision import stored
+
+        program = stored(program)
     return Network(program, SpecSource(loaded, values, dtype))
 
 

@@ -253,8 +253,8 @@ def read_program(
 
 
 def store(program: Program, quantize: list[str] | None, prune: list[str] | None) -> Program:
-    """Return the program with its parameters stored as ``--quantize`` and ``--prune`` say."""
-    if not quantize and not prune:
+    """Return the program with its parameters stored as ``--quantize``, ``--prune`` and its checkpoint say."""
+    if not quantize and not prune and not program.assigned:
         return program
     from netcalc.analysis.precision import stored
 

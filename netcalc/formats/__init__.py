@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
 from netcalc.formats.sources import ADAPTER, MODULES, Source, find_source
 from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.schemes.configuration import stored_as
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import Loaded, load_cursor, load_document
 from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
@@ -46,8 +47,10 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     source = find_source(str(model), max_size)
     if source is None or _is_spec(source, max_size):
         return load_document(model, max_size)
-    document, _ = _read(source, max_size)
-    return load_cursor(document, source.label, max_size=max_size)
+    described = _read(source, max_size)
+    loaded = load_cursor(described.document, source.label, max_size=max_size)
+    loaded.storage = described.storage
+    return loaded
 
 
 def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> str:
@@ -78,9 +81,9 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
         raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
     from netcalc.formats.documents import imported
 
-    document, fields = _read(source, max_size)
-    loaded = load_cursor(document, source.label, max_size=max_size)
-    return spec_text(imported(document, loaded, fields, settings))
+    described = _read(source, max_size)
+    loaded = load_cursor(described.document, source.label, max_size=max_size)
+    return spec_text(imported(described.document, loaded, described.fields, settings))
 
 
 def is_gguf(model: str | Path) -> bool:
@@ -170,12 +173,23 @@ def _folder_with_weights(folder: Path) -> Path | None:
         raise NetcalcError(unreadable(folder, error)) from None
 
 
-def _read(source: Source, max_size: int) -> tuple[Cursor, set[str]]:
-    """Return the spec document of a model, and the names of the fields of its configuration among the vars."""
+class _Model(NamedTuple):
+    """The spec document of a model, and the names of the fields of its configuration among the vars.
+
+    ``storage`` are the assignments by which its checkpoint stores parameters.
+    """
+
+    document: Cursor
+    fields: set[str]
+    storage: tuple[str, ...] = ()
+
+
+def _read(source: Source, max_size: int) -> _Model:
+    """Return the model that a file describes."""
     if source.path.name == MODULES:
         from netcalc.formats.sentence_transformers import sentence_document
 
-        return sentence_document(source, max_size)
+        return _Model(*sentence_document(source, max_size))
     from netcalc.formats.huggingface import config_document
     from netcalc.formats.json_document import parse_json
     from netcalc.formats.timm import is_timm, timm_document
@@ -184,9 +198,11 @@ def _read(source: Source, max_size: int) -> tuple[Cursor, set[str]]:
     if isinstance(config.data, dict) and "peft_type" in config.data:
         from netcalc.formats.peft import adapter_document, base_of
 
-        base, fields = _read(base_of(config, source), max_size)
-        return adapter_document(config, source, base), fields
-    return timm_document(config, source.name) if is_timm(config.data) else config_document(config, source)
+        base = _read(base_of(config, source), max_size)
+        return base._replace(document=adapter_document(config, source, base.document))
+    if is_timm(config.data):
+        return _Model(*timm_document(config, source.name))
+    return _Model(*config_document(config, source), stored_as(config.data, source.label))
 
 
 def _is_spec(source: Source, max_size: int) -> bool:

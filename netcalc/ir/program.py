@@ -246,7 +246,7 @@ class Program:
     loss of the spec, if it has one; it is no part of ``main``, see :mod:`netcalc.ir.loss`.  ``caches`` are those of its
     inputs and outputs that decoding passes on from step to step; ``with_caches`` elaborates the spec with caches at
     other sizes, see :mod:`netcalc.ir.decoding`.  ``assigned`` are the assignments by which parameters are stored in
-    other forms than their element type, see :mod:`netcalc.ir.storage`.
+    other forms than their element type, see :mod:`netcalc.ir.storage`: those of options, and those of the checkpoint.
     """
 
     name: str

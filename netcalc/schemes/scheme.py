@@ -34,6 +34,7 @@ from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import entries, families
 
 __all__ = [
+    "PLAIN",
     "CodecRule",
     "Scheme",
     "TensorRule",
@@ -47,6 +48,8 @@ __all__ = [
 #: Kinds of parameters that a block type of ggml quantizes without a recipe: all with rows.
 _ALL_KINDS = ("linear", "head", "router", "expert", "embedding", "convolution", "recurrent", "other")
 _LONGEST_NUMBER = 9
+#: The name in assignments for parameters that stay as they are.
+PLAIN = "plain"
 
 
 class TensorRule(NamedTuple):

@@ -81,6 +81,7 @@ def elaborate(
         added=loaded.added,
         caches=main.caches,
         with_caches=partial(_with_caches, loaded, settings or {}, ctx),
+        assigned={"checkpoint": loaded.storage} if loaded.storage else {},
         loss=spec_loss(loaded, used, ctx, elaborate_lines, main.inputs, main.outputs, is_default=not settings),
     )
 

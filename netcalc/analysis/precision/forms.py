@@ -46,6 +46,7 @@ def form(
     sparsity: Sparsity | None = None,
     assigned: str = "",
     kept: str = "",
+    is_own: bool = False,
 ) -> Storage:
     """Return the form that a scheme gives to a parameter; its remainders should be 0."""
     scope = _scope(scheme, shape)
@@ -68,6 +69,7 @@ def form(
         assigned,
         kept,
         source,
+        is_own,
     )
 
 

@@ -43,7 +43,9 @@ def codec_named(scheme: str) -> Codec:
 
 def is_rounded(storage: Storage | None, dtype: str) -> bool:
     """Return True if storing a parameter of an element type may change its numbers."""
-    return storage is not None and (storage.scheme != dtype or storage.sparsity is not None)
+    if storage is None:
+        return False
+    return storage.sparsity is not None or (storage.scheme != dtype and not storage.is_own)
 
 
 def encode(array: Array, storage: Storage) -> Tensors:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netcalc.formats.documents import imported
+from netcalc.formats.gguf.storage import stored_types
 from netcalc.formats.gguf.tables import GgufTable, table_of
 from netcalc.formats.gguf.translation import Translation
 from netcalc.limits import MAX_SPEC_SIZE
@@ -35,7 +36,12 @@ def load_gguf(path: Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
         NetcalcError: E007 for what netcalc does not know, which is never left out silently; E605 if the file cannot be
             read.
     """
-    return load_cursor(_opened(path)[1].translated(_name(path)), str(path), max_size=max_size)
+    file, translation = _opened(path)
+    document = translation.translated(_name(path))
+    loaded = load_cursor(document, str(path), max_size=max_size)
+    types = {name: tensor.type for name, tensor in file.tensors.items()}
+    loaded.storage = stored_types(document.data.get("checkpoint", {}), types, document.data["dtype"])
+    return loaded
 
 
 def import_gguf(path: Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> dict[str, Any]:

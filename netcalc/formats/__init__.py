@@ -12,7 +12,6 @@ from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
 from netcalc.formats.sources import ADAPTER, MODULES, Source, find_source
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.schemes.configuration import stored_as
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import Loaded, load_cursor, load_document
 from netcalc.spec.spec_files import looks_like_spec, read_spec, unreadable
@@ -193,6 +192,7 @@ def _read(source: Source, max_size: int) -> _Model:
     from netcalc.formats.huggingface import config_document
     from netcalc.formats.json_document import parse_json
     from netcalc.formats.timm import is_timm, timm_document
+    from netcalc.schemes.configuration import stored_as
 
     config = parse_json(read_spec(source.path, source.label, max_size), source.label)
     if isinstance(config.data, dict) and "peft_type" in config.data:

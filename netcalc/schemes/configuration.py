@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
@@ -22,8 +22,8 @@ _NUMBER = re.compile(r"\.[0-9]+\.")
 #: Regular expressions of modules that are patterns: texts, any text, and a choice of texts.
 _REGULAR = re.compile(r"\^?((?:[\w-]|\\?\.|\.\*|\((?:[\w-]+\|)*[\w-]+\))+)(\$?)")
 _CHOICE = re.compile(r"\(([^)]*)\)")
-#: Characters of patterns above which the modules that are not quantized are left open.
-_MOST_CHARACTERS = 20_000
+#: Characters of assignments, and patterns of a regular expression, above which it is left open how a model is stored.
+_MOST_CHARACTERS, _MOST_PATTERNS = 20_000, 64
 
 
 class Quantization(NamedTuple):
@@ -64,7 +64,7 @@ class Quantization(NamedTuple):
         variants = list(self.variants(""))
         groups = list(_within(self.settings, self.method.variants.split(".")[:-1]))
         plain = self._plain_patterns(layers)
-        if not len(variants) == len(groups) == 1 or plain is None or sum(map(len, plain)) > _MOST_CHARACTERS:
+        if not len(variants) == len(groups) == 1 or plain is None:
             return ()
         group = {field: value for field, value in groups[0].items() if value is not None}
         fields = {**self.settings, **variants[0], **group}
@@ -78,7 +78,7 @@ class Quantization(NamedTuple):
                 if other is None:
                     return ()
                 rules += (f"{pattern}={other}" for pattern in _patterns(module))
-        return (*rules, scheme)
+        return (*rules, scheme) if sum(map(len, rules)) <= _MOST_CHARACTERS else ()
 
     def _plain_patterns(self, layers: int | None) -> list[str] | None:
         """Return patterns of the parameters that the configuration leaves out; None if it cannot be told."""
@@ -92,9 +92,10 @@ class Quantization(NamedTuple):
         for name in _joined(names, layers):
             if name.startswith("re:"):
                 match = _REGULAR.fullmatch(name[3:])
-                if match is None:
+                alike = [] if match is None else list(islice(_alternatives(match), _MOST_PATTERNS + 1))
+                if not 0 < len(alike) <= _MOST_PATTERNS:
                     return None
-                patterns += _alternatives(match[1], "*" * (not match[2]))
+                patterns += alike
             else:
                 patterns += _patterns(name)
         return patterns
@@ -183,8 +184,9 @@ def _patterns(module: str) -> Iterator[str]:
     yield from (f"{module}.*", f"*.{module}.*")
 
 
-def _alternatives(regular: str, end: str) -> Iterator[str]:
-    """Yield the patterns that stand for a regular expression of modules, and of what is within them."""
-    parts = _CHOICE.split(regular)
+def _alternatives(regular: re.Match[str]) -> Iterator[str]:
+    """Yield the patterns that stand for a regular expression of modules, or of the beginnings of their paths."""
+    end = ".*" if regular[2] else "*.*"
+    parts = _CHOICE.split(regular[1])
     for chosen in product(*(part.split("|") if i % 2 else [part] for i, part in enumerate(parts))):
-        yield "".join(chosen).replace(".*", "*").replace("\\.", ".") + end + ".*"
+        yield "".join(chosen).replace(".*", "*").replace("\\.", ".") + end

@@ -17,6 +17,7 @@ from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, CheckpointMap, Program
+from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
@@ -81,7 +82,7 @@ def elaborate(
         added=loaded.added,
         caches=main.caches,
         with_caches=partial(_with_caches, loaded, settings or {}, ctx),
-        assigned={"checkpoint": loaded.storage} if loaded.storage else {},
+        assigned={OWN: loaded.storage} if loaded.storage else {},
         loss=spec_loss(loaded, used, ctx, elaborate_lines, main.inputs, main.outputs, is_default=not settings),
     )
 

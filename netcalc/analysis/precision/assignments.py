@@ -14,13 +14,11 @@ from typing import NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.opdef import Sparsity
 
-__all__ = ["OWN", "Assignment", "assignments", "first", "parse_sparsity"]
+__all__ = ["Assignment", "assignments", "first", "parse_sparsity"]
 
 _SHARE = re.compile(r"(0?\.[0-9]{1,9}|0|1|1\.0{1,9})(?:-([a-z]+))?")
 _PATTERN = re.compile(r"([1-9][0-9]?):([1-9][0-9]?)")
 _INDICES = ("bitmap", "csr")
-#: The option of assignments that say how the checkpoint of a model is stored.
-OWN = "checkpoint"
 
 
 class Assignment(NamedTuple):

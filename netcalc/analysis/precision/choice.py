@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from netcalc.analysis.precision.assignments import OWN, Assignment, first, parse_sparsity
+from netcalc.analysis.precision.assignments import Assignment, first, parse_sparsity
 from netcalc.analysis.precision.forms import form, matrices, unmet
 from netcalc.analysis.precision.places import Kinds
 from netcalc.analysis.precision.recipes import Recipe, file_names, is_file
@@ -13,7 +13,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, equal
 from netcalc.dtypes import FLOATS, DType
 from netcalc.ir import PatternWork, Program, dtype_of, size_of
-from netcalc.ir.storage import Site
+from netcalc.ir.storage import OWN, Site
 from netcalc.opdef import Sparsity, Storage
 from netcalc.schemes.scheme import PLAIN, Scheme, is_scheme, scheme_named
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import islice
 
 from netcalc.analysis.counting import require_visits
-from netcalc.analysis.precision.assignments import OWN, Assignment, assignments
+from netcalc.analysis.precision.assignments import Assignment, assignments
 from netcalc.analysis.precision.choice import Choice
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import assumptions as recorded
 from netcalc.ir import Program
-from netcalc.ir.storage import with_storage
+from netcalc.ir.storage import OWN, with_storage
 
 __all__ = ["stored"]
 

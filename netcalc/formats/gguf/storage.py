@@ -63,7 +63,7 @@ def _paths(path: str, names: Iterable[str], schemes: Mapping[str, str]) -> Itera
     """Yield the paths of a pattern with the scheme of their tensors; joined ones of several schemes have none."""
     paths: dict[str, set[str]] = defaultdict(set)
     for pattern in names:
-        form = re.compile(re.escape(pattern).replace(r"\*", "(.*?)"))
+        form = re.compile(re.escape(pattern).replace(r"\*", r"([\w.-]*?)"))
         for name, scheme in schemes.items():
             match = form.fullmatch(name)
             if match is not None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import netcalc as api
+from netcalc.analysis.memory import memory
 from netcalc.diagnostics import NetcalcError
 from netcalc.schemes.configuration import stored_as
 from tests.conftest import CommandResult
@@ -183,6 +184,8 @@ def pack(**fields: Any) -> dict[str, Any]:
         pack(ignore=[]),
         pack(ignore=None),
         pack(ignore=["lm_head", "re:(a+)+$"]),
+        pack(ignore=["lm_head", "re:" + "(a|b)" * 40]),
+        pack(ignore=["lm_head", "re:" + "a" * 20_000 + "*"]),
         pack(format="int-quantized"),
         pack(config_groups={}),
         pack(config_groups={"a": {"weights": GROUP}, "b": {"weights": GROUP}}),
@@ -227,6 +230,8 @@ def test_a_run_does_not_round_what_the_checkpoint_stores(tmp_path: Path) -> None
     plain = loaded(tmp_path / "plain", LLAMA, set={"length": 4}, dtype="float32")
     ((found,), (expected,)) = (each.run().outputs.values() for each in (network, plain))
     np.testing.assert_array_equal(found, expected)
+    assert memory(network.program) == memory(plain.program)
+    assert network.verify(values=True).ok
     with pytest.raises(NetcalcError, match="no parameter is rounded"):
         network.rounding_errors()
     assert network.quantized("*.up_proj.*=int8").rounding_errors().assigned == ("--quantize *.up_proj.*=int8",)

@@ -62,7 +62,7 @@ class Request:
             from netcalc.ir.specialise import specialise
 
             program = specialise(program, self.sizes)
-        if self.quantize or self.prune:
+        if self.quantize or self.prune or program.assigned:  # by the checkpoint of the model
             from netcalc.analysis.precision import stored
 
             program = stored(program, self.quantize, self.prune)

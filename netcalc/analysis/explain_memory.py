@@ -12,12 +12,12 @@ from netcalc.analysis.explain import Explanation
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.precision.report import StoredGroup, storage_report
-from netcalc.analysis.precision.schemes import scheme_named
 from netcalc.analysis.working import Section, number_text, product_text
 from netcalc.dims import Dim, product
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
+from netcalc.schemes.scheme import scheme_named
 
 __all__ = ["explain_memory"]
 

@@ -17,6 +17,7 @@ from netcalc.diagnostics import Span
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
+from netcalc.ir.storage import as_executed
 
 __all__ = ["Memory", "memory"]
 
@@ -49,6 +50,7 @@ def memory(program: Program) -> Memory:
     Raises:
         UndecidedError: a size is symbolic; see :func:`netcalc.ir.specialise.specialise`.
     """
+    program = as_executed(program)
     analysis = Analysis(program, CONVENTIONS["netcalc"])
     inputs = _bytes(program.main.inputs)
     peak = _Peaks(analysis).body(program.main, (False,) * len(program.main.inputs)).plus(inputs)

@@ -146,7 +146,8 @@ def rounding_errors(
 
 
 def _assignments(program: Program) -> tuple[str, ...]:
-    return tuple(f"{option} {text}" for option, texts in program.assigned.items() for text in texts)
+    options = ("--quantize", "--prune")
+    return tuple(f"{option} {text}" for option in options for text in program.assigned.get(option, ()))
 
 
 def _require_rounding(program: Program) -> None:

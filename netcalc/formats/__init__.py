@@ -39,7 +39,10 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     source = find_source(str(model), max_size)
     if source is None or source.is_spec(max_size):
         return load_document(model, max_size)
-    return load_cursor(described(source, max_size).document, source.label, max_size=max_size)
+    description = described(source, max_size)
+    loaded = load_cursor(description.document, source.label, max_size=max_size)
+    loaded.storage = description.storage
+    return loaded
 
 
 def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> str:

@@ -31,6 +31,7 @@ class Description(NamedTuple):
     document: Cursor
     fields: set[str]  # of the foreign configuration, which are vars of the document
     of_file: tuple[str, ...] = ()  # keys of the document that are of use with the file of the model only
+    storage: tuple[str, ...] = ()  # assignments by which the checkpoint of the model stores parameters
 
 
 class Document:

@@ -10,7 +10,7 @@ from netcalc.formats.hub.remote_tensors import open_remote
 from netcalc.formats.sources import Source
 from netcalc.spec.spec_files import unreadable
 from netcalc.weights.checkpoint_files import open_weights
-from netcalc.weights.packing.quantization import config_beside, quantization_of
+from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import unpacked
 from netcalc.weights.tensor_files import Tensors
 
@@ -38,8 +38,7 @@ def own_weights(source: Source) -> Path | Tensors | None:
 
 def unpacked_weights(tensors: Tensors, source: Source) -> Tensors:
     """Return the tensors that those of a quantised checkpoint stand for, by the configuration of its model."""
-    config = config_beside(source.path)
-    return unpacked(tensors, quantization_of(*config) if config else None)
+    return unpacked(tensors, quantization_beside(source.path))
 
 
 def model_weights(source: Source, folder: str = "") -> Tensors | None:

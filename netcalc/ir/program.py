@@ -245,7 +245,7 @@ class Program:
     pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``caches`` are the inputs
     and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
     parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
-    forms than their element type, see :mod:`netcalc.ir.storage`.
+    forms than their element type, see :mod:`netcalc.ir.storage`: those of options, and those of the checkpoint.
     """
 
     name: str

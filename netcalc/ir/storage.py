@@ -13,7 +13,10 @@ from typing import NamedTuple, TypeAlias
 from netcalc.ir.program import Body, CallNode, Node, OpNode, Program, Tie, Value, join
 from netcalc.opdef import Param, Storage
 
-__all__ = ["Choose", "Site", "with_storage"]
+__all__ = ["OWN", "Choose", "Site", "as_executed", "with_storage"]
+
+#: The key of the assignments in ``Program.assigned`` that say how the checkpoint of a model stores its parameters.
+OWN = "checkpoint"
 
 
 class Site(NamedTuple):
@@ -36,6 +39,18 @@ def with_storage(program: Program, choose: Choose, *, by_iteration: bool) -> Pro
     ``by_iteration``, the choice does not depend on the numbers in paths, and is made for the first iteration only.
     """
     return replace(program, main=_Storing(choose, by_iteration).body(program.main, "", ""))
+
+
+def as_executed(program: Program) -> Program:
+    """Return the program as a run has it: parameters that only its checkpoint stores otherwise have their own types."""
+    if OWN not in program.assigned:
+        return program
+
+    def choose(site: Site) -> Storage | None:
+        storage = site.param.storage
+        return None if storage is not None and storage.is_own else storage
+
+    return with_storage(program, choose, by_iteration=False)
 
 
 class _Storing:

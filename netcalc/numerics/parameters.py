@@ -26,7 +26,7 @@ from netcalc.weights.assembly import load, write
 from netcalc.weights.checkpoint_files import Joined, Weights, open_weights
 from netcalc.weights.inventory import index_mismatches, inventory
 from netcalc.weights.matching import match
-from netcalc.weights.packing.quantization import config_beside, quantization_of
+from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
 from netcalc.weights.pieces import Part
 from netcalc.weights.report import WeightsReport
@@ -64,8 +64,7 @@ def opened_unpacked(weights: Weights) -> Tensors:
     first = next(iter(weights), None) if isinstance(weights, (list, tuple)) else weights
     if not isinstance(first, (str, Path)):  # tensors that were opened before
         return tensors
-    config = config_beside(Path(first))
-    return unpacked(tensors, quantization_of(*config) if config else None)
+    return unpacked(tensors, quantization_beside(Path(first)))
 
 
 class Parameters:

@@ -55,6 +55,7 @@ class Storage:
         assigned: the assignment that chose the scheme, as written; empty if none did.
         kept: the reason why it is not the scheme that was assigned, or is not pruned; empty if there is none.
         source: the origin of the layout.
+        is_own: True if the checkpoint of the model is stored so; its numbers are rounded already.
     """
 
     scheme: str
@@ -66,6 +67,7 @@ class Storage:
     assigned: str = ""
     kept: str = ""
     source: str = ""
+    is_own: bool = False
 
     @property
     def bytes(self) -> Dim:

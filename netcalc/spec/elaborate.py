@@ -16,6 +16,7 @@ from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, CheckpointMap, Program
+from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
@@ -79,6 +80,7 @@ def elaborate(
         checkpoint_ignore=tuple(document.checkpoint.ignore),
         added=loaded.added,
         caches=main.caches,
+        assigned={OWN: loaded.storage} if loaded.storage else {},
     )
     if not settings and declares_loss(loaded):
         elaborated_loss(loaded, {}, symbolic, program)  # for its errors

@@ -51,8 +51,9 @@ class Block(NamedTuple):
 class Loaded:
     """A spec with everything that it extends and imports; ``path`` is its file, if it has one.
 
-    ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``kept`` are the
-    bodies of its blocks (:mod:`netcalc.spec.kept_bodies`), and ``derived`` is what follows from the spec alone.
+    ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``storage`` are
+    the assignments ``PATTERN=SCHEME`` by which the model's checkpoint stores parameters.  ``kept`` are the bodies of
+    its blocks (:mod:`netcalc.spec.kept_bodies`), and ``derived`` is what follows from the spec alone.
     """
 
     document: Document
@@ -64,6 +65,7 @@ class Loaded:
     path: Path | None = None
     inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
     added: frozenset[str] = frozenset()
+    storage: tuple[str, ...] = ()
     kept: Kept[Any] = field(default_factory=partial(Kept, _MOST_NODES), repr=False)
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

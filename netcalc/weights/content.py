@@ -11,8 +11,9 @@ from typing import NamedTuple
 from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.results import Result
+from netcalc.schemes.configuration import Quantization
 from netcalc.weights.checkpoint_files import checkpoint_files
-from netcalc.weights.packing.quantization import Quantization, config_beside, quantization_of
+from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import Packed, Role, UnpackedTensors
 from netcalc.weights.stored import BITS, Header
 from netcalc.weights.tensor_files import Tensors
@@ -203,8 +204,7 @@ class _Headers:
 def _quantization(path: Path) -> tuple[Quantization | None, list[str]]:
     """Return what the configuration beside a checkpoint says of its quantisation, or why it says nothing."""
     try:
-        config = config_beside(path)
-        return quantization_of(*config) if config else None, []
+        return quantization_beside(path), []
     except NetcalcError as error:
         return None, [f"{error.diagnostics[0].message}; stored elements are counted"]
 

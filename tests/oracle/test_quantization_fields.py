@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from netcalc.formats.huggingface.quantization import quantization_problems
+from netcalc.schemes.methods import method_named
 from netcalc.spec.cursor import Cursor
-from netcalc.weights.packing.schemes import read_scheme
 
 transformers = pytest.importorskip("transformers")
 
@@ -26,10 +26,10 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("method", CLASSES)
 def test_every_argument_is_known(method: str) -> None:
     name, _ = CLASSES[method]
-    scheme = read_scheme(method)
-    assert scheme is not None
+    known = method_named(method)
+    assert known is not None
     arguments = set(inspect.signature(getattr(transformers, name).__init__).parameters) - {"self", "kwargs"}
-    assert arguments <= {*scheme.fields.declared, *scheme.fields.without_effect}
+    assert arguments <= {*known.fields.declared, *known.fields.without_effect}
 
 
 @pytest.mark.parametrize("method", CLASSES)

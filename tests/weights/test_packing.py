@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.weights.packing.quantization import Quantization, quantization_of
-from netcalc.weights.packing.schemes import method_of, read_scheme, schemes
+from netcalc.schemes.configuration import Quantization, quantization_of
+from netcalc.schemes.methods import method_named, method_names, method_of
 from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
 from netcalc.weights.stored import Header
 from netcalc.weights.tensor_files import Tensors
@@ -194,12 +194,12 @@ def test_methods_that_configurations_leave_out() -> None:
     assert method_of({"bits": 4, "group_size": 64}) == "mlx"
     inner = quantization_of({"text_config": {"quantization_config": {"quant_method": "fp8"}}}, "config.json")
     assert inner is not None
-    assert inner.scheme.method == "fp8"
+    assert inner.method.name == "fp8"
 
 
-@pytest.mark.parametrize("method", schemes())
-def test_every_scheme_names_its_source(method: str) -> None:
-    scheme = read_scheme(method)
-    assert scheme is not None
-    assert scheme.source
-    assert scheme.layouts
+@pytest.mark.parametrize("name", method_names())
+def test_every_method_names_its_source(name: str) -> None:
+    method = method_named(name)
+    assert method is not None
+    assert method.source
+    assert method.layouts

@@ -86,7 +86,7 @@ def element_type(name: str) -> ElementType:
     for own, entry in types.items():
         if name == own or name in entry["names"]:
             return ElementType(own, 1, entry["bits"] // 8)
-    from netcalc.analysis.precision.schemes import is_scheme, scheme_named
+    from netcalc.schemes.scheme import is_scheme, scheme_named
 
     if is_scheme(name) and (scheme := scheme_named(name)).along_last:
         elements = scheme.block[-1].evaluate({})

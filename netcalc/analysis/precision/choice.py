@@ -9,13 +9,13 @@ from netcalc.analysis.precision.assignments import Assignment, first, parse_spar
 from netcalc.analysis.precision.forms import form, matrices, unmet
 from netcalc.analysis.precision.places import Kinds
 from netcalc.analysis.precision.recipes import Recipe, file_names, is_file
-from netcalc.analysis.precision.schemes import Scheme, is_scheme, scheme_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, equal
 from netcalc.dtypes import FLOATS, DType
 from netcalc.ir import PatternWork, Program, dtype_of, size_of
-from netcalc.ir.storage import Site
+from netcalc.ir.storage import OWN, Site
 from netcalc.opdef import Sparsity, Storage
+from netcalc.schemes.scheme import PLAIN, Scheme, is_scheme, scheme_named
 
 __all__ = ["Choice"]
 
@@ -48,7 +48,9 @@ class Choice:
         self._pruned = pruned
         self._recipes = {rule: Recipe(program, self._kinds, rule.value) for rule in quantised if _is_recipe(rule)}
         self._schemes = {
-            rule: scheme_named(rule.value, file_names()) for rule in quantised if rule not in self._recipes
+            rule: scheme_named(rule.value, file_names())
+            for rule in quantised
+            if rule not in self._recipes and rule.value != PLAIN
         }
         self._sparsity = {rule: parse_sparsity(rule.value) for rule in pruned}
         self._known: dict[_Case, Storage] = {}
@@ -94,20 +96,23 @@ class Choice:
             message = f"--prune {sparsity}: {scheme.name} has no layout with elements removed"
             raise NetcalcError(Diagnostic("E502", message, hint="element types, int8 and int4-g128 have one"))
         texts = [f"{one.option} {one.text}" for one in (case.rule, case.prune) if one is not None]
-        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=kept or dense)
+        own = case.rule is not None and case.rule.option == OWN
+        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=kept or dense, is_own=own)
 
     def _scheme(self, case: _Case) -> tuple[Scheme, str]:
         """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""
         rule, plain = case.rule, scheme_named(case.dtype)
         if rule is None:
             return plain, "no pattern matches" if self._quantised else ""
+        if rule.value == PLAIN:
+            return plain, ""
         if rule in self._recipes:
             if case.typed is None or case.kind in _PLAIN:
                 return scheme_named(self._recipes[rule].plain), case.described
             scheme = scheme_named(case.typed)
         else:
             scheme = self._schemes[rule]
-            left = case.kind in _PLAIN or (rule.pattern is None and case.kind not in scheme.quantises)
+            left = case.kind in _PLAIN or (rule.pattern is None and case.kind not in scheme.quantizes)
             if left and not scheme.casts:
                 return plain, case.described
         missing = ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from netcalc.analysis.precision.schemes import Scheme, TensorRule, index_named
 from netcalc.dims import Dim, equal, product
 from netcalc.expressions import Expression, parse
 from netcalc.opdef import Sparsity, Storage, StoredTensor
+from netcalc.schemes.scheme import Scheme, TensorRule, index_named
 
 __all__ = ["form", "matrices", "unmet"]
 
@@ -46,6 +46,7 @@ def form(
     sparsity: Sparsity | None = None,
     assigned: str = "",
     kept: str = "",
+    is_own: bool = False,
 ) -> Storage:
     """Return the form that a scheme gives to a parameter; its remainders should be 0."""
     scope = _scope(scheme, shape)
@@ -68,6 +69,7 @@ def form(
         assigned,
         kept,
         source,
+        is_own,
     )
 
 

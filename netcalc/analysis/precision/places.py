@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from netcalc.analysis.precision.schemes import kinds
 from netcalc.ir import Body, CallNode, OpNode, Program
 from netcalc.opdef import Param
+from netcalc.schemes.scheme import kinds
 
 __all__ = ["Kinds"]
 

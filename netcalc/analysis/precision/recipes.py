@@ -14,12 +14,12 @@ from typing import Any
 
 from netcalc.analysis.counting import require_visits
 from netcalc.analysis.precision.places import Kinds
-from netcalc.analysis.precision.schemes import scheme_named
 from netcalc.analysis.walk import instances
 from netcalc.dims import equal
 from netcalc.expressions import parse
 from netcalc.ir import Program, join
 from netcalc.ir.storage import Site
+from netcalc.schemes.scheme import scheme_named
 
 __all__ = ["Recipe", "file_names", "is_file"]
 

@@ -13,7 +13,7 @@ from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import assumptions as recorded
 from netcalc.ir import Program
-from netcalc.ir.storage import with_storage
+from netcalc.ir.storage import OWN, with_storage
 
 __all__ = ["stored"]
 
@@ -23,6 +23,8 @@ _CANDIDATES = 2000
 
 def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | Iterable[str] = ()) -> Program:
     """Return the program with its parameters stored as the assignments say, those that it has coming first.
+
+    Behind them come those of the checkpoint of a model, which need not match a parameter.
 
     Args:
         program: the program.
@@ -39,9 +41,10 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
         (*assignments(option, program.assigned.get(option, ())), *assignments(option, texts))
         for option, texts in (("--quantize", quantize), ("--prune", prune))
     )
-    if not quantised and not pruned:
+    own = assignments(OWN, program.assigned.get(OWN, ()))
+    if not quantised and not pruned and not own:
         return program
-    choice = Choice(program, quantised, pruned)
+    choice = Choice(program, (*quantised, *own), pruned)
     if choice.by_iteration:
         require_visits(program)
     with recorded() as found:
@@ -50,7 +53,11 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
     return replace(
         result,
         assumptions=tuple(dict.fromkeys((*program.assumptions, *found))),
-        assigned={"--quantize": tuple(r.text for r in quantised), "--prune": tuple(r.text for r in pruned)},
+        assigned={
+            option: tuple(rule.text for rule in rules)
+            for option, rules in (("--quantize", quantised), ("--prune", pruned), (OWN, own))
+            if rules or option != OWN
+        },
     )
 
 

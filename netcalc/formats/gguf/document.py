@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from netcalc.formats.documents import Description
+from netcalc.formats.gguf.storage import stored_types
 from netcalc.formats.gguf.tables import table_of
 from netcalc.formats.gguf.translation import Translation
 from netcalc.formats.sources import Source
@@ -27,9 +28,11 @@ def describe(source: Source, max_size: int) -> Description:
         NetcalcError: E007 for what netcalc does not know, which is never left out silently; E605 if the file cannot be
             read.
     """
-    translation = opened(source.path)[1]
+    file, translation = opened(source.path)
     document = translation.translated(model_name(source.path))
-    return Description(document, set(translation.values), of_file=("checkpoint",))
+    types = {name: tensor.type for name, tensor in file.tensors.items()}
+    storage = stored_types(document.data.get("checkpoint", {}), types, document.data["dtype"])
+    return Description(document, set(translation.values), of_file=("checkpoint",), storage=storage)
 
 
 def opened(path: Path) -> tuple[GgufFile, Translation]:

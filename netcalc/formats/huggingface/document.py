@@ -11,6 +11,7 @@ from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
 from netcalc.formats.huggingface.translation import translated
 from netcalc.formats.sources import Source
+from netcalc.schemes.configuration import stored_as
 
 __all__ = ["describe"]
 
@@ -23,4 +24,5 @@ def describe(source: Source, max_size: int) -> Description:
     """
     config = read_config(source, max_size)
     table = table_of(config)
-    return Description(translated(config, table, source.name), set(table.declarations()))
+    document = translated(config, table, source.name)
+    return Description(document, set(table.declarations()), storage=stored_as(config.data, source.label))

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from netcalc.diagnostics import did_you_mean, written
+from netcalc.schemes.configuration import KEYS
+from netcalc.schemes.methods import Fields, Method, method_named, method_of, unknown_method
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import declare_variable
-from netcalc.weights.packing.schemes import Fields, Scheme, method_of, read_scheme, unknown_method
 
-__all__ = ["KEYS", "Problem", "quantization_problems"]
-
-#: Keys of a configuration that describe a quantisation; the second is that of MLX.
-KEYS = ("quantization_config", "quantization")
+__all__ = ["Problem", "quantization_problems"]
 
 
 class Problem(NamedTuple):
@@ -36,32 +34,32 @@ def quantization_problems(config: Cursor) -> Iterator[Problem]:
         if not isinstance(place.data, dict):
             yield Problem(f"{key} should be an object, not {written(place.data, quoted=True)}", place)
             continue
-        scheme = read_scheme(method_of(place.data))
-        if scheme is None:
+        method = method_named(method_of(place.data))
+        if method is None:
             error = unknown_method(place.data, key)
             yield Problem(error.message, place, error.hint)
         else:
-            yield from _unknown(place, scheme, scheme.fields, ())
+            yield from _unknown(place, method, method.fields, ())
 
 
-def _unknown(place: Cursor, scheme: Scheme, fields: Fields, path: tuple[str, ...]) -> Iterator[Problem]:
-    """Yield what is not known in a mapping; ``path`` is its place in the patterns of the scheme."""
+def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...]) -> Iterator[Problem]:
+    """Yield what is not known in a mapping; ``path`` is its place in the patterns of the method."""
     shown = ".".join(map(str, place.path))
     for key, value in place.items():
-        inner = next((p for p in scheme.nested if _matches(p, (*path, key))), None)
-        if scheme.by_module and key not in fields.declared and isinstance(value.data, (bool, dict)):
-            yield from _of_module(value, scheme, f"{shown}.{key}")
+        inner = next((p for p in method.nested if _matches(p, (*path, key))), None)
+        if method.by_module and key not in fields.declared and isinstance(value.data, (bool, dict)):
+            yield from _of_module(value, method, f"{shown}.{key}")
         elif key in fields.declared:
             yield from _wrong(key, value, fields, shown)
         elif not path and key == "quant_method":
             continue
         elif inner is None and key not in fields.without_effect:
-            message = f"the field '{shown}.{key}' of {scheme.method} is not known; it is {written(value.data)}"
+            message = f"the field '{shown}.{key}' of {method.name} is not known; it is {written(value.data)}"
             yield Problem(message, value, did_you_mean(key, [*fields.declared, *fields.without_effect]))
         if inner is not None and isinstance(value.data, dict):
-            yield from _unknown(value, scheme, scheme.nested[inner], (*path, key))
-        elif isinstance(value.data, dict) and any(p.startswith(".".join((*path, key)) + ".") for p in scheme.nested):
-            yield from _unknown(value, scheme, Fields({}, frozenset()), (*path, key))
+            yield from _unknown(value, method, method.nested[inner], (*path, key))
+        elif isinstance(value.data, dict) and any(p.startswith(".".join((*path, key)) + ".") for p in method.nested):
+            yield from _unknown(value, method, Fields({}, frozenset()), (*path, key))
 
 
 def _wrong(key: str, value: Cursor, fields: Fields, shown: str) -> Iterator[Problem]:
@@ -71,13 +69,13 @@ def _wrong(key: str, value: Cursor, fields: Fields, shown: str) -> Iterator[Prob
         yield Problem(f"{shown}.{key} {why}", value)
 
 
-def _of_module(value: Cursor, scheme: Scheme, shown: str) -> Iterator[Problem]:
+def _of_module(value: Cursor, method: Method, shown: str) -> Iterator[Problem]:
     """Yield what is not known in the settings of a module, which are a flag or fields."""
     for key, own in value.items() if isinstance(value.data, dict) else ():
-        if key in scheme.fields.declared:
-            yield from _wrong(key, own, scheme.fields, shown)
+        if key in method.fields.declared:
+            yield from _wrong(key, own, method.fields, shown)
         else:
-            yield Problem(f"the field '{shown}.{key}' of {scheme.method} is not known; it is {written(own.data)}", own)
+            yield Problem(f"the field '{shown}.{key}' of {method.name} is not known; it is {written(own.data)}", own)
 
 
 def _matches(pattern: str, path: tuple[str, ...]) -> bool:

@@ -32,7 +32,8 @@ def describe(source: Source, max_size: int) -> Description:
             Hub cannot be read.
     """
     config = source.parsed(max_size)
-    base, fields, of_file = described(base_of(config, source), max_size)
+    base_model = described(base_of(config, source), max_size)
+    base = base_model.document
     settings = LoraSettings.of(config)
     program = elaborate(load_cursor(base, source.label), {})
     patches = [*base.data.get("patch", ()), *freezing_patches(program)]
@@ -43,7 +44,7 @@ def describe(source: Source, max_size: int) -> Description:
         number += 1
     about = f"{base.data['about']} with an adapter of PEFT"
     document = {**base.data, "name": source.name, "about": about, "patch": patches}
-    return Description(Cursor(document, (), spans), fields, of_file)
+    return base_model._replace(document=Cursor(document, (), spans))
 
 
 def base_of(config: Cursor, source: Source) -> Source:

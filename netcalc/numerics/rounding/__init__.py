@@ -1,11 +1,10 @@
-"""Parameters as they are stored: encoders and decoders of the schemes in ``data/precisions.yaml``, by their names."""
+"""Parameters as they are stored: encoders and decoders of the schemes in ``data/schemes``, by their names."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 
@@ -13,47 +12,12 @@ from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 from netcalc.numerics.rounding.codec import Codec, Shape, SparseCodec, Tensors
-from netcalc.numerics.rounding.columns import Awq, Gptq
-from netcalc.numerics.rounding.floats import Cast, Float8
-from netcalc.numerics.rounding.ggml import Iq4Nl, Q8Block, SignedBlock, UnsignedBlock
-from netcalc.numerics.rounding.integers import Int8, IntGroups
-from netcalc.numerics.rounding.k_quants import Q2K, Q3K, Q6K, Iq4Xs, UnsignedK
-from netcalc.numerics.rounding.microscaling import Mxfp, Nvfp4
-from netcalc.numerics.rounding.mlx import Mlx
+from netcalc.numerics.rounding.floats import Cast
 from netcalc.numerics.rounding.pruning import decode_sparse, encode_sparse, kept
-from netcalc.numerics.rounding.tables import TableCodes
 from netcalc.opdef import Storage
+from netcalc.schemes.scheme import scheme_named
 
 __all__ = ["codec_named", "decode", "encode", "is_rounded", "kept", "rounded", "rounding_bytes"]
-
-#: The codec of each scheme, by the form of its name; the groups of the form are arguments.
-_CODECS: Mapping[str, Callable[..., Codec]] = {
-    r"(float64|float32|float16|bfloat16)": Cast,
-    r"(float8_e4m3|float8_e5m2)": Float8,
-    r"(float8_e4m3|float8_e5m2)-b([0-9]+)": lambda name, block: Float8(name, int(block)),
-    r"int8": lambda: Int8(per_row=True),
-    r"int8-tensor": lambda: Int8(per_row=False),
-    r"int([0-9]+)-g([0-9]+)": lambda bits, group: IntGroups(int(bits), int(group), symmetric=True),
-    r"int([0-9]+)-g([0-9]+)-zp": lambda bits, group: IntGroups(int(bits), int(group), symmetric=False),
-    r"int([0-9]+)-channel": lambda bits: IntGroups(int(bits), None, symmetric=True),
-    r"mlx-int([0-9]+)-g([0-9]+)": lambda bits, group: Mlx(int(bits), int(group)),
-    r"gptq-int([0-9]+)-g([0-9]+)": lambda bits, group: Gptq(int(bits), int(group)),
-    r"awq-int4-g([0-9]+)": lambda group: Awq(int(group)),
-    r"(nf4|fp4)": TableCodes,
-    r"(nf4|fp4)-dq": lambda name: TableCodes(name, nested=True),
-    r"mxfp([48])": lambda bits: Mxfp(int(bits)),
-    r"nvfp4": Nvfp4,
-    r"q([45])_0": lambda bits: SignedBlock(int(bits)),
-    r"q([45])_1": lambda bits: UnsignedBlock(int(bits)),
-    r"q8_0": Q8Block,
-    r"q2_k": Q2K,
-    r"q3_k": Q3K,
-    r"q([45])_k": lambda bits: UnsignedK(int(bits)),
-    r"q6_k": Q6K,
-    r"iq4_nl": Iq4Nl,
-    r"iq4_xs": Iq4Xs,
-}
-
 
 #: Elements that are rounded at a time, where the scheme allows it.
 _PIECE = 1 << 19
@@ -68,17 +32,20 @@ def codec_named(scheme: str) -> Codec:
     Raises:
         NetcalcError: E502 for a scheme whose codes netcalc does not choose.
     """
-    for form, make in _CODECS.items():
-        match = re.fullmatch(form, scheme)
-        if match:
-            return make(*match.groups())
+    codec = scheme_named(scheme).codec
+    if codec is not None:
+        module, _, name = codec.place.rpartition(".")
+        made: Codec = getattr(import_module(f"{__name__}.{module}"), name)(**codec.arguments)
+        return made
     hint = "its sizes are known: `netcalc params --quantize` counts them"
     raise NetcalcError(Diagnostic("E502", f"netcalc does not round to {scheme}", hint=hint))
 
 
 def is_rounded(storage: Storage | None, dtype: str) -> bool:
     """Return True if storing a parameter of an element type may change its numbers."""
-    return storage is not None and (storage.scheme != dtype or storage.sparsity is not None)
+    if storage is None:
+        return False
+    return storage.sparsity is not None or (storage.scheme != dtype and not storage.is_own)
 
 
 def encode(array: Array, storage: Storage) -> Tensors:

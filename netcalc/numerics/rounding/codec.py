@@ -1,7 +1,7 @@
 """Encoders and decoders of stored parameters.
 
 Values are float32 arrays of shape (matrices, rows, columns); what is stored are arrays by the roles that
-``data/precisions.yaml`` gives them.  Scales come from the greatest or the extreme elements of a group, without a search
+``data/schemes`` gives them.  Scales come from the greatest or the extreme elements of a group, without a search
 for better ones.
 """
 

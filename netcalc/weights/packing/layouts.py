@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.expressions import Expression
-from netcalc.weights.packing.schemes import Layout
+from netcalc.schemes.methods import Layout
 from netcalc.weights.stored import Header
 
 __all__ = ["Found", "companions_of", "logical_shape"]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError
+from netcalc.schemes.configuration import Quantization
+from netcalc.schemes.methods import Method, method_named, method_names
 from netcalc.weights.packing.layouts import Found, companions_of, logical_shape
-from netcalc.weights.packing.quantization import Quantization
-from netcalc.weights.packing.schemes import Scheme, read_scheme, schemes
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import Header, Unpacking, clipped
 from netcalc.weights.tensor_files import Tensors
@@ -70,22 +70,22 @@ class UnpackedTensors:
         self.headers: dict[str, Header] = {}
         self._shapes: dict[object, Header] = {}
         logical: dict[str, Header] = {}
-        known = [quantization.scheme] if quantization else [s for name in schemes() if (s := read_scheme(name))]
+        known = [quantization.method] if quantization else [m for name in method_names() if (m := method_named(name))]
         for name, header in stored.headers.items():
             if header.dtype not in _TYPES:
                 continue
             found = next(self._in_layouts(name, known, quantization), None)
             if found is not None:
-                scheme, packed, meant = found
+                method, packed, meant = found
                 params = None if meant.unpacking and meant.unpacking.problem else meant.elements
-                self.roles[name] = Role(scheme.method, params, packed.logical)
-                self.roles |= dict.fromkeys(packed.companions.values(), Role(scheme.method, 0, packed.logical))
+                self.roles[name] = Role(method.name, params, packed.logical)
+                self.roles |= dict.fromkeys(packed.companions.values(), Role(method.name, 0, packed.logical))
                 logical[packed.logical] = meant
         if quantization is not None:
-            others = quantization.scheme.others
+            others = quantization.method.others
             for name in stored.headers:
                 if others and name.endswith(others) and name not in self.roles:
-                    self.roles[name] = Role(quantization.scheme.method, 0, "")
+                    self.roles[name] = Role(quantization.method.name, 0, "")
         self.headers = {name: header for name, header in stored.headers.items() if name not in self.roles} | logical
 
     def load(self, name: str) -> Array:
@@ -127,33 +127,33 @@ class UnpackedTensors:
         return tuple(found.values())
 
     def _in_layouts(
-        self, name: str, known: list[Scheme], quantization: Quantization | None
-    ) -> Iterator[tuple[Scheme, Found, Header]]:
+        self, name: str, known: list[Method], quantization: Quantization | None
+    ) -> Iterator[tuple[Method, Found, Header]]:
         """Yield the layouts that a packed tensor is in, with what it stands for; of several schemes those that fit."""
         headers = self.stored.headers
-        for scheme in known:
-            for layout in scheme.layouts:
+        for method in known:
+            for layout in method.layouts:
                 found = companions_of(layout, name, headers)
                 if found is None or (quantization is None and not found.companions):
                     continue
                 shapes = tuple((suffix, headers[other].shape) for suffix, other in found.companions.items())
                 plain = quantization is not None and quantization.stores_plainly(found.base)
-                own = quantization.settings.get(found.base) if quantization and scheme.by_module else None
+                own = quantization.settings.get(found.base) if quantization and method.by_module else None
                 key = (id(layout), headers[name][:2], shapes, str(own), plain)
                 meant = self._shapes.get(key)
                 if meant is None:
-                    meant = self._shapes[key] = self._meant(scheme, found, quantization)
+                    meant = self._shapes[key] = self._meant(method, found, quantization)
                 unpacking = meant.unpacking
                 if quantization is not None or unpacking is None or not unpacking.problem:
-                    yield scheme, found, meant
+                    yield method, found, meant
                 elif unpacking.open:
-                    self.undetermined[name] = scheme.method
+                    self.undetermined[name] = method.name
 
-    def _meant(self, scheme: Scheme, found: Found, quantization: Quantization | None) -> Header:
+    def _meant(self, method: Method, found: Found, quantization: Quantization | None) -> Header:
         """Return the header of what packed tensors stand for, by the settings that fit."""
         if quantization is not None and quantization.stores_plainly(found.base):
-            return Header((), scheme.method, None, True, Unpacking("", "the configuration says that it is not packed"))
-        variants = quantization.variants(found.base) if quantization else [dict.fromkeys(scheme.fields.declared)]
+            return Header((), method.name, None, True, Unpacking("", "the configuration says that it is not packed"))
+        variants = quantization.variants(found.base) if quantization else [dict.fromkeys(method.fields.declared)]
         problem, is_open = "the configuration has no settings for it", False
         for settings in variants:
             try:
@@ -161,5 +161,5 @@ class UnpackedTensors:
             except (ValueError, ExpressionError) as why:
                 problem, is_open = str(why), isinstance(why, ExpressionError)
                 continue
-            return Header(shape, scheme.method, None, True, Unpacking(text, "", found.layout.flat))
-        return Header((), scheme.method, None, True, Unpacking("", problem, open=is_open))
+            return Header(shape, method.name, None, True, Unpacking(text, "", found.layout.flat))
+        return Header((), method.name, None, True, Unpacking("", problem, open=is_open))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from netcalc.analysis.precision.recipes import file_names
-from netcalc.analysis.precision.schemes import scheme_named, scheme_names
+from netcalc.schemes.scheme import scheme_named, scheme_names
 
 PAGE = (Path(__file__).parents[3] / "docs" / "precision.md").read_text(encoding="utf-8")
 

@@ -6,8 +6,8 @@ import pytest
 import netcalc
 from netcalc.analysis.cost import analyse
 from netcalc.analysis.precision import stored
-from netcalc.analysis.precision.schemes import is_scheme
 from netcalc.analysis.walk import parameters
+from netcalc.schemes.scheme import is_scheme
 
 #: llama.cpp, tools/quantize/README.md at 311c2c9, for meta-llama/Llama-3.1-8B: bits a weight and GiB.
 README = {

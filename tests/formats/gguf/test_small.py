@@ -46,6 +46,9 @@ def test_quantised_models_run_with_the_numbers_that_are_stored(model: str, kind:
     file = write(tmp_path / "model.gguf", SMALL[model], arrays, quantised=quantised)
     found = netcalc.load(file, set={"length": 12}, dtype="float32")
     assert check_weights(found.program, opened_weights(file)).ok
+    stored = sum(int(tensor.n_bytes) for tensor in gguf.GGUFReader(file).tensors)
+    assert found.cost().weight_bytes == stored
+    assert found.quantized("float32").cost().weight_bytes == network.cost().weight_bytes
     block = gguf.GGML_QUANT_SIZES[quantised][0]
     for name, array in arrays.items():
         if array.ndim > 1 and array.shape[-1] % block == 0:

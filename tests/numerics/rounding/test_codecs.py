@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from netcalc.analysis.precision.schemes import scheme_names
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.rounding import codec_named
 from netcalc.numerics.rounding.microscaling import e2m1_cast, e2m1_values
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 from netcalc.numerics.rounding.tables import dynamic_table, table
+from netcalc.schemes.scheme import scheme_names
 
 SHAPE = (2, 8, 512)
 VALUES = (np.random.default_rng(0).standard_normal(SHAPE) * 0.02).astype(np.float32)

@@ -16,8 +16,8 @@ from netcalc.analysis.precision import stored
 from netcalc.analysis.walk import parameters
 from netcalc.numerics.rounding import decode, encode
 from netcalc.opdef import Storage
+from netcalc.schemes.configuration import quantization_of
 from netcalc.weights.checkpoint_files import open_weights
-from netcalc.weights.packing.quantization import quantization_of
 from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
 
 ROWS, COLUMNS = 256, 512

@@ -1,4 +1,4 @@
-"""Schemes in which parameters are stored, read from ``data/precisions.yaml``.
+"""Schemes by their names: the tensors that they store, and the codec that rounds to them.
 
 A scheme has these keys::
 
@@ -7,14 +7,19 @@ A scheme has these keys::
     settings: {NAME: number}                # further names in formulas
     casts: true                             # a change of element type, for parameters of any rank
     dtype, bits                             # of such a scheme
-    quantises: [KIND]                       # the kinds of parameters that it quantises without a pattern
+    quantizes: [KIND]                       # the kinds of parameters that it quantizes without a pattern
     remainders: [formula]                   # unless they are 0, a parameter stays in full precision
     block: [rows, columns]                  # elements that share a scale
     flat: true                              # blocks lie along the flattened tensor
     sparse: true                            # it can be combined with pruning
+    codec: MODULE.CLASS                     # of netcalc/numerics/rounding; or {MODULE.CLASS: {ARGUMENT: value}}, in
+                                            # which the name of a setting stands for it
     tensors: {ROLE: {dtype, bits, bytes}}
 
 Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and those of the scheme.
+
+A type of blocks of ggml, which lie along the last axis, has ``elements``, ``bytes``, ``holds`` (in words), ``codec``,
+and ``fallback``, the type for rows that it does not divide.
 """
 
 from __future__ import annotations
@@ -22,18 +27,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.expressions import Expression, parse
+from netcalc.schemes.files import entries, families
 
-__all__ = ["Scheme", "TensorRule", "index_named", "is_scheme", "kinds", "scheme_named", "scheme_names"]
+__all__ = [
+    "PLAIN",
+    "CodecRule",
+    "Scheme",
+    "TensorRule",
+    "index_named",
+    "is_scheme",
+    "kinds",
+    "scheme_named",
+    "scheme_names",
+]
 
-_FILE = Path(__file__).parent.parent.parent / "data" / "precisions.yaml"
-#: Kinds of parameters that a block type of ggml quantises without a recipe: all with rows.
+#: Kinds of parameters that a block type of ggml quantizes without a recipe: all with rows.
 _ALL_KINDS = ("linear", "head", "router", "expert", "embedding", "convolution", "recurrent", "other")
 _LONGEST_NUMBER = 9
+#: The name in assignments for parameters that stay as they are.
+PLAIN = "plain"
 
 
 class TensorRule(NamedTuple):
@@ -45,6 +61,13 @@ class TensorRule(NamedTuple):
     bytes: Expression
 
 
+class CodecRule(NamedTuple):
+    """The class of ``numerics/rounding`` that encodes and decodes a scheme, ``module.Class``, with its arguments."""
+
+    place: str
+    arguments: Mapping[str, Any]
+
+
 class Scheme(NamedTuple):
     """A scheme with the numbers of its name; ``settings`` are the names that its formulas may use."""
 
@@ -53,13 +76,14 @@ class Scheme(NamedTuple):
     source: str
     settings: Mapping[str, Any]
     casts: bool
-    quantises: frozenset[str]
+    quantizes: frozenset[str]
     remainders: tuple[Expression, ...]
     block: tuple[Expression, ...]
     flat: bool
     sparse: bool
     along_last: bool
     fallback: tuple[str, ...]
+    codec: CodecRule | None
     tensors: tuple[TensorRule, ...]
 
 
@@ -70,54 +94,46 @@ def is_scheme(name: str) -> bool:
 
 def scheme_named(name: str, others: Iterable[str] = ()) -> Scheme:
     """Return a scheme; NetcalcError (E502) if there is none of that name, nor among ``others``, names beside it."""
-    found = _find(name)
-    if found is None:
+    scheme = _find(name)
+    if scheme is None:
         known = list(dict.fromkeys((*scheme_names(), *others)))
         hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
         raise NetcalcError(Diagnostic("E502", f"--quantize: there is no scheme {name!r}", hint=hint))
-    return found
+    return scheme
 
 
 def scheme_names() -> list[str]:
     """Return the names of all schemes, with an example for those whose names have numbers."""
-    found: list[str] = []
-    for template, entry in _data()["schemes"].items():
+    names: list[str] = []
+    for template, entry in entries("schemes").items():
         texts = [values for values in entry.get("names", {}).values() if isinstance(values[0], str)]
         for text in texts[0] if texts else [""]:
             values = {"bits": "4", "group": "128", "block": "128", "format": text}
-            found.append(template.format(**values))
-    return [*found, *_data()["blocks"]["types"]]
+            names.append(template.format(**values))
+    return [*names, *entries("blocks")]
 
 
 @cache
 def kinds() -> Mapping[str, str]:
     """Return the kind of the parameters of each operation that has one, by its name."""
-    return {operation: kind for kind, operations in _data()["kinds"].items() for operation in operations}
+    return {operation: kind for kind, operations in entries("kinds").items() for operation in operations}
 
 
 @cache
 def index_named(name: str) -> tuple[str, tuple[TensorRule, ...]]:
     """Return source and tensors of an index of the elements that are kept; NetcalcError (E502) if there is none."""
-    indices = _data()["indices"]
+    indices = entries("indices")
     if name not in indices:
         raise NetcalcError(Diagnostic("E502", f"there is no index {name!r}", hint=did_you_mean(name, indices)))
     return indices[name]["source"], _tensors(indices[name]["tensors"], {})
 
 
 @cache
-def _data() -> Mapping[str, Any]:
-    from netcalc.spec.yaml_document import parse_yaml
-
-    found: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
-    return found
-
-
-@cache
 def _find(name: str) -> Scheme | None:
-    blocks = _data()["blocks"]
-    if name in blocks["types"]:
-        return _block_type(name, blocks["types"][name], blocks["source"])
-    for template, entry in _data()["schemes"].items():
+    for family in families().values():
+        if name in family.get("blocks", ()):
+            return _block_type(name, family["blocks"][name], family["source"])
+    for template, entry in entries("schemes").items():
         settings = _settings(template, entry.get("names", {}), name)
         if settings is not None:
             return _scheme(name, entry, {**entry.get("settings", {}), **settings})
@@ -135,13 +151,13 @@ def _settings(template: str, names: Mapping[str, Any], name: str) -> dict[str, A
     match = re.fullmatch(pattern, name)
     if match is None:
         return None
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, values in names.items():
         text = match[key]
-        found[key] = text if isinstance(values[0], str) else int(text[:_LONGEST_NUMBER])
-        if isinstance(values[0], int) and not _allowed(found[key], values):
+        settings[key] = text if isinstance(values[0], str) else int(text[:_LONGEST_NUMBER])
+        if isinstance(values[0], int) and not _allowed(settings[key], values):
             return None
-    return found
+    return settings
 
 
 def _allowed(number: int, values: list[int]) -> bool:
@@ -160,13 +176,14 @@ def _scheme(name: str, entry: Mapping[str, Any], settings: Mapping[str, Any]) ->
         entry["source"],
         settings,
         casts,
-        frozenset(entry.get("quantises", ())),
+        frozenset(entry.get("quantizes", ())),
         tuple(map(parse, entry.get("remainders", ()))),
         tuple(parse(str(size)) for size in entry.get("block", ())),
         entry.get("flat", False),
         casts or entry.get("sparse", False),
         False,
         (),
+        _codec(entry, settings),
         _tensors(tensors, settings),
     )
 
@@ -186,11 +203,22 @@ def _block_type(name: str, entry: Mapping[str, Any], source: str) -> Scheme:
         False,
         True,
         (*([entry["fallback"]] if "fallback" in entry else []), "float16"),
+        _codec(entry, {}),
         (TensorRule("blocks", name, 0, parse(f"n//{size}*{length}")),),
     )
 
 
-def _tensors(entries: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[TensorRule, ...]:
+def _codec(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> CodecRule | None:
+    if "codec" not in entry:
+        return None
+    if isinstance(entry["codec"], str):
+        return CodecRule(entry["codec"], {})
+    ((place, arguments),) = entry["codec"].items()
+    values = {key: settings.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()}
+    return CodecRule(place, values)
+
+
+def _tensors(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[TensorRule, ...]:
     return tuple(
         TensorRule(
             role,
@@ -198,5 +226,5 @@ def _tensors(entries: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[T
             settings[entry["bits"]] if isinstance(entry["bits"], str) else entry["bits"],
             parse(str(entry["bytes"])),
         )
-        for role, entry in entries.items()
+        for role, entry in declared.items()
     )

@@ -1,14 +1,23 @@
-"""Schemes of quantisation: the fields of their configurations, and the layouts of the tensors that they write.
+"""Methods of quantization: the fields of their configurations, and the layouts of the tensors in their checkpoints.
 
-A file ``schemes/<method>.yaml`` has these keys::
+``configuration`` has these keys::
 
+    quant_method: its name in configurations
+    unnamed: [[FIELD]]              # without a name it is the method if all fields of a list are set
     source: the code that writes or reads such files
-    fields: {FIELD: default}        # of the configuration; or {type, default, choices, min}
+    fields: {FIELD: default}        # or {type, default, choices, min}
     without_effect: [FIELD]         # on the layout of files
     nested: {PATH: {fields, without_effect}}   # mappings within, * for any key
     variants: PATH                  # mappings within of which each tensor follows one
     by_module: true                 # other keys name modules, each with a flag or fields of its own
     plain: FIELD                    # a list of modules whose tensors are stored as they are
+    storage: {that: [condition], schemes: [{when: condition, name: SCHEME}]}
+
+By ``storage`` parameters are stored in the first scheme whose condition of the fields holds, with the fields in the
+braces of its name.  If one of ``that`` does not hold, none does, or the name is null, the fields leave it open.
+
+``checkpoint`` has these keys::
+
     layouts: [LAYOUT]
     others: [SUFFIX]                # further tensors that are no parameters
 
@@ -29,18 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.expressions import Expression, parse
-from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.spec.spec_files import read_spec
-from netcalc.spec.yaml_document import parse_yaml
+from netcalc.schemes.files import families
 
-__all__ = ["Companion", "Fields", "Layout", "Scheme", "method_of", "read_scheme", "schemes", "unknown_method"]
-
-_FOLDER = Path(__file__).parent / "schemes"
+__all__ = ["Companion", "Fields", "Layout", "Method", "method_named", "method_names", "method_of", "unknown_method"]
 
 Axes = tuple["str | int", ...]
 
@@ -82,66 +86,88 @@ class Fields(NamedTuple):
         }
 
 
-class Scheme(NamedTuple):
-    """A scheme of quantisation; ``method`` is its name in configurations."""
+class StoredAs(NamedTuple):
+    """The scheme of parameters by fields of a configuration: the first whose condition holds, if all of ``that`` do."""
 
-    method: str
+    that: tuple[Expression, ...]
+    schemes: tuple[tuple[Expression, str], ...]
+
+
+class Method(NamedTuple):
+    """A method of quantization."""
+
+    name: str
     source: str
     fields: Fields
     nested: Mapping[str, Fields]
     variants: str
     by_module: bool
     plain: str
+    storage: StoredAs
     layouts: tuple[Layout, ...]
     others: tuple[str, ...]
 
 
 @cache
-def schemes() -> tuple[str, ...]:
-    """Return the names of the known schemes."""
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+def method_names() -> tuple[str, ...]:
+    """Return the names of the known methods."""
+    return tuple(sorted(_configurations()))
 
 
 @cache
-def read_scheme(method: str) -> Scheme | None:
-    """Return the scheme of a name; None if it is not known."""
-    if method not in schemes():
+def method_named(name: str) -> Method | None:
+    """Return the method of a name; None if it is not known."""
+    if name not in _configurations():
         return None
-    path = _FOLDER / f"{method}.yaml"
-    data = parse_yaml(read_spec(path, path.name, MAX_SPEC_SIZE), path.name).data
-    return Scheme(
-        method,
+    family = _configurations()[name]
+    data, checkpoint = family["configuration"], family["checkpoint"]
+    return Method(
+        name,
         data["source"],
         _fields(data),
         {place: _fields(fields) for place, fields in data.get("nested", {}).items()},
         data.get("variants", ""),
         data.get("by_module", False),
         data.get("plain", ""),
-        tuple(map(_layout, data["layouts"])),
-        tuple(data.get("others", ())),
+        _storage(data.get("storage", {})),
+        tuple(map(_layout, checkpoint["layouts"])),
+        tuple(checkpoint.get("others", ())),
     )
 
 
 def method_of(settings: Mapping[str, Any]) -> str:
-    """Return the name of a scheme of quantisation, which some configurations leave out; empty if there is none."""
+    """Return the name of a method of quantization, which some configurations leave out; empty if there is none."""
     method = settings.get("quant_method")
     if isinstance(method, str):
         return method
-    if settings.get("load_in_4bit") or settings.get("load_in_8bit"):
-        return "bitsandbytes"
-    return "mlx" if {"bits", "group_size"} <= settings.keys() else ""
+    for name, family in _configurations().items():
+        for fields in family["configuration"].get("unnamed", ()):
+            if all(settings.get(field) not in (None, False) for field in fields):
+                return name
+    return ""
 
 
 def unknown_method(settings: Mapping[str, Any], name: str) -> Diagnostic:
-    """Return the error for a method of quantisation that is not known."""
+    """Return the error for a method of quantization that is not known."""
     method = settings.get("quant_method")
-    hint = did_you_mean(method, schemes()) if isinstance(method, str) else None
+    hint = did_you_mean(method, method_names()) if isinstance(method, str) else None
     message = f"{name}: the quant_method {written(method, quoted=True)} is not known"
-    return Diagnostic("E007", message, hint=hint or f"known are {', '.join(schemes())}")
+    return Diagnostic("E007", message, hint=hint or f"known are {', '.join(method_names())}")
+
+
+@cache
+def _configurations() -> Mapping[str, Mapping[str, Any]]:
+    """Return the descriptions with a configuration, by the name of its method."""
+    return {data["configuration"]["quant_method"]: data for data in families().values() if "configuration" in data}
 
 
 def _fields(data: Mapping[str, Any]) -> Fields:
     return Fields(data["fields"], frozenset(data.get("without_effect", ())))
+
+
+def _storage(data: Mapping[str, Any]) -> StoredAs:
+    rules = tuple((parse(rule.get("when", "true")), rule["name"] or "") for rule in data.get("schemes", ()))
+    return StoredAs(tuple(map(parse, data.get("that", ()))), rules)
 
 
 def _layout(data: Mapping[str, Any]) -> Layout:

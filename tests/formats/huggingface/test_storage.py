@@ -1,0 +1,257 @@
+"""Bytes of the parameters of quantized models, from their configurations alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netcalc as api
+from netcalc.analysis.memory import memory
+from netcalc.diagnostics import NetcalcError
+from netcalc.schemes.configuration import stored_as
+from tests.conftest import CommandResult
+from tests.formats.huggingface.harness import write_config
+from tests.formats.huggingface.packed import BITS, LLAMA, SCHEMES, Stored, compressed, packed_llama
+from tests.formats.huggingface.test_released import MODELS
+
+Run = Callable[..., CommandResult]
+TRUTH = Path(__file__).parents[2] / "truth"
+SAVED: dict[str, dict[str, Any]] = json.loads((TRUTH / "packed_checkpoints.json").read_text())["checkpoints"]
+#: Tensors that sizes leave out: records of a state, and the shape once more; scales of inputs are no weights.
+NOT_COUNTED = re.compile(r".*(\.quant_state\..*|\.weight_format|\.weight_shape|\.input_(global_)?scale(_ub)?)")
+#: Methods whose layouts no scheme has: scales for each row.
+OPEN = {"float8", "fbgemm", "ctfp8"}
+PLAIN = 172_672  # bytes of the model in bfloat16
+
+
+def bytes_of(stored: Stored) -> int:
+    return sum(prod(shape) * BITS[kind] // 8 for name, (kind, shape) in stored.items() if not NOT_COUNTED.match(name))
+
+
+def loaded(path: Path, config: dict[str, Any], **options: Any) -> api.Network:
+    return api.load(write_config(path, config), **options)
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMES if name not in OPEN])
+def test_the_bytes_are_those_of_the_packed_tensors(name: str, tmp_path: Path) -> None:
+    said, pack = SCHEMES[name]
+    packed = packed_llama(pack)
+    if name == "bitsandbytes-4":  # the tensors are those of double quantization
+        said = {"quantization_config": said["quantization_config"] | {"bnb_4bit_use_double_quant": True}}
+    if name.startswith("mlx"):  # mlx packs embeddings and the last layer too
+        for module in ("model.embed_tokens", "lm_head"):
+            del packed[f"{module}.weight"]
+            packed |= pack(module, 96, 64)
+    assert loaded(tmp_path, LLAMA | said).cost().weight_bytes == bytes_of(packed)
+
+
+@pytest.mark.parametrize("case", SAVED)
+def test_the_bytes_are_those_that_the_libraries_saved(case: str, tmp_path: Path) -> None:
+    saved = SAVED[case]
+    network = loaded(tmp_path, saved["config"])
+    expected = bytes_of({name: (kind, tuple(shape)) for name, (kind, shape) in saved["tensors"].items()})
+    assert network.cost().weight_bytes == (PLAIN if case in OPEN else expected)
+
+
+def test_the_experts_of_gpt_oss(tmp_path: Path) -> None:
+    """The ``total_size`` in the index of openai/gpt-oss-20b."""
+    config = next(m["config"] for m in MODELS if m["model"] == "openai/gpt-oss-20b")
+    network = loaded(tmp_path, config, dtype="bfloat16")
+    assert network.cost().weight_bytes == 13_761_264_768
+    groups = {group.scheme: group.params for group in network.storage().groups if not group.reason}
+    assert groups["mxfp4"] == 24 * 32 * 3 * 2880 * 2880
+
+
+#: Fields of Qwen/Qwen3-30B-A3B-FP8, with the modules that it lists.
+QWEN = {
+    "model_type": "qwen3_moe",
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": 768,
+    "num_hidden_layers": 48,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "num_experts": 128,
+    "num_experts_per_tok": 8,
+    "norm_topk_prob": True,
+    "vocab_size": 151936,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+    "quantization_config": {
+        "activation_scheme": "dynamic",
+        "fmt": "e4m3",
+        "quant_method": "fp8",
+        "weight_block_size": [128, 128],
+        "modules_to_not_convert": [
+            "lm_head",
+            *(
+                f"model.layers.{layer}.{module}"
+                for layer in range(48)
+                for module in ("input_layernorm", "mlp.gate", "post_attention_layernorm")
+            ),
+        ],
+    },
+}
+
+
+def test_blocks_of_8_bits_with_modules_that_are_left_out(tmp_path: Path) -> None:
+    """29 GiB in place of 56.9; by hand: 8 bits of attention and experts, and 4 bytes for 16,384 of them."""
+    network = loaded(tmp_path, QWEN)
+    eights = 48 * (2 * 2048 * 4096 + 2 * 2048 * 512 + 128 * 3 * 2048 * 768)
+    plain = 2 * 151936 * 2048 + 48 * 128 * 2048 + 48 * (2 * 2048 + 2 * 128) + 2048
+    assert network.params == eights + plain
+    assert network.cost().weight_bytes == eights + eights // 128**2 * 4 + 2 * plain
+    assert network.cost().weight_bytes / 2**30 == pytest.approx(29.03, abs=0.01)
+    assert network.program.assigned["checkpoint"][2:4] == (
+        "model.layers.*.input_layernorm.*=plain",
+        "*.model.layers.*.input_layernorm.*=plain",
+    )
+
+
+def left_out(network: api.Network) -> set[str]:
+    """Return the paths of matrices in full precision."""
+    from netcalc.analysis.walk import parameters
+
+    params = [p for p in parameters(network.program) if len(p.param.shape) > 1]
+    return {p.path for p in params if p.param.storage is None or p.param.storage.scheme == "bfloat16"}
+
+
+LAYERS = [f"model.layers.{layer}" for layer in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said", "modules"),
+    [
+        ("awq", {"modules_to_not_convert": ["model.layers.1.mlp"]}, "gate up down"),
+        ("awq", {"modules_to_not_convert": ["up_proj"]}, ""),
+        ("bitsandbytes-4", {"llm_int8_skip_modules": ["lm_head", "layers.1.mlp"]}, "gate up down"),
+        ("pack-4", {"ignore": ["lm_head", "re:.*1.mlp.*"]}, "gate up down"),
+        ("pack-4", {"ignore": ["lm_head", "re:.*layers\\.1\\.mlp\\.(gate|up)_proj$"]}, "gate up"),
+        ("mlx-4", {f"model.layers.1.mlp.{part}_proj": False for part in ("up", "down")}, "up down"),
+    ],
+    ids=str,
+)
+def test_modules_that_are_not_quantized(scheme: str, said: dict[str, Any], modules: str, tmp_path: Path) -> None:
+    ((key, fields),) = SCHEMES[scheme][0].items()
+    expected = {f"model.layers.1.mlp.{part}_proj.weight" for part in modules.split()}
+    if not modules:
+        expected = {f"{layer}.mlp.up_proj.weight" for layer in LAYERS}
+    if scheme != "mlx-4":
+        expected |= {"model.embed_tokens.weight", "lm_head.weight"}
+    assert left_out(loaded(tmp_path, LLAMA | {key: fields | said})) == expected
+
+
+def test_modules_of_mlx_have_schemes_of_their_own(tmp_path: Path) -> None:
+    own = {"bits": 4, "group_size": 64, "model.layers.0.mlp.up_proj": {"bits": 8, "group_size": 32}}
+    groups = loaded(tmp_path, LLAMA | {"quantization": own}).storage().groups
+    assert {group.scheme: group.params for group in groups}["mlx-int8-g32"] == 64 * 128
+
+
+GROUP = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": True}
+
+
+def pack(**fields: Any) -> dict[str, Any]:
+    said = compressed("pack-quantized", **GROUP)
+    return {"quantization_config": said["quantization_config"] | fields}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": -1}},
+        {"quantization_config": {"quant_method": "gptq", "bits": 4, "lm_head": True}},
+        {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 70_000}},
+        {"quantization_config": {"quant_method": "awq", "modules_to_not_convert": [4]}},
+        {"quantization_config": {"quant_method": "awq", "modules_to_not_convert": "lm_head"}},
+        {"quantization_config": {"quant_method": "awq", "modules_to_not_convert": ["m" * 30_000]}},
+        {"quantization_config": {"quant_method": "fp8", "weight_block_size": [1, 128]}},
+        {"quantization_config": {"quant_method": "fp8", "weight_block_size": "128"}},
+        {"quantization_config": {"quant_method": "fp8", "weight_block_size": {"0": 1}}},
+        {"quantization_config": {"quant_method": "fp8", "modules_to_convert": ["up_proj"]}},
+        {"quantization_config": {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}},
+        {"quantization_config": {"quant_method": "bitsandbytes"}},
+        {"quantization": {"bits": 4, "group_size": 16, "mode": "nvfp4"}},
+        {"quantization": {"bits": 4, "group_size": 64, "model.norm": {"mode": "mxfp4"}}},
+        pack(ignore=[]),
+        pack(ignore=None),
+        pack(ignore=["lm_head", "re:(a+)+$"]),
+        pack(ignore=["lm_head", "re:" + "(a|b)" * 40]),
+        pack(ignore=["lm_head", "re:" + "a" * 20_000 + "*"]),
+        pack(format="int-quantized"),
+        pack(config_groups={}),
+        pack(config_groups={"a": {"weights": GROUP}, "b": {"weights": GROUP}}),
+        pack(config_groups={"a": {"weights": GROUP, "targets": ["re:.*up_proj"]}}),
+        pack(config_groups={"a": {"weights": GROUP | {"actorder": "group"}, "targets": ["Linear"]}}),
+    ],
+    ids=str,
+)
+def test_fields_that_leave_it_open(said: dict[str, Any], tmp_path: Path) -> None:
+    network = loaded(tmp_path, LLAMA | said)
+    assert stored_as(LLAMA | said, "config.json") == ()
+    assert (network.cost().weight_bytes, network.program.assigned) == (PLAIN, {})
+
+
+def test_a_configuration_within_and_methods_of_tensors() -> None:
+    inner = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head", "a*"]}}
+    assert stored_as({"text_config": inner}, "config.json") == (
+        *("lm_head.*=plain", "*.lm_head.*=plain", "a*.*=plain", "*.a*.*=plain"),
+        "float8_e4m3",
+    )
+    weights = {"num_bits": 4, "type": "int", "strategy": "channel", "group_size": None}
+    assert stored_as(compressed("pack-quantized", **weights), "config.json")[-1] == "int4-channel"
+    weights |= {"strategy": "group", "group_size": 32, "symmetric": False}
+    assert stored_as(compressed("pack-quantized", **weights), "config.json")[-1] == "int4-g32-zp"
+
+
+def test_assignments_of_a_user_come_first(tmp_path: Path) -> None:
+    network = loaded(tmp_path, LLAMA | SCHEMES["gptq-4"][0])
+    assert network.quantized("bfloat16").cost().weight_bytes == PLAIN
+    groups = network.quantized(["*.up_proj.*=int8", "*.down_proj.*=plain"]).storage().groups
+    params = {group.scheme: group.params for group in groups if not group.reason}
+    assert params == {"gptq-int4-g32": 73_728 - 4 * 64 * 128, "int8": 2 * 64 * 128, "bfloat16": 2 * 64 * 128}
+    with pytest.raises(NetcalcError, match="E502") as caught:
+        network.pruned("0.5")
+    assert "gptq-int4-g32 has no layout with elements removed" in caught.value.diagnostics[0].message
+    with pytest.raises(NetcalcError, match="E503"):
+        network.quantized("*.nothing.*=int8")
+
+
+def test_a_run_does_not_round_what_the_checkpoint_stores(tmp_path: Path) -> None:
+    network = loaded(tmp_path / "quantized", LLAMA | SCHEMES["gptq-4"][0], set={"length": 4}, dtype="float32")
+    plain = loaded(tmp_path / "plain", LLAMA, set={"length": 4}, dtype="float32")
+    ((found,), (expected,)) = (each.run().outputs.values() for each in (network, plain))
+    np.testing.assert_array_equal(found, expected)
+    assert memory(network.program) == memory(plain.program)
+    assert network.verify(values=True).ok
+    with pytest.raises(NetcalcError, match="no parameter is rounded"):
+        network.rounding_errors()
+    assert network.quantized("*.up_proj.*=int8").rounding_errors().assigned == ("--quantize *.up_proj.*=int8",)
+
+
+def test_commands_count_the_stored_bytes(tmp_path: Path, netcalc: Run) -> None:
+    """2 caches of 2 layers, 2 heads of 16: 256 bytes a token in bfloat16."""
+    file = str(write_config(tmp_path, LLAMA | SCHEMES["gptq-4"][0]))
+    assert json.loads(netcalc("params", file, "-f", "json").out)["totals"]["weight_bytes"] == 71_936
+    page = netcalc("params", file).out
+    assert "gptq-int4-g32" in page
+    step = ("memory", file, "--set", "past=15", "--set", "length=1", "--tokens-in", "128KiB")
+    record = json.loads(netcalc(*step, "-f", "json").out)
+    assert (record["weights"], record["token_bytes"]) == (71_936, 256)
+    assert [row["scheme"] for row in record["stored"]] == ["bfloat16", "gptq-int4-g32"]
+    assert (128 * 1024 - 71_936) // 256 == 231
+    assert " 231 " in next(line for line in netcalc(*step).out.splitlines() if "with the weights" in line)
+    assert "gptq-int4-g32" in netcalc("summary", file).out
+
+
+def test_adapters_beside_quantized_layers_are_not_quantized(tmp_path: Path) -> None:
+    groups = loaded(tmp_path, LLAMA | SCHEMES["bitsandbytes-4"][0], lora="*.q_proj=4").storage().groups
+    assert {(group.scheme, group.reason): group.params for group in groups}["bfloat16", "an adapter"] == 2 * 2 * 4 * 64

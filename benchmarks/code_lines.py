@@ -1,6 +1,6 @@
 """Lines of code of the package, without blank lines, comments and docstrings, by folder.
 
-    python benchmarks/code_lines.py [FOLDER …]
+python benchmarks/code_lines.py [FOLDER …]
 """
 
 from __future__ import annotations

@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 
-def symbol(name: str, default: int | None = None, least: int = 1, most: int | None = None, multiple: int = 1) -> Poly:
+def symbol(name: str, default: int | None = None, least: int = 1, most: Dim | None = None, multiple: int = 1) -> Poly:
     """Return a named size.
 
     Args:
         name: the name.
         default: value that decides comparisons that its form leaves open.
         least: least value, at least 0.
-        most: greatest value; None is no limit.
+        most: greatest value, which may depend on other sizes; None is no limit.
         multiple: number that divides every value.
     """
     return Poly({((Symbol(name, default, least, most, multiple), 1),): multiple})
@@ -160,7 +160,7 @@ def refusal(size: Poly, value: object) -> str | None:
         return one.refusal(value)
     if not at_least(value, one.least):
         return f"should be at least {one.least}, not {value}"
-    if one.most is not None and not at_least(one.most - value, 0):
+    if one.most is not None and not at_least(as_dim(one.most) - value, 0):
         return f"should be at most {one.most}, not {value}"
     return None if divided(value, one.multiple) is not None else f"should be a multiple of {one.multiple}, not {value}"
 
@@ -198,6 +198,8 @@ def _substituted(one: Atom, sizes: Mapping[str, Dim]) -> Dim:
         return sizes[one.name] // one.multiple if one.name in sizes else atom(one)
     if isinstance(one, CeilLog2):
         return ceil_log2(substitute(as_dim(one.size), sizes))
+    if not isinstance(one, Call):
+        return as_dim(one.substituted(sizes))
     operands = [substitute(as_dim(operand), sizes) for operand in one.operands]
     if one.function == "//":
         return operands[0] // operands[1]

@@ -43,10 +43,8 @@ def _outer_by_names(case: Case) -> Expression | None:
     names = case.op.equation.replace(" ", "")
     if names != "i,j->ij" or [x.rank for x in case.inputs] != [1, 1]:
         return None
-    first, second = case.operands
-    rows = substituted(first, {0: index(0, case.sizes)}, case.sizes)
-    columns = substituted(second, {0: index(1, case.sizes)}, case.sizes)
-    return Call("@mul", (rows, columns))
+    places = ({0: index(axis, case.sizes)} for axis in range(2))
+    return Call("@mul", tuple(map(substituted, case.operands, places)))
 
 
 def constants_of(graph: Graph) -> dict[Value, Expression]:

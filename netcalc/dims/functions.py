@@ -181,7 +181,8 @@ def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     for monomial, coefficient in dim.monomials():
         term: Dim = coefficient
         for one, power in monomial:
-            term = term * _substituted(one, sizes) ** power
+            factor = _substituted(one, sizes)
+            term = term * (factor if power == 1 else factor**power)
         result = result + term
     return result
 
@@ -195,7 +196,8 @@ def narrow(assumption: Assumption, sizes: Mapping[str, Dim]) -> tuple[Assumption
 
 def _substituted(one: Atom, sizes: Mapping[str, Dim]) -> Dim:
     if isinstance(one, Symbol):
-        return sizes[one.name] // one.multiple if one.name in sizes else atom(one)
+        size = sizes.get(one.name)
+        return atom(one) if size is None else size if one.multiple == 1 else size // one.multiple
     if isinstance(one, CeilLog2):
         return ceil_log2(substitute(as_dim(one.size), sizes))
     if not isinstance(one, Call):

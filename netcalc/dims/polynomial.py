@@ -48,6 +48,8 @@ class Poly:
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
+        if isinstance(other, int) and other == 0:
+            return self
         return _simplified(total(self._terms, _terms(other)))
 
     __radd__ = __add__
@@ -69,6 +71,8 @@ class Poly:
     def __mul__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
+        if isinstance(other, int) and other == 1:
+            return self
         spend_terms(len(self._terms) * len(_terms(other)))
         return _simplified(multiply(self._terms, _terms(other)))
 

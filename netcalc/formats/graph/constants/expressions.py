@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim, Poly, Symbol, bounds_of, substitute, symbol
@@ -82,7 +83,12 @@ Expression: TypeAlias = Call | Number | Dim
 
 def index(axis: int, sizes: Sequence[Dim]) -> Dim:
     """Return the index along an axis."""
-    return 0 if sizes[axis] == 1 else symbol(f"{_INDEX}{axis}", least=0, most=sizes[axis] - 1)
+    return 0 if sizes[axis] == 1 else _index(axis, sizes[axis])
+
+
+@lru_cache(256)
+def _index(axis: int, size: Dim) -> Dim:
+    return symbol(f"{_INDEX}{axis}", least=0, most=size - 1)
 
 
 def whole(expression: Expression) -> Dim:
@@ -193,7 +199,8 @@ def _where(condition: Expression, a: Expression, b: Expression) -> Expression:
     if truth(True) in (a, b) or truth(False) in (a, b):
         return call("or", (call("and", (condition, a)), call("and", (_not(condition), b))))
     if isinstance(condition, Call) and condition.function == "nonnegative":
-        point = progression(condition.operands[0])  # −i ≥ 0 holds at 0 only
+        x = whole(condition.operands[0])  # −i ≥ 0 holds at 0 only
+        point = progression(x) if bounds_of(x)[1] == 0 else None
         if point is not None and point[1:] == (0, -1) and _at_first(a, point.axis) == _at_first(b, point.axis):
             return b
     return Call("where", (condition, a, b))

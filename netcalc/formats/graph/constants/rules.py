@@ -83,6 +83,8 @@ def spread(case: Case, operand: int) -> Expression:
 
 def broadcast(expression: Expression, shape: Sequence[Dim], sizes: Sequence[Dim]) -> Expression:
     """Return the elements of a tensor of one shape broadcast to another."""
+    if shape == sizes:
+        return expression
     places = {axis: index(axis + len(sizes) - len(shape), sizes) for axis in range(len(shape))}
     return substituted(expression, places)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from netcalc.diagnostics import NetcalcError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import numbers, views
 from netcalc.formats.graph.constants.expressions import Call, Expression, index, size_of, substituted
@@ -74,7 +75,10 @@ def _outputs(graph: Graph, line: Line, known: dict[Value, Expression]) -> Iterat
             tuple(value.type for value in given),
             tuple(value.type for value in line.outputs),
         )
-        found = RULES[line.operation](case)
+        try:
+            found = RULES[line.operation](case)
+        except NetcalcError:  # an integer of too many terms
+            return
     if found is not None:
         for value, expression in zip(line.outputs, found if isinstance(found, list) else [found], strict=False):
             if size_of(expression) <= _LARGEST:

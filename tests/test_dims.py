@@ -11,6 +11,7 @@ from netcalc.dims import (
     Poly,
     UndecidedError,
     assumptions,
+    bounds_of,
     ceil_div,
     ceil_log2,
     exact_div,
@@ -212,6 +213,40 @@ def test_a_symbolic_size_is_not_a_number(use: object) -> None:
 def test_division_by_zero_is_refused() -> None:
     with pytest.raises(ZeroDivisionError):
         symbol("h") // 0
+
+
+@settings(max_examples=200)
+@given(formulas, sizes, st.data())
+def test_forms_and_bounds_hold_for_a_size_below_another(
+    formula: object, at: dict[str, int], data: st.DataObject
+) -> None:
+    a = symbol("a")
+    at |= {"b": data.draw(st.integers(0, at["a"] - 1))}
+    try:
+        size = build(formula, {"a": a, "b": symbol("b", least=0, most=a - 1), "c": symbol("c")})
+    except ZeroDivisionError:
+        assume(False)
+    expected = integer(formula, at)
+    assert value(size, at) == expected
+    assert bounds_of(size)[0] <= expected <= bounds_of(size)[1]
+
+
+def test_indices_in_row_major_order() -> None:
+    height, width, channels = (symbol(name) for name in ("height", "width", "channels"))
+    row, column = symbol("row", least=0, most=height - 1), symbol("column", least=0, most=width - 1)
+    place = row * width + column
+    assert (place // width, place % width, place // (height * width)) == (row, column, 0)
+    assert ((place * channels) // channels, (place * channels) % channels) == (place, 0)
+    assert (height * width - 1 - place).bounds()[0] == 0
+    number = symbol("number", least=0, most=height * width - 1)
+    assert (number // width // height, number // width % height) == (0, number // width)
+
+
+def test_a_remainder_is_below_its_divisor() -> None:
+    a, b = symbol("a"), symbol("b")
+    assert (a % b).bounds()[0] == 0
+    assert (b - 1 - a % b).bounds()[0] == 0
+    assert a // (a + b) == 0
 
 
 def test_bounds_stay_exact_for_large_numbers() -> None:

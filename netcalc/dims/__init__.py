@@ -18,7 +18,7 @@ Each module imports only earlier ones: ``intervals``, ``work``, ``atoms``, ``arr
 ``extremes``, ``order``, ``polynomial``, ``functions``, ``reals``.
 """
 
-from netcalc.dims.atoms import UndecidedError, value_at
+from netcalc.dims.atoms import Symbol, UndecidedError, bounds_of, value_at
 from netcalc.dims.functions import (
     at_least,
     ceil_div,
@@ -46,10 +46,12 @@ __all__ = [
     "Assumption",
     "Dim",
     "Poly",
+    "Symbol",
     "SymbolicReal",
     "UndecidedError",
     "assumptions",
     "at_least",
+    "bounds_of",
     "ceil_div",
     "ceil_log2",
     "claimed",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import intervals
-from netcalc.dims.atoms import Atom, CeilLog2, Operand, Symbol, Symbolic
+from netcalc.dims.atoms import Atom, Call, CeilLog2, Operand, Symbol, Symbolic
 from netcalc.dims.intervals import Interval
 
 __all__ = ["value_at_arrays"]
@@ -126,9 +126,9 @@ def _evaluate(dim: Operand, values: Mapping[Symbol, Any], arithmetic: _Arithmeti
 
 def _value_of_call(atom: Atom, of: Callable[[Operand], Any], arithmetic: _Arithmetic) -> Any:
     """Return the value of a function of sizes."""
-    assert not isinstance(atom, Symbol)
     if isinstance(atom, CeilLog2):
         return arithmetic.log2(of(atom.size))
+    assert isinstance(atom, Call)
     functions = {"//": arithmetic.over, "min": arithmetic.least, "max": arithmetic.most}
     return reduce(functions[atom.function], map(of, atom.operands))
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dims import intervals
 from netcalc.dims.intervals import Interval
 
-__all__ = ["Atom", "Call", "CeilLog2", "Operand", "Symbol", "Symbolic", "UndecidedError", "bounds_of", "value_at"]
+__all__ = [
+    "Atom",
+    "Call",
+    "CeilLog2",
+    "Foreign",
+    "Operand",
+    "Symbol",
+    "Symbolic",
+    "UndecidedError",
+    "bounds_of",
+    "value_at",
+]
 
 
 class UndecidedError(NetcalcError):
@@ -56,13 +67,14 @@ def bounds_of(dim: Operand) -> Interval:
 class Symbol(NamedTuple):
     """A named size divided by ``multiple``, of which the size is a multiple.
 
-    ``default`` is the value of the size if none is given; ``least`` and ``most`` are its limits.
+    ``default`` is the value of the size if none is given; ``least`` and ``most`` are its limits.  The greatest value
+    may depend on other sizes, as an index does on the size of its axis; such a size has the multiple 1 and no default.
     """
 
     name: str
     default: int | None
     least: int = 1
-    most: int | None = None
+    most: Operand | None = None
     multiple: int = 1
 
     def __str__(self) -> str:
@@ -88,8 +100,13 @@ class Symbol(NamedTuple):
 
     def bounds(self) -> Interval:
         """Return the least and the greatest value, both within the limits."""
-        most = math.inf if self.most is None else self.most // self.multiple
-        return -(-self.least // self.multiple), most
+        most = math.inf if self.most is None else bounds_of(self.most)[1]
+        return -(-self.least // self.multiple), most // self.multiple if isinstance(most, int) else most
+
+    @property
+    def limit(self) -> Symbolic | None:
+        """The greatest value if it depends on other sizes, None otherwise."""
+        return None if isinstance(self.most, int) else self.most
 
     @property
     def weight(self) -> int:
@@ -100,7 +117,7 @@ class Symbol(NamedTuple):
         """Return the requirement that a value of the size violates, or None if the size can have it."""
         if isinstance(value, bool) or not isinstance(value, int) or value < self.least:
             return f"should be a whole number of at least {self.least}, not {written(value, quoted=True)}"
-        if self.most is not None and value > self.most:
+        if isinstance(self.most, int) and value > self.most:
             return f"should be at most {self.most}, not {value}"
         return f"should be a multiple of {self.multiple}, not {value}" if value % self.multiple else None
 
@@ -168,7 +185,20 @@ class CeilLog2(NamedTuple):
         return intervals.log2(self.size.bounds())
 
 
-Atom: TypeAlias = Symbol | Call | CeilLog2
+class Foreign(Protocol):
+    """A whole number that another part of the program defines, of sizes among others."""
+
+    def at(self, sizes: Mapping[str, int]) -> int: ...
+    def symbols(self) -> set[Symbol]: ...
+    def bounds(self) -> Interval: ...
+    def substituted(self, sizes: Mapping[str, Any]) -> Operand:
+        """Return the number with the named sizes replaced."""
+
+    @property
+    def weight(self) -> int: ...
+
+
+Atom: TypeAlias = Symbol | Call | CeilLog2 | Foreign
 
 
 def _merged_floors(left: Operand, right: Operand) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from netcalc.dims import intervals
-from netcalc.dims.atoms import Atom, Call
+from netcalc.dims.atoms import Atom, Call, Symbol
 from netcalc.dims.intervals import Bound, Interval
-from netcalc.dims.terms import Monomial, Terms, multiply, terms_of, total
+from netcalc.dims.terms import Monomial, Terms, multiply, quotient, terms_of, total
 
 __all__ = ["bounds_of_terms"]
 
@@ -31,7 +32,8 @@ def _least(terms: Terms, replaced: int) -> Bound:
     plain = _bounds_by_atom(terms)[0]
     term = _replaceable(terms) if replaced < _MAX_REPLACED and len(terms) > 1 else None
     if term is None:
-        return plain
+        extremes = (_at_ends(terms) or _without_remainder(terms)) if plain == -math.inf else []
+        return min((_least(_nonzero(extreme), replaced) for extreme in extremes), default=plain)
     monomial, call, coefficient = term
     rest = {m: c for m, c in terms.items() if m != monomial}
     without = _least_without_floor if call.function == "//" else _least_without_extreme
@@ -73,6 +75,46 @@ def _with_excesses(terms: Terms, least: Mapping[Atom, int]) -> Terms:
                 term = multiply(term, {((factor, 1),): 1, (): least.get(factor, 0)})
         expanded = total(expanded, term)
     return _nonzero(expanded)
+
+
+def _at_ends(terms: Terms) -> list[Terms]:
+    """Return a sum at both ends of a size in which it is linear and that is limited by another; empty if there is none.
+
+    j·w − i has its least value at i = 0 or, if i is at most w − 1, at that.
+    """
+    for factor in _factors(terms):
+        if isinstance(factor, Symbol) and factor.limit is not None:
+            rest, slope = _split(terms, factor)
+            if not any(factor in one.symbols() for one in _factors(rest) | _factors(slope)):
+                return [total(rest, multiply(slope, end)) for end in (_number(factor.least), terms_of(factor.limit))]
+    return []
+
+
+def _without_remainder(terms: Terms) -> list[Terms]:
+    """Return a sum with a bound in place of a multiple of b·⌊a/b⌋, which is from a − b + 1 to a; empty if none."""
+    for factor in _factors(terms):
+        if isinstance(factor, Call) and factor.function == "//":
+            dividend, divisor = map(terms_of, factor.operands)
+            rest, slope = _split(terms, factor)
+            multiple = quotient(slope, divisor)
+            if multiple is not None and multiple.keys() == {()} and _bounds_by_atom(divisor)[0] > 0:
+                least = dividend if multiple[()] < 0 else total(total(dividend, divisor, -1), _number(1))
+                return [total(rest, least, multiple[()])]
+    return []
+
+
+def _factors(terms: Terms) -> dict[Atom, None]:
+    return {factor: None for monomial in terms for factor, _ in monomial}
+
+
+def _split(terms: Terms, factor: Atom) -> tuple[Terms, Terms]:
+    """Return ``rest`` and ``slope`` of the sum rest + slope · factor."""
+    rest: dict[Monomial, int] = {}
+    slope: dict[Monomial, int] = {}
+    for monomial, coefficient in terms.items():
+        others = tuple(power for power in monomial if power != (factor, 1))
+        (rest if others == monomial else slope)[others] = coefficient
+    return rest, slope
 
 
 def _replaceable(terms: Terms) -> tuple[Monomial, Call, int] | None:

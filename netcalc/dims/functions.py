@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 
-def symbol(name: str, default: int | None = None, least: int = 1, most: int | None = None, multiple: int = 1) -> Poly:
+def symbol(name: str, default: int | None = None, least: int = 1, most: Dim | None = None, multiple: int = 1) -> Poly:
     """Return a named size.
 
     Args:
         name: the name.
         default: value that decides comparisons that its form leaves open.
         least: least value, at least 0.
-        most: greatest value; None is no limit.
+        most: greatest value, which may depend on other sizes; None is no limit.
         multiple: number that divides every value.
     """
     return Poly({((Symbol(name, default, least, most, multiple), 1),): multiple})
@@ -160,7 +160,7 @@ def refusal(size: Poly, value: object) -> str | None:
         return variable.refusal(value)
     if not at_least(value, variable.least):
         return f"should be at least {variable.least}, not {value}"
-    if variable.most is not None and not at_least(variable.most - value, 0):
+    if variable.most is not None and not at_least(as_dim(variable.most) - value, 0):
         return f"should be at most {variable.most}, not {value}"
     return (
         None
@@ -184,8 +184,9 @@ def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     result: Dim = 0
     for monomial, coefficient in dim.monomials():
         term: Dim = coefficient
-        for factor, power in monomial:
-            term = term * _substituted_factor(factor, sizes) ** power
+        for atom_, power in monomial:
+            factor = _substituted(atom_, sizes)
+            term = term * (factor if power == 1 else factor**power)
         result = result + term
     return result
 
@@ -197,11 +198,14 @@ def narrow(assumption: Assumption, sizes: Mapping[str, Dim]) -> tuple[Assumption
     return narrowed, narrowed.within(bounds_of(left - right))
 
 
-def _substituted_factor(factor: Atom, sizes: Mapping[str, Dim]) -> Dim:
+def _substituted(factor: Atom, sizes: Mapping[str, Dim]) -> Dim:
     if isinstance(factor, Symbol):
-        return sizes[factor.name] // factor.multiple if factor.name in sizes else atom(factor)
+        size = sizes.get(factor.name)
+        return atom(factor) if size is None else size if factor.multiple == 1 else size // factor.multiple
     if isinstance(factor, CeilLog2):
         return ceil_log2(substitute(as_dim(factor.size), sizes))
+    if not isinstance(factor, Call):
+        return as_dim(factor.substituted(sizes))
     operands = [substitute(as_dim(operand), sizes) for operand in factor.operands]
     if factor.function == "//":
         return operands[0] // operands[1]

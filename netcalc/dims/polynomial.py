@@ -48,6 +48,8 @@ class Poly:
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
+        if isinstance(other, int) and other == 0:
+            return self
         return _from_terms(total(self._terms, _terms(other)))
 
     __radd__ = __add__
@@ -69,6 +71,8 @@ class Poly:
     def __mul__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Poly)):
             return NotImplemented
+        if isinstance(other, int) and other == 1:
+            return self
         spend_terms(len(self._terms) * len(_terms(other)))
         return _from_terms(multiply(self._terms, _terms(other)))
 
@@ -278,7 +282,8 @@ def _reduced_quotient(a: Dim, b: Dim) -> Dim:
     """Return ⌊a / b⌋ where no part divides by form.
 
     It is an atom unless a number divides all terms, or all but a constant where ``b`` is positive; or ``b`` is positive
-    and ``a`` contains a minimum, a maximum or a floor; or the bounds leave one number only: ⌊−1/a⌋ is −1 at every size.
+    and ``a`` contains a minimum, a maximum or a floor; or the bounds leave one number only: ⌊−1/a⌋ is −1 at every size,
+    and ⌊a/(a + 1)⌋ is 0.
     """
     shared = math.gcd(*_terms(b).values(), *(c for monomial, c in _terms(a).items() if monomial))
     is_positive = bounds_of(b)[0] > 0
@@ -298,6 +303,8 @@ def _reduced_quotient(a: Dim, b: Dim) -> Dim:
         if len(floors) == 1:  # ⌊(⌊p/q⌋ + r)/b⌋ = ⌊(p + r·q)/(q·b)⌋
             dividend, divisor = map(as_dim, floors[0].operands)
             return _floor_div(dividend + (a - atom(floors[0])) * divisor, divisor * b)
+    if isinstance(b, Poly) and bounds_of(a)[0] >= 0 and bounds_of(b - a)[0] > 0:
+        return 0
     quotient = Call("//", (a, b))
     low, high = quotient.bounds()
     return low if isinstance(low, int) and low == high else atom(quotient)

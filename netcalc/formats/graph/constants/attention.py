@@ -65,7 +65,7 @@ def _split(
         return same, []
     fixed: Expression = truth(True)
     for expression, sizes in shown:
-        fixed = call("and", (fixed, broadcast(expression, sizes, shape)), shape)
+        fixed = call("and", (fixed, broadcast(expression, sizes, shape)))
     found = mask_of(fixed, shape)
     if found is None or not _fits(found, lengths) or not (boolean or _sees_some(found, lengths)):
         return same, []

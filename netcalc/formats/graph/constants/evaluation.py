@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from netcalc.diagnostics import NetcalcError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import numbers, views
 from netcalc.formats.graph.constants.expressions import Call, Expression, index, size_of, substituted
@@ -43,10 +44,8 @@ def _outer_by_names(case: Case) -> Expression | None:
     names = case.op.equation.replace(" ", "")
     if names != "i,j->ij" or [x.rank for x in case.inputs] != [1, 1]:
         return None
-    first, second = case.operands
-    rows = substituted(first, {0: index(0, case.sizes)}, case.sizes)
-    columns = substituted(second, {0: index(1, case.sizes)}, case.sizes)
-    return Call("@mul", (rows, columns))
+    places = ({0: index(axis, case.sizes)} for axis in range(2))
+    return Call("@mul", tuple(map(substituted, case.operands, places)))
 
 
 def constants_of(graph: Graph) -> dict[Value, Expression]:
@@ -76,7 +75,10 @@ def _outputs(graph: Graph, line: Line, known: dict[Value, Expression]) -> Iterat
             tuple(value.type for value in given),
             tuple(value.type for value in line.outputs),
         )
-        found = RULES[line.operation](case)
+        try:
+            found = RULES[line.operation](case)
+        except NetcalcError:  # an integer of too many terms
+            return
     if found is not None:
         for value, expression in zip(line.outputs, found if isinstance(found, list) else [found], strict=False):
             if size_of(expression) <= _LARGEST:

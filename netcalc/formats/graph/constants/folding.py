@@ -9,7 +9,14 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number, never_negative, truth
+from netcalc.formats.graph.constants.expressions import (
+    Expression,
+    Progression,
+    never_negative,
+    number_of,
+    progression,
+    truth,
+)
 from netcalc.formats.graph.constants.views import indexed_axes
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
 
@@ -69,12 +76,11 @@ class Folding:
 
     def number(self, value: Value | None) -> float | int | bool | None:
         """Return the number that all elements of a value are; None if there is none."""
-        expression = self.known.get(value) if value is not None else None
-        if isinstance(expression, Number):
-            return bool(expression.value) if expression.kind == "bool" else expression.value
-        if isinstance(expression, Linear) and not expression.terms and isinstance(expression.constant, int):
-            return expression.constant
-        return None
+        return number_of(self.known.get(value)) if value is not None else None
+
+    def progression(self, value: Value | None) -> Progression | None:
+        """Return the progression that the elements of a value are; None if they are none."""
+        return progression(self.known.get(value)) if value is not None else None
 
 
 def fold_operands(graph: Graph, known: dict[Value, Expression]) -> None:
@@ -148,21 +154,13 @@ def _index(fold: Folding, line: Line) -> Value | None:
     layout = indexed_axes(named, rank, len(sizes))
     places = dict(layout.kept)
     for axis, value in zip(named, line.inputs[1:], strict=True):
-        found = fold.known.get(value) if value is not None else None
-        if (
-            value is None
-            or not isinstance(found, Linear)
-            or len(found.terms) != 1
-            or not never_negative(found.constant)
-        ):
+        counted = fold.progression(value)
+        if value is None or counted is None or counted.step != 1 or not never_negative(counted.start):
             return None
-        ((atom, step),) = found.terms
-        if not isinstance(atom, Index) or step != 1:
-            return None
-        places[axis] = layout.stop - len(value.type.shape) + atom.axis
+        places[axis] = layout.stop - len(value.type.shape) + counted.axis
         length = sizes[places[axis]]
-        if found.constant != 0 or length != x.type.shape[axis]:
-            x = fold.build.line("slice", [x], _range(axis, found.constant, length, x.type.shape[axis]))
+        if counted.start != 0 or length != x.type.shape[axis]:
+            x = fold.build.line("slice", [x], _range(axis, counted.start, length, x.type.shape[axis]))
     order = [places[axis] for axis in range(rank)]
     if order != sorted(set(order)) or any(x.type.shape[axis] != sizes[place] for axis, place in places.items()):
         return None
@@ -222,10 +220,10 @@ def _rows(fold: Folding, line: Line) -> tuple[Value, int | None] | None:
 
 def _first_position(fold: Folding, ids: Value | None) -> int | None:
     """Return the first of successive ids along the last axis, all samples the same."""
-    found = fold.known.get(ids) if ids is not None else None
-    if ids is None or not isinstance(found, Linear) or not isinstance(found.constant, int) or found.constant < 0:
+    counted = fold.progression(ids)
+    if ids is None or counted is None or (counted.axis, counted.step) != (ids.type.rank - 1, 1):
         return None
-    return found.constant if dict(found.terms) == {Index(len(ids.type.shape) - 1): 1} else None
+    return counted.start if isinstance(counted.start, int) and counted.start >= 0 else None
 
 
 def _embedding(fold: Folding, line: Line) -> Value | None:

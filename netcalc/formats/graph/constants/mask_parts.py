@@ -79,10 +79,10 @@ def _hiding(line: Line, known: dict[Value, Expression]) -> _Hiding | None:
     shown = Number("float", 0.0)
     candidates: list[tuple[Value, Value, Expression]] = []
     if line.operation == "where" and given[0] in known and given[2] in known:
-        candidates = [(given[1], given[0], call("where", (known[given[0]], shown, known[given[2]]), ()))]
+        candidates = [(given[1], given[0], call("where", (known[given[0]], shown, known[given[2]])))]
     elif line.operation == "masked_fill" and given[1] in known:
         hidden = Number("float", float(line.attributes["value"]))
-        candidates = [(given[0], given[1], call("where", (known[given[1]], hidden, shown), ()))]
+        candidates = [(given[0], given[1], call("where", (known[given[1]], hidden, shown)))]
     elif line.operation == "add" and len(given) == 2 and not line.attributes:
         candidates = [(a, b, known[b]) for a, b in (given, given[::-1]) if b in known]
     for rest, fixed, expression in candidates:

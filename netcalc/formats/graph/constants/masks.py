@@ -6,17 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from netcalc.dims import Dim
-from netcalc.formats.graph.constants.expressions import (
-    Call,
-    Expression,
-    Index,
-    Linear,
-    Number,
-    axes_of,
-    call,
-    truth,
-    whole,
-)
+from netcalc.formats.graph.constants.expressions import Call, Expression, Number, axes_of, call, index, truth, whole
 
 __all__ = ["Mask", "mask_of", "visible"]
 
@@ -50,11 +40,11 @@ def visible(expression: Expression, dtype: str) -> Expression | None:
         return None
     condition, shown, other = expression.operands
     if _hides(shown, dtype):
-        condition, shown, other = call("not", (condition,), ()), other, shown
+        condition, shown, other = call("not", (condition,)), other, shown
     inner = visible(shown, dtype)
     if inner is None or not _hides(other, dtype):
         return None
-    return call("and", (condition, inner), ())
+    return call("and", (condition, inner))
 
 
 def _hides(expression: Expression, dtype: str) -> bool:
@@ -66,33 +56,27 @@ def mask_of(expression: Expression, sizes: Sequence[Dim]) -> Mask | None:
     if expression == truth(True):
         return Mask()
     row, column = len(sizes) - 2, len(sizes) - 1
-    if row < 0 or not isinstance(expression, Call) or not axes_of(expression) <= {row, column}:
+    if row < 0 or not isinstance(expression, Call):
         return None
+    apart = index(row, sizes) - index(column, sizes)
     parts = expression.operands if expression.function == "and" else (expression,)
     mask: Mask | None = Mask()
     for part in parts:
-        one = _band(part, row, column)
+        one = _band(part, apart)
         mask = None if one is None or mask is None else _both(mask, one)
     return mask
 
 
-def _band(part: Expression, row: int, column: int) -> Mask | None:
-    """Return the mask of a comparison between the positions of query and key."""
-    if not isinstance(part, Call) or part.function != "nonnegative":
+def _band(part: Expression, apart: Dim) -> Mask | None:
+    """Return the mask of a comparison of a number with the positions between query and key."""
+    if not isinstance(part, Call) or part.function != "nonnegative" or len(axes_of(apart)) < 2:
         return None
     x = whole(part.operands[0])
-    terms = dict(x.terms)
-    if terms == {Index(row): 1, Index(column): -1}:
-        return _one_sided(x.constant, "right")
-    if terms == {Index(row): -1, Index(column): 1}:
-        return _one_sided(x.constant, "left")
-    if len(terms) == 1 and isinstance(x.constant, int) and x.constant >= 0:
-        ((atom, coefficient),) = terms.items()
-        apart = Linear(0, frozenset({(Index(row), 1), (Index(column), -1)}))
-        opposite = Linear(0, frozenset({(Index(row), -1), (Index(column), 1)}))
-        if coefficient == -1 and atom in (Call("abs", (apart,)), Call("abs", (opposite,))):
-            return Mask(0, x.constant, x.constant)
-    return None
+    for side, distance in (("right", apart), ("left", -apart)):
+        if not axes_of(x - distance):
+            return _one_sided(x - distance, side)
+    near = x + abs(apart)
+    return Mask(0, near, near) if isinstance(near, int) and near >= 0 else None
 
 
 def _one_sided(constant: Dim, side: str) -> Mask | None:

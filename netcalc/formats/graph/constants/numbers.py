@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -11,18 +12,15 @@ from netcalc.dtypes import FLOATS
 from netcalc.formats.graph.constants.expressions import (
     Call,
     Expression,
-    Linear,
     Number,
     axes_of,
     call,
     index,
-    integer,
-    plus,
-    times,
+    number_of,
     truth,
     whole,
 )
-from netcalc.formats.graph.constants.rules import Case, as_cases, opaque, over_cases, rule, spread
+from netcalc.formats.graph.constants.rules import Case, as_cases, opaque, over_cases, over_pairs, rule, spread
 
 __all__: list[str] = []
 
@@ -38,7 +36,7 @@ def kind_of(dtype: str) -> str:
 def written(value: Any, kind: str) -> Expression | None:
     """Return a number of a spec as an expression of a kind."""
     if kind == "int":
-        return integer(value) if isinstance(value, (int, Poly)) else None
+        return int(value) if isinstance(value, int) else value if isinstance(value, Poly) else None
     if isinstance(value, Poly):
         return None
     return truth(bool(value)) if kind == "bool" else Number("float", float(value))
@@ -57,7 +55,7 @@ def _arange(case: Case) -> Expression | None:
     start, step = (written(value, "int") for value in (case.op.start, case.op.step))
     if start is None or step is None:
         return None
-    numbers = plus(whole(start), whole(times(whole(step), index(0, case.sizes))))
+    numbers = whole(start) + whole(step) * index(0, case.sizes)
     return numbers if kind_of(case.op.dtype) == "int" else Call("cast", (numbers,), (case.op.dtype,))
 
 
@@ -65,25 +63,24 @@ def _arange(case: Case) -> Expression | None:
 def _causal_mask(case: Case) -> Expression | None:
     queries, keys = case.sizes
     shift = keys - queries if case.op.alignment == "lower_right" else 0
-    apart = plus(plus(index(0, case.sizes), integer(shift)), _negative(index(1, case.sizes)))
-    parts = [call("nonnegative", (apart,), case.sizes)]
+    apart = index(0, case.sizes) + shift - index(1, case.sizes)
+    parts = [call("nonnegative", (apart,))]
     if case.op.window is not None:
-        parts.append(call("nonnegative", (plus(integer(case.op.window), _negative(apart)),), case.sizes))
-    seen = call("and", parts, case.sizes)
+        parts.append(call("nonnegative", (case.op.window - apart,)))
+    seen = call("and", parts)
     if case.op.dtype == "bool":
         return seen
-    return call("where", (seen, Number("float", 0.0), Number("float", float("-inf"))), case.sizes)
+    return call("where", (seen, Number("float", 0.0), Number("float", float("-inf"))))
 
 
 @rule("tril", "triu")
 def _triangle(case: Case) -> Expression | None:
     row, column = len(case.sizes) - 2, len(case.sizes) - 1
-    apart = plus(index(row, case.sizes), _negative(index(column, case.sizes)))
-    offset = plus(apart, integer(case.op.diagonal))
-    kept = call("nonnegative", (offset if case.name == "tril" else _negative(offset),), case.sizes)
+    offset = index(row, case.sizes) - index(column, case.sizes) + case.op.diagonal
+    kept = call("nonnegative", (offset if case.name == "tril" else -offset,))
     zero = written(0, kind_of(case.outputs[0].dtype))
     assert zero is not None
-    return call("where", (kept, case.operands[0], zero), case.sizes)
+    return call("where", (kept, case.operands[0], zero))
 
 
 @rule("cast")
@@ -95,29 +92,25 @@ def _cast(case: Case) -> Expression:
 
     def converted(one: Expression) -> Expression:
         if before == "bool":
-            return as_cases(one, after, case.sizes)
+            return as_cases(one, after)
         if before == "int" and after == "bool":
-            return call("not", [call("zero", (whole(one),), case.sizes)], case.sizes)
-        number = _number(one)
+            return _nonzero(one)
+        number = number_of(one)
         if number is not None and after == "bool":
             return truth(number != 0)
         if number is not None and after == "float" and abs(number) == float("inf"):
-            return Number("float", number)
+            return Number("float", float(number))
         if number is not None and abs(number) <= _EXACT and number % 1 == 0:
-            return Number("float", number) if after == "float" else Linear(int(number))
+            return Number("float", float(number)) if after == "float" else int(number)
         if after == "int" and (counted := _counted(one, case.inputs[0].dtype)) is not None:
             return counted
         return Call("cast", (one,), (case.op.dtype,))
 
-    return over_cases(converted, value, case.sizes)
+    return over_cases(converted, value)
 
 
-def _number(value: Expression) -> float | None:
-    """Return the number that an expression is, None if it depends on indices or sizes."""
-    if isinstance(value, Number):
-        return float(value.value)
-    constant = isinstance(value, Linear) and not value.terms and isinstance(value.constant, int)
-    return float(value.constant) if constant and isinstance(value, Linear) else None
+def _nonzero(value: Expression) -> Expression:
+    return call("not", [call("zero", (whole(value),))])
 
 
 # -- arithmetic -------------------------------------------------------------------------------------
@@ -129,7 +122,7 @@ def _operands(case: Case, kind: str) -> list[Expression] | None:
     for number, type_ in enumerate(case.inputs):
         operand = spread(case, number)
         if kind == "int" and kind_of(type_.dtype) == "bool":
-            operand = as_cases(operand, "int", case.sizes)
+            operand = as_cases(operand, "int")
         elif kind_of(type_.dtype) != kind:
             return None
         found.append(operand)
@@ -141,15 +134,7 @@ def _operands(case: Case, kind: str) -> list[Expression] | None:
     return found[::-1] if case.op.swaps else found
 
 
-def _negative(x: Linear) -> Linear:
-    return whole(times(Linear(-1), x))
-
-
-_WHOLE: dict[str, Callable[[Linear, Linear], Expression]] = {
-    "add": plus,
-    "sub": lambda a, b: plus(a, _negative(b)),
-    "mul": times,
-}
+_WHOLE: dict[str, Callable[[Any, Any], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
 def _exactly(name: str, a: float, b: float) -> float | None:
@@ -168,16 +153,17 @@ def _arithmetic(case: Case) -> Expression | None:
     operands = _operands(case, kind)
     if operands is None or kind == "bool":
         return opaque(case)
-    counts = [_counted(operand, dtype) for operand in operands] if kind == "float" else [None]
-    if None not in counts and any(isinstance(operand, Call) for operand in operands):
-        total = reduce(lambda a, b: whole(_WHOLE[case.name](a, b)), [one for one in counts if one is not None])
-        return Call("cast", (total,), (dtype,))
+    counts = [count for operand in operands if (count := _counted(operand, dtype)) is not None]
+    if kind == "float" and len(counts) == len(operands) and any(isinstance(operand, Call) for operand in operands):
+        return Call("cast", (reduce(_WHOLE[case.name], counts),), (dtype,))
     join = _joined_integers if kind == "int" else _joined_floats
-    result = reduce(lambda a, b: None if a is None else join(case, a, b), operands[1:], _first(operands))
+    result: Expression | None = operands[0]
+    for operand in operands[1:]:
+        result = None if result is None else join(case, result, operand)
     return opaque(case) if result is None else result
 
 
-def _counted(value: Expression, dtype: str) -> Linear | None:
+def _counted(value: Expression, dtype: str) -> Dim | None:
     """Return the integer of which an expression is the floating-point number.
 
     Sums and products of positions are below the 2²⁴ up to which they are exact in single precision.
@@ -185,21 +171,14 @@ def _counted(value: Expression, dtype: str) -> Linear | None:
     if dtype not in ("float32", "float64"):
         return None
     if isinstance(value, Number) and abs(value.value) <= _EXACT and value.value % 1 == 0:
-        return Linear(int(value.value))
-    if isinstance(value, Call) and value.function == "cast" and isinstance(value.operands[0], Linear):
+        return int(value.value)
+    if isinstance(value, Call) and value.function == "cast" and isinstance(value.operands[0], (int, Poly)):
         return value.operands[0]
     return None
 
 
-def _first(operands: Sequence[Expression]) -> Expression | None:
-    return operands[0]
-
-
 def _joined_integers(case: Case, a: Expression, b: Expression) -> Expression:
-    def outer(one: Expression) -> Expression:
-        return over_cases(lambda other: _WHOLE[case.name](whole(one), whole(other)), b, case.sizes)
-
-    return over_cases(outer, a, case.sizes)
+    return over_pairs(lambda one, other: _WHOLE[case.name](whole(one), whole(other)), a, b)
 
 
 def _joined_floats(case: Case, a: Expression, b: Expression) -> Expression | None:
@@ -214,7 +193,7 @@ def _joined_floats(case: Case, a: Expression, b: Expression) -> Expression | Non
             return one
         return Number("float", exact)
 
-    result = over_cases(lambda one: over_cases(lambda other: joined(one, other), b, case.sizes), a, case.sizes)
+    result = over_pairs(joined, a, b)
     return None if unknown else result
 
 
@@ -222,15 +201,14 @@ def _joined_floats(case: Case, a: Expression, b: Expression) -> Expression | Non
 def _neg(case: Case) -> Expression:
     kind = kind_of(case.outputs[0].dtype)
     if kind == "int":
-        return over_cases(lambda one: _negative(whole(one)), case.operands[0], case.sizes)
+        return over_cases(lambda one: -whole(one), case.operands[0])
     return opaque(case)
 
 
 @rule("abs")
 def _abs(case: Case) -> Expression:
-    if kind_of(case.outputs[0].dtype) == "int" and isinstance(case.operands[0], Linear):
-        return call("abs", case.operands, case.sizes)
-    return opaque(case)
+    (x,) = case.operands
+    return abs(x) if isinstance(x, (int, Poly)) else opaque(case)
 
 
 @rule("cumsum")
@@ -239,28 +217,25 @@ def _cumsum(case: Case) -> Expression | None:
     value: Expression | None = case.operands[0]
     kind, dtype = kind_of(case.outputs[0].dtype), case.outputs[0].dtype
     if kind_of(case.inputs[0].dtype) == "bool":
-        value = as_cases(case.operands[0], "int", case.sizes)
+        value = as_cases(case.operands[0], "int")
     if kind == "float":
         value = _counted(case.operands[0], dtype)
-    if not isinstance(value, Linear) or axis in axes_of(value) or kind == "bool":
+    if not isinstance(value, (int, Poly)) or axis in axes_of(value) or kind == "bool":
         return None
-    total = times(value, plus(index(axis, case.sizes), Linear(1)))
+    total = value * (index(axis, case.sizes) + 1)
     return Call("cast", (total,), (dtype,)) if kind == "float" else total
 
 
 # -- comparison -------------------------------------------------------------------------------------
 
 
-def _compared(name: str, a: Linear, b: Linear, sizes: Sequence[Dim]) -> Expression:
+def _compared(name: str, a: Dim, b: Dim) -> Expression:
     if name in ("equal", "not_equal"):
-        same = call("zero", (plus(a, _negative(b)),), sizes)
-        return same if name == "equal" else call("not", (same,), sizes)
+        same = call("zero", (a - b,))
+        return same if name == "equal" else call("not", (same,))
     if name in ("less", "less_equal"):
         a, b = b, a
-    distance = plus(a, _negative(b))
-    if name in ("less", "greater"):
-        distance = plus(distance, Linear(-1))
-    return call("nonnegative", (distance,), sizes)
+    return call("nonnegative", (a - b - 1 if name in ("less", "greater") else a - b,))
 
 
 @rule("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -268,36 +243,25 @@ def _comparison(case: Case) -> Expression | None:
     operands = _operands(case, "int")
     if operands is None:
         return opaque(case)
-
-    def outer(one: Expression) -> Expression:
-        return over_cases(
-            lambda other: _compared(case.name, whole(one), whole(other), case.sizes), operands[1], case.sizes
-        )
-
-    return over_cases(outer, operands[0], case.sizes)
+    return over_pairs(lambda one, other: _compared(case.name, whole(one), whole(other)), operands[0], operands[1])
 
 
-def _truths(case: Case) -> list[Expression]:
-    found = []
+def _truths(case: Case) -> Iterator[Expression]:
     for number, type_ in enumerate(case.inputs):
         operand = spread(case, number)
-        if kind_of(type_.dtype) == "int":
-            operand = call("not", [call("zero", (whole(operand),), case.sizes)], case.sizes)
-        found.append(operand)
-    return found
+        yield _nonzero(operand) if kind_of(type_.dtype) == "int" else operand
 
 
 @rule("logical_and", "logical_or", "logical_not")
 def _logical(case: Case) -> Expression:
     if any(kind_of(type_.dtype) == "float" for type_ in case.inputs):
         return opaque(case)
-    return call(case.name.removeprefix("logical_"), _truths(case), case.sizes)
+    return call(case.name.removeprefix("logical_"), _truths(case))
 
 
 @rule("where")
 def _where(case: Case) -> Expression:
-    operands = [spread(case, number) for number in range(3)]
-    return call("where", operands, case.sizes)
+    return call("where", [spread(case, number) for number in range(3)])
 
 
 @rule("masked_fill")
@@ -305,4 +269,4 @@ def _masked_fill(case: Case) -> Expression | None:
     value = written(case.op.value, kind_of(case.outputs[0].dtype))
     if value is None:
         return None
-    return call("where", (spread(case, 1), value, spread(case, 0)), case.sizes)
+    return call("where", (spread(case, 1), value, spread(case, 0)))

@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from netcalc.dims import Dim
-from netcalc.formats.graph.constants.expressions import Call, Expression, Linear, Number, call, index, substituted
+from netcalc.formats.graph.constants.expressions import Call, Expression, Number, call, index, substituted
 from netcalc.tensor_type import TensorType
 
-__all__ = ["RULES", "Case", "Rule", "as_cases", "broadcast", "moved", "opaque", "over_cases", "rule", "spread"]
+__all__ = [
+    "RULES",
+    "Case",
+    "Rule",
+    "as_cases",
+    "broadcast",
+    "moved",
+    "opaque",
+    "over_cases",
+    "over_pairs",
+    "rule",
+    "spread",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +69,11 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def moved(case: Case, places: Mapping[int, Linear], operand: int = 0, output: int = 0) -> Expression:
+def moved(case: Case, places: Mapping[int, Dim], operand: int = 0, output: int = 0) -> Expression:
     """Return the elements of an input at the given places; an axis without one keeps its index."""
     sizes = case.outputs[output].shape
     kept = {axis: index(axis, sizes) for axis in range(min(len(case.inputs[operand].shape), len(sizes)))}
-    return substituted(case.operands[operand], {**kept, **places}, sizes)
+    return substituted(case.operands[operand], {**kept, **places})
 
 
 def spread(case: Case, operand: int) -> Expression:
@@ -71,8 +83,10 @@ def spread(case: Case, operand: int) -> Expression:
 
 def broadcast(expression: Expression, shape: Sequence[Dim], sizes: Sequence[Dim]) -> Expression:
     """Return the elements of a tensor of one shape broadcast to another."""
+    if shape == sizes:
+        return expression
     places = {axis: index(axis + len(sizes) - len(shape), sizes) for axis in range(len(shape))}
-    return substituted(expression, places, sizes)
+    return substituted(expression, places)
 
 
 def opaque(case: Case) -> Expression:
@@ -82,16 +96,20 @@ def opaque(case: Case) -> Expression:
     return Call(f"@{case.name}", tuple(operands), settings)
 
 
-def over_cases(function: Callable[[Expression], Expression], value: Expression, sizes: tuple[Dim, ...]) -> Expression:
+def over_cases(function: Callable[[Expression], Expression], value: Expression) -> Expression:
     """Return a function of an expression, taken inside its cases."""
     if isinstance(value, Call) and value.function == "where":
         condition, *cases = value.operands
-        inner = [over_cases(function, one, sizes) for one in cases]
-        return call("where", (condition, *inner), sizes)
+        return call("where", (condition, *(over_cases(function, one) for one in cases)))
     return function(value)
 
 
-def as_cases(value: Expression, kind: str, sizes: tuple[Dim, ...]) -> Expression:
+def over_pairs(function: Callable[[Expression, Expression], Expression], a: Expression, b: Expression) -> Expression:
+    """Return a function of two expressions, taken inside the cases of both."""
+    return over_cases(lambda one: over_cases(lambda other: function(one, other), b), a)
+
+
+def as_cases(value: Expression, kind: str) -> Expression:
     """Return a truth value as a number of another kind."""
-    one, zero = (Linear(1), Linear(0)) if kind == "int" else (Number("float", 1.0), Number("float", 0.0))
-    return call("where", (value, one, zero), sizes)
+    cases = (1, 0) if kind == "int" else (Number("float", 1.0), Number("float", 0.0))
+    return call("where", (value, *cases))

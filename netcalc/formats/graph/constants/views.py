@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from netcalc.dims import Dim, maximum, product
-from netcalc.formats.graph.constants.expressions import (
-    Expression,
-    Linear,
-    axes_of,
-    call,
-    index,
-    integer,
-    least,
-    never_negative,
-    plus,
-    substituted,
-    times,
-    whole,
-)
+from netcalc.dims import Dim, Poly, maximum
+from netcalc.formats.graph.constants.expressions import Expression, axes_of, call, index, never_negative, substituted
 from netcalc.formats.graph.constants.rules import Case, moved, rule, spread
 
 __all__ = ["IndexedAxes", "indexed_axes"]
@@ -48,7 +35,7 @@ def _squeeze(case: Case) -> Expression:
     axes = range(len(shape)) if case.op.axis is None else map(case.axis, case.op.axis)
     gone = {axis for axis in axes if shape[axis] == 1}
     kept = [axis for axis in range(len(shape)) if axis not in gone]
-    return moved(case, {**dict.fromkeys(gone, Linear(0)), **{a: index(i, case.sizes) for i, a in enumerate(kept)}})
+    return moved(case, {**dict.fromkeys(gone, 0), **{a: index(i, case.sizes) for i, a in enumerate(kept)}})
 
 
 @rule("permute")
@@ -68,7 +55,7 @@ def _slice(case: Case) -> Expression:
     for name, start, _, step in case.op.ranges():
         axis = case.axis(name)
         first = _bound(start, case.inputs[0].shape[axis])
-        places[axis] = plus(integer(first), whole(times(integer(step), index(axis, case.sizes))))
+        places[axis] = first + step * index(axis, case.sizes)
     return moved(case, places)
 
 
@@ -80,14 +67,13 @@ def _bound(start: Dim, size: Dim) -> Dim:
 def _select(case: Case) -> Expression:
     gone, rank = case.axis(case.op.axis), len(case.inputs[0].shape)
     places = {axis: index(axis - (axis > gone), case.sizes) for axis in range(rank) if axis != gone}
-    return moved(case, {**places, gone: integer(_bound(case.op.index, case.inputs[0].shape[gone]))})
+    return moved(case, {**places, gone: _bound(case.op.index, case.inputs[0].shape[gone])})
 
 
 @rule("flip")
 def _flip(case: Case) -> Expression:
     axes = map(case.axis, case.op.axis)
-    last = {axis: integer(case.sizes[axis] - 1) for axis in axes}
-    return moved(case, {a: plus(n, whole(times(Linear(-1), index(a, case.sizes)))) for a, n in last.items()})
+    return moved(case, {axis: case.sizes[axis] - 1 - index(axis, case.sizes) for axis in axes})
 
 
 @rule("reshape", "flatten", "unflatten")
@@ -95,16 +81,14 @@ def _reshape(case: Case) -> Expression:
     """Return the elements by their number in row-major order."""
     before, sizes = case.inputs[0].shape, case.sizes
     if 0 in before or 0 in sizes:
-        return Linear(0)
-    strides = [product(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    place: Any = Linear(0)
-    for axis, stride in enumerate(strides):
-        place = plus(place, whole(times(integer(stride), index(axis, sizes))))
+        return 0
+    place: Dim = 0
+    for axis, size in enumerate(sizes):
+        place = place * size + index(axis, sizes)
     places = {}
     for axis in reversed(range(len(before))):
-        size = integer(before[axis])
-        places[axis] = whole(call("mod", (place, size), sizes)) if axis else place
-        place = whole(call("floordiv", (place, size), sizes))
+        places[axis] = place % before[axis] if axis else place
+        place = place // before[axis]
     return moved(case, places)
 
 
@@ -114,9 +98,7 @@ def _tile(case: Case) -> Expression:
     places = {}
     for axis, size in enumerate(case.inputs[0].shape):
         place = index(axis + front, case.sizes)
-        places[axis] = (
-            whole(call("mod", (place, integer(size)), case.sizes)) if case.sizes[axis + front] != size else place
-        )
+        places[axis] = place % size if case.sizes[axis + front] != size else place
     return moved(case, places)
 
 
@@ -125,17 +107,12 @@ def _concat(case: Case) -> Expression:
     axis = case.axis(case.op.axis)
     starts = [sum((x.shape[axis] for x in case.inputs[:i]), start=0) for i in range(len(case.inputs))]
     here = index(axis, case.sizes)
-    parts = [moved(case, {axis: plus(here, integer(-start))}, number) for number, start in enumerate(starts)]
+    parts = [moved(case, {axis: here - start}, number) for number, start in enumerate(starts)]
     return reduce(
-        lambda rest, part: _before(case, here, part[0], part[1], rest),
+        lambda rest, part: call("where", (call("nonnegative", (part[0] - 1 - here,)), part[1], rest)),
         zip(reversed(starts[1:]), reversed(parts[:-1]), strict=True),
         parts[-1],
     )
-
-
-def _before(case: Case, here: Linear, end: Dim, part: Expression, rest: Expression) -> Expression:
-    inside = call("nonnegative", (plus(integer(end - 1), whole(times(Linear(-1), here))),), case.sizes)
-    return call("where", (inside, part, rest), case.sizes)
 
 
 @rule("split", "chunk")
@@ -144,8 +121,7 @@ def _split(case: Case) -> list[Expression]:
     start: Dim = 0
     pieces = []
     for number, output in enumerate(case.outputs):
-        place = plus(integer(start), index(axis, output.shape))
-        pieces.append(moved(case, {axis: place}, output=number))
+        pieces.append(moved(case, {axis: start + index(axis, output.shape)}, output=number))
         start = start + output.shape[axis]
     return pieces
 
@@ -172,7 +148,7 @@ def _index(case: Case) -> Expression | None:
     for number, axis in zip(range(1, count + 1), layout.indexed, strict=True):
         first = layout.stop - len(case.inputs[number].shape)
         along = {other: index(first + other, case.sizes) for other in range(len(case.inputs[number].shape))}
-        places[axis] = substituted(case.operands[number], along, case.sizes)
+        places[axis] = substituted(case.operands[number], along)
     return _taken(case, places)
 
 
@@ -202,12 +178,9 @@ def indexed_axes(indexed: list[int], rank: int, result: int) -> IndexedAxes:
 def _taken(case: Case, places: Mapping[int, Expression]) -> Expression | None:
     """Return the elements at places, which must not be negative, unless nothing depends on them."""
     used = axes_of(case.operands[0])
-    known = {axis: place if axis in used else Linear(0) for axis, place in places.items()}
-    if any(not isinstance(place, Linear) or not _surely_inside(place, case) for place in known.values()):
-        return None
-    return moved(case, known)  # type: ignore[arg-type]
-
-
-def _surely_inside(place: Linear, case: Case) -> bool:
-    low = least(place, case.sizes)
-    return low is not None and never_negative(low)
+    known: dict[int, Dim] = {}
+    for axis, place in places.items():
+        known[axis] = place if axis in used and isinstance(place, (int, Poly)) else 0
+        if axis in used and not (isinstance(place, (int, Poly)) and never_negative(place)):
+            return None
+    return moved(case, known)

@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.dims import Dim
 from netcalc.dtypes import DType, scalar_dtype
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.constants.expressions import Expression, Index, Linear, Number
+from netcalc.formats.graph.constants.expressions import Expression, Progression, is_size, number_of, progression
 from netcalc.formats.graph.constants.masks import mask_of
 from netcalc.formats.graph.model import Graph, Line, Scope, Value
 
@@ -76,16 +76,15 @@ def _written(graph: Graph, expression: Expression, value: Value, scope: Scope) -
 
 
 def _add(build: Builder, expression: Expression, shape: Sequence[Dim], dtype: DType) -> bool:
-    if isinstance(expression, Number) or (isinstance(expression, Linear) and not expression.terms):
-        number = expression.value if isinstance(expression, Number) else expression.constant
-        if isinstance(expression, Number) and expression.kind == "bool":
-            number = bool(number)
+    number: Any = expression if is_size(expression) else number_of(expression)
+    if number is not None:
         written = None if scalar_dtype(number) == dtype else dtype
         build.line("constant", [], {"value": number, "shape": list(shape) or None, "dtype": written})
         return True
-    if isinstance(expression, Linear) and len(expression.terms) == 1:
-        ((atom, step),) = expression.terms
-        return isinstance(atom, Index) and _progression(build, expression.constant, step, atom.axis, shape, dtype)
+    counted = progression(expression)
+    if counted is not None:
+        _progression(build, counted, shape, dtype)
+        return True
     mask = mask_of(expression, shape)
     if mask is None or mask.right != 0 or mask.shift != 0 or dtype != "bool":
         return False
@@ -95,7 +94,8 @@ def _add(build: Builder, expression: Expression, shape: Sequence[Dim], dtype: DT
     return True
 
 
-def _progression(build: Builder, start: Dim, step: Dim, axis: int, shape: Sequence[Dim], dtype: DType) -> bool:
+def _progression(build: Builder, counted: Progression, shape: Sequence[Dim], dtype: DType) -> None:
+    axis, start, step = counted
     attributes = {
         "start": None if start == 0 else start,
         "stop": start + step * shape[axis],
@@ -103,7 +103,6 @@ def _progression(build: Builder, start: Dim, step: Dim, axis: int, shape: Sequen
         "dtype": None if dtype == "int64" else dtype,
     }
     _spread(build, build.line("arange", [], attributes), axis, 1, shape)
-    return True
 
 
 def _spread(build: Builder, value: Value, front: int, count: int, shape: Sequence[Dim]) -> None:

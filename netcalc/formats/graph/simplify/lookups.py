@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.formats.graph.constants import constants_of
-from netcalc.formats.graph.constants.expressions import Expression, Index, Linear
+from netcalc.formats.graph.constants.expressions import Expression, progression
 from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 from netcalc.formats.graph.simplify.steps import regrouped
@@ -32,15 +32,15 @@ def whole_lookup(work: Rewriter, line: Line) -> Sequence[Value] | None:
     order: list[int] = []
     for axis, index in zip(axes, indices, strict=True):
         found = known.get(index) if index is not None else None
-        if index is None or not isinstance(found, Linear) or found.constant != 0:
-            return None
         size = source.type.shape[axis]
-        if not found.terms and size == 1:
+        if found == 0 and size == 1:
             continue
-        ((atom, step),) = found.terms if len(found.terms) == 1 else ((None, 0),)
-        if not isinstance(atom, Index) or step != 1 or index.type.shape[atom.axis] != size:
+        counted = progression(found)
+        if index is None or counted is None or (counted.start, counted.step) != (0, 1):
             return None
-        order.append(atom.axis + rank - index.type.rank)
+        if index.type.shape[counted.axis] != size:
+            return None
+        order.append(counted.axis + rank - index.type.rank)
     if sorted(set(order)) != order:
         return None
     return [add_steps(work, source, regrouped(source.type.shape, result.type.shape))]

@@ -86,7 +86,7 @@ def _at_ends(terms: Terms) -> list[Terms]:
         if isinstance(factor, Symbol) and factor.limit is not None:
             rest, slope = _split(terms, factor)
             if not any(factor in one.symbols() for one in _factors(rest) | _factors(slope)):
-                return [total(rest, multiply(slope, end)) for end in (_number(factor.least), terms_of(factor.limit))]
+                return [total(rest, multiply(slope, end)) for end in (_constant(factor.least), terms_of(factor.limit))]
     return []
 
 
@@ -98,7 +98,7 @@ def _without_remainder(terms: Terms) -> list[Terms]:
             rest, slope = _split(terms, factor)
             multiple = quotient(slope, divisor)
             if multiple is not None and multiple.keys() == {()} and _bounds_by_atom(divisor)[0] > 0:
-                least = dividend if multiple[()] < 0 else total(total(dividend, divisor, -1), _number(1))
+                least = dividend if multiple[()] < 0 else total(total(dividend, divisor, -1), _constant(1))
                 return [total(rest, least, multiple[()])]
     return []
 

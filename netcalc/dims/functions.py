@@ -162,11 +162,8 @@ def refusal(size: Poly, value: object) -> str | None:
         return f"should be at least {variable.least}, not {value}"
     if variable.most is not None and not at_least(as_dim(variable.most) - value, 0):
         return f"should be at most {variable.most}, not {value}"
-    return (
-        None
-        if divided(value, variable.multiple) is not None
-        else f"should be a multiple of {variable.multiple}, not {value}"
-    )
+    is_multiple = divided(value, variable.multiple) is not None
+    return None if is_multiple else f"should be a multiple of {variable.multiple}, not {value}"
 
 
 def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:

@@ -262,9 +262,8 @@ def _floor_div(a: Dim, b: Dim) -> Dim:
 def _floor_div_by_number(a: Dim, b: int) -> Dim:
     """Return ⌊a / b⌋ for a positive integer."""
     extreme = _only_extreme(a, b)
-    fixed = (
-        atom(extreme[0]) * extreme[1] if extreme else 0
-    )  # a term that the number does not divide, and that stays in one piece
+    # a term that the number does not divide, and that stays in one piece
+    fixed = atom(extreme[0]) * extreme[1] if extreme else 0
     floors, rest = _divided_coefficients(a - fixed, b)
     rest = rest + fixed
     if isinstance(rest, int):

@@ -41,9 +41,6 @@ def _atom(factor: Atom) -> str:
         return factor.name
     if isinstance(factor, Call):
         operands = [_operand(operand) for operand in factor.operands]
-        return (
-            f"({operands[0]}//{operands[1]})"
-            if factor.function == "//"
-            else f"{factor.function}({', '.join(operands)})"
-        )
+        function = factor.function
+        return f"({operands[0]}//{operands[1]})" if function == "//" else f"{function}({', '.join(operands)})"
     raise ValueError(f"{factor} has no short form")

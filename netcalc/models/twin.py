@@ -147,11 +147,8 @@ def _model_validator(owner: type[Any], method: str) -> Any:
 def _values(validated: pydantic.BaseModel) -> Values:
     values = {name: _without_twins(getattr(validated, name)) for name in type(validated).model_fields}
     extra = validated.__pydantic_extra__
-    return (
-        values,
-        set(validated.model_fields_set),
-        None if extra is None else {k: _without_twins(v) for k, v in extra.items()},
-    )
+    own_extra = None if extra is None else {key: _without_twins(value) for key, value in extra.items()}
+    return values, set(validated.model_fields_set), own_extra
 
 
 def _without_twins(value: Any) -> Any:

@@ -74,14 +74,8 @@ def _nested_structure(body: Body) -> Any:
     inner = [node.body if isinstance(node, CallNode) else node.computed for node in body.nodes]
     block, ports, types, nodes, *rest = _structure(body)
     plain = tuple([_without_identity(node) for node in nodes])
-    return (
-        block,
-        ports,
-        types,
-        plain,
-        *rest,
-        tuple([None if part is None else _nested_structure(part) for part in inner]),
-    )
+    nested = tuple([None if part is None else _nested_structure(part) for part in inner])
+    return block, ports, types, plain, *rest, nested
 
 
 def _without_identity(node: tuple[Any, ...]) -> tuple[Any, ...]:

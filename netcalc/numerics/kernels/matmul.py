@@ -75,11 +75,8 @@ def labeled(op: Einsum, shapes: Sequence[Sequence[int]]) -> tuple[list[Labels], 
     if arrow:
         return subscripts, sizes, _labels_of(after, len(after.replace("...", "")) + len(hidden) * ("..." in after))
     every = [label for labels in subscripts for label in labels]
-    return (
-        subscripts,
-        sizes,
-        [*reversed(hidden), *sorted(x for x in sizes if every.count(x) == 1 and not x.isdigit())],
-    )
+    single = sorted(x for x in sizes if every.count(x) == 1 and not x.isdigit())
+    return subscripts, sizes, [*reversed(hidden), *single]
 
 
 def contractions(operands: Sequence[Labels], output: Labels) -> list[Contraction]:

@@ -24,16 +24,11 @@ def reduced(
 
     def at(_: Shape) -> Value:
         elements = [loss(index) for index in indices(shape)]
-        losses = [
-            loss_value if isinstance(loss_value, Value) else Value(float(loss_value), abs(float(loss_value)))
-            for loss_value in elements
-        ]
+        losses = [term if isinstance(term, Value) else Value(float(term), abs(float(term))) for term in elements]
         by = 1.0 if reduction == "sum" else float(divisor())
         if by == 0:
             return Value(math.nan, 0)
-        return Value(
-            math.fsum(loss_value.value for loss_value in losses) / by,
-            math.fsum(loss_value.magnitude for loss_value in losses) / abs(by),
-        )
+        total, magnitude = math.fsum(term.value for term in losses), math.fsum(term.magnitude for term in losses)
+        return Value(total / by, magnitude / abs(by))
 
     return Expected((), dtype, at, reads * math.prod(shape))

@@ -6,7 +6,6 @@ them into their signatures, check and complete them by :func:`accepts`; the comm
 
 # annotations are evaluated, since they hold the declarations: no `from __future__ import annotations`
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -100,7 +99,6 @@ LoraArgument: TypeAlias = str | int | Iterable[str] | Mapping[str, Any]
 SettingsArgument: TypeAlias = Mapping[str, Any] | Iterable[str]
 
 
-@dataclass(frozen=True)
 class Option:
     """Declaration of an option.
 
@@ -114,13 +112,25 @@ class Option:
         panel: heading of a group of options in help pages.
     """
 
-    kind: Kind
-    default: Any
-    help: str
-    flags: tuple[str, ...] | None = None
-    metavar: str | None = None
-    shown_default: str | None = None
-    panel: str | None = None
+    __slots__ = ("default", "flags", "help", "kind", "metavar", "panel", "shown_default")
+
+    def __init__(
+        self,
+        kind: Kind,
+        default: Any,
+        help: str,
+        flags: tuple[str, ...] | None = None,
+        metavar: str | None = None,
+        shown_default: str | None = None,
+        panel: str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.default = default
+        self.help = help
+        self.flags = flags
+        self.metavar = metavar
+        self.shown_default = shown_default
+        self.panel = panel
 
 
 class SourceOptions(TypedDict, total=False):

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from netcalc.analysis.compare import COMPARED
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
+from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.summary import layer_fields
 from netcalc.records import VERSIONS, schema_id
 from netcalc.records.agreement import AgreementRecord
@@ -19,7 +20,6 @@ from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
 from netcalc.records.gradients import GradientsRecord
-from netcalc.records.memory import MemoryRecord
 from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
 from netcalc.records.rounding import RoundingRecord
@@ -27,19 +27,20 @@ from netcalc.records.run import RunRecord
 from netcalc.records.signal import SignalComparisonRecord, SignalRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
-from netcalc.records.train import TrainingRecord
+from netcalc.records.type_schema import Schema, record_of
 from netcalc.records.verify import VerificationRecord
 from netcalc.records.weights import WeightsRecord
+from netcalc.training.result import TrainingResult
 
 __all__ = ["record_schema"]
-
-Schema = dict[str, Any]
 
 _COUNT: Schema = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 
 
 def record_schema(name: str) -> Schema:
     """Return the schema of a record by its name in :data:`~netcalc.records.VERSIONS`; KeyError for another name."""
+    if name in _CLASSES:
+        return record_of(name, _CLASSES[name])
     schema = _SCHEMAS[name]()
     schema["properties"]["schema"] = {"const": schema_id(name)}
     return {
@@ -114,6 +115,14 @@ def _closed(schema: Any) -> Any:
     return closed
 
 
+_CLASSES: Mapping[str, type] = {
+    vars(kind)["record_name"]: kind
+    for kind in (
+        MemoryReport,
+        TrainingResult,
+    )
+}
+
 _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "shapes": partial(_view, "shapes"),
     "params": partial(_view, "params"),
@@ -124,7 +133,6 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "run": partial(_schema_of, RunRecord),
     "gradients": partial(_schema_of, GradientsRecord),
     "rounding": partial(_schema_of, RoundingRecord),
-    "train": partial(_schema_of, TrainingRecord),
     "verify": partial(_schema_of, VerificationRecord),
     "verify-module": partial(_schema_of, AgreementRecord),
     "weights": partial(_schema_of, WeightsRecord),
@@ -139,5 +147,4 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "code": partial(_schema_of, CodeRecord),
     "signal": partial(_schema_of, SignalRecord),
     "signal-comparison": partial(_schema_of, SignalComparisonRecord),
-    "memory": partial(_schema_of, MemoryRecord),
 }

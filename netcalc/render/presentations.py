@@ -24,7 +24,7 @@ _MODULES = {
 
 
 class View(NamedTuple):
-    """What a user wants to see of a result.
+    """Wishes of a user about the page of a result.
 
     Attributes:
         selection: the rows.
@@ -68,8 +68,10 @@ class Presentation(Generic[R]):
         raise NotImplementedError
 
     def record(self, result: R, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        """Return the JSON record."""
-        raise NotImplementedError
+        """Return the JSON record, with the selected rows."""
+        from netcalc.records import record
+
+        return record(result, **{self.listed: rows.shown})
 
     def selected(self, result: R, view: View) -> Selected[Any]:
         """Return the rows that the selection leaves, and the others.

@@ -19,7 +19,8 @@ class Entry(NamedTuple):
 
     Args:
         name: name in JSON.
-        attribute: the attribute, which may be one of an attribute (``deviation.cosine``); by default that of the name.
+        attribute: the attribute or method, which may be one of an attribute (``deviation.cosine``); by default that of
+            the name.
         optional: True to leave the field out where the value is None.
         by: attribute by which the items of a sequence are an object.
     """

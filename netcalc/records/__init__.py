@@ -60,15 +60,10 @@ _WRITERS = {
     "Summary": ("summary", "summary_record"),
     "Comparison": ("compare", "comparison_record"),
     "Explanation": ("explain", "explanation_record"),
-    "RunResult": ("run", "run_record"),
-    "GradientResult": ("gradients", "gradients_record"),
-    "RoundingResult": ("rounding", "rounding_record"),
     "VerifyReport": ("verify", "verification_record"),
     "Agreement": ("agreement", "agreement_record"),
     "WeightsReport": ("weights", "weights_record"),
     "CheckpointContent": ("checkpoint", "checkpoint_record"),
-    "SignalReport": ("signal", "signal_record"),
-    "SignalComparison": ("signal", "signal_comparison_record"),
     "SpecReference": ("specs", "spec_record"),
     "NetcalcError": ("errors", "error_record"),
     "CodeReference": ("codes", "code_record"),
@@ -173,6 +168,8 @@ def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for entry in entries(kind) or ():
         item = replaced[entry.name] if entry.name in replaced else attrgetter(entry.attribute or entry.name)(value)
+        if callable(item):
+            item = item()
         if entry.by is not None:
             item = {getattr(each, entry.by): each for each in item}
         if item is not None or not entry.optional:

@@ -11,7 +11,11 @@ from pydantic import ConfigDict, TypeAdapter
 from netcalc.analysis.compare import COMPARED
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
 from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.signal.report import SignalComparison, SignalReport
 from netcalc.analysis.summary import layer_fields
+from netcalc.engine.gradients import GradientResult
+from netcalc.engine.rounding import RoundingResult
+from netcalc.engine.run import RunResult
 from netcalc.records import VERSIONS, schema_id
 from netcalc.records.agreement import AgreementRecord
 from netcalc.records.checkpoint import CheckpointRecord
@@ -19,12 +23,8 @@ from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
 from netcalc.records.explain import ExplanationRecord
-from netcalc.records.gradients import GradientsRecord
 from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
-from netcalc.records.rounding import RoundingRecord
-from netcalc.records.run import RunRecord
-from netcalc.records.signal import SignalComparisonRecord, SignalRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
 from netcalc.records.type_schema import Schema, record_of
@@ -118,7 +118,12 @@ def _closed(schema: Any) -> Any:
 _CLASSES: Mapping[str, type] = {
     vars(kind)["record_name"]: kind
     for kind in (
+        GradientResult,
         MemoryReport,
+        RoundingResult,
+        RunResult,
+        SignalComparison,
+        SignalReport,
         TrainingResult,
     )
 }
@@ -130,9 +135,6 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "summary": partial(_view, "summary"),
     "compare": _comparison,
     "explain": partial(_schema_of, ExplanationRecord),
-    "run": partial(_schema_of, RunRecord),
-    "gradients": partial(_schema_of, GradientsRecord),
-    "rounding": partial(_schema_of, RoundingRecord),
     "verify": partial(_schema_of, VerificationRecord),
     "verify-module": partial(_schema_of, AgreementRecord),
     "weights": partial(_schema_of, WeightsRecord),
@@ -145,6 +147,4 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "block": partial(_schema_of, BlockRecord),
     "errors": partial(_schema_of, ErrorsRecord),
     "code": partial(_schema_of, CodeRecord),
-    "signal": partial(_schema_of, SignalRecord),
-    "signal-comparison": partial(_schema_of, SignalComparisonRecord),
 }

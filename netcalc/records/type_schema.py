@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from textwrap import dedent
-from types import NoneType, UnionType
+from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from netcalc.dims import Poly
@@ -119,8 +119,8 @@ def _attribute(kind: type, path: str) -> tuple[Any, str | None]:
     """Return the type of an attribute and its docstring."""
     name, _, rest = path.partition(".")
     value = inspect.getattr_static(kind, name, None)
-    if isinstance(value, property):
-        hint, about = _hints(value.fget)["return"], value.__doc__
+    if isinstance(value, (property, FunctionType)):
+        hint, about = _hints(getattr(value, "fget", value))["return"], value.__doc__
     else:
         hint = _hints(kind)[name]
         about = next((text for base in kind.__mro__ if (text := _docstrings(base).get(name))), None)
@@ -158,7 +158,7 @@ def _docstrings(kind: type) -> dict[str, str]:
 
 def _description(text: str | None) -> str:
     """Return the first paragraph of a docstring, without the markup of Sphinx."""
-    paragraph = " ".join(inspect.cleandoc(text or "").partition("\n\n")[0].split())
+    paragraph = " ".join(inspect.cleandoc(text or "").partition("\n\n")[0].split()).replace("Return a", "A", 1)
     return re.sub(r":\w+:`~?(?:[^`]*\.)?([^`]*)`", r"`\1`", paragraph.replace("``", "`"))
 
 

@@ -59,14 +59,8 @@ REFERENCE = frozenset({"specs", "spec-page", "ops", "operation", "block", "code"
 _WRITERS = {
     "Summary": ("summary", "summary_record"),
     "Comparison": ("compare", "comparison_record"),
-    "Explanation": ("explain", "explanation_record"),
-    "VerifyReport": ("verify", "verification_record"),
-    "Agreement": ("agreement", "agreement_record"),
-    "WeightsReport": ("weights", "weights_record"),
-    "CheckpointContent": ("checkpoint", "checkpoint_record"),
     "SpecReference": ("specs", "spec_record"),
     "NetcalcError": ("errors", "error_record"),
-    "CodeReference": ("codes", "code_record"),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import ConfigDict, TypeAdapter
 
 from netcalc.analysis.compare import COMPARED
+from netcalc.analysis.explain import Explanation
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.signal.report import SignalComparison, SignalReport
@@ -17,20 +18,19 @@ from netcalc.engine.gradients import GradientResult
 from netcalc.engine.rounding import RoundingResult
 from netcalc.engine.run import RunResult
 from netcalc.records import VERSIONS, schema_id
-from netcalc.records.agreement import AgreementRecord
-from netcalc.records.checkpoint import CheckpointRecord
-from netcalc.records.codes import CodeRecord
 from netcalc.records.compare import ComparisonRecord
 from netcalc.records.errors import ErrorsRecord
-from netcalc.records.explain import ExplanationRecord
 from netcalc.records.model_types import ModelTypesRecord
 from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
 from netcalc.records.specs import SpecRecord, SpecsRecord
 from netcalc.records.summary import SummaryRecord
 from netcalc.records.type_schema import Schema, record_of
-from netcalc.records.verify import VerificationRecord
-from netcalc.records.weights import WeightsRecord
+from netcalc.reference.codes import CodeReference
 from netcalc.training.result import TrainingResult
+from netcalc.verification.agreement import Agreement
+from netcalc.verification.report import VerifyReport
+from netcalc.weights.content import CheckpointContent
+from netcalc.weights.report import WeightsReport
 
 __all__ = ["record_schema"]
 
@@ -118,6 +118,10 @@ def _closed(schema: Any) -> Any:
 _CLASSES: Mapping[str, type] = {
     vars(kind)["record_name"]: kind
     for kind in (
+        Agreement,
+        CheckpointContent,
+        CodeReference,
+        Explanation,
         GradientResult,
         MemoryReport,
         RoundingResult,
@@ -125,6 +129,8 @@ _CLASSES: Mapping[str, type] = {
         SignalComparison,
         SignalReport,
         TrainingResult,
+        VerifyReport,
+        WeightsReport,
     )
 }
 
@@ -134,11 +140,6 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "flops": partial(_view, "flops"),
     "summary": partial(_view, "summary"),
     "compare": _comparison,
-    "explain": partial(_schema_of, ExplanationRecord),
-    "verify": partial(_schema_of, VerificationRecord),
-    "verify-module": partial(_schema_of, AgreementRecord),
-    "weights": partial(_schema_of, WeightsRecord),
-    "checkpoint": partial(_schema_of, CheckpointRecord),
     "specs": partial(_schema_of, SpecsRecord),
     "spec-page": partial(_schema_of, SpecRecord),
     "model-types": partial(_schema_of, ModelTypesRecord),
@@ -146,5 +147,4 @@ _SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "operation": partial(_schema_of, OperationRecord),
     "block": partial(_schema_of, BlockRecord),
     "errors": partial(_schema_of, ErrorsRecord),
-    "code": partial(_schema_of, CodeRecord),
 }

@@ -14,8 +14,8 @@ from netcalc.analysis.figures import FIGURES, shown_totals
 from netcalc.analysis.folding import Numbers
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import claimed
-from netcalc.records import schema_id
-from netcalc.records.storage import StorageRecord, storage_record
+from netcalc.records import schema_id, written
+from netcalc.records.storage import StorageRecord
 from netcalc.records.values import Shape, TensorRecord, count, shapes, tensor
 from netcalc.version import __version__
 
@@ -127,7 +127,7 @@ def summary_record(summary: Summary) -> SummaryRecord:
     if not totals:
         del record["totals"]
     if summary.storage is not None and view in ("params", "summary"):
-        record["storage"] = storage_record(summary.storage)
+        record["storage"] = written(summary.storage)
     if summary.assumptions:
         record["assumptions"] = list(map(claimed, summary.assumptions))
     return record

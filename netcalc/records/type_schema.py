@@ -89,7 +89,7 @@ class TypeSchemas:
         if origin is Literal:  # a further one of several values keeps the version of a record
             return {"const": arguments[0]} if len(arguments) == 1 else {"type": "string"}
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return {"additionalProperties": self.of(arguments[1]), "type": "object"}
+            return {"additionalProperties": self.of(arguments[1]) or True, "type": "object"}
         if isinstance(origin, type) and issubclass(origin, Iterable):
             return {"items": self.of(arguments[0]), "type": "array"}
         if not isinstance(hint, type) or entries(hint) is None:

@@ -15,13 +15,14 @@ from functools import cache
 from itertools import pairwise
 from textwrap import dedent
 from types import FunctionType, NoneType, UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from netcalc.dims import Poly
-from netcalc.records import REFERENCE, VERSIONS, entries, schema_id
+from netcalc.models import Model
+from netcalc.records.writing import REFERENCE, VERSIONS, entries, schema_id
 from netcalc.results import Entry, Real
 
-__all__ = ["Schema", "TypeSchemas", "record_of"]
+__all__ = ["Schema", "TypeSchemas"]
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -35,18 +36,6 @@ _SIMPLE: Mapping[Any, str] = {
     NoneType: "null",
 }
 _NULL = {"type": "null"}
-
-
-def record_of(name: str, kind: type) -> Schema:
-    """Return the schema of the record of a class."""
-    types = TypeSchemas()
-    schema = types.object(kind, _head(name, {"const": schema_id(name)}))
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"netcalc {name} record, version {VERSIONS[name]}",
-        "$defs": dict(sorted(types.definitions.items())),
-        **schema,
-    }
 
 
 def _head(name: str | None, schema: Schema | None = None) -> Mapping[str, Schema]:
@@ -63,6 +52,16 @@ class TypeSchemas:
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._classes: dict[str, type] = {}
+
+    def record(self, name: str, kind: type) -> Schema:
+        """Return the schema of the record of a class."""
+        schema = self.object(kind, _head(name, {"const": schema_id(name)}))
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": f"netcalc {name} record, version {VERSIONS[name]}",
+            "$defs": self.definitions,
+            **schema,
+        }
 
     def object(self, kind: type, head: Mapping[str, Schema]) -> Schema:
         """Return the schema of the objects of a class, which begin with the fields of ``head``."""
@@ -82,12 +81,14 @@ class TypeSchemas:
             return {}
         if hint == Real:
             return self.of(float | str)
+        if origin is Annotated:
+            return self.of(arguments[0])
         if hint in _SIMPLE:
             return {"type": _SIMPLE[hint]}
         if origin in (Union, UnionType):
             return _any_of(map(self.of, arguments))
         if origin is Literal:  # a further one of several values keeps the version of a record
-            return {"const": arguments[0]} if len(arguments) == 1 else {"type": "string"}
+            return {"type": "string", **({"const": arguments[0]} if len(arguments) == 1 else {})}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"additionalProperties": self.of(arguments[1]) or True, "type": "object"}
         if isinstance(origin, type) and issubclass(origin, Iterable):
@@ -124,6 +125,8 @@ def _attribute(kind: type, path: str) -> tuple[Any, str | None]:
     else:
         hint = _hints(kind)[name]
         about = next((text for base in kind.__mro__ if (text := _docstrings(base).get(name))), None)
+        if issubclass(kind, Model):
+            about = kind.model_fields[name].description
     return _attribute(hint, rest) if rest else (hint, about)
 
 

@@ -69,7 +69,7 @@ class Presentation(Generic[R]):
 
     def record(self, result: R, rows: Selected[Any], view: View) -> Mapping[str, Any]:
         """Return the JSON record, with the selected rows."""
-        from netcalc.records import record
+        from netcalc.records.writing import record
 
         return record(result, **{self.listed: rows.shown})
 

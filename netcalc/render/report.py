@@ -13,6 +13,7 @@ from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import Dim, claimed
+from netcalc.records.writing import record
 from netcalc.render.layers import ReportView, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, work
 from netcalc.render.page import Line, Page, Paragraph
@@ -62,9 +63,7 @@ class _Report(Presentation[Summary]):
         return _layer_data(rows.shown, result.view, view.layout, result.phases)
 
     def record(self, result: Summary, rows: Selected[Layer], view: View) -> Mapping[str, Any]:
-        from netcalc.records.summary import summary_record
-
-        return summary_record(replace(result, layers=tuple(rows.shown)))
+        return record(replace(result, layers=tuple(rows.shown)))
 
     @staticmethod
     def _is_tree(view: View) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from netcalc.engine.plan import PlanMemory
 from netcalc.engine.profile import Fused, LayerTime, OperationTime, Profile
-from netcalc.records import written
+from netcalc.records.writing import written
 from netcalc.render.page import page_text
 from netcalc.render.profile import profile_page
 from netcalc.render.text import Terminal

@@ -1,11 +1,51 @@
-"""Base of the results of verbs."""
+"""Base of the results of verbs, and what the classes of results declare of their JSON records."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Result"]
+__all__ = ["Entry", "Real", "Result", "recorded"]
+
+T = TypeVar("T")
+
+#: A number that is text in JSON where it is infinite or NaN.
+Real: TypeAlias = Annotated[float, "text if it is not finite"]
+
+
+class Entry(NamedTuple):
+    """A field of the JSON object of a class that is not simply an attribute of the same name.
+
+    Args:
+        name: name in JSON.
+        attribute: the attribute or method, which may be one of an attribute (``deviation.cosine``); by default that of
+            the name.
+        optional: True to leave the field out where the value is None.
+        by: attribute by which the items of a sequence are an object.
+    """
+
+    name: str
+    attribute: str = ""
+    optional: bool = False
+    by: str | None = None
+
+
+def recorded(*fields: str | Entry, name: str | None = None) -> Callable[[type[T]], type[T]]:
+    """Declare the JSON object of a dataclass or a named tuple whose fields are not simply those of the class.
+
+    Args:
+        fields: names of attributes, and entries, in the order of JSON; by default the fields of the class.
+        name: name of the record, for the result of a verb.
+    """
+
+    def declare(kind: type[T]) -> type[T]:
+        for attribute, declared in {"record_fields": fields, "record_name": name}.items():
+            if declared:
+                setattr(kind, attribute, declared)
+        return kind
+
+    return declare
 
 
 class Result:

@@ -10,7 +10,7 @@ from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import integer
 from netcalc.ir import Program
-from netcalc.results import Result
+from netcalc.results import Result, recorded
 from netcalc.spec.document import Document
 
 __all__ = ["CheckReport", "CheckRow", "checked_spec", "failed_spec"]
@@ -32,6 +32,7 @@ class CheckRow(NamedTuple):
     """Place and note of a published figure, or the message of an error."""
 
 
+@recorded("ok", "rows", name="check")
 @dataclass(frozen=True, slots=True)
 class CheckReport(Result):
     """Checks of several specs at their default sizes."""

@@ -4,31 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis
-from netcalc.analysis.figures import FIGURES, Cost, Figure, shown_totals
-from netcalc.analysis.matching import Match, match_layers
+from netcalc.analysis.figures import Cost, Figure, shown_totals
+from netcalc.analysis.matching import COMPARED, Match, change, match_layers
 from netcalc.analysis.summary import Totals
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
 from netcalc.ir import Program
-from netcalc.results import Result
+from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
-__all__ = ["COMPARED", "Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
-
-#: The figures by which operations and layers are compared.
-COMPARED = tuple(figure for figure in FIGURES.values() if "compare" in figure.fields)
+__all__ = ["COMPARED", "Compared", "Comparison", "Match", "OperationMatch", "change", "compare", "ratio"]
 
 
+class Compared(NamedTuple):
+    """A figure of every network, with differences from the first and ratios to the first."""
+
+    values: tuple[Dim, ...]
+    """The figure of each network."""
+    difference: tuple[Dim, ...]
+    """The figure of each network after the first, minus that of the first."""
+    ratio: tuple[float | None, ...]
+    """The figure of each network after the first, divided by the first one; null if that is zero or one is symbolic."""
+
+    @classmethod
+    def of(cls, values: Iterable[Dim]) -> Compared:
+        """Return the comparison of a figure of each network."""
+        first, *others = values = tuple(values)
+        return cls(values, tuple(change(first, v) for v in others), tuple(ratio(first, v) for v in others))
+
+
+@recorded("op", Entry("executions", "compared_executions"))
 @dataclass(frozen=True, slots=True)
 class OperationMatch:
-    """Executions of an operation in each network: their number, and the cost of all of them."""
+    """An operation, summed over all its executions."""
 
     op: str
     executions: tuple[int, ...]
+    """Number of executions in each network."""
     costs: tuple[Cost, ...]
+    """Cost of all executions in each network."""
+
+    @property
+    def compared_executions(self) -> Compared:
+        """Number of executions in each network."""
+        return Compared.of(self.executions)
+
+    def record_values(self) -> dict[str, Any]:
+        """Return the figures that are compared."""
+        return {figure.name: Compared.of(map(figure.of, self.costs)) for figure in COMPARED}
 
     @property
     def differs(self) -> bool:
@@ -36,6 +63,11 @@ class OperationMatch:
         return len({*self.executions}) > 1 or any(cost != self.costs[0] for cost in self.costs)
 
 
+@recorded(
+    *(Entry("specs", "names"), "convention", "same", "inputs", "outputs", Entry("totals", "compared_totals")),
+    *(Entry("operations", "differing"), Entry("layers", "rows")),
+    name="compare",
+)
 @dataclass(frozen=True, slots=True)
 class Comparison(Result):
     """Networks side by side; differences are relative to the first.
@@ -44,7 +76,9 @@ class Comparison(Result):
     """
 
     names: tuple[str, ...]
+    """Names of the specs."""
     convention: str
+    """Counting convention of the work."""
     inputs: tuple[Mapping[str, TensorType], ...]
     outputs: tuple[Mapping[str, TensorType], ...]
     totals: tuple[Totals, ...]
@@ -59,18 +93,28 @@ class Comparison(Result):
         """True if the networks have the same layers, of the same shapes and attributes."""
         return not any(match.differs for match in self.layers)
 
+    @property
+    def compared_totals(self) -> Mapping[str, Compared]:
+        """Figures of the whole networks; a part such as `params_active` only if it differs from the whole somewhere."""
+        return {figure.name: Compared.of(map(figure.of, self.totals)) for figure in self.shown_totals()}
+
+    @property
+    def differing(self) -> tuple[OperationMatch, ...]:
+        """Operations that differ, or all of them."""
+        return tuple(match for match in self.operations if self.all or match.differs)
+
     def shown_totals(self) -> list[Figure]:
         """Return the figures to show as totals; a part only if it differs from the whole in some network."""
         return shown_totals("compare", self.totals)
 
     @checked
     def rows(self, *, depth: int | None = None, all: bool = False) -> Iterator[Match]:
-        """Yield the innermost matches, or with a depth those at that depth; without ``all`` only those that differ.
+        """Layers that differ, or all of them: the innermost matches, or with a depth those at that depth.
 
         Figures times repeats, summed over all matches, are the totals. Differences times repeats, summed over the
         matches that differ, are the differences of the totals.
         """
-        return _innermost(self.layers, depth, all)
+        return _innermost(self.layers, depth or self.depth, all or self.all)
 
 
 def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool = False) -> Comparison:
@@ -98,11 +142,6 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
         all,
         tuple(warning for analysis in analyses for warning in analysis.program.warnings),
     )
-
-
-def change(first: Dim | None, other: Dim | None) -> Dim:
-    """Return ``other`` minus ``first``; an absent figure counts as zero."""
-    return (0 if other is None else other) - (0 if first is None else first)
 
 
 def ratio(first: Dim, other: Dim) -> float | None:

@@ -16,11 +16,12 @@ from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import Dim
 from netcalc.expressions import parse
 from netcalc.ir import Body, OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Param, StoredTensor, WorkingLine
-from netcalc.results import Result
+from netcalc.results import Entry, Result, recorded
 
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
@@ -28,21 +29,42 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "Section", "explain"]
 
 
+@recorded(
+    *("spec", "convention", "path", "op", "about", "source", Entry("inputs", "input_shapes")),
+    *(Entry("outputs", "output_shapes"), "repeat", "attributes", "sections"),
+    name="explain",
+)
 @dataclass(frozen=True, slots=True)
 class Explanation(Result):
-    """The working of one layer, or of a part of the network, whose figures are sums over its layers."""
+    """The working behind the figures of a layer, or of a block or network, whose figures are sums over its layers."""
 
     spec: str
+    """Name of the spec."""
     path: str
+    """Path of the layer or block; empty for the whole network."""
     op: str
     about: str
     source: str
+    """Source of the rules, or of the network."""
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
     repeat: int
+    """Number of instances."""
     attributes: dict[str, Any]
+    """Values as in a spec; an operation is its name, or a mapping from its name to the attributes that are set."""
     sections: tuple[Section, ...]
     convention: str
+    """Counting convention of the work."""
+
+    @property
+    def input_shapes(self) -> tuple[tuple[Dim, ...], ...]:
+        """Shapes of the inputs."""
+        return tuple(value.known_type.shape for value in self.inputs)
+
+    @property
+    def output_shapes(self) -> tuple[tuple[Dim, ...], ...]:
+        """Shapes of the outputs."""
+        return tuple(value.known_type.shape for value in self.outputs)
 
 
 def explain(

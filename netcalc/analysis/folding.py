@@ -12,12 +12,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from netcalc.ir import CallNode, Node, OpNode
+from netcalc.results import Entry, recorded
 
-__all__ = ["Instances", "Numbers", "folded", "patterns", "runs"]
+__all__ = ["Instances", "NumberedInstances", "Numbers", "folded", "patterns", "runs"]
 
 
 #: Runs of one kind of layer that may alternate within a period.
 MAX_ALTERNATING = 8
+
+
+@recorded("prefix", "first", Entry("count", "size"), "run", "period")
+class NumberedInstances(NamedTuple):
+    """Numbers of equal instances: `run` consecutive ones, again every `period` numbers, `count` in all."""
+
+    prefix: str
+    """The path before the number."""
+    first: int
+    size: int
+    run: int
+    period: int
 
 
 class Numbers(NamedTuple):

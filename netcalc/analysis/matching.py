@@ -15,33 +15,61 @@ from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import Ranges, Row
 from netcalc.analysis.figures import FIGURES
-from netcalc.analysis.folding import MAX_ALTERNATING, Numbers, patterns
+from netcalc.analysis.folding import MAX_ALTERNATING, NumberedInstances, Numbers, patterns
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.ir import OpNode, join
+from netcalc.results import recorded
 
-__all__ = ["Match", "match_layers"]
+__all__ = ["COMPARED", "Match", "change", "match_layers"]
 
 
+#: The figures by which operations and layers are compared.
+COMPARED = tuple(figure for figure in FIGURES.values() if "compare" in figure.fields)
+_LAYER = ("op", "inputs", "outputs", *(figure.name for figure in COMPARED))
+
+
+def change(first: Dim | None, other: Dim | None) -> Dim:
+    """Return ``other`` minus ``first``; an absent figure counts as zero."""
+    return (0 if other is None else other) - (0 if first is None else first)
+
+
+@recorded("path", "repeat", "instances", "layers", "attributes", "difference")
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The layers of several networks at one path, None for a network that has no such layer.
-
-    Figures are those of one instance, and ``repeat`` is the number of instances.  ``label`` is the last part of the
-    path, with the ``numbers`` of the instances; ``ranges`` are the numbers of all levels, with the path before them.
-    ``attributes`` are those that differ, if all layers are the same kind of operation.  ``children`` match the contents
-    of the layers, if all layers that exist have contents.
-    """
+    """The layers of several networks at one path; figures are those of one instance."""
 
     path: str
+    """Path of the first instance."""
     label: str
+    """The last part of the path, with the numbers of the instances."""
     repeat: int
+    """Number of instances."""
     layers: tuple[Layer | None, ...]
+    """The layer of each network, null where it has none."""
     attributes: Mapping[str, tuple[Any, ...]]
+    """Attributes of the operation that differ."""
     children: tuple[Match, ...]
+    """Matches of the contents of the layers, if all layers that exist have contents."""
     differs: bool
     numbers: Numbers | None = None
     ranges: Ranges = ()
+    """The numbers of all levels, with the path before them."""
+
+    @property
+    def instances(self) -> tuple[NumberedInstances, ...]:
+        """Numbers of the instances, for each numbered part of the path with several of them; the outermost first."""
+        return tuple(NumberedInstances(prefix, *numbers) for prefix, numbers in self.ranges)
+
+    @property
+    def difference(self) -> Mapping[str, tuple[Dim, ...]]:
+        """Each figure of the networks after the first, minus that of the first; a missing layer counts as zero."""
+        found = {figure.name: self.figures(figure.name) for figure in COMPARED}
+        return {name: tuple(change(values[0], value) for value in values[1:]) for name, values in found.items()}
+
+    def record_values(self) -> dict[str, Any]:
+        """Return the layers with the figures that are compared."""
+        return {"layers": [None if layer is None else layer.record(_LAYER) for layer in self.layers]}
 
     def figures(self, name: str) -> tuple[Dim | None, ...]:
         """Return one figure of every layer, such as ``params`` or ``macs``."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
@@ -18,10 +19,20 @@ from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
 from netcalc.ir.storage import as_executed
+from netcalc.results import recorded
 
-__all__ = ["Memory", "memory"]
+__all__ = ["Memory", "MemoryTotals", "memory"]
 
 
+class MemoryTotals(NamedTuple):
+    """The predicted memory in bytes."""
+
+    weights: int
+    activations: int
+    peak: int
+
+
+@recorded(*MemoryTotals._fields)
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Memory of one forward pass by the reference path, in bytes.

@@ -19,55 +19,77 @@ from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
 from netcalc.ir import Program
-from netcalc.results import Result
+from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
 __all__ = ["EngineMemory", "MemoryReport", "TokensIn", "memory_report"]
 
 
 class TokensIn(NamedTuple):
-    """The most tokens of each sequence that fit into ``budget`` bytes, by convention.
-
-    Weights, buffers, caches and states share the budget.  None stands for any number, −1 for not even the weights.
-    """
+    """Tokens of each sequence whose caches fit into a budget beside the weights."""
 
     budget: int
+    """Bytes, which weights, buffers, caches and states share."""
     tokens: Mapping[str, int | None]
+    """By convention; null for any number, -1 if the weights and states do not fit."""
+
+
+class CacheMemory(NamedTuple):
+    """A convention of the memory of caches."""
+
+    name: str
+    about: str
+    source: str
+    caches: Dim
+    """Bytes of all caches and states."""
+    total: Dim | None
+    """Bytes of weights, buffers, caches, states and ideal activations; null if a size is symbolic."""
 
 
 class EngineMemory(NamedTuple):
-    """Memory that NumPy's engine holds: ``fast`` or ``reference``, its weights, all else, and the most at a time."""
+    """Memory that NumPy's engine holds."""
 
     name: str
+    """fast or reference."""
     weights: int
     activations: int
+    """All but the weights."""
     peak: int
+    """The most bytes at a time."""
 
 
+@recorded(
+    *("spec", "inputs", "outputs", "past", "new", "weights", "buffers", "stored", "token_bytes"),
+    *(Entry("conventions", "by_convention"), "kept", "ideal", "eager", "engine", "tokens_in", "layers"),
+    name="memory",
+)
 @dataclass(frozen=True, slots=True)
 class MemoryReport(Result):
-    """Memory of a network, in bytes.
-
-    ``kept`` are the caches and states after the step, and ``conventions`` those that their memory is reported under.
-    ``ideal`` are the activations beside the caches, ``eager`` those of an eager framework with its caches.  They are
-    None if a size is symbolic.  ``depth`` joins layers.  ``past`` and ``new`` are the positions before the
-    step and in it.
-    """
+    """Memory of a network or of a step of decoding, in bytes."""
 
     spec: str
+    """Name of the spec."""
     about: str
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
     past: Dim | None
+    """Positions before the step; null for a network that does not decode step by step."""
     new: Dim | None
+    """Positions of the step."""
     stored: tuple[StoredWeights, ...]
     kept: tuple[Kept, ...]
+    """Caches and states after the step."""
     conventions: tuple[CacheConvention, ...]
     ideal: Activations | None
+    """Activations of an ideal execution, beside the caches; null if a size is symbolic."""
     eager: Activations | None = None
+    """Activations and caches of an eager framework."""
     engine: EngineMemory | None = None
+    """With the option --engine."""
     tokens_in: TokensIn | None = None
+    """With the option --tokens-in."""
     symbolic: tuple[str, ...] = ()
+    """Names of the symbolic sizes."""
     depth: int | None = None
 
     @property
@@ -87,8 +109,16 @@ class MemoryReport(Result):
 
     @property
     def token_bytes(self) -> Dim:
-        """Bytes that a position of one sequence adds to the caches, as long as no window is full."""
+        """Bytes that a position of one sequence adds to all caches, as long as no window is full."""
         return _sum(one.cell_bytes for one in self.kept if one.positions is not None)
+
+    @property
+    def by_convention(self) -> tuple[CacheMemory, ...]:
+        """Memory under each convention of caches."""
+        return tuple(
+            CacheMemory(one.name, one.about, one.source, self.caches(one.name), self.total(one.name))
+            for one in self.conventions
+        )
 
     def caches(self, convention: str = "ideal") -> Dim:
         """Return the bytes of caches and states under a convention."""
@@ -128,6 +158,7 @@ def memory_report(
     """
     element = None if cache_dtype is None else element_type(cache_dtype)
     symbolic = tuple(name for name, size in program.dims.items() if isinstance(size, Poly))
+    reported = tuple(map(convention_named, cache)) or tuple(conventions().values())
     report = MemoryReport(
         program.name,
         program.about,
@@ -136,8 +167,8 @@ def memory_report(
         program.dims.get(str(program.caches.past)),
         program.dims.get(str(program.caches.new)),
         stored_weights(program),
-        kept_by(program, element),
-        tuple(map(convention_named, cache)) or tuple(conventions().values()),
+        kept_by(program, element, reported),
+        reported,
         None if symbolic else beside_caches(program),
         None if symbolic else activations(program, "eager"),
         engine,

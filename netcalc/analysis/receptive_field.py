@@ -22,6 +22,7 @@ from netcalc.dtypes import FLOATS
 from netcalc.ir import CallNode, Program
 from netcalc.limits import MAX_SIZE_BITS
 from netcalc.opdef import AxisReach, Merged, Window
+from netcalc.results import Entry, recorded
 from netcalc.tensor_type import TensorType
 
 __all__ = ["AxisField", "Extent", "Fields", "Traced", "fields_of", "followed_input", "receptive_fields", "traced"]
@@ -30,17 +31,16 @@ __all__ = ["AxisField", "Extent", "Fields", "Traced", "fields_of", "followed_inp
 MAX_PERIOD = 64
 
 
+@recorded("size", Entry("stride", optional=True), Entry("offset", optional=True))
 class AxisField(NamedTuple):
-    """The field along one spatial axis of the input.
-
-    ``size`` is the number of positions (the largest, where positions differ), ``all`` for the whole input, or None if
-    it is not known.  ``stride`` is the distance between the fields of neighbouring positions, and ``offset`` the centre
-    of the field of the first position; the first element of the input is at 0.
-    """
+    """Receptive field along a spatial axis of the input, in elements of the input."""
 
     size: int | Literal["all"] | None
+    """Number of positions, the largest where they differ, padding included; null if it is not known."""
     stride: Fraction | None = None
+    """Distance between the fields of neighbouring positions."""
     offset: Fraction | None = None
+    """Centre of the field of the first position; the first element of the input is at 0."""
 
 
 #: The fields of a layer along each spatial axis of the input; empty if the layer does not depend on it.

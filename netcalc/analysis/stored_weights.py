@@ -15,10 +15,12 @@ _ADAPTERS = ("lora_A", "lora_B")
 
 
 class StoredWeights(NamedTuple):
-    """Parameters of one form: their role (weights, adapters or buffers), scheme, number of elements and bytes."""
+    """Parameters or buffers of one form."""
 
     role: str
+    """weights, adapters or buffers."""
     scheme: str
+    """Element type, or name of the scheme of precision and sparsity."""
     elements: Dim
     bytes: Dim
 

@@ -1,4 +1,4 @@
-"""The summary of a network as typed data; :mod:`netcalc.records.summary` writes it as JSON.
+"""The summary of a network as typed data.
 
 A layer's figures are those of one instance, and ``repeat`` is the number of instances, so that the sum of figure ×
 ``repeat`` over the layers is the total.
@@ -6,19 +6,19 @@ A layer's figures are those of one instance, and ``repeat`` is the number of ins
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
-from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View
-from netcalc.analysis.folding import folded
+from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
+from netcalc.analysis.folding import NumberedInstances, folded
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Assumption, Dim
+from netcalc.dims import Assumption, Dim, claimed
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
-from netcalc.results import Result
+from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -28,27 +28,57 @@ if TYPE_CHECKING:
 __all__ = ["Layer", "Summary", "Totals", "layer_fields", "summarise"]
 
 
+#: Fields of a record that count work, and those that a view leaves out.
+_WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
+_LEFT_OUT: Mapping[str, Collection[str]] = {"shapes": (*_WORK, "storage"), "params": _WORK, "flops": ("storage",)}
+
+
 class _LayerFields(NamedTuple):
     path: str
+    """Path of the first instance."""
     op: str
+    """Name of the operation or block."""
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
     values: tuple[Dim, ...]
     repeat: int = 1
+    """Number of instances; figure times repeat, summed over the layers, is the total."""
     title: str = ""
+    """The path with the numbers of all instances."""
     ranges: Ranges = ()
+    """The numbers of the instances level by level."""
     receptive_field: Fields | None = None
+    """With `--receptive-field`: one for each spatial axis of the input; none if the layer does not depend on it."""
 
 
+@recorded(
+    *("path", "op", Entry("inputs", "input_shapes"), Entry("outputs", "output_shapes"), "repeat", "instances"),
+    Entry("receptive_field", optional=True),
+)
 class Layer(_LayerFields, Figures):
-    """A row of a report: an operation, or with a depth the part of the network at a path.
-
-    The figures (``params``, ``macs``, …) are those of one instance; ``repeat`` is the number of instances.  ``path`` is
-    the path of the first one, ``title`` the path with the numbers of all, and ``ranges`` these numbers level by level.
-    ``receptive_field`` is None unless it was asked for.
-    """
+    """An operation, or with `--depth` a part of the network; figures are those of one instance."""
 
     __slots__ = ()
+
+    @property
+    def input_shapes(self) -> tuple[tuple[Dim, ...], ...]:
+        """Shapes of the inputs."""
+        return tuple(type_.shape for type_ in self.inputs)
+
+    @property
+    def output_shapes(self) -> tuple[tuple[Dim, ...], ...]:
+        """Shapes of the outputs."""
+        return tuple(type_.shape for type_ in self.outputs)
+
+    @property
+    def instances(self) -> tuple[NumberedInstances, ...]:
+        """Numbers of the instances, for each numbered part of the path with several of them; the outermost first."""
+        return tuple(NumberedInstances(prefix, *numbers) for prefix, numbers in self.ranges)
+
+    def record(self, fields: Iterable[str]) -> dict[str, Any]:
+        """Return the object of some fields and figures."""
+        shapes = {"inputs": "input_shapes", "outputs": "output_shapes"}
+        return {name: getattr(self, shapes.get(name, name)) for name in fields}
 
     @classmethod
     def of(cls, row: Row, receptive_field: Fields | None = None) -> Layer:
@@ -64,37 +94,88 @@ class Totals(Cost):
     __slots__ = ()
 
 
+@recorded(
+    *("spec", Entry("convention", optional=True), "inputs", "outputs", Entry("totals", "shown_totals", optional=True)),
+    *("layers", Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
+    *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
+    *(Entry("storage", optional=True), Entry("assumptions", "claims", optional=True)),
+)
 @dataclass(frozen=True, slots=True)
 class Summary(Result):
-    """A network's inputs, outputs, totals and layers under a counting convention.
-
-    ``uncounted`` are the operations whose work the convention leaves out; ``counted_as`` is the implementation whose
-    work is counted, for each operation whose implementations differ in their work.  ``unknown`` are operators without
-    a rule, whose work is not known: with any, the totals are at least what they are.  ``phases`` are the parts of a
-    step of training that are counted, ``optimizer`` the one whose update is counted, and ``remarks`` name faults of
-    the tool that the convention reproduces.  ``storage`` is how parameters are stored, if schemes were assigned.
-    ``view`` names the figures that are printed and recorded.
-    """
+    """A network's inputs, outputs, totals and layers."""
 
     spec: str
+    """Name of the spec."""
     convention: str
+    """Counting convention of the work."""
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
     totals: Totals
     layers: tuple[Layer, ...]
+    """Layers in order of execution."""
     assumptions: tuple[Assumption, ...] = ()
     uncounted: tuple[str, ...] = ()
+    """Operations whose work the convention leaves out, if there are any."""
     counted_as: Mapping[str, str] = field(default_factory=dict)
+    """Implementation whose work is counted, by operations whose implementations differ in their work."""
     unknown: tuple[str, ...] = ()
+    """Operators whose work is not known; with any, the totals are at least what they are."""
     phases: frozenset[Phase] = FORWARD
+    """Parts of a step of training that are counted."""
     optimizer: str | None = None
+    """With `--training`: the optimizer whose update is counted."""
     remarks: tuple[str, ...] = ()
+    """Faults of the tool that the convention reproduces, where they change a figure."""
     storage: StorageReport | None = None
+    """In `params` and `summary`, with `--quantize` or `--prune`."""
     view: View = "summary"
+    """Name of the figures that are printed and recorded."""
     depth: int | None = None
     unroll: bool = False
     analysis: Analysis | None = field(default=None, repr=False, compare=False)
     receptive: Mapping[str, Fields] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def record_name(self) -> str:
+        """Name of the record: that of the view."""
+        return self.view
+
+    @property
+    def backward(self) -> bool:
+        """With `--backward` and `--training`: true, since the figures include a backward pass."""
+        return "backward" in self.phases
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Claims that the results for symbolic sizes rely on, if any."""
+        return tuple(map(claimed, self.assumptions))
+
+    @property
+    def shown_totals(self) -> Mapping[str, Dim]:
+        """Figures of the whole network; a part such as `params_active` only if it differs from the whole."""
+        figures = shown_totals(self.view, [self.totals], self.phases)
+        return {figure.name: figure.of(self.totals) for figure in figures}
+
+    def record_values(self) -> dict[str, Any]:
+        """Return the layers with the figures of the view, and None for optional fields that it leaves out."""
+        fields, left_out = layer_fields(self.view, self.phases), _LEFT_OUT.get(self.view, ())
+        rows = [layer.record(fields) for layer in self.layers]
+        for row, layer in zip(rows, self.layers, strict=True):
+            if layer.receptive_field is not None:
+                row["receptive_field"] = layer.receptive_field
+        values = {
+            "convention": self.convention,
+            "totals": self.shown_totals,
+            "unknown": self.unknown,
+            "uncounted": self.uncounted,
+            "counted_as": self.counted_as,
+            "backward": self.backward,
+            "training": self.optimizer,
+            "remarks": self.remarks,
+            "storage": self.storage,
+            "assumptions": self.claims,
+        }
+        return {"layers": rows} | {n: None if n in left_out else value or None for n, value in values.items()}
 
 
 def summarise(

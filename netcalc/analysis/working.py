@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netcalc.analysis.conventions import Convention
 from netcalc.dims import Dim
 from netcalc.opdef import KINDS, Kind, Term, WorkingLine
+from netcalc.results import recorded
 
 __all__ = [
     "KIND_NAMES",
@@ -31,13 +32,15 @@ KIND_NAMES = {
 }
 
 
+@recorded("title", "rule", "steps")
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Steps of working that follow one rule."""
+    """The steps of one figure."""
 
     title: str
     steps: tuple[WorkingLine, ...]
     rule: str = ""
+    """The rule that the steps follow."""
 
 
 def term_steps(terms: Sequence[Term]) -> Iterator[WorkingLine]:

@@ -30,7 +30,7 @@ def _lines(call: Call) -> Iterable[str]:
     """Return the lines of a page; NetcalcError (E502) for an unknown topic or a format that a page does not have."""
     from netcalc.cli.commands import COMMANDS
     from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
-    from netcalc.records.codes import code_record
+    from netcalc.records.writing import record
     from netcalc.reference.codes import code_page, code_reference
     from netcalc.render.codes import code_text, codes_text
     from netcalc.render.json_lines import json_lines
@@ -39,7 +39,7 @@ def _lines(call: Call) -> Iterable[str]:
     if topic is not None and topic.upper() in CODES:
         match format_:
             case "json":
-                return json_lines(code_record(code_reference(topic)))
+                return json_lines(record(code_reference(topic)))
             case "markdown":
                 return code_page(topic).rstrip("\n").split("\n")
             case "csv":

@@ -98,7 +98,8 @@ def _model_types(call: Call) -> Iterable[str]:
     """The model types that have a table, with their architectures, and the architectures of models in GGUF."""
     from netcalc.formats.gguf import tables as gguf
     from netcalc.formats.huggingface.tables import model_types, read_table
-    from netcalc.records.model_types import model_types_record
+    from netcalc.records.writing import record
+    from netcalc.reference.model_types import GgufArchitecture, ModelType, ModelTypes
     from netcalc.render.json_lines import json_lines
     from netcalc.render.table import Column, Row, Table
     from netcalc.render.table_csv import table_csv
@@ -106,10 +107,14 @@ def _model_types(call: Call) -> Iterable[str]:
     from netcalc.render.table_text import table_text
 
     known = [table for name in model_types() if (table := read_table(name)) is not None]
-    listed = [(table.model_type, table.family, list(table.part("models"))) for table in known]
-    others = [(name, found.family) for name in gguf.architectures() if (found := gguf.read_table(name)) is not None]
+    listed = [ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in known]
+    others = [
+        GgufArchitecture(name, found.family)
+        for name in gguf.architectures()
+        if (found := gguf.read_table(name)) is not None
+    ]
     if call["format"] == "json":
-        return json_lines(model_types_record(listed, others), rows="model_types")
+        return json_lines(record(ModelTypes(tuple(listed), tuple(others))), rows="model_types")
     columns = [Column("model type", "name"), Column("family"), Column("architectures", "prose")]
     rows = [Row([name, family, ", ".join(models)]) for name, family, models in listed]
     page = Table(columns, [*rows, *(Row([name, family, "(GGUF)"]) for name, family in others)])

@@ -24,36 +24,42 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
 from netcalc.options import ParameterOptions
+from netcalc.results import Real, recorded
 
 __all__ = ["GradientResult", "gradients", "seeds_of"]
 
 
+@recorded("spec", "seed", "loss", "summed", "norm", "layers", "unreached", "saved_bytes", name="gradients")
 @dataclass(frozen=True, slots=True)
 class GradientResult:
-    """Loss and gradients of one forward and backward pass.
-
-    ``loss`` is the sum of the outputs ``summed``, or of their products with the gradients that were given; the loss of
-    the spec is the output ``loss``.  ``parameters`` are the gradients by path of the parameter that owns the tensor,
-    ``inputs`` the gradients by name of the input; ``layers`` measures them by layer.  ``unreached`` are the paths that
-    the loss does not depend on; they have no gradient.  ``outputs`` are the outputs of the forward pass, ``buffers``
-    the buffers that training updated, and ``saved_bytes`` the bytes of the tensors that the forward pass saved.
-    """
+    """Loss and gradients of one forward and backward pass."""
 
     spec: str
+    """Name of the spec."""
     seed: int
-    loss: float
+    """Seed of everything drawn."""
+    loss: Real
+    """The sum of the outputs, or of their products with gradients that were passed."""
     summed: tuple[str, ...]
+    """The outputs whose sum the loss is; loss for the loss of the spec."""
     parameters: Mapping[str, Array]
+    """Gradients by path of the parameter that owns the tensor."""
     inputs: Mapping[str, Array]
+    """Gradients by name of the input."""
     unreached: tuple[str, ...]
+    """Parameters that the loss does not depend on."""
     outputs: Mapping[str, Array]
+    """Outputs of the forward pass."""
     buffers: Mapping[str, Array]
+    """Buffers that training updated, by path."""
     saved_bytes: int
+    """Bytes of the tensors that the forward pass saved."""
     layers: tuple[LayerGradient, ...]
+    """The gradients by layer."""
 
     @property
-    def norm(self) -> float:
-        """The norm of the gradients of all parameters together."""
+    def norm(self) -> Real:
+        """Norm of the gradients of all parameters."""
         return norm_of(*self.parameters.values())
 
 

@@ -9,6 +9,7 @@ from netcalc.analysis.folding import folded
 from netcalc.engine.layer_gradients import names_of
 from netcalc.ir import Node, OpNode, Program, join
 from netcalc.numerics.rounding.deviation import Deviation
+from netcalc.results import Entry, Real, recorded
 
 __all__ = ["KeptParameters", "LayerError", "OperationError", "StoredParameter", "kept_parameters", "layer_errors"]
 
@@ -34,42 +35,51 @@ class OperationError(NamedTuple):
     output: Deviation
 
 
+@recorded(
+    *("path", "op", "instances", "schemes", "elements", "bytes", "weight_error"),
+    *("error", "max_error", "decibels", Entry("cosine", "output.cosine"), "least", "greatest"),
+)
 class LayerError(NamedTuple):
-    """The parameters of a layer as they are stored, and the error of its output.
-
-    A row of several ``instances`` stands for equal layers: ``path`` has all their numbers, ``weights`` and ``output``
-    are the deviations of all together, and ``least`` and ``greatest`` the relative errors of single outputs.
-    ``schemes`` and ``weights`` describe the rounded parameters, if there are any.
-    """
+    """The output of a layer, or of equal layers of a repeat, with their parameters."""
 
     path: str
+    """Path, with the numbers of all instances."""
     op: str
+    """The operation; empty for several."""
     instances: int
+    """Number of equal layers that the entry stands for."""
     schemes: tuple[str, ...]
+    """The schemes of the rounded parameters, else of all, with the pattern or the share of what is removed."""
     elements: int
+    """Elements of the parameters."""
     bytes: int
+    """Bytes of the stored parameters."""
     weights: Deviation
+    """Deviation of the rounded parameters of all instances together."""
     output: Deviation
-    least: float
-    greatest: float
+    """Deviation of the outputs of all instances together."""
+    least: Real
+    """Error of the instance with the smallest one."""
+    greatest: Real
+    """Error of the instance with the largest one."""
 
     @property
-    def error(self) -> float:
-        """Relative error of the outputs."""
+    def error(self) -> Real:
+        """Root mean square of the differences, over that of the values in full precision."""
         return self.output.relative
 
     @property
-    def weight_error(self) -> float:
-        """Relative error of the parameters."""
+    def weight_error(self) -> Real:
+        """Root mean square of the differences of the rounded parameters, over that of these in full precision."""
         return self.weights.relative
 
     @property
-    def decibels(self) -> float:
+    def decibels(self) -> Real:
         """Ratio of signal to noise of the outputs."""
         return self.output.decibels
 
     @property
-    def max_error(self) -> float:
+    def max_error(self) -> Real:
         """Greatest absolute error of an element of the outputs."""
         return self.output.greatest
 
@@ -80,10 +90,11 @@ class LayerError(NamedTuple):
 
 
 class KeptParameters(NamedTuple):
-    """Parameters that a scheme other than the assigned one stores, most in full precision, for the same reason."""
+    """Parameters that are stored otherwise than assigned, most of them in full precision."""
 
     reason: str
     scheme: str
+    """The scheme that they are stored by: that of their element type for full precision."""
     tensors: int
     elements: int
     bytes: int

@@ -11,6 +11,7 @@ import numpy as np
 from netcalc.analysis.folding import Instances, folded
 from netcalc.arrays import Array
 from netcalc.ir import Node, OpNode, Program, join
+from netcalc.results import Real
 
 __all__ = ["LayerGradient", "layer_gradients", "names_of", "norm_of"]
 
@@ -19,21 +20,23 @@ _PART = 1 << 20
 
 
 class LayerGradient(NamedTuple):
-    """The gradients of the parameters that a layer owns, or of an input, whose operation is ``input``.
-
-    A row of several ``instances`` stands for equal layers: ``path`` has all their numbers, ``norm`` is the norm of all
-    their gradients together, and ``least`` and ``greatest`` are the norms of single instances.  ``absmax`` is the
-    greatest absolute value of an element.
-    """
+    """The gradients of a layer, of equal layers of a repeat, or of an input; numbers that are not finite are text."""
 
     path: str
+    """Path, with the numbers of all instances."""
     op: str
+    """The operation; input for an input."""
     instances: int
+    """Number of equal layers that the entry stands for."""
     elements: int
-    norm: float
-    least: float
-    greatest: float
-    absmax: float
+    norm: Real
+    """Norm of the gradients of all instances together."""
+    least: Real
+    """Norm of the instance with the smallest gradient."""
+    greatest: Real
+    """Norm of the instance with the largest gradient."""
+    absmax: Real
+    """The greatest absolute value."""
 
 
 def layer_gradients(

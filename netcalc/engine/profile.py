@@ -19,8 +19,9 @@ from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.process_memory import MemoryBaseline
+from netcalc.results import Entry, recorded
 
-__all__ = ["PASSES", "LayerTime", "OperationTime", "Profile", "profile"]
+__all__ = ["PASSES", "Fused", "LayerTime", "OperationTime", "Profile", "profile"]
 
 #: Timed passes, of which medians are taken.
 PASSES = 5
@@ -28,21 +29,28 @@ PASSES = 5
 _GEMM_SIZE = 2048
 
 
+class Fused(NamedTuple):
+    """An operation that is executed together with another."""
+
+    path: str
+    op: str
+
+
 class LayerTime(NamedTuple):
-    """Time of an operation: seconds of a pass and FLOPs, including the operations fused into it (by path and name).
+    """The time of an operation, including those fused into it.
 
     FLOPs are counted by the definition, even if the algorithm needs fewer.
     """
 
     path: str
     op: str
-    fused: tuple[tuple[str, str], ...]
+    fused: tuple[Fused, ...]
     seconds: float
     flops: int
 
 
 class OperationTime(NamedTuple):
-    """All layers of one operation; ``copy`` are the copies of tensors into another memory layout."""
+    """The time of all layers of one operation; ``copy`` is copying tensors into another memory layout."""
 
     op: str
     layers: int
@@ -50,23 +58,47 @@ class OperationTime(NamedTuple):
     flops: int
 
 
+class ProfileMemory(NamedTuple):
+    """Predicted memory by purpose, and its sum beside the measured memory, in bytes."""
+
+    weights: int
+    arena: int
+    scratch: int
+    patterns: int
+    temporary: int
+    outputs: int
+    inputs: int
+    predicted: int
+    measured: int | None
+    """Null if the process had used more memory before, which hides the peak of the run."""
+
+
+@recorded(
+    *("threads", "passes", "seconds", "flops", Entry("gemm_flops_per_second", "gemm"), "layers", "operations"),
+    "memory",
+)
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Times of a planned run, and its memory.
-
-    Times are medians over the passes, step by step.  ``gemm`` is the FLOP/s of NumPy's product of large square float32
-    matrices on the same number of threads, the best of a few.  ``measured`` is the growth of resident memory in bytes
-    since before the weights were loaded, plus the private memory of worker processes; None if the process had held
-    more before.
-    """
+    """The time of a planned run by layer and by operation, and its memory by purpose."""
 
     threads: int
     passes: int
+    """Number of timed passes; times are medians over them."""
     layers: tuple[LayerTime, ...]
     operations: tuple[OperationTime, ...]
     gemm: float
+    """Speed of a product of large matrices on the same number of threads."""
     predicted: PlanMemory
     measured: int | None
+    """Growth of resident memory since before the weights were loaded, plus the private memory of worker processes.
+
+    None if the process had held more before.
+    """
+
+    @property
+    def memory(self) -> ProfileMemory:
+        """Predicted memory by purpose, and its sum beside the measured memory, in bytes."""
+        return ProfileMemory(*self.predicted, self.predicted.peak, self.measured)
 
     @property
     def seconds(self) -> float:
@@ -109,7 +141,7 @@ def _by_layer(steps: Sequence[tuple[Step, float]], analysis: Analysis) -> list[L
         LayerTime(
             node.instance.path,
             node.op.name,
-            tuple((other.instance.path, other.op.name) for other in node.after),
+            tuple(Fused(other.instance.path, other.op.name) for other in node.after),
             time,
             _flops(node, analysis),
         )

@@ -40,6 +40,7 @@ from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
 from netcalc.options import ParameterOptions, PlanName, PlanOptions
+from netcalc.results import Entry, recorded
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]
 
@@ -47,8 +48,12 @@ _Pair: TypeAlias = tuple[Array, Array]
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
+@recorded(
+    *(Entry("error", "deviation.relative"), Entry("max_error", "deviation.greatest")),
+    *(Entry("decibels", "deviation.decibels"), Entry("cosine", "deviation.cosine"), "shape", "dtype"),
+)
 class OutputError(NamedTuple):
-    """An output of the network, and its deviation."""
+    """An output of the network; numbers that are not finite are text."""
 
     name: str
     shape: tuple[int, ...]
@@ -56,23 +61,29 @@ class OutputError(NamedTuple):
     deviation: Deviation
 
 
+@recorded(
+    *("spec", "seed", "assigned", "plan", Entry("outputs", "errors", by="name"), "layers", "kept", "memory"),
+    name="rounding",
+)
 @dataclass(frozen=True, slots=True)
 class RoundingResult:
-    """Errors of a run with stored parameters against the run in full precision.
-
-    ``assigned`` are the assignments of schemes and sparsity; ``outputs`` have the values of the run with stored
-    parameters by name, ``errors`` their deviations, ``plan`` the name of the plan that computed both.  ``operations``
-    are in order of execution.  ``memory`` is the predicted memory of the runs in lockstep.
-    """
+    """Errors of a run with stored parameters against the run in full precision."""
 
     program: Program
     seed: int
+    """Seed of everything drawn."""
     assigned: tuple[str, ...]
+    """The assignments of schemes and sparsity."""
     outputs: Mapping[str, Array]
+    """Outputs of the run with stored parameters, by name."""
     errors: tuple[OutputError, ...]
+    """Deviations of the outputs."""
     operations: tuple[OperationError, ...]
+    """Operations in order of execution."""
     plan: PlanName
+    """Way in which the outputs were computed: fast or reference."""
     memory: Memory
+    """The predicted memory of both runs in lockstep, in bytes."""
 
     @property
     def spec(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, Unpack, get_args
 
 from netcalc.analysis.counting import operation_count
-from netcalc.analysis.memory import Memory
+from netcalc.analysis.memory import Memory, MemoryTotals
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array
@@ -31,9 +31,10 @@ from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
-from netcalc.numerics.trace import Tracer, TraceRow
+from netcalc.numerics.trace import OutputRow, Tracer, TraceRow
 from netcalc.options import ParameterOptions, PlanName
 from netcalc.process_memory import MemoryBaseline
+from netcalc.results import Entry, recorded
 
 __all__ = ["PLANS", "Progress", "RunResult", "forward"]
 
@@ -43,23 +44,40 @@ PLANS: tuple[PlanName, ...] = get_args(PlanName)
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
+@recorded(
+    *("spec", "seed", Entry("outputs", "rows"), "trace", "plan", Entry("memory", "memory_totals")),
+    Entry("profile", optional=True),
+    name="run",
+)
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a forward pass.
-
-    ``spec`` is the name of the spec, ``seed`` the seed of everything drawn.  ``outputs`` by name; ``trace`` in order of
-    execution; ``buffers`` are the buffers that training updated, by path;
-    ``memory`` is the predicted memory, of the plan or of the reference path; ``plan`` names which of them ran.
-    """
+    """The result of a forward pass."""
 
     spec: str
+    """Name of the spec."""
     seed: int
+    """Seed of everything drawn."""
     outputs: Mapping[str, Array]
+    """Outputs by name."""
     trace: tuple[TraceRow, ...]
+    """Traced outputs in order of execution."""
     buffers: Mapping[str, Array]
+    """Buffers that training updated, by path."""
     memory: Memory | PlanMemory
+    """The predicted memory, of the plan or of the reference path."""
     plan: PlanName
+    """Way of execution: fast or reference."""
     profile: Profile | None = None
+
+    @property
+    def rows(self) -> Mapping[str, OutputRow]:
+        """The outputs with their statistics, by name."""
+        return {name: OutputRow.of(name, "", array, keep=True) for name, array in self.outputs.items()}
+
+    @property
+    def memory_totals(self) -> MemoryTotals:
+        """The predicted memory in bytes."""
+        return MemoryTotals(self.memory.weights, self.memory.activations, self.memory.peak)
 
 
 def forward(

@@ -8,15 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from functools import cache
+from typing import Any, Self
 
 import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join
+from netcalc.results import Entry, Real, recorded
 
-__all__ = ["TraceRow", "Tracer"]
+__all__ = ["OutputRow", "TraceRow", "Tracer"]
 
+#: Outputs of at most this many elements are recorded with their values.
+MAX_VALUES = 64
+_STATISTICS = ("shape", "dtype", "mean", "std", "min", "max", "absmax")
 #: Elements of a tensor whose deviation is computed at once.
 _BLOCK = 1 << 16
 #: Number of paths that are compared with a misspelt pattern.
@@ -25,27 +30,31 @@ _CANDIDATES = 10_000
 _RANGE = re.compile(r"(?:(?<=[._-])|^)([0-9]{1,9}(?:[–-][0-9]{1,9}|,[0-9]{1,9}|,…)+)(?=\.|$)")
 
 
+@recorded("path", "op", *_STATISTICS)
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """Statistics of one output of an operation or block, computed in float64.
+    """A traced output of an operation or a block; numbers that are not finite are text.
 
-    ``std`` is the standard deviation of the population.  Statistics of a tensor without elements are NaN.  If there
-    are several outputs, ``path`` ends in the output's number.  ``array`` is the value itself, if it was asked for.
+    Statistics are computed in float64.  Those of a tensor without elements are NaN.
     """
 
     path: str
+    """Path of the operation or block, which ends in the output's number if there are several."""
     op: str
     shape: tuple[int, ...]
     dtype: str
-    mean: float
-    std: float
-    min: float
-    max: float
-    absmax: float
+    mean: Real
+    std: Real
+    """Standard deviation of the population."""
+    min: Real
+    max: Real
+    absmax: Real
+    """The greatest absolute value."""
     array: Array | None = None
+    """The value itself, if it was asked for."""
 
     @classmethod
-    def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> TraceRow:
+    def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> Self:
         """Return the row of one tensor."""
         stored = array if keep else None
         if not array.size:
@@ -57,6 +66,18 @@ class TraceRow:
         low, high = float(array.min()), float(array.max())
         absmax = float(np.maximum(-low, high))  # unlike max(), it keeps NaN
         return cls(path, op, array.shape, array.dtype.name, mean, std, low, high, absmax, stored)
+
+
+@recorded(*_STATISTICS, Entry("values", optional=True))
+class OutputRow(TraceRow):
+    """An output of the network; numbers that are not finite are text."""
+
+    __slots__ = ()
+
+    @property
+    def values(self) -> Any:
+        """The elements in nested lists, of small outputs only."""
+        return self.array.tolist() if self.array is not None and self.array.size <= MAX_VALUES else None
 
 
 def _deviation(array: Array, mean: float) -> float:

@@ -4,15 +4,22 @@ from typing import Any, NamedTuple
 
 from netcalc.dtypes import DType
 from netcalc.expressions import parse
+from netcalc.results import Entry, recorded
 
 
+@recorded("label", "formula", "substituted", Entry("value", "plain_value"))
 class WorkingLine(NamedTuple):
-    """Line of working: ``label = formula = substituted = value``."""
+    """A line of working: a formula, the formula with numbers substituted, and its value."""
 
     label: str
     formula: str
     substituted: str
     value: Any
+
+    @property
+    def plain_value(self) -> bool | int | float | str | None:
+        """The value, as text unless it is simple."""
+        return self.value if self.value is None or isinstance(self.value, (int, float, str)) else str(self.value)
 
 
 class Context:

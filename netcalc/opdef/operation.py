@@ -13,11 +13,12 @@ from netcalc.tensor_type import TensorType
 
 
 class Port(NamedTuple):
-    """A named input or output; a variadic port takes one or more tensors."""
+    """An input or output of an operation."""
 
     name: str
     optional: bool = False
     variadic: bool = False
+    """True if it takes one or more tensors."""
 
 
 def ports(*names: str) -> tuple[Port, ...]:

@@ -1,143 +1,119 @@
-"""JSON Schemas (2020-12) of the records, derived from their typed dictionaries and the declared figures."""
+"""JSON Schemas (2020-12) of the records, derived from the classes of results and the declared figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
 
-from pydantic import ConfigDict, TypeAdapter
-
-from netcalc.analysis.compare import COMPARED
+from netcalc.analysis.checks import CheckReport
+from netcalc.analysis.compare import COMPARED, Compared, Comparison
+from netcalc.analysis.explain import Explanation
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
-from netcalc.analysis.summary import layer_fields
-from netcalc.records import VERSIONS, schema_id
-from netcalc.records.agreement import AgreementRecord
-from netcalc.records.checkpoint import CheckpointRecord
-from netcalc.records.codes import CodeRecord
-from netcalc.records.compare import ComparisonRecord
-from netcalc.records.errors import ErrorsRecord
-from netcalc.records.explain import ExplanationRecord
-from netcalc.records.gradients import GradientsRecord
-from netcalc.records.memory import MemoryRecord
-from netcalc.records.model_types import ModelTypesRecord
-from netcalc.records.ops import BlockRecord, OperationRecord, OperationsRecord
-from netcalc.records.rounding import RoundingRecord
-from netcalc.records.run import RunRecord
-from netcalc.records.signal import SignalComparisonRecord, SignalRecord
-from netcalc.records.specs import SpecRecord, SpecsRecord
-from netcalc.records.summary import SummaryRecord
-from netcalc.records.train import TrainingRecord
-from netcalc.records.verify import VerificationRecord
-from netcalc.records.weights import WeightsRecord
+from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.signal.report import SignalComparison, SignalReport
+from netcalc.analysis.summary import Summary, layer_fields
+from netcalc.dims import Dim
+from netcalc.engine.gradients import GradientResult
+from netcalc.engine.rounding import RoundingResult
+from netcalc.engine.run import RunResult
+from netcalc.records.errors import Errors
+from netcalc.records.type_schema import Schema, TypeSchemas
+from netcalc.reference.blocks import BlockReference, ReferenceList
+from netcalc.reference.codes import CodeReference
+from netcalc.reference.model_types import ModelTypes
+from netcalc.reference.operations import OperationReference
+from netcalc.reference.spec_list import SpecList
+from netcalc.reference.specs import SpecReference
+from netcalc.training.result import TrainingResult
+from netcalc.verification.agreement import Agreement
+from netcalc.verification.report import VerifyReport
+from netcalc.weights.content import Checkpoint
+from netcalc.weights.report import WeightsReport
 
 __all__ = ["record_schema"]
 
-Schema = dict[str, Any]
-
-_COUNT: Schema = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+_VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
+#: Classes of the records, by name.
+_CLASSES: Mapping[str, type] = {
+    **dict.fromkeys(_VIEWS, Summary),
+    "operation": OperationReference,
+    "block": BlockReference,
+    **{
+        vars(kind)["record_name"]: kind
+        for kind in (
+            Agreement,
+            CheckReport,
+            Checkpoint,
+            CodeReference,
+            Comparison,
+            Errors,
+            Explanation,
+            GradientResult,
+            MemoryReport,
+            ModelTypes,
+            ReferenceList,
+            RoundingResult,
+            RunResult,
+            SignalComparison,
+            SignalReport,
+            SpecList,
+            SpecReference,
+            TrainingResult,
+            VerifyReport,
+            WeightsReport,
+        )
+    },
+}
 
 
 def record_schema(name: str) -> Schema:
     """Return the schema of a record by its name in :data:`~netcalc.records.VERSIONS`; KeyError for another name."""
-    schema = _SCHEMAS[name]()
-    schema["properties"]["schema"] = {"const": schema_id(name)}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"netcalc {name} record, version {VERSIONS[name]}",
-        **_closed(schema),
-    }
+    types = TypeSchemas()
+    schema = types.record(name, _CLASSES[name])
+    if name in _VIEWS:
+        _add_view(schema, types, name)
+    if name == "compare":
+        _add_comparison(schema, types)
+    return schema
 
 
-def _schema_of(record: type) -> Schema:
-    """Return the schema of a typed dictionary; the docstring below a field is its description."""
-    cast("Any", record).__pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
-    return TypeAdapter(record).json_schema()
-
-
-def _view(view: View) -> Schema:
-    """Return the schema of ``shapes``, ``params``, ``flops`` or ``summary``."""
-    schema = _schema_of(SummaryRecord)
+def _add_view(schema: Schema, types: TypeSchemas, view: View) -> None:
+    """Add the figures of a view to the schema of a summary, and leave out the fields that it has not."""
     totals = [figure for figure in FIGURES.values() if figure.total_in(view)]
-    _add_figures(schema, "TotalsRecord", totals, _COUNT)
-    layer = schema["$defs"]["LayerRecord"]
-    fields = layer_fields(view, STEP)
-    receptive_field = layer["properties"]["receptive_field"]
-    layer["properties"] = {name: text for name, text in layer["properties"].items() if name in fields}
-    layer["required"] = list(layer["properties"])
-    if view == "shapes":
-        layer["properties"]["receptive_field"] = receptive_field
-    else:
-        del schema["$defs"]["AxisFieldRecord"]
-    _add_figures(schema, "LayerRecord", [FIGURES[name] for name in fields if name in FIGURES], _COUNT)
-    optional = {"convention": view not in ("shapes", "params"), "totals": bool(totals)}
-    for name, present in optional.items():
+    _add_figures(schema["properties"]["totals"], totals, types.of(Dim))
+    layer, fields = types.definitions["Layer"], layer_fields(view, STEP)
+    optional = ("receptive_field",) if view == "shapes" else ()
+    layer["properties"] = {name: text for name, text in layer["properties"].items() if name in (*fields, *optional)}
+    layer["required"] = [name for name in layer["properties"] if name not in optional]
+    _add_figures(layer, [FIGURES[name] for name in fields if name in FIGURES], types.of(Dim))
+    if view != "shapes":
+        del types.definitions["AxisField"]
+    for name, present in {"convention": view not in ("shapes", "params"), "totals": bool(totals)}.items():
         if present:
             schema["required"].append(name)
         else:
             del schema["properties"][name]
-    return schema
 
 
-def _comparison() -> Schema:
-    schema = _schema_of(ComparisonRecord)
-    values = {"$ref": "#/$defs/ComparedValues"}
+def _add_comparison(schema: Schema, types: TypeSchemas) -> None:
+    """Add the figures to the schema of a comparison."""
+    values, match, layer = types.of(Compared), types.definitions["Match"], types.definitions["Layer"]
     totals = [figure for figure in FIGURES.values() if figure.total_in("compare")]
-    _add_figures(schema, "ComparedTotals", totals, values)
-    _add_figures(schema, "ComparedOperation", COMPARED, values)
-    _add_figures(schema, "ComparedLayer", COMPARED, _COUNT)
-    _add_figures(schema, "ComparedDifference", COMPARED, {"type": "array", "items": _COUNT})
-    return schema
+    _add_figures(schema["properties"]["totals"], totals, values)
+    _add_figures(types.definitions["OperationMatch"], COMPARED, values)
+    _add_figures(match["properties"]["difference"], COMPARED, types.of(tuple[Dim, ...]))
+    layer["required"] = ["op", "inputs", "outputs"]
+    layer["properties"] = {name: layer["properties"][name] for name in layer["required"]}
+    _add_figures(layer, COMPARED, types.of(Dim))
+    del types.definitions["AxisField"]
 
 
-def _add_figures(schema: Schema, definition: str, figures: Iterable[Figure], value: Schema) -> None:
-    """Add figures to a definition.
+def _add_figures(schema: Schema, figures: Iterable[Figure], value: Schema) -> None:
+    """Add figures to the schema of an object.
 
     A part is optional, since a record omits it if it equals the whole, and so is the work beyond a forward pass.
     """
-    target = schema["$defs"][definition]
+    schema["additionalProperties"] = False
     for figure in figures:
-        target["properties"][figure.name] = {**value, "description": figure.about}
+        schema.setdefault("properties", {})[figure.name] = {**value, "description": figure.about}
         if figure.part_of is None and figure.phase == "forward":
-            target.setdefault("required", []).append(figure.name)
-
-
-def _closed(schema: Any) -> Any:
-    """Return the schema without additional properties, and without the titles that pydantic derives from names."""
-    if isinstance(schema, list):
-        return [_closed(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {key: _closed(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
-    if isinstance(closed.get("properties"), dict) and closed.get("type") == "object":
-        closed["additionalProperties"] = False
-    return closed
-
-
-_SCHEMAS: Mapping[str, Callable[[], Schema]] = {
-    "shapes": partial(_view, "shapes"),
-    "params": partial(_view, "params"),
-    "flops": partial(_view, "flops"),
-    "summary": partial(_view, "summary"),
-    "compare": _comparison,
-    "explain": partial(_schema_of, ExplanationRecord),
-    "run": partial(_schema_of, RunRecord),
-    "gradients": partial(_schema_of, GradientsRecord),
-    "rounding": partial(_schema_of, RoundingRecord),
-    "train": partial(_schema_of, TrainingRecord),
-    "verify": partial(_schema_of, VerificationRecord),
-    "verify-module": partial(_schema_of, AgreementRecord),
-    "weights": partial(_schema_of, WeightsRecord),
-    "checkpoint": partial(_schema_of, CheckpointRecord),
-    "specs": partial(_schema_of, SpecsRecord),
-    "spec-page": partial(_schema_of, SpecRecord),
-    "model-types": partial(_schema_of, ModelTypesRecord),
-    "ops": partial(_schema_of, OperationsRecord),
-    "operation": partial(_schema_of, OperationRecord),
-    "block": partial(_schema_of, BlockRecord),
-    "errors": partial(_schema_of, ErrorsRecord),
-    "code": partial(_schema_of, CodeRecord),
-    "signal": partial(_schema_of, SignalRecord),
-    "signal-comparison": partial(_schema_of, SignalComparisonRecord),
-    "memory": partial(_schema_of, MemoryRecord),
-}
+            schema.setdefault("required", []).append(figure.name)

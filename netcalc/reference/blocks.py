@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from netcalc.opdef import Port, ports
-from netcalc.reference.operations import AttributeReference, Listed
+from netcalc.reference.operations import AttributeReference, Listed, OperationReference
 from netcalc.reference.specs import limits_text
+from netcalc.results import recorded
 from netcalc.spec.arguments import declared_arguments
 from netcalc.spec.library import Block, find_block, load_text
 
-__all__ = ["BLOCKS", "BlockReference", "block_reference", "listed_block"]
+__all__ = ["BLOCKS", "BlockReference", "ReferenceList", "block_reference", "listed_block"]
 
 #: Family under which blocks are listed beside operations.
 BLOCKS = "blocks"
 
 
 class BlockReference(NamedTuple):
-    """The reference page of a shipped block as data; ``requirements`` are conditions on arguments and inputs."""
+    """The page of one block."""
 
     name: str
     about: str
@@ -27,7 +28,17 @@ class BlockReference(NamedTuple):
     outputs: tuple[Port, ...]
     arguments: tuple[AttributeReference, ...]
     requirements: tuple[str, ...]
+    """Conditions on arguments and inputs."""
     file: str
+    """Place among the files of netcalc."""
+
+
+@recorded(name="ops")
+class ReferenceList(NamedTuple):
+    """All operations and shipped blocks, or those that were selected."""
+
+    operations: tuple[OperationReference, ...]
+    blocks: tuple[BlockReference, ...]
 
 
 def listed_block(name: str) -> Listed:

@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
+from netcalc.results import recorded
 
 __all__ = ["CodeReference", "code_page", "code_reference", "codes_dir"]
 
 
+@recorded(name="code")
 class CodeReference(NamedTuple):
-    """Page of a code; ``example`` and ``fix`` are Markdown with the files and commands that they show."""
+    """The page of an error code or of a warning."""
 
     code: str
     title: str
     about: str
+    """Meaning of the code."""
     causes: tuple[str, ...]
     example: str
+    """Markdown: a spec or command, and what netcalc prints."""
     fix: str
+    """Markdown: the remedy, with the corrected example."""
 
 
 @cache

@@ -14,7 +14,15 @@ from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Port
 from netcalc.tensor_type import TensorType
 
-__all__ = ["AttributeReference", "Listed", "OperationReference", "about", "listed_operation", "reference"]
+__all__ = [
+    "AttributeReference",
+    "ExampleReference",
+    "Listed",
+    "OperationReference",
+    "about",
+    "listed_operation",
+    "reference",
+]
 
 
 class Listed(NamedTuple):
@@ -28,37 +36,44 @@ class Listed(NamedTuple):
 
 
 class AttributeReference(NamedTuple):
-    """An attribute of an operation; ``default`` is None for a required one."""
+    """An attribute of an operation, or an argument of a block."""
 
     name: str
     type: str
     required: bool
     default: Any
+    """Default value; null for a required attribute."""
     description: str
 
 
-class OperationReference(NamedTuple):
-    """The reference page of an operation as data.
+class ExampleReference(NamedTuple):
+    """An example of the operation."""
 
-    ``example`` holds the attributes of the example, ``example_line`` the example as a line of a spec, and
-    ``example_shapes`` its input and output shapes.
-    """
+    line: str
+    """The example as a line of a spec."""
+    shapes: str
+    """Shapes of its inputs and outputs."""
+    attributes: Mapping[str, Any]
+
+
+class OperationReference(NamedTuple):
+    """The page of one operation."""
 
     name: str
     family: str
     about: str
     details: str
     source: str
+    """Source of the rules."""
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     shorthand: str | None
+    """The attribute that a bare value sets."""
     attributes: tuple[AttributeReference, ...]
     shape_rule: str
     param_rule: str
     cost_rule: str
-    example: Mapping[str, Any]
-    example_line: str
-    example_shapes: str
+    example: ExampleReference
 
 
 def listed_operation(op: type[Operation]) -> Listed:
@@ -87,9 +102,7 @@ def reference(declared: type[Operation]) -> OperationReference:
         declared.shape_rule,
         declared.param_rule,
         declared.cost_rule,
-        example,
-        _line(declared.name, example),
-        _shapes(declared),
+        ExampleReference(_line(declared.name, example), _shapes(declared), example),
     )
 
 

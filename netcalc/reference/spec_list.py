@@ -6,22 +6,52 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from netcalc.analysis.conventions import convention_named
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import Dim
 from netcalc.files import exists
-from netcalc.results import Result
+from netcalc.results import Result, recorded
 from netcalc.spec.shipped import CatalogueEntry, aliases, catalogue, unaliased
 
-__all__ = ["SpecList", "is_spec", "listed_specs", "spec_lines"]
+__all__ = ["ListedSpec", "SpecList", "is_spec", "listed_specs", "spec_lines"]
 
 
+class ListedSpec(NamedTuple):
+    """A spec with its figures at the default sizes."""
+
+    name: str
+    family: str
+    params: Dim
+    """Elements of parameters."""
+    macs: Dim
+    """Multiply-adds of one forward pass."""
+    about: str
+    source: str
+    aliases: tuple[str, ...]
+    """Other names under which the spec is found."""
+
+    @classmethod
+    def of(cls, entry: CatalogueEntry, convention: str) -> ListedSpec:
+        """Return an entry of the catalogue with the multiply-adds under a convention."""
+        macs = entry.macs[convention]
+        return cls(entry.name, entry.family, entry.params, macs, entry.about, entry.source, entry.aliases)
+
+
+@recorded("convention", "specs", name="specs")
 @dataclass(frozen=True, slots=True)
 class SpecList(Result):
-    """Shipped specs with their figures at the default sizes; ``convention`` counts the MACs."""
+    """All shipped specs, or those that were selected."""
 
-    specs: tuple[CatalogueEntry, ...]
     convention: str
+    """Counting convention of the MACs."""
+    entries: tuple[CatalogueEntry, ...]
+
+    @property
+    def specs(self) -> tuple[ListedSpec, ...]:
+        """The specs, by family and name."""
+        return tuple(ListedSpec.of(entry, self.convention) for entry in self.entries)
 
 
 def is_spec(name: str) -> bool:
@@ -50,7 +80,7 @@ def listed_specs(words: Sequence[str] = (), family: str | None = None, conventio
         within = f" in the family {family!r}" if family else ""
         near = did_you_mean(words[0], [*catalogue(), *aliases(), *families])
         raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {' and '.join(map(repr, words))}", hint=near))
-    return SpecList(tuple(matching), convention)
+    return SpecList(convention, tuple(matching))
 
 
 def _searched(spec: CatalogueEntry) -> str:

@@ -10,7 +10,8 @@ from netcalc.analysis.cost import analyse
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Dim
 from netcalc.ir import InputSpec, OpNode, Program
-from netcalc.results import Result
+from netcalc.reference.spec_list import ListedSpec
+from netcalc.results import Entry, Real, Result, recorded
 from netcalc.spec import elaborate
 from netcalc.spec.common_vars import COMMON_VARS
 from netcalc.spec.document import InputDecl, Published
@@ -20,70 +21,89 @@ from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.shipped import specs_dir
 from netcalc.tensor_type import TensorType
 
-__all__ = ["LossReference", "SettingReference", "SpecReference", "TensorReference", "describe", "limits_text"]
+__all__ = [
+    "ListedSpec",
+    "LossReference",
+    "SettingReference",
+    "SpecReference",
+    "TensorReference",
+    "describe",
+    "limits_text",
+]
 
 
+@recorded("type", "default", "expression", "limits", "about")
 class SettingReference(NamedTuple):
-    """A dim or var.
-
-    ``default`` is the evaluated default, and ``expression`` its text if it is computed from other settings.
-    ``limits`` is a phrase such as ``from 1 to 8``, or empty.
-    """
+    """A dim or var."""
 
     name: str
     type: str
     default: Any
-    expression: str
+    """Evaluated default; null or a formula if the dim is symbolic."""
+    expression: str | None
+    """Text of a default that is computed from other settings."""
     limits: str
+    """A phrase such as `from 1 to 8`, or empty."""
     about: str
 
 
+@recorded(Entry("shape", "type.shape"), Entry("dtype", "type.dtype"), "about", "default")
 class TensorReference(NamedTuple):
-    """An input or output at the default sizes; ``default`` is the value of an input that may be left out."""
+    """An input or output at the default sizes."""
 
     name: str
     type: TensorType
     about: str = ""
-    default: float | None = None
+    default: Real | None = None
+    """Value of all elements of an input that is not given; null if it is required."""
 
 
+@recorded("operations", "sources", Entry("inputs", by="name"))
 class LossReference(NamedTuple):
-    """The loss of a spec at the default sizes.
-
-    ``operations`` are its operations and blocks, ``sources`` the names of the outputs and inputs that it takes, and
-    ``inputs`` those inputs that only the loss has.
-    """
+    """The loss of a spec at the default sizes."""
 
     operations: tuple[str, ...]
+    """Operations and blocks that compute it."""
     sources: tuple[str, ...]
+    """Outputs and inputs that it takes."""
     inputs: tuple[TensorReference, ...]
+    """Inputs that only the loss has."""
 
 
+@recorded(
+    *("convention", *ListedSpec._fields, "file", "extends", Entry("dims", by="name"), Entry("vars", by="name")),
+    *(Entry("inputs", by="name"), Entry("outputs", by="name"), "loss", "published", "requirements"),
+    name="spec-page",
+)
 @dataclass(frozen=True, slots=True)
 class SpecReference(Result):
-    """The reference page of a spec as data.
-
-    ``requirements`` are its conditions on dims and vars with their messages.  ``file`` is None for a spec that was not
-    read from a file.  ``loss`` is None for a spec without one, and where an inherited loss does not fit the spec.
-    """
+    """The page of one spec."""
 
     name: str
     about: str
     family: str
     source: str
     file: str | None
+    """Path of the spec's file; null for standard input."""
     extends: str | None
+    """The spec from which it inherits."""
     aliases: tuple[str, ...]
+    """Other names under which the spec is found."""
     convention: str
+    """Counting convention of the MACs."""
     params: Dim
+    """Elements of parameters."""
     macs: Dim
+    """Multiply-adds of one forward pass."""
     dims: tuple[SettingReference, ...]
     vars: tuple[SettingReference, ...]
     inputs: tuple[TensorReference, ...]
     outputs: tuple[TensorReference, ...]
     loss: LossReference | None
+    """Null for a spec without a loss, and where an inherited one does not fit the spec."""
     published: tuple[Published, ...]
     requirements: tuple[str, ...]
+    """Conditions on dims and vars."""
 
 
 def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
@@ -144,8 +164,8 @@ def _type_of(value: Any) -> str:
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 
 
-def _expression(default: Any) -> str:
-    return default if isinstance(default, str) and "${" in default else ""
+def _expression(default: Any) -> str | None:
+    return default if isinstance(default, str) and "${" in default else None
 
 
 def limits_text(stated: Mapping[str, Any]) -> str:

@@ -60,9 +60,12 @@ class _Checkpoint(Presentation["Checkpoint"]):
         return _groups_data(rows.shown)
 
     def record(self, result: Checkpoint, rows: Selected[Group], view: View) -> Mapping[str, Any]:
-        from netcalc.records.checkpoint import checkpoint_record
+        from netcalc.records.writing import record
 
-        return checkpoint_record(result, rows.shown, depth=result.depth is not None)
+        if result.depth is not None:
+            return record(result, tensors=None, groups=rows.shown)
+        by_name = {tensor.name: tensor for tensor in result.tensors}
+        return record(result, tensors=[by_name[row.name] for row in rows.shown])
 
     def listed_in(self, result: Checkpoint) -> str:
         return "tensors" if result.depth is None else "groups"

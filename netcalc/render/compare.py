@@ -76,9 +76,9 @@ class _Comparison(Presentation[Comparison]):
         return _data(result, rows.shown)
 
     def record(self, result: Comparison, rows: Selected[_Entry], view: View) -> Mapping[str, Any]:
-        from netcalc.records.compare import comparison_record
+        from netcalc.records.writing import record
 
-        return comparison_record(result, [entry.match for entry in rows.shown], all=result.all)
+        return record(result, layers=[entry.match for entry in rows.shown])
 
 
 PRESENTATIONS = {"Comparison": _Comparison()}

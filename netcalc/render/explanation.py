@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from netcalc.analysis.explain import Explanation
@@ -28,11 +28,6 @@ class _Explanation(Presentation[Explanation]):
 
     def data(self, result: Explanation, rows: Selected[Any], view: View) -> Table:
         return _table(result)
-
-    def record(self, result: Explanation, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.explain import explanation_record
-
-        return explanation_record(result)
 
 
 PRESENTATIONS = {"Explanation": _Explanation()}

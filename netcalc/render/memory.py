@@ -38,11 +38,6 @@ class _Memory(Presentation[MemoryReport]):
     def data(self, result: MemoryReport, rows: Selected[Point], view: View) -> Table:
         return _data(result, rows.shown)
 
-    def record(self, result: MemoryReport, rows: Selected[Point], view: View) -> Mapping[str, Any]:
-        from netcalc.records.memory import memory_record
-
-        return memory_record(result, rows.shown)
-
 
 PRESENTATIONS = {"MemoryReport": _Memory()}
 
@@ -60,7 +55,7 @@ def _page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) 
         yield _live(report.ideal)
     if layers:
         columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
-        rows = [Row([repeated(one.path, one.times), one.op, one.bytes]) for one in layers]
+        rows = [Row([repeated(one.path, one.repeat), one.op, one.bytes]) for one in layers]
         yield Table(columns, rows, omitted=omitted)
     yield from memory_charts(report)
     notes = [Line(f": {one.about}", one.name, hanging="  ") for one in report.conventions if report.kept]
@@ -88,7 +83,7 @@ def _data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
     for group in grouped(report.kept):
         sizes = [group.bytes(one) for one in report.conventions]
         rows.append(Row([_part(group), plain_numbers(group.title), _holds(group), group.layers, *sizes]))
-    rows += [Row(["activations", one.path, one.op, one.times, *[one.bytes] * len(names)]) for one in layers]
+    rows += [Row(["activations", one.path, one.op, one.repeat, *[one.bytes] * len(names)]) for one in layers]
     return Table(columns, rows)
 
 
@@ -192,9 +187,9 @@ def _by_layer(activations: Activations, unit: int) -> Iterator[tuple[float, floa
     number = 1
     for point in activations.layers:
         yield number, point.bytes / unit
-        if point.times > 1:
-            yield number + point.times - 1, point.bytes / unit
-        number += point.times
+        if point.repeat > 1:
+            yield number + point.repeat - 1, point.bytes / unit
+        number += point.repeat
 
 
 def _part(group: KeptGroup) -> str:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from netcalc import ops
-from netcalc.reference.blocks import block_reference
+from netcalc.reference.blocks import ReferenceList, block_reference
 from netcalc.reference.operation_list import OperationList, OperationPage
 from netcalc.reference.operations import Listed, OperationReference, reference
 from netcalc.render.blocks import block_markdown, block_page
@@ -45,10 +45,11 @@ class _Operations(Presentation[OperationList]):
         return operations_data(rows.shown)
 
     def record(self, result: OperationList, rows: Selected[Listed], view: View) -> Mapping[str, Any]:
-        from netcalc.records.ops import operations_record
+        from netcalc.records.writing import record
 
         operations = [reference(op) for op in (ops.find(entry.name) for entry in rows.shown) if op is not None]
-        return operations_record(operations, [block_reference(e.name) for e in rows.shown if ops.find(e.name) is None])
+        blocks = [block_reference(entry.name) for entry in rows.shown if ops.find(entry.name) is None]
+        return record(ReferenceList(tuple(operations), tuple(blocks)))
 
 
 class _Operation(Presentation[OperationPage]):
@@ -64,11 +65,9 @@ class _Operation(Presentation[OperationPage]):
         return operations_data([result.entry])
 
     def record(self, result: OperationPage, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.ops import block_record, operation_record
+        from netcalc.records.writing import record
 
-        return (
-            operation_record(result.page) if isinstance(result.page, OperationReference) else block_record(result.page)
-        )
+        return record(result.page, "operation" if isinstance(result.page, OperationReference) else "block")
 
 
 def _markdown(entry: Listed) -> Iterator[str]:

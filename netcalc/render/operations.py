@@ -39,7 +39,7 @@ def operation_page(page: OperationReference) -> Page:
         lines = block.split("\n")
         itemised = any(line[:1] in " -*" for line in lines)
         yield Paragraph([Line(line) for line in lines] if itemised else [Line(" ".join(lines))])
-    facts = [*_facts(page), ("example", f"- {page.example_line}"), ("", page.example_shapes)]
+    facts = [*_facts(page), ("example", f"- {page.example.line}"), ("", page.example.shapes)]
     yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in facts], header=False)
     if page.attributes:
         columns = [
@@ -72,7 +72,7 @@ def operation_markdown(page: OperationReference, level: int = 3) -> Iterator[str
     else:
         yield "No attributes."
     yield ""
-    yield f"Example: `- {page.example_line}` takes {page.example_shapes}."
+    yield f"Example: `- {page.example.line}` takes {page.example.shapes}."
 
 
 def _facts(page: OperationReference) -> Iterator[tuple[str, str]]:

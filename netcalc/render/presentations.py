@@ -32,7 +32,7 @@ _MODULES = {
 
 
 class View(NamedTuple):
-    """What a user wants to see of a result.
+    """Wishes of a user about the page of a result.
 
     Attributes:
         selection: the rows.
@@ -84,8 +84,11 @@ class Presentation(Generic[R]):
         raise NotImplementedError
 
     def record(self, result: R, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        """Return the JSON record."""
-        raise NotImplementedError
+        """Return the JSON record, with the selected rows."""
+        from netcalc.records.writing import record
+
+        listed = self.listed_in(result)
+        return record(result, **({listed: rows.shown} if listed else {}))
 
     def selected(self, result: R, view: View) -> Selected[Any]:
         """Return the rows that the selection leaves, and the others.

@@ -10,7 +10,7 @@ from typing import Any
 
 from netcalc.diagnostics import written
 from netcalc.dims import Poly
-from netcalc.reference.spec_list import SpecList
+from netcalc.reference.spec_list import ListedSpec, SpecList
 from netcalc.reference.specs import SettingReference, SpecReference, TensorReference
 from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
@@ -28,7 +28,7 @@ class _Specs(Presentation[SpecList]):
     names = staticmethod(attrgetter("name", "family"))
 
     def rows(self, result: SpecList, view: View) -> Sequence[CatalogueEntry]:
-        return result.specs
+        return result.entries
 
     def keys(self, result: SpecList) -> Mapping[str, Callable[[CatalogueEntry], Any]]:
         keys: dict[str, Callable[[CatalogueEntry], Any]] = keys_of("name", "family", "params", "about", "source")
@@ -52,9 +52,9 @@ class _Specs(Presentation[SpecList]):
         return _specs_data(rows.shown, result.convention)
 
     def record(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Mapping[str, Any]:
-        from netcalc.records.specs import specs_record
+        from netcalc.records.writing import record
 
-        return specs_record(rows.shown, result.convention)
+        return record(result, specs=[ListedSpec.of(entry, result.convention) for entry in rows.shown])
 
 
 class _Spec(Presentation[SpecReference]):
@@ -65,11 +65,6 @@ class _Spec(Presentation[SpecReference]):
 
     def data(self, result: SpecReference, rows: Selected[Any], view: View) -> Table:
         return _settings_data(result)
-
-    def record(self, result: SpecReference, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.specs import spec_record
-
-        return spec_record(result)
 
 
 PRESENTATIONS: Mapping[str, Presentation[Any]] = {"SpecList": _Specs(), "SpecReference": _Spec()}

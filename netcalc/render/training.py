@@ -41,7 +41,7 @@ def training_page(result: TrainingResult, data: str) -> Page:
 
 def loss_chart(result: TrainingResult) -> Chart:
     """Chart of the loss by step, on a logarithmic axis where it falls far."""
-    points = [(step.number, step.loss) for step in result.steps]
+    points = [(step.step, step.loss) for step in result.steps]
     finite = [loss for loss in result.losses if math.isfinite(loss)]
     log = bool(finite) and min(finite) > 0 and max(finite) > _RATIO * min(finite)
     return Chart(f"loss of {result.spec}, {result.optimizer}", "step", "loss", [Series("loss", points)], log_y=log)
@@ -57,7 +57,7 @@ def steps_table(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Tabl
     ]
     if seconds:
         columns.append(Column("seconds", "real", 30, key="seconds"))
-    rows = [[s.number, s.loss, s.lr, s.gradient_norm, *([s.seconds] if seconds else [])] for s in steps]
+    rows = [[s.step, s.loss, s.lr, s.gradient_norm, *([s.seconds] if seconds else [])] for s in steps]
     return Table(columns, [Row(row) for row in rows])
 
 

@@ -7,55 +7,66 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from netcalc.arrays import Array
+from netcalc.results import Entry, Real, recorded
 from netcalc.training.updates import global_norm
 
 __all__ = ["ParameterNorm", "TrainingResult", "TrainingStep"]
 
 
 class TrainingStep(NamedTuple):
-    """A step: its number from 1, the loss before the update, and the learning rate of the update.
+    """A step; numbers that are not finite are text."""
 
-    ``gradient_norm`` is the norm of all gradients before they are clipped, ``seconds`` the time of the step.
-    """
-
-    number: int
-    loss: float
+    step: int
+    """The number of the step, from 1."""
+    loss: Real
+    """The loss before the update."""
     lr: float
-    gradient_norm: float
+    """The learning rate of the update."""
+    gradient_norm: Real
+    """The norm of all gradients, before they are clipped."""
     seconds: float
 
 
 class ParameterNorm(NamedTuple):
-    """A parameter after training, with the Euclidean norm of its elements; ``trained`` if updates changed it."""
+    """A parameter after the last step."""
 
     path: str
     shape: tuple[int, ...]
     dtype: str
-    norm: float
+    norm: Real
+    """The Euclidean norm of its elements."""
     trained: bool
+    """False for a parameter that is frozen, or that the loss does not depend on."""
 
 
+@recorded(
+    *("spec", "seed", "optimizer", "settings", "samples", "batch", "resumed", "seconds_per_step", "steps"),
+    Entry("parameters", "norms"),
+    name="train",
+)
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """Result of training: its steps, and the parameters and buffers after the last.
-
-    ``steps`` begin with the first step of all; those before ``resumed`` were read from the checkpoint from which
-    training went on.  ``samples`` and ``batch`` are the numbers of samples of the data and of a step, both 1 if all
-    steps had the same inputs.  ``trained`` are the paths of the parameters that were updated; the others are frozen, or
-    the loss does not depend on them.
-    """
+    """Result of training: its steps, and the parameters and buffers after the last."""
 
     spec: str
+    """Name of the spec."""
     optimizer: str
     settings: Mapping[str, float]
+    """Settings of the optimizer."""
     seed: int
+    """Seed of everything drawn."""
     samples: int
+    """Samples of the data; 1 if every step had the same inputs."""
     batch: int
+    """Samples of a step; 1 if every step had the same inputs."""
     steps: tuple[TrainingStep, ...]
+    """All steps from the first; those before ``resumed`` were read from the checkpoint."""
     resumed: int
+    """Steps that were read from a checkpoint."""
     parameters: Mapping[str, Array]
     buffers: Mapping[str, Array]
     trained: frozenset[str]
+    """Paths of the parameters that were updated; the others are frozen, or the loss does not depend on them."""
 
     @property
     def losses(self) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netcalc.results import Entry, recorded
 from netcalc.weights.report import WeightsReport
 
 __all__ = ["Agreement", "FlopsAgreement", "OutputAgreement", "difference", "flops_agreement", "tolerance_of"]
@@ -16,16 +17,21 @@ __all__ = ["Agreement", "FlopsAgreement", "OutputAgreement", "difference", "flop
 _TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
 
 
+@recorded("name", "plan", Entry("difference", "known_difference"), "tolerance", "ok")
 class OutputAgreement(NamedTuple):
-    """An output of the network, by a plan, and the same output of the module.
-
-    ``difference`` is the largest one, relative to the largest element; infinite where shapes or types differ.
-    """
+    """An output of the network by a plan, compared with that of the module."""
 
     name: str
     plan: str
+    """reference or fast."""
     difference: float
+    """Largest difference, relative to the largest element; infinite where shapes or types differ."""
     tolerance: float
+
+    @property
+    def known_difference(self) -> float | None:
+        """Largest difference, relative to the largest element; null if shapes, types or infinities differ."""
+        return None if self.difference == float("inf") else self.difference
 
     @property
     def ok(self) -> bool:
@@ -33,15 +39,15 @@ class OutputAgreement(NamedTuple):
         return self.difference <= self.tolerance
 
 
+@recorded("kind", "operations", "operators", "netcalc", "torch", "ok")
 class FlopsAgreement(NamedTuple):
-    """FLOPs of the operations of one kind, as netcalc and as PyTorch's counter count them.
-
-    ``operations`` are names of netcalc's operations, ``operators`` names of PyTorch's.
-    """
+    """FLOPs of the operations of one kind, as netcalc and as PyTorch's counter count them."""
 
     kind: str
     operations: tuple[str, ...]
+    """Operations of netcalc."""
     operators: tuple[str, ...]
+    """Operators of PyTorch that its counter has formulas for."""
     netcalc: int
     torch: int
 
@@ -51,17 +57,17 @@ class FlopsAgreement(NamedTuple):
         return self.netcalc == self.torch
 
 
+@recorded("spec", "ok", "outputs", "flops", "weights", name="verify-module")
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Result of :meth:`netcalc.Network.verify_against`.
-
-    ``weights`` is the audit of the module's state dict.
-    """
+    """The comparison of a network with a PyTorch module."""
 
     spec: str
+    """Name of the spec."""
     outputs: tuple[OutputAgreement, ...]
     flops: tuple[FlopsAgreement, ...]
     weights: WeightsReport
+    """The audit of the module's state dict."""
 
     @property
     def ok(self) -> bool:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from netcalc.opdef import KINDS
+from netcalc.results import recorded
+from netcalc.weights.report import WeightsReport
 
 __all__ = ["Check", "Gap", "ValueCount", "VerifyReport"]
 
 
+@recorded("path", "op", "what", "predicted", "executed", "times", "ok")
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Comparison of one prediction with the executed value; ``times`` instances of the operation gave the same.
+    """A predicted and an executed value; equal checks of several instances are one entry.
 
     ``path`` is the path of the first instance, and empty for the whole network.  ``what`` is "output" (shape and
     element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
@@ -25,11 +28,14 @@ class Check:
     """
 
     path: str
+    """Path of the first instance; empty for checks of the whole network."""
     op: str
     what: str
-    predicted: str | int
-    executed: str | int
+    """The output, parameter or kind of work that was checked."""
+    predicted: int | str
+    executed: int | str
     times: int = 1
+    """Number of equal checks."""
 
     @property
     def ok(self) -> bool:
@@ -57,39 +63,46 @@ class Check:
 
 
 class Gap(NamedTuple):
-    """Something that a verification did not check, and the reason."""
+    """Something that was not checked, and the reason."""
 
     what: str
     reason: str
 
 
 class ValueCount(NamedTuple):
-    """Operations of one kind whose values were compared with their definition, and how many of them differ."""
+    """Operations of one kind that were compared with their definition."""
 
     op: str
     operations: int
     values: int
+    """Number of values compared."""
     different: int
+    """Number of operations that differ."""
 
 
+@recorded("spec", "ok", "operations", "counts", "gaps", "values", "unseen", "weights", "checks", name="verify")
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """All checks in order of first execution, the number of operations executed, and what was not checked.
-
-    ``values`` are the comparisons with definitions by kind of operation, and ``unseen`` names the faults that they
-    cannot see; both are empty without ``values=True``.
-    """
+    """The checks of a verification."""
 
     spec: str
+    """Name of the spec."""
     checks: tuple[Check, ...]
+    """All checks in order of first execution."""
     operations: int
+    """Number of executed operations."""
     gaps: tuple[Gap, ...] = ()
+    """Parts and properties that were not checked."""
     values: tuple[ValueCount, ...] = ()
+    """Comparisons with definitions, by kind of operation; empty without ``--values``."""
     unseen: tuple[str, ...] = ()
+    """Faults that such comparisons cannot see."""
+    weights: WeightsReport | None = None
+    """The audit of the weights that were checked too; null if there were none."""
 
     @property
     def ok(self) -> bool:
-        """True if every prediction was right."""
+        """True if every prediction equals the executed value."""
         return not self.failures
 
     @property
@@ -99,7 +112,7 @@ class VerifyReport:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Number of checks of outputs, parameters, work, totals and the plan; every instance counts."""
+        """Number of checks of outputs, parameters, work, totals, the plan and values; every instance counts."""
         counts: Counter[str] = Counter(outputs=0, parameters=0, work=0, totals=0, plan=0)
         for check in self.checks:
             counts[check.group] += check.times

@@ -12,7 +12,7 @@ import numpy as np
 from netcalc.analysis.signal.channels import default_axis
 from netcalc.analysis.signal.diagnosis import RECURRENT, diagnose
 from netcalc.analysis.signal.propagate import PredictedOperation, drawn_signal, propagate
-from netcalc.analysis.signal.report import Figures, SignalReport, SignalRow, predicted_row
+from netcalc.analysis.signal.report import MeasuredFigures, SignalReport, SignalRow, predicted_row
 from netcalc.analysis.signal.state import Signal
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
@@ -288,13 +288,13 @@ def _measured_row(row: PredictedOperation, samples: Sequence[_Sample], instance:
     )
 
 
-def _figures(samples: Sequence[_Sample]) -> Figures:
+def _figures(samples: Sequence[_Sample]) -> MeasuredFigures:
     """Return the means over seeds; norms and gains are root mean squares."""
     gradients = [math.sqrt(s.gradient) for s in samples if s.gradient is not None]
     variances = [s.variance for s in samples]
     square, before = _mean([s.square for s in samples]), _mean([s.before for s in samples])
     names = dict.fromkeys(name for sample in samples for name in sample.parameters)
-    return Figures(
+    return MeasuredFigures(
         mean=_mean([s.mean for s in samples]),
         variance=_mean(variances),
         channel_square=_mean([s.channel_square for s in samples]),

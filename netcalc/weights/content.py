@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
-from netcalc.results import Result
+from netcalc.results import Entry, Result, recorded
 from netcalc.schemes.configuration import Quantization
 from netcalc.weights.checkpoint_files import checkpoint_files
 from netcalc.weights.packing.quantization import quantization_beside
@@ -22,8 +22,10 @@ __all__ = [
     "Checkpoint",
     "CheckpointFile",
     "CheckpointTensor",
+    "CheckpointTotals",
     "Copies",
     "Duplicate",
+    "Group",
     "TypeTotals",
     "read_content",
 ]
@@ -32,25 +34,62 @@ __all__ = [
 _PREFIXES = 8
 
 
+@recorded("name", "dtype", "shape", "params", "elements", "bytes", "file", "scheme")
 class CheckpointTensor(NamedTuple):
-    """A tensor of a checkpoint: its name, shape, element type and bytes, and the file that holds it.
-
-    ``params`` are the elements that it stands for: none for a companion of a packed tensor, more than ``elements`` for
-    a packed one.  ``scheme`` is the scheme of quantisation of both, and empty for others.
-    """
+    """A tensor."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
+    """Element type; one that netcalc does not have is named as in the file."""
     params: int
+    """Elements that it stands for: of a packed tensor more than `elements`, of its companions none."""
     elements: int
+    """Stored elements."""
     bytes: int
     file: str
-    scheme: str = ""
+    scheme: str | None = None
+    """Scheme of quantisation of a packed tensor and its companions."""
+
+
+class CheckpointTotals(NamedTuple):
+    """Figures of all tensors; a name that several files have counts once."""
+
+    tensors: int
+    params: int
+    """Elements of the tensors that those of the checkpoint stand for."""
+    elements: int
+    """Stored elements."""
+    bytes: int
+
+
+@recorded(
+    *(Entry("prefix", "name"), "dtypes", Entry("tensors", "figures.tensors"), Entry("params", "figures.params")),
+    *(Entry("elements", "figures.elements"), Entry("bytes", "figures.bytes"), "files"),
+)
+class Group(NamedTuple):
+    """A tensor, or all tensors under a prefix; figures are those of one of ``repeat`` equal groups."""
+
+    name: str
+    """Name of the prefix, or of the only tensor."""
+    title: str
+    """The name with the numbers of all equal groups."""
+    repeat: int
+    shape: tuple[int, ...] | None
+    """None for a prefix."""
+    figures: CheckpointTotals
+    dtypes: tuple[str, ...]
+    files: tuple[str, ...]
+    children: tuple[Group, ...] = ()
+
+    def figure(self, name: str) -> int:
+        """Return a figure by its name."""
+        value: int = getattr(self.figures, name)
+        return value
 
 
 class CheckpointFile(NamedTuple):
-    """A file of a checkpoint, with the number and the bytes of its tensors."""
+    """A file, with the number and the bytes of its tensors."""
 
     name: str
     tensors: int
@@ -58,16 +97,18 @@ class CheckpointFile(NamedTuple):
 
 
 class Duplicate(NamedTuple):
-    """A name that several files have; ``same`` is False if shape or type differ.  The first file counts."""
+    """A name that several files have; the first one counts."""
 
     name: str
     files: tuple[str, ...]
     same: bool
+    """True if shape and type are the same everywhere."""
     bytes: int
+    """Bytes of all but the first."""
 
 
 class Copies(NamedTuple):
-    """Tensors under a prefix of which each has the name, shape and type of another one without the prefix."""
+    """Tensors under a prefix that have the name, shape and type of others without it; data are not compared."""
 
     prefix: str
     tensors: int
@@ -75,36 +116,51 @@ class Copies(NamedTuple):
 
 
 class TypeTotals(NamedTuple):
-    """Figures of all tensors of one element type."""
+    """Figures of the tensors of one element type."""
 
     dtype: str
     tensors: int
     params: int
+    """Elements that they stand for, where packed."""
     elements: int
+    """Stored elements."""
     bytes: int
 
 
+@recorded(
+    *(Entry("file", "name"), "files", "totals", "types", "duplicates", "copies", "packed", "notes"),
+    *(Entry("tensors", optional=True), Entry("groups", optional=True)),
+    name="checkpoint",
+)
 @dataclass(frozen=True, slots=True)
 class Checkpoint(Result):
     """The tensors of a checkpoint, created by :func:`netcalc.read_checkpoint`.
 
-    ``duplicates`` are names that several files have, and are counted once; ``copies`` differ from others by a prefix.
-    ``packed`` are figures of packed tensors by scheme, and ``notes`` say what is not known of them.  ``depth`` and
-    ``unroll`` say which rows are printed.
+    ``depth`` and ``unroll`` say which rows are printed.
     """
 
     name: str
     files: tuple[CheckpointFile, ...]
     tensors: tuple[CheckpointTensor, ...]
+    """Without `--depth`: the tensors."""
     duplicates: tuple[Duplicate, ...]
     copies: tuple[Copies, ...]
     packed: tuple[Packed, ...] = ()
+    """Figures of packed tensors by scheme."""
     notes: tuple[str, ...] = ()
+    """Facts of packed tensors that are not known."""
     depth: int | None = None
     unroll: bool = False
+    groups: tuple[Group, ...] | None = None
+    """With `--depth`: the prefixes at that depth."""
 
     def __repr__(self) -> str:
         return f"<Checkpoint {self.name!r}: {len(self.tensors):,} tensors>"
+
+    @property
+    def totals(self) -> CheckpointTotals:
+        """Figures of all tensors."""
+        return CheckpointTotals(len(self.tensors), self.params, self.elements, self.bytes)
 
     @property
     def params(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, clipped
+from netcalc.results import Entry, recorded
 from netcalc.weights.stored import BITS
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def quoted(name: str) -> str:
     return repr(clipped(name, _NAME))
 
 
+@recorded("kind", "name", "message", "hint")
 @dataclass(frozen=True, slots=True)
 class Mismatch:
     """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype, tie or index.
@@ -67,12 +69,14 @@ class Mismatch:
         return _message(self, quoted(self.name), self.path)
 
 
+@recorded("kind", Entry("pattern", "name"), "count", "message", "hint")
 @dataclass(frozen=True, slots=True)
 class MismatchGroup:
-    """Mismatches of one kind, for the same reason, whose names differ in numbers only; ``name`` is their pattern."""
+    """Mismatches of one kind, for the same reason, whose names differ in numbers only."""
 
     kind: str
     name: str
+    """Name with * in place of numbers, or the name of the only tensor."""
     count: int
     message: str
     hint: str | None
@@ -85,7 +89,7 @@ class MismatchGroup:
 
 
 class StoredTypes(NamedTuple):
-    """Figures of all stored tensors of one element type."""
+    """Figures of all tensors of one element type."""
 
     dtype: str
     tensors: int
@@ -94,26 +98,29 @@ class StoredTypes(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """Tensors under a prefix that no parameter of the spec is under; ``ignored`` if the spec declares them of no use.
-
-    Numbers in ``prefix`` are written as ``*``, and ``groups`` is the number of such prefixes.
-    """
+    """Tensors that the spec does not have, under a prefix."""
 
     prefix: str
+    """Prefix, with * in place of numbers."""
     groups: int
+    """Number of such prefixes."""
     ignored: bool
+    """True if the spec declares them to be of no use."""
     tensors: int
     params: int
     bytes: int
 
 
+@recorded("files", "params", "elements", "bytes", "bits", "types", "packed", "extra")
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Figures of a checkpoint: stored elements and bytes, and the parameters that they stand for."""
+    """Figures of the checkpoint: what it stores, and the parameters that this stands for."""
 
     files: int
     params: int
+    """Elements of the tensors that those of the checkpoint stand for."""
     elements: int
+    """Stored elements."""
     bytes: int
     types: tuple[StoredTypes, ...]
     packed: tuple[Packed, ...]
@@ -121,31 +128,37 @@ class Inventory:
 
     @property
     def bits(self) -> float | None:
-        """Bits of a weight on average, where elements are stored in blocks; None if all have whole bytes."""
+        """Bits of a weight on average, where elements are stored in blocks, as in GGUF."""
         return 8 * self.bytes / self.params if self.params and any(t.dtype not in BITS for t in self.types) else None
 
 
+@recorded(
+    *("spec", "ok", "file", "tensors", "parameters", "initial", "ignored", Entry("stored", "inventory")),
+    *("mismatches", "groups"),
+    name="weights",
+)
 @dataclass(frozen=True, slots=True)
 class WeightsReport:
-    """Result of checking a checkpoint against a program.
-
-    ``tensors`` is the number of tensors in the checkpoint, ``parameters`` the number of parameters and buffers looked
-    up, ``initial`` the number of optional ones that are absent, and ``ignored`` the number of tensors that the spec
-    declares to be of no use.  ``inventory`` has the figures of the checkpoint, if they were asked for.
-    """
+    """The result of comparing the tensors of a checkpoint with the parameters of a spec."""
 
     spec: str
+    """Name of the spec."""
     file: str
     tensors: int
+    """Number of tensors in the file."""
     parameters: int
+    """Number of parameters and buffers that were looked up."""
     mismatches: tuple[Mismatch, ...]
     initial: int = 0
+    """Number of optional ones that the checkpoint lacks, and that keep their initial values."""
     ignored: int = 0
+    """Number of tensors that the spec declares to be of no use."""
     inventory: Inventory | None = None
+    """Figures of the checkpoint."""
 
     @property
     def ok(self) -> bool:
-        """True if the checkpoint fits the program."""
+        """True if all names, shapes and types match."""
         return not self.mismatches
 
     @property

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from netcalc.analysis.folding import Numbers, patterns
-from netcalc.weights.content import CheckpointTensor
+from netcalc.weights.content import CheckpointTensor, CheckpointTotals, Group
 
 __all__ = ["FIGURES", "Group", "checkpoint_rows", "checkpoint_tree", "tensor_group"]
 
 #: Names of the figures of a group.
-FIGURES = ("tensors", "params", "elements", "bytes")
+FIGURES = CheckpointTotals._fields
 #: Levels of a tree; the rest of a longer name is one level.
 _LEVELS = 40
 #: Digits of the greatest number of a part.
 _DIGITS = 9
-
-
-class Group(NamedTuple):
-    """A tensor, or all tensors under a prefix; figures are those of one of ``repeat`` equal groups.
-
-    ``name`` is the name of the first one, ``title`` the name with the numbers of all; a prefix has no ``shape``.
-    """
-
-    name: str
-    title: str
-    repeat: int
-    shape: tuple[int, ...] | None
-    figures: tuple[int, ...]
-    dtypes: tuple[str, ...]
-    files: tuple[str, ...]
-    children: tuple[Group, ...] = ()
-
-    def figure(self, name: str) -> int:
-        """Return a figure by its name."""
-        return self.figures[FIGURES.index(name)]
 
 
 def checkpoint_tree(tensors: Iterable[CheckpointTensor], *, unroll: bool = False) -> tuple[Group, ...]:
@@ -62,7 +41,7 @@ def checkpoint_rows(groups: Sequence[Group], depth: int | None = None, repeat: i
 
 def tensor_group(tensor: CheckpointTensor) -> Group:
     """Return a tensor as a group of its own."""
-    figures = (1, tensor.params, tensor.elements, tensor.bytes)
+    figures = CheckpointTotals(1, tensor.params, tensor.elements, tensor.bytes)
     return Group(tensor.name, tensor.name, 1, tensor.shape, figures, (tensor.dtype,), (tensor.file,))
 
 
@@ -131,7 +110,7 @@ def _group(node: _Node, name: str, title: str, repeat: int, unroll: bool) -> Gro
             return leaf._replace(repeat=repeat)
         own = [leaf]
     children = (*own, *_groups(node, f"{name}.", f"{title}.", unroll))
-    sums = tuple(sum(child.figures[i] * child.repeat for child in children) for i in range(len(FIGURES)))
+    sums = CheckpointTotals(*(sum(child.figure(name) * child.repeat for child in children) for name in FIGURES))
     dtypes = dict.fromkeys(dtype for child in children for dtype in child.dtypes)
     files = dict.fromkeys(file for child in children for file in child.files)
     return Group(name, title, repeat, None, sums, tuple(dtypes), tuple(files), children)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from netcalc.records.summary import summary_record
 
 import netcalc
 from netcalc import ops
 from netcalc.analysis.explain import explain
 from netcalc.opdef import Operation
-from netcalc.records.explain import explanation_record
-from netcalc.records.summary import summary_record
+from netcalc.records import as_dict
 from netcalc.reference.operations import _plain
 from netcalc.render.explanation import explanation_page
 from netcalc.render.page import page_text
@@ -59,7 +59,7 @@ def use(text: str) -> None:
         json.dumps(summary_record(net.summary(), view))
         list(page_text(tree_page(net.analysis(), view)))
     explanation = explain(net.program, net.summary().layers[0].path, net.analysis().convention)
-    json.dumps(explanation_record(explanation))
+    json.dumps(as_dict(explanation))
     list(page_text(explanation_page(explanation, "spec.yaml")))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from netcalc.engine.plan import PlanMemory
-from netcalc.engine.profile import LayerTime, OperationTime, Profile
-from netcalc.records.run import profile_record
+from netcalc.engine.profile import Fused, LayerTime, OperationTime, Profile
+from netcalc.records.writing import written
 from netcalc.render.page import page_text
 from netcalc.render.profile import profile_page
 from netcalc.render.text import Terminal
@@ -16,7 +16,9 @@ PROFILE = Profile(
     threads=2,
     passes=5,
     layers=(
-        LayerTime("stem.conv", "conv2d", (("stem.bn", "batch_norm"), ("stem.act", "relu")), 0.0015, 150_000_000),
+        LayerTime(
+            "stem.conv", "conv2d", (Fused("stem.bn", "batch_norm"), Fused("stem.act", "relu")), 0.0015, 150_000_000
+        ),
         LayerTime("pool", "max_pool2d", (), 0.0004, 2_000_000),
         LayerTime("flat", "flatten", (), 0.0001, 0),
     ),
@@ -38,11 +40,11 @@ def test_the_text_of_a_profile(golden: Callable[[str, str], None]) -> None:
 def test_memory_that_could_not_be_measured() -> None:
     *_, last = page_text(profile_page(replace(PROFILE, measured=None), ()))
     assert "not measured" in last
-    assert profile_record(replace(PROFILE, measured=None))["memory"]["measured"] is None
+    assert written(replace(PROFILE, measured=None))["memory"]["measured"] is None
 
 
 def test_the_record_of_a_profile() -> None:
-    record = profile_record(PROFILE)
+    record = written(PROFILE)
     assert record["seconds"] == 0.002
     assert record["flops"] == 152_000_000
     assert record["layers"][0] == {

@@ -9,22 +9,23 @@ from typing import NamedTuple
 from netcalc.diagnostics import Span
 from netcalc.dtypes import DType
 from netcalc.ir import join
+from netcalc.results import recorded
 
 __all__ = ["Activations", "LiveTensor", "Point", "Step"]
 
 
+@recorded("path", "work", "shape", "dtype", "bytes")
 class LiveTensor(NamedTuple):
-    """A tensor that holds memory: the path of the operation that made it, or the name of an input of the program.
-
-    ``bytes`` is the size of its memory, which may be more than ``shape`` takes where the tensor is part of another one.
-    ``work`` names what a kernel keeps beside its outputs, such as the indices of max pooling; it is empty otherwise.
-    """
+    """A tensor that holds memory at the peak."""
 
     path: str
+    """Path of the operation that made it, or name of an input."""
     shape: tuple[int, ...]
     dtype: DType
     bytes: int
+    """Bytes of its memory, which may be more than its shape takes where it is part of another tensor."""
     work: str = ""
+    """Name of a work buffer of a kernel, such as the indices of max pooling, or empty."""
 
     def below(self, prefix: str) -> LiveTensor:
         """Return the tensor with a prefix before its path."""
@@ -47,29 +48,34 @@ class Step(NamedTuple):
     inside: tuple[Step, ...] = ()
 
 
+@recorded("path", "op", "repeat", "bytes")
 class Point(NamedTuple):
-    """Bytes that are live while the operation at ``path`` runs; ``times`` such iterations are equal."""
+    """A layer with the most bytes that are live while it runs."""
 
     path: str
+    """Path of the first instance."""
     op: str
     bytes: int
-    times: int = 1
+    repeat: int = 1
+    """Number of equal instances in a row."""
 
 
+@recorded("peak", "at", "live")
 @dataclass(frozen=True, slots=True)
 class Activations:
-    """Memory of activations in one forward pass, in bytes.
-
-    ``peak`` is reached at the operation ``at``, which stands at ``span``, and ``live`` are the tensors that hold memory
-    then, in the order in which they were made.  ``timeline`` are the steps of the program.
-    """
+    """Memory of activations in one forward pass, in bytes."""
 
     execution: str
     peak: int
+    """The most bytes at a time."""
     at: str
+    """Path of the operation at which the peak is reached."""
     span: Span | None
+    """Place of that operation in the spec."""
     live: tuple[LiveTensor, ...]
+    """The tensors that hold memory then, in the order in which they were made."""
     timeline: tuple[Step, ...]
+    """Steps of the program."""
 
     @property
     def layers(self) -> tuple[Point, ...]:

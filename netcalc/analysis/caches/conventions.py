@@ -51,6 +51,7 @@ class ElementType(NamedTuple):
     """The type of the elements of a cache: ``block`` of them along the last axis take ``bytes``."""
 
     name: str
+    """Type of the elements."""
     block: int
     bytes: int
 

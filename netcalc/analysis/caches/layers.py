@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import add
 from typing import Literal, NamedTuple, TypeAlias
@@ -12,6 +12,7 @@ from netcalc.analysis.caches.conventions import CacheConvention, ElementType, ow
 from netcalc.dims import Dim, product
 from netcalc.ir import Program
 from netcalc.ir.caches import Cache
+from netcalc.results import Entry, recorded
 
 __all__ = ["Kept", "Kind", "kept_by", "reserved"]
 
@@ -20,28 +21,48 @@ Kind: TypeAlias = Literal["key", "value", "latent", "cross", "state"]
 _NUMBER = re.compile(r"\.(\d+)\.")
 
 
+@recorded(
+    *("name", "next", "layer", "kind", Entry("dtype", "element.name"), "cell", "cell_bytes"),
+    *("sequences", "positions", "window", Entry("cells", "reserved_cells"), Entry("bytes", "reserved_bytes")),
+)
 class Kept(NamedTuple):
-    """An input of a step that the step before it makes: a cache that grows by a cell for each position, or a state.
+    """A cache or a state: an input of a step that the step before it makes.
 
-    ``cell`` is the shape of the part of one position and one sequence, or of the whole state of a sequence, and
-    ``sequences`` the number of these.  ``positions`` are those that earlier steps and this one have seen, None for a
-    state.  ``window`` is the number of positions that a query sees, None if it sees all of them.
+    A cache grows by a cell for each position.
     """
 
     name: str
+    """Name of the input."""
     next: str
+    """Name of the output that is this input in the next step."""
     layer: int | None
     kind: Kind
+    """key, value, latent, cross or state."""
     cell: tuple[Dim, ...]
+    """Shape of the part of one position and one sequence, or of the state of one."""
     sequences: Dim
     positions: Dim | None
+    """Positions that have been seen after the step; null for a state."""
     window: Dim | None
+    """Positions that a query sees; null for all of them."""
     element: ElementType
+    conventions: tuple[CacheConvention, ...] = ()
+    """Conventions that its memory is reported under."""
 
     @property
     def cell_bytes(self) -> Dim:
-        """The bytes of a cell of one sequence, or of its state."""
+        """Bytes of a cell of one sequence, or of its state."""
         return self.element.size(product(self.cell), self.cell[-1] if self.cell else 1)
+
+    @property
+    def reserved_cells(self) -> Mapping[str, Dim]:
+        """Cells of each sequence, by convention."""
+        return {convention.name: self.cells(convention) for convention in self.conventions}
+
+    @property
+    def reserved_bytes(self) -> Mapping[str, Dim]:
+        """Bytes of all sequences, by convention."""
+        return {convention.name: self.bytes(convention) for convention in self.conventions}
 
     def cells(self, convention: CacheConvention, positions: Dim | None = None) -> Dim:
         """Return the cells of each sequence under a convention, here or after other positions; 1 for a state."""
@@ -54,7 +75,9 @@ class Kept(NamedTuple):
         return self.cell_bytes * self.cells(convention, positions) * self.sequences
 
 
-def kept_by(program: Program, element: ElementType | None = None) -> tuple[Kept, ...]:
+def kept_by(
+    program: Program, element: ElementType | None = None, conventions: tuple[CacheConvention, ...] = ()
+) -> tuple[Kept, ...]:
     """Return the caches and states that a program passes on, in order; ``element`` replaces the type of the caches."""
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     inputs = {spec.name: spec.type for spec in program.inputs}
@@ -74,7 +97,10 @@ def kept_by(program: Program, element: ElementType | None = None) -> tuple[Kept,
             seen = positions if entry.window is not None and positions is not None else type_.shape[axis]
         kind = _kind_of_cache(entry)
         own = element if element is not None and kind != "state" else own_type(type_.dtype)
-        caches.append(Kept(entry.input, entry.output, layer, kind, cell, type_.shape[0], seen, entry.window, own))
+        sequences = type_.shape[0]
+        caches.append(
+            Kept(entry.input, entry.output, layer, kind, cell, sequences, seen, entry.window, own, conventions)
+        )
     return tuple(caches)
 
 

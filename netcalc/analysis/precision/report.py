@@ -8,34 +8,38 @@ from typing import NamedTuple
 from netcalc.dims import Dim
 from netcalc.ir import Body, CallNode, OpNode, Program, dtype_of, stored_bytes
 from netcalc.opdef import Param
+from netcalc.results import recorded
 
 __all__ = ["StorageReport", "StoredGroup", "bits_of", "storage_report"]
 
 
+@recorded("scheme", "sparsity", "reason", "tensors", "params", "bytes", "bits", "parts")
 class StoredGroup(NamedTuple):
-    """Parameters that are stored alike: their number (``tensors``), elements and bytes.
-
-    ``scheme`` is the name of a scheme or of an element type, ``sparsity`` is that of ``--prune`` or empty, and
-    ``reason`` tells why a parameter is not stored as assigned.  ``parts`` are the bytes by the role of stored tensors:
-    values, scales, zero points …
-    """
+    """Parameters that are stored alike."""
 
     scheme: str
+    """Name of the scheme, or of the element type."""
     sparsity: str
+    """The elements that are removed, as in `--prune`; empty if none are."""
     reason: str
+    """The reason why parameters are not stored as assigned; empty if they are."""
     tensors: int
+    """Number of parameters."""
     params: Dim
+    """Elements of them all."""
     bytes: Dim
     parts: dict[str, Dim]
+    """Bytes by what they hold: values, scales, zero points …"""
 
     @property
     def bits(self) -> float | None:
-        """Bits for each parameter; None if a size is symbolic, or if there are no parameters."""
+        """Bits for each element; null if a size is symbolic, or if there are no parameters."""
         return bits_of(self.bytes, self.params)
 
 
+@recorded("bits", "groups")
 class StorageReport(NamedTuple):
-    """The storage of a network's parameters, each tied one once; ``groups`` have the most bytes first."""
+    """The storage of parameters, with `--quantize` and `--prune`; the groups with the most bytes first."""
 
     params: Dim
     bytes: Dim
@@ -43,7 +47,7 @@ class StorageReport(NamedTuple):
 
     @property
     def bits(self) -> float | None:
-        """Bits for each parameter; None if a size is symbolic, or if there are no parameters."""
+        """Bits for each parameter of the network; null if a size is symbolic, or if there are no parameters."""
         return bits_of(self.bytes, self.params)
 
 

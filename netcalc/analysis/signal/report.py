@@ -4,39 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from netcalc.analysis.signal.propagate import PredictedOperation
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.results import Entry, Real, recorded
 
-__all__ = ["Figures", "Finding", "SignalComparison", "SignalReport", "SignalRow", "at_depth", "predicted_row"]
+__all__ = [
+    "Figures",
+    "Finding",
+    "MeasuredFigures",
+    "SignalComparison",
+    "SignalReport",
+    "SignalRow",
+    "at_depth",
+    "predicted_row",
+]
+
+F = TypeVar("F", bound="Figures")
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of one operation's first output; None where one does not apply or is not known.
+    """Figures of the first output of a layer; null where one does not apply or is not known."""
 
-    ``mean`` and ``variance`` are over all elements; ``channel_square`` is the mean of the squared means of channels,
-    and ``channel_variance`` the mean of their variances.  ``saturated`` is the share of elements at which an activation
-    function has less than a tenth of its greatest slope, ``dead`` the share of units of a rectifier that are zero for
-    all data.  ``gradient`` is the norm of the gradient of the output, and ``parameters`` the norms of the gradients of
-    the parameters by name.  ``gain`` is the root mean square of the output divided by the root mean square of the first
-    input, ``back`` the norm of the gradient that the operation passes to its first input divided by the norm of the
-    gradient of its outputs.
-    """
-
-    mean: float | None = None
-    variance: float | None = None
-    channel_square: float | None = None
-    channel_variance: float | None = None
-    saturated: float | None = None
-    dead: float | None = None
-    gradient: float | None = None
-    gain: float | None = None
-    back: float | None = None
-    parameters: Mapping[str, float] | None = None
-    variance_deviation: float | None = None
-    gradient_deviation: float | None = None
+    mean: Real | None = None
+    variance: Real | None = None
+    channel_square: Real | None = None
+    """Mean of the squared means of channels."""
+    channel_variance: Real | None = None
+    """Mean of the variances of channels."""
+    saturated: Real | None = None
+    """Share of elements at which an activation function has less than a tenth of its greatest slope."""
+    dead: Real | None = None
+    """Share of units of a rectifier that are zero for all data."""
+    gain: Real | None = None
+    """Root mean square of the output relative to that of the first input."""
+    gradient: Real | None = None
+    """Norm of the gradient of the output."""
+    back: Real | None = None
+    """Norm of the gradient passed to the first input relative to that of the output."""
+    parameters: Mapping[str, Real] = field(default_factory=dict)
+    """Norms of the gradients of parameters, by name; under an empty name that of all parameters of a group."""
 
     @property
     def rms(self) -> float | None:
@@ -47,52 +57,71 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class SignalRow:
-    """An operation or a group of operations: its last operation ``op``, what was measured and what was predicted.
+class MeasuredFigures(Figures):
+    """Figures as measured, means over seeds."""
 
-    ``weighted`` is true for products with weights and for groups that have one.  ``gap`` and ``gradient_gap`` say why a
-    prediction is missing, ``note`` what it neglects.
-    """
+    variance_deviation: Real | None = None
+    """Standard deviation of the variance over seeds."""
+    gradient_deviation: Real | None = None
+    """Standard deviation of the norm of the gradient over seeds."""
+
+
+@recorded("path", "op", "shape", "weighted", "measured", "predicted", "gap", "gradient_gap", "note")
+@dataclass(frozen=True, slots=True)
+class SignalRow:
+    """An operation or a group of operations."""
 
     path: str
     op: str
+    """The operation, of a group the last one."""
     shape: tuple[int, ...]
-    measured: Figures
+    measured: MeasuredFigures
     predicted: Figures
     weighted: bool = False
+    """True for products with weights, and for groups that have one."""
     gap: str = ""
+    """Reason why signals are not predicted, or empty."""
     gradient_gap: str = ""
+    """Reason why gradients are not predicted, or empty."""
     note: str = ""
+    """Effects that the prediction neglects, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A remark on the signals of a network: the layer where it begins, the reason, and what would help."""
+    """A remark on the signals of a network."""
 
     kind: str
     path: str
+    """Layer where it begins."""
     text: str
     why: str
     help: str
 
 
+@recorded(
+    *("spec", "inits", "seeds", "training", "loss", Entry("no_gradients", "gradients"), "findings"),
+    Entry("layers", "rows"),
+    name="signal",
+)
 @dataclass(frozen=True, slots=True)
 class SignalReport:
-    """Signals of a network at initialization, by operation in order of execution.
-
-    ``inits`` are the initializers of the option, ``seeds`` those that figures are means over, ``gradients`` the reason
-    why there are none, or an empty text.
-    """
+    """Signals of a network at initialization."""
 
     spec: str
+    """Name of the spec."""
     inits: tuple[str, ...]
+    """Initialisers of the options."""
     seeds: tuple[int, ...]
+    """Seeds that the measured figures are means over."""
     training: bool
     loss: str
     data: int
     rows: tuple[SignalRow, ...]
+    """Operations in order of execution, or groups of them."""
     findings: tuple[Finding, ...] = ()
     gradients: str = ""
+    """Reason why there are no gradients, or empty."""
 
     def at_depth(self, depth: int | None) -> SignalReport:
         """Return the report with groups of operations that share the first ``depth`` parts of their paths."""
@@ -118,9 +147,10 @@ class SignalReport:
         return tuple((path, note) for note, path in paths.items())
 
 
+@recorded(name="signal-comparison")
 @dataclass(frozen=True, slots=True)
 class SignalComparison:
-    """Reports on one network with different initializers."""
+    """Signals of one network with different initializers."""
 
     reports: tuple[SignalReport, ...]
 
@@ -196,14 +226,14 @@ def _group(run: Sequence[SignalRow], path: str) -> SignalRow:
     )
 
 
-def _figures_of_run(first: Figures, last: Figures, run: Sequence[Figures]) -> Figures:
+def _figures_of_run(first: F, last: F, run: Sequence[Figures]) -> F:
     """Return the figures of a run of operations."""
     gain = back = None
     if first.rms and first.gain and last.rms is not None:
         gain = last.rms / (first.rms / first.gain)
     if first.gradient is not None and first.back is not None and last.gradient:
         back = first.gradient * first.back / last.gradient
-    squares = [norm**2 for figures in run for norm in (figures.parameters or {}).values()]
+    squares = [norm**2 for figures in run for norm in figures.parameters.values()]
 
     def largest(shares: Iterable[float | None]) -> float | None:
         return max((share for share in shares if share is not None), default=None)

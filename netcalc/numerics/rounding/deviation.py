@@ -10,6 +10,7 @@ from math import inf, log10, nan, sqrt
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.results import Real
 
 __all__ = ["Deviation"]
 
@@ -22,7 +23,7 @@ class Deviation:
     """Sums over the elements of tensors, from which the measures follow.
 
     ``signal`` and ``found`` are the sums of squares of the true and of the other numbers, ``noise`` that of their
-    differences, ``product`` the sum of products.  ``greatest`` is the greatest absolute difference.  Elements that are
+    differences, ``product`` the sum of products.  Elements that are
     infinite or no number in both, and equal, are left out; if they differ, noise and difference are infinite.
     """
 
@@ -31,7 +32,8 @@ class Deviation:
     found: float = 0.0
     noise: float = 0.0
     product: float = 0.0
-    greatest: float = 0.0
+    greatest: Real = 0.0
+    """The greatest absolute difference."""
 
     @classmethod
     def of(cls, true: Array, other: Array) -> Deviation:
@@ -78,21 +80,21 @@ class Deviation:
         )
 
     @property
-    def relative(self) -> float:
-        """Root mean square of the differences, over that of the true numbers."""
+    def relative(self) -> Real:
+        """Root mean square of the differences, over that of the values in full precision."""
         if not self.noise:
             return 0.0
         return sqrt(self.noise / self.signal) if self.signal else inf
 
     @property
-    def decibels(self) -> float:
+    def decibels(self) -> Real:
         """Ratio of signal to noise, 10·log₁₀(Σx²/Σ(y − x)²); infinite without a difference."""
         if not self.noise:
             return inf
         return 10 * log10(self.signal / self.noise) if self.signal and self.noise < inf else -inf
 
     @property
-    def cosine(self) -> float:
+    def cosine(self) -> Real:
         """Cosine of the angle between both; NaN if one is zero."""
         scale = sqrt(self.signal) * sqrt(self.found)
         return min(self.product / scale, 1.0) if scale and self.noise < inf else nan

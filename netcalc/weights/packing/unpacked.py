@@ -32,13 +32,16 @@ class Role(NamedTuple):
 
 @dataclass(slots=True)
 class Packed:
-    """Figures of the packed tensors of one scheme, companions included."""
+    """Figures of the tensors that a scheme of quantisation packs, with their companions (scales, zero points)."""
 
     scheme: str
     tensors: int = 0
+    """Number of packed tensors."""
     companions: int = 0
     params: int = 0
+    """Elements that they stand for."""
     elements: int = 0
+    """Stored elements, companions included."""
     bytes: int = 0
 
 

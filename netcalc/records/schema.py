@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
 
 from netcalc.analysis.compare import COMPARED, Compared, Comparison
 from netcalc.analysis.explain import Explanation
@@ -68,13 +67,13 @@ def record_schema(name: str) -> Schema:
     types = TypeSchemas()
     schema = types.record(name, _CLASSES[name])
     if name in _VIEWS:
-        _add_view(schema, types, cast("View", name))
+        _add_view(schema, types, name)
     if name == "compare":
         _add_comparison(schema, types)
     return schema
 
 
-def _add_view(schema: Schema, types: TypeSchemas, view: str) -> None:
+def _add_view(schema: Schema, types: TypeSchemas, view: View) -> None:
     """Add the figures of a view to the schema of a summary, and leave out the fields that it has not."""
     totals = [figure for figure in FIGURES.values() if figure.total_in(view)]
     _add_figures(schema["properties"]["totals"], totals, types.of(Dim))

@@ -109,7 +109,7 @@ class Comparison(Result):
 
     @checked
     def rows(self, *, depth: int | None = None, all: bool = False) -> Iterator[Match]:
-        """Layers that differ, or all of them: the innermost matches, or with a depth those at that depth.
+        """Layers that differ, or ``all`` of them: the innermost matches, or with a depth those at that depth.
 
         Figures times repeats, summed over all matches, are the totals. Differences times repeats, summed over the
         matches that differ, are the differences of the totals.

@@ -1,4 +1,4 @@
-"""JSON Schemas of classes: the objects that :mod:`netcalc.records` writes of their values.
+"""JSON Schemas of classes: the objects that :mod:`netcalc.records.writing` writes of their values.
 
 The type of a field is that of the attribute, and its description the docstring of the attribute or property.
 """
@@ -59,7 +59,7 @@ class TypeSchemas:
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": f"netcalc {name} record, version {VERSIONS[name]}",
-            "$defs": self.definitions,
+            **({"$defs": self.definitions} if self.definitions else {}),
             **schema,
         }
 
@@ -147,7 +147,7 @@ def _checked_names(module: str) -> dict[str, Any]:
 @cache
 def _docstrings(kind: type) -> dict[str, str]:
     """Return the docstrings below the attributes of a class."""
-    if not kind.__module__.startswith("netcalc."):
+    if kind.__module__ == "builtins":
         return {}
     (declared,) = ast.parse(dedent(inspect.getsource(kind))).body
     assert isinstance(declared, ast.ClassDef)

@@ -15,37 +15,27 @@ from netcalc.opdef import Operation
 from netcalc.results import Entry
 from netcalc.version import __version__
 
-__all__ = ["REFERENCE", "VERSIONS", "entries", "head", "record", "schema_id", "written"]
+__all__ = ["REFERENCE", "VERSIONS", "entries", "record", "schema_id", "written"]
 
-#: The version of every record.
-VERSIONS: dict[str, int] = {
-    "shapes": 1,
-    "params": 1,
-    "flops": 1,
-    "summary": 1,
-    "compare": 2,
-    "explain": 2,
-    "run": 1,
-    "gradients": 1,
-    "rounding": 1,
-    "train": 1,
-    "verify": 1,
-    "verify-module": 1,
-    "weights": 1,
-    "check": 1,
-    "checkpoint": 1,
-    "specs": 1,
-    "spec-page": 1,
-    "ops": 1,
-    "operation": 1,
-    "block": 1,
-    "errors": 2,
-    "code": 1,
-    "model-types": 1,
-    "signal": 1,
-    "signal-comparison": 1,
-    "memory": 1,
-}
+_NAMES = (
+    *("shapes", "params", "flops", "summary", "compare", "explain", "run", "gradients", "rounding", "train", "verify"),
+    *(
+        "verify-module",
+        "weights",
+        "check",
+        "checkpoint",
+        "specs",
+        "spec-page",
+        "ops",
+        "operation",
+        "block",
+        "errors",
+        "code",
+    ),
+    *("model-types", "signal", "signal-comparison", "memory"),
+)
+#: The version of every record: that of a new one is 1.
+VERSIONS: dict[str, int] = dict.fromkeys(_NAMES, 1) | {"compare": 2, "explain": 2, "errors": 2}
 
 #: Records of reference pages and lists, which do not name the version of netcalc.
 REFERENCE = frozenset({"specs", "spec-page", "ops", "operation", "block", "code", "model-types"})
@@ -70,12 +60,8 @@ def record(result: Any, name: str | None = None, /, **replaced: Any) -> dict[str
     name = name or getattr(result, "record_name", None)
     if name is None:
         raise TypeError(f"no record of {type(result).__name__}")
-    return head(name) | _object(result, replaced)
-
-
-def head(name: str) -> dict[str, Any]:
-    """Return the first fields of a record: its name and version, and the version of netcalc."""
-    return {"schema": schema_id(name)} | ({} if name in REFERENCE else {"netcalc": __version__})
+    head = {"schema": schema_id(name)} | ({} if name in REFERENCE else {"netcalc": __version__})
+    return head | _object(result, replaced)
 
 
 def written(value: Any) -> Any:
@@ -108,17 +94,12 @@ def written(value: Any) -> Any:
 @cache
 def entries(kind: type) -> tuple[Entry, ...] | None:
     """Return the fields of the objects of a class; None for a class whose values are no objects."""
-    declared = getattr(kind, "record_fields", None)
-    if declared is None:
-        if is_dataclass(kind):
-            declared = [field.name for field in fields(kind)]
-        elif issubclass(kind, Model) and not issubclass(kind, Operation):
-            declared = kind.model_fields
-        else:
-            declared = getattr(kind, "_fields", None)
-    if declared is None:
-        return None
-    return tuple(Entry(entry) if isinstance(entry, str) else entry for entry in declared)
+    declared = getattr(kind, "record_fields", getattr(kind, "_fields", None))
+    if declared is None and is_dataclass(kind):
+        declared = [field.name for field in fields(kind)]
+    elif declared is None and issubclass(kind, Model) and not issubclass(kind, Operation):
+        declared = kind.model_fields
+    return declared and tuple(Entry(entry) if isinstance(entry, str) else entry for entry in declared)
 
 
 def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,10 +107,8 @@ def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
 
     ``record_values`` of its class returns values in place of attributes, and further fields, such as figures.
     """
-    further: dict[str, Any] = {}
-    if hasattr(value, "record_values"):
-        further = value.record_values()
-        replaced = {**further, **replaced}
+    further = value.record_values() if hasattr(value, "record_values") else {}
+    replaced = {**further, **replaced}
     kind: Any = type(value)
     found = {}
     for entry in entries(kind) or ():

@@ -1,0 +1,136 @@
+"""Records of results: each is valid under its schema, which accepts no change of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import netcalc as api
+from netcalc import ops
+from netcalc.analysis.figures import View
+from netcalc.engine.run import forward
+from netcalc.records import VERSIONS, record
+from netcalc.reference.blocks import ReferenceList, block_reference
+from netcalc.reference.codes import code_reference
+from netcalc.reference.model_types import GgufArchitecture, ModelType, ModelTypes
+from netcalc.reference.operations import reference
+from netcalc.reference.specs import SpecList
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_document
+from netcalc.spec.shipped import catalogue
+from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
+from tests.records.test_records import OPEN, SMALL, changes, validator
+
+#: Mappings by names that may have any key or value.
+_OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
+
+
+def _error() -> api.NetcalcError:
+    block = "{args: {n: int}, layers: [{linear: '${n}'}, {conv2d: {out: 1, kernel: 3}}]}"
+    text = f"netcalc: 1\ninputs: {{x: [1, 3]}}\nblocks: {{b: {block}}}\nlayers: [{{b: {{n: 4}}}}]\n"
+    with pytest.raises(api.NetcalcError) as raised:
+        api.load(text)
+    return raised.value
+
+
+def _weights(folder: Path) -> Path:
+    tensors = {"stem.weight": (8, 3, 3, 3), "other": (1,), "layers.0.x": (1,), "layers.1.x": (1,)}
+    save_file({name: np.zeros(shape, "float32") for name, shape in tensors.items()}, folder / "w.safetensors")
+    return folder / "w.safetensors"
+
+
+def _agreement(folder: Path) -> Agreement:
+    outputs = (OutputAgreement("a", "fast", float("inf"), 1e-5), OutputAgreement("b", "fast", 1e-7, 1e-5))
+    flops = (FlopsAgreement("convolutions", ("conv2d",), ("aten.convolution",), 1, 2),)
+    return Agreement("small", outputs, flops, _small().audit(weights=_weights(folder)))
+
+
+@cache
+def _small() -> api.Network:
+    return api.load(SMALL)
+
+
+@cache
+def _mlp() -> api.Network:
+    return api.load("mlp")
+
+
+def _view(view: View) -> Callable[[Path], list[Any]]:
+    mixture = api.load("switch-base-8").quantized("int8")
+    networks = [_small(), mixture, api.load(SMALL, symbolic=["batch"]), api.load("lstm-lm-ptb-small")]
+    results = [network.summary(view=view) for network in networks]
+    results += [_mlp().summary(view=view, training="adamw"), _small().summary(view=view, depth=1)]
+    if view == "shapes":
+        results.append(_small().summary(view=view, receptive_field=True))
+    return lambda folder: results
+
+
+#: Results of every record.
+RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
+    "compare": lambda folder: [api.compare("resnet34", "resnet18"), api.compare(_small(), _mlp())],
+    "explain": lambda folder: [_small().explain(path) for path in (None, "stem", "stage.0")],
+    "run": lambda folder: [
+        _small().run(trace=["*"]),
+        forward(elaborate(load_document(Path(SMALL))), profiled=True),
+    ],
+    "gradients": lambda folder: [_mlp().gradients()],
+    "rounding": lambda folder: [_mlp().quantized("int8").rounding_errors()],
+    "train": lambda folder: [_mlp().train(3), _mlp().train(4, training="sgd", lr=1e30)],
+    "verify": lambda folder: [_small().verify(), _mlp().verify(values=True)],
+    "verify-module": lambda folder: [_agreement(folder)],
+    "weights": lambda folder: [_small().audit(weights=_weights(folder))],
+    "checkpoint": lambda folder: [api.read_checkpoint(_weights(folder))],
+    "specs": lambda folder: [SpecList.of(list(catalogue().values())[:3], "torch")],
+    "spec-page": lambda folder: [api.describe(name) for name in ("t5-small", "mlp", "gpt2")],
+    "ops": lambda folder: [ReferenceList((reference(ops.every()["conv2d"]),), (block_reference("answer_loss"),))],
+    "errors": lambda folder: [_error()],
+    "code": lambda folder: [code_reference("E401")],
+    "model-types": lambda folder: [
+        ModelTypes((ModelType("bert", "bert", ("BertModel",)),), (GgufArchitecture("llama", "llama"),))
+    ],
+    "signal": lambda folder: [_mlp().signal(seeds=2), _mlp().signal(seeds=1).at_depth(1)],
+    "signal-comparison": lambda folder: [api.SignalComparison((_mlp().signal(seeds=1),))],
+    "memory": lambda folder: [
+        _small().memory(engine="fast"),
+        api.load("gpt2").memory(tokens_in="1GB"),
+        api.load("gpt2", symbolic=["batch"]).memory(),
+    ],
+}
+
+
+def _records(name: str, folder: Path) -> list[dict[str, Any]]:
+    if name == "operation":
+        return [record(reference(ops.every()[op]), name) for op in ("conv2d", "add", "dropout", "lstm")]
+    if name == "block":
+        return [record(block_reference("answer_loss"), name)]
+    return list(map(api.as_dict, (RESULTS.get(name) or _view(name))(folder)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_the_records_of_results_are_valid(name: str, tmp_path: Path) -> None:
+    check = validator(name)
+    for written in _records(name, tmp_path):
+        assert written["schema"] == f"netcalc/{name}/{VERSIONS[name]}"
+        check.validate(json.loads(json.dumps(written, allow_nan=False)))
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_a_changed_record_of_a_result_is_invalid(name: str, tmp_path: Path) -> None:
+    check, written = validator(name), _records(name, tmp_path)[0]
+    for place, changed in changes(written):
+        if not any(f"'{key}'" in place for key in _OPEN):
+            assert not check.is_valid(changed), place
+    for field in set(written) & set(check.schema["required"]):
+        assert not check.is_valid({key: value for key, value in written.items() if key != field}), field
+
+
+def test_every_view_has_a_record() -> None:
+    assert {"shapes", "params", "flops", "summary"} <= set(get_args(View)) & set(VERSIONS)
+    assert {*RESULTS, "shapes", "params", "flops", "summary", "operation", "block"} == set(VERSIONS)

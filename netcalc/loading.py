@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from netcalc.arguments import checked_argument, plain, texts
 from netcalc.diagnostics import NetcalcError
-from netcalc.formats import load_model
+from netcalc.formats import load_model, pending_downloads
 from netcalc.network import Network
 from netcalc.options import CompareOptions, ImportOptions, ModelOptions, accepts
 from netcalc.request import Request
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netcalc.checkpoint import Checkpoint
     from netcalc.reference.specs import SpecReference
 
-__all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"]
+__all__ = ["compare", "describe", "import_spec", "load", "load_data", "loads", "pending_downloads", "read_checkpoint"]
 
 
 @accepts

@@ -21,23 +21,26 @@ from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
 from netcalc.options import ParameterOptions
 from netcalc.process_memory import free_bytes
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["GradientResult", "gradients", "seeds_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class GradientResult:
+class GradientResult(TensorResult):
     """Loss and gradients of one forward and backward pass.
 
     ``loss`` is the sum of the outputs ``summed``, or of their products with the gradients that were given; the loss of
     the spec is the output ``loss``.  ``parameters`` are the gradients by path of the parameter that owns the tensor,
     ``inputs`` those by name of the input; ``layers`` measures them by layer.  ``unreached`` are the paths that the loss
     does not depend on; they have no gradient.  ``outputs`` are those of the forward pass, ``buffers`` those that
-    training updated, and ``saved_bytes`` the bytes of the tensors that the forward pass saved.
+    training updated, and ``saved_bytes`` the bytes of the tensors that the forward pass saved.  ``origin`` says
+    what was drawn.
     """
 
     spec: str
@@ -51,11 +54,20 @@ class GradientResult:
     buffers: Mapping[str, Array]
     saved_bytes: int
     layers: tuple[LayerGradient, ...]
+    origin: Origin
 
     @property
     def norm(self) -> float:
         """The norm of the gradients of all parameters together."""
         return norm_of(*self.parameters.values())
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """Gradients of parameters by path, of inputs by name, or as ``inputs.NAME`` where a parameter has that path."""
+        tensors = dict(self.parameters)
+        for name, gradient in self.inputs.items():
+            tensors[f"inputs.{name}" if name in tensors else name] = gradient
+        return tensors
 
 
 def gradients(
@@ -64,6 +76,7 @@ def gradients(
     *,
     loss: str | Mapping[str, Any] | None = None,
     wrt: Sequence[str] | None = None,
+    unroll: bool = False,
     seed: int = 0,
     training: bool | None = None,
     max_work: float | None = None,
@@ -77,6 +90,7 @@ def gradients(
             outputs, or gradients of the loss by output.  The loss of a spec is the output ``"loss"`` of its
             program with the loss (:func:`netcalc.ir.loss.with_loss`).
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
+        unroll: True for a row of each instance of a repeated block.
         seed, training, max_work, parameters: as for :func:`~netcalc.engine.run.forward`.
 
     Raises:
@@ -111,7 +125,8 @@ def gradients(
         outputs={name: variable.array for name, variable in outputs.items()},
         buffers=tape.buffers,
         saved_bytes=saved,
-        layers=layer_gradients(program, by_path, by_input),
+        layers=layer_gradients(program, by_path, by_input, unroll=unroll),
+        origin=Origin.of(program, inputs or (), parameters.get("weights")),
     )
 
 

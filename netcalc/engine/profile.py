@@ -19,6 +19,7 @@ from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.process_memory import MemoryBaseline
+from netcalc.results import Result
 
 __all__ = ["PASSES", "LayerTime", "OperationTime", "Profile", "profile"]
 
@@ -51,7 +52,7 @@ class OperationTime(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Result):
     """Times of a planned run, and its memory.
 
     Times are medians over the passes, step by step.  ``gemm`` is the FLOP/s of NumPy's product of large square float32

@@ -35,12 +35,14 @@ from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
+from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
 from netcalc.options import ParameterOptions, PlanOptions
 from netcalc.process_memory import free_bytes
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]
 
@@ -58,12 +60,13 @@ class OutputError(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RoundingResult:
+class RoundingResult(TensorResult):
     """Errors of a run with stored parameters against the run in full precision.
 
     ``assigned`` are the assignments of schemes and sparsity; ``outputs`` have the values of the run with stored
     parameters by name, ``errors`` their deviations, ``plan`` the name of the plan that computed both.  ``operations``
-    are in order of execution.  ``memory`` is the predicted memory of the runs in lockstep.
+    are in order of execution.  ``memory`` is the predicted memory of the runs in lockstep.  ``origin`` says
+    what was drawn, ``depth`` and ``unroll`` which rows a page has.
     """
 
     program: Program
@@ -74,11 +77,19 @@ class RoundingResult:
     operations: tuple[OperationError, ...]
     plan: PlanName
     memory: Memory
+    origin: Origin
+    depth: int | None = None
+    unroll: bool = False
 
     @property
     def spec(self) -> str:
         """Name of the spec."""
         return self.program.name
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """The outputs."""
+        return self.outputs
 
     @property
     def kept(self) -> tuple[KeptParameters, ...]:
@@ -143,7 +154,8 @@ def rounding_errors(
         OutputError(name, true[name].shape, true[name].dtype.name, Deviation.of(true[name], other[name]))
         for name in names
     )
-    return RoundingResult(program, seed, _assigned(program), other, errors, tuple(lockstep.operations), done, required)
+    operations, origin = tuple(lockstep.operations), Origin.of(program, inputs or (), parameters.get("weights"))
+    return RoundingResult(program, seed, _assigned(program), other, errors, operations, done, required, origin)
 
 
 def _assigned(program: Program) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from netcalc.arrays import Array
 from netcalc.training.updates import global_norm
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["ParameterNorm", "TrainingResult", "TrainingStep"]
 
@@ -36,13 +37,13 @@ class ParameterNorm(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingResult:
+class TrainingResult(TensorResult):
     """Result of training: its steps, and the parameters and buffers after the last.
 
     ``steps`` begin with the first step of all; those before ``resumed`` were read from the checkpoint from which
     training went on.  ``samples`` and ``batch`` are the numbers of samples of the data and of a step, both 1 if all
     steps had the same inputs.  ``trained`` are the paths of the parameters that were updated; the others are frozen, or
-    the loss does not depend on them.
+    the loss does not depend on them.  ``data`` is the name of the data, ``"synthetic"`` for a drawn batch.
     """
 
     spec: str
@@ -56,6 +57,12 @@ class TrainingResult:
     parameters: Mapping[str, Array]
     buffers: Mapping[str, Array]
     trained: frozenset[str]
+    data: str
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """Parameters and buffers by path, which ``weights`` takes."""
+        return {**self.parameters, **self.buffers}
 
     @property
     def losses(self) -> tuple[float, ...]:

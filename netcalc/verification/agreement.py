@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netcalc.results import Result
 from netcalc.weights.report import WeightsReport
 
 __all__ = ["Agreement", "FlopsAgreement", "OutputAgreement", "difference", "flops_agreement", "tolerance_of"]
@@ -52,7 +53,7 @@ class FlopsAgreement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Result):
     """Result of :meth:`netcalc.Network.verify_against`.
 
     ``weights`` is the audit of the module's state dict.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from netcalc.opdef import KINDS
+from netcalc.results import Result
+from netcalc.weights.report import WeightsReport
 
 __all__ = ["Check", "Gap", "ValueCount", "VerifyReport"]
 
@@ -74,11 +76,12 @@ class ValueCount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(Result):
     """All checks in order of first execution, the number of operations executed, and what was not checked.
 
     ``values`` are the comparisons with definitions by kind of operation, and ``unseen`` names the faults that they
-    cannot see; both are empty without ``values=True``.
+    cannot see; both are empty without ``values=True``.  ``audit`` is the report on a checkpoint that was compared
+    too; :attr:`ok` says nothing of it.
     """
 
     spec: str
@@ -87,6 +90,7 @@ class VerifyReport:
     gaps: tuple[Gap, ...] = ()
     values: tuple[ValueCount, ...] = ()
     unseen: tuple[str, ...] = ()
+    audit: WeightsReport | None = None
 
     @property
     def ok(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, clipped
+from netcalc.results import Result
 from netcalc.weights.stored import BITS
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Inventory:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsReport:
+class WeightsReport(Result):
     """Result of checking a checkpoint against a program.
 
     ``tensors`` is the number of tensors in the checkpoint, ``parameters`` the number of parameters and buffers looked

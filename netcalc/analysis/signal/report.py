@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from netcalc.analysis.signal.propagate import PredictedOperation
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.results import Result
 
 __all__ = ["Figures", "Finding", "SignalComparison", "SignalReport", "SignalRow", "at_depth", "predicted_row"]
 
@@ -76,7 +77,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class SignalReport:
+class SignalReport(Result):
     """Signals of a network at initialisation, by operation in order of execution.
 
     ``inits`` are the initialisers of the option, ``seeds`` those that figures are means over, ``gradients`` the reason
@@ -118,7 +119,7 @@ class SignalReport:
 
 
 @dataclass(frozen=True, slots=True)
-class SignalComparison:
+class SignalComparison(Result):
     """Reports on one network with different initialisers."""
 
     reports: tuple[SignalReport, ...]

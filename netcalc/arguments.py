@@ -131,7 +131,13 @@ def _assignments(value: Any) -> Any:
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
-    return _path(value) if isinstance(value, (str, PathLike)) else [_path(path) for path in value]
+    if isinstance(value, (str, PathLike)) or hasattr(value, "headers"):
+        return _checkpoint(value)
+    return [_checkpoint(part) for part in value]
+
+
+def _checkpoint(value: Any) -> Any:
+    return value if hasattr(value, "headers") else _path(value)  # tensors that were opened before
 
 
 def _samples(value: Any) -> Any:
@@ -207,6 +213,7 @@ _ARGUMENTS = {
     "convention": Kind("the name of a counting convention", _text),
     "depth": COUNT.or_none(),
     "folder": PATH.or_none(),
+    "inits": NAMES,
     "inputs": INPUTS.or_none(),
     "passes": COUNT,
     "path": Kind("the path of a layer as a string, or None", _text, optional=True),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from netcalc.arguments import checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.formats import load_model
+from netcalc.formats import load_model, pending_downloads
 from netcalc.network import Network
 from netcalc.options import (
     ComparisonOptions,
@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from netcalc.reference.specs import SpecReference
     from netcalc.weights.content import Checkpoint
 
-__all__ = ["check", "compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"]
+__all__ = [
+    "check",
+    "compare",
+    "describe",
+    "import_spec",
+    "load",
+    "load_data",
+    "loads",
+    "pending_downloads",
+    "read_checkpoint",
+]
 
 
 @accepts

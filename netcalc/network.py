@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
-    from netcalc.analysis.signal.report import SignalReport
+    from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Summary
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
@@ -386,7 +386,8 @@ class Network:
         from netcalc.engine.rounding import rounding_errors
 
         network, opened = self._pass(options, inputs)
-        return rounding_errors(*network, **opened)
+        depth, unroll = opened.pop("depth"), opened.pop("unroll")
+        return replace(rounding_errors(*network, **opened), depth=depth, unroll=unroll)
 
     @accepts
     def gradients(
@@ -477,7 +478,7 @@ class Network:
         """
         from netcalc.numerics.parameters import check_weights
 
-        weights = self.open_weights(options["weights"] if options["weights"] is not None else ".")
+        weights = self.own_weights if options["weights"] is None else self.open_weights(options["weights"])
         if weights is None:
             raise NetcalcError(Diagnostic("E502", f"{self.name!r} has no weights of its own", hint="name a checkpoint"))
         return check_weights(self._for_weights(weights, self.program), weights, cast=options["cast"])
@@ -507,6 +508,39 @@ class Network:
         network, opened = self._pass(options, inputs, program)
         depth = opened.pop("depth")
         return measure(*network, **opened).at_depth(depth)
+
+    @accepts
+    def compare_signal(
+        self,
+        inits: Sequence[str],
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        mode: Mode | None = None,
+        **options: Unpack[SignalOptions],
+    ) -> SignalComparison:
+        """Measure signals and gradients with each of several initializers, which stand behind those of ``init``.
+
+        Args:
+            inits: ``[PATTERN=]INITIALIZER``.
+            inputs, mode: as for :meth:`signal`.
+
+        Raises:
+            NetcalcError: as :meth:`signal` does.
+
+        >>> import netcalc
+        >>> comparison = netcalc.load("mlp").compare_signal(["xavier_normal", "zeros"], seeds=1)
+        >>> [report.layers[0].predicted.variance for report in comparison.reports][1]
+        0.0
+        """
+        from netcalc.analysis.signal.report import SignalComparison
+
+        first = () if options["init"] == "default" else texts(options["init"])
+
+        def report(init: str) -> SignalReport:
+            chosen: SignalOptions = {**options, "init": (*first, init)}
+            return self.signal(inputs, mode=mode, **chosen)
+
+        return SignalComparison(tuple(map(report, inits)))
 
     def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
         """Compare the network with the PyTorch module that it was made of, on the same random weights.
@@ -538,14 +572,25 @@ class Network:
         """
         if weights is None:
             return None
-        from netcalc.formats import opened_weights, own_weights
+        from netcalc.formats import opened_weights
 
         if isinstance(weights, (str, Path)):
-            own = own_weights(self.request.model) if str(weights) == "." and self.request.model is not None else None
+            own = self.own_weights if str(weights) == "." else None
             return opened_weights(weights) if own is None else own
         if isinstance(weights, (list, tuple)):
             return [self.open_weights(path) for path in weights]  # type: ignore[misc]
         return weights
+
+    @property
+    def own_weights(self) -> Weights | None:
+        """The weights of the model that the network was loaded from; None if it has none.
+
+        Raises:
+            NetcalcError: as :meth:`open_weights` does.
+        """
+        from netcalc.formats import own_weights
+
+        return None if self.request.model is None else own_weights(self.request.model)
 
     # -- internals ----------------------------------------------------------------------------------
 

@@ -74,6 +74,7 @@ __all__ = [
     "SourceOptions",
     "SummaryOptions",
     "TrainOptions",
+    "UnrollOptions",
     "VariantOptions",
     "VerifyOptions",
     "WeightsOptions",
@@ -274,10 +275,14 @@ class SelectOptions(TypedDict, total=False):
     ]
 
 
-class LayerOptions(DepthOptions, total=False):
-    """Rows of layers."""
+class UnrollOptions(TypedDict, total=False):
+    """Rows of repeated blocks."""
 
     unroll: Annotated[bool, Option(FLAG, False, "A row for every instance of a repeated block.")]
+
+
+class LayerOptions(DepthOptions, UnrollOptions, total=False):
+    """Rows of layers."""
 
 
 class ComparisonOptions(VariantOptions, ConventionOptions, DepthOptions, total=False):
@@ -438,11 +443,11 @@ class CompileOptions(DrawOptions, WorkOptions, total=False):
     processes: Annotated[bool, Option(FLAG, False, "Worker processes instead of threads, on Linux.", ())]
 
 
-class RoundingOptions(RunningOptions, PlanOptions, ProgressOptions, total=False):
+class RoundingOptions(RunningOptions, PlanOptions, ProgressOptions, LayerOptions, total=False):
     """Options of ``run --quantize`` and ``--prune``."""
 
 
-class GradientOptions(RunningOptions, total=False):
+class GradientOptions(RunningOptions, UnrollOptions, total=False):
     """Options of ``run --backward``."""
 
     loss: Annotated[
@@ -478,15 +483,6 @@ class VerifyOptions(WeightsOptions, WorkOptions, ProgressOptions, total=False):
     backward: Annotated[
         bool,
         Option(FLAG, False, "Also run backward; check the work of every product and what is saved for it."),
-    ]
-    max_work: Annotated[
-        float | None,
-        Option(
-            AMOUNT.or_none(),
-            None,
-            "Most FLOPs, and elements of results, before it is refused.",
-            metavar="N",
-        ),
     ]
 
 

@@ -44,14 +44,14 @@ def _lines(call: Call) -> Iterable[str]:
                 return code_page(topic).rstrip("\n").split("\n")
             case "csv":
                 raise NetcalcError(Diagnostic("E502", "the page of a code has no CSV", hint="--format json"))
-        return code_text(code_reference(topic), call.terminal)
+        return code_text(code_reference(topic), call.terminal(call["output"]))
     if topic is not None and topic not in COMMANDS:
         hint = did_you_mean(topic, [*COMMANDS, *CODES]) or "`netcalc help` lists commands and codes"
         raise NetcalcError(Diagnostic("E502", f"there is no command and no code {topic!r}", hint=hint))
     if format_ != "table":
         raise NetcalcError(Diagnostic("E502", f"only the page of a code has --format {format_}"))
     if topic is None:
-        return [_help(), "", "Codes of errors and warnings:", "", *codes_text(call.terminal)]
+        return [_help(), "", "Codes of errors and warnings:", "", *codes_text(call.terminal(call["output"]))]
     return [_help(topic)]
 
 

@@ -123,4 +123,4 @@ def _model_types(call: Call) -> Iterable[str]:
             return table_csv(page)
         case "markdown":
             return table_markdown(page)
-    return [table_text(page, call.terminal)]
+    return [table_text(page, call.terminal(call["output"]))]

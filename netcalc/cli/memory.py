@@ -13,13 +13,13 @@ A chart shows the activations by layer; -o FILE.svg writes it, or .png with the 
 
 from __future__ import annotations
 
-from netcalc.cli.options import FormatOptions, OutputOptions, TrainOptions
+from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
 from netcalc.cli.pictures import is_picture, require_picture, write_charts
 from netcalc.cli.verb import Call, verb
 from netcalc.options import MemoryOptions, ModelOptions, SelectOptions
 
 
-@verb(MemoryOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, TrainOptions)
+@verb(MemoryOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, ModeOptions)
 def command(call: Call) -> None:
     """Report the memory of weights, caches and activations."""
     output = call["output"]
@@ -27,7 +27,5 @@ def command(call: Call) -> None:
         require_picture(output, "--output")
     report = call.network().memory(**call.of(MemoryOptions))
     if is_picture(output):
-        from netcalc.render.memory import memory_charts
-
-        return write_charts(output, list(memory_charts(report)), "--output")
+        return write_charts(output, report, "--output")
     return call.write(report)

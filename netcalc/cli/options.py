@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any, TypedDict
 
-from netcalc.arguments import FLAG, NAME, PATH, PATTERNS, choice
+from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, choice
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.options import Option
 
@@ -15,13 +15,17 @@ __all__ = [
     "FormatOptions",
     "InputOptions",
     "LayoutOptions",
+    "ModeOptions",
     "ModuleOptions",
     "OutputOptions",
+    "RunOptions",
     "SearchOptions",
+    "SignalOptions",
     "SpecListOptions",
     "StoredOptions",
     "TextFormatOptions",
     "TrainOptions",
+    "VerifyOptions",
     "WideOptions",
     "value_of",
 ]
@@ -39,10 +43,57 @@ MODEL = Declared(
 )
 
 
-class TrainOptions(TypedDict, total=False):
+class ModeOptions(TypedDict, total=False):
     """Another name of a mode."""
 
     train: Annotated[bool, Option(FLAG, False, "The same as --mode train, which is not a step of training.")]
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of ``run``."""
+
+    backward: Annotated[bool, Option(FLAG, False, "Run backward too; report the gradients of the loss by layer.")]
+    output: Annotated[
+        str | None,
+        Option(
+            PATH.or_none(), None, "Write outputs, traced tensors, updated buffers.", ("--output", "-o"), metavar="FILE"
+        ),
+    ]
+
+
+class VerifyOptions(TypedDict, total=False):
+    """Options of ``verify``."""
+
+    execute: Annotated[bool, Option(FLAG, False, "Run the network too, where weights are checked.")]
+
+
+class SignalOptions(TypedDict, total=False):
+    """Options of ``signal``."""
+
+    compare_init: Annotated[
+        list[str], Option(NAMES, (), "Compare initialisers; repeatable.", metavar="[PATTERN=]INITIALISER")
+    ]
+    plot: Annotated[
+        str | None, Option(PATH.or_none(), None, "Write charts as .svg or .png, replacing the file.", metavar="FILE")
+    ]
+    charts: Annotated[bool, Option(FLAG, False, "Print charts by depth below the table.")]
+
+
+class TrainOptions(TypedDict, total=False):
+    """Options of ``train``."""
+
+    steps: Annotated[int, Option(COUNT, 20, "Number of the last step.", metavar="N")]
+    batch: Annotated[int | None, Option(COUNT.or_none(), None, "Samples of a step: --set batch=N.", metavar="N")]
+    plot: Annotated[
+        str | None,
+        Option(PATH.or_none(), None, "Draw the loss curve as .svg or .png.", metavar="FILE", panel="Files"),
+    ]
+    output: Annotated[
+        str | None,
+        Option(
+            PATH.or_none(), None, "Write the parameters and buffers.", ("--output", "-o"), metavar="FILE", panel="Files"
+        ),
+    ]
 
 
 class FormatOptions(TypedDict, total=False):

@@ -7,13 +7,13 @@ of a model in this way: of a folder, or of a .gguf file with the bits of its ele
 
 from __future__ import annotations
 
-from netcalc.cli.options import FormatOptions, LayoutOptions, OutputOptions, StoredOptions, TrainOptions
+from netcalc.cli.options import FormatOptions, LayoutOptions, ModeOptions, OutputOptions, StoredOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import LayerOptions, ModelOptions, SelectOptions, options_of
 
 
 @verb(
-    *(LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, TrainOptions),
+    *(LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, ModeOptions),
     StoredOptions,
 )
 def command(call: Call) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-
-if TYPE_CHECKING:
-    from netcalc.render.plot import Chart
 
 __all__ = ["is_picture", "require_picture", "write_charts"]
 
@@ -35,18 +31,23 @@ def require_picture(path: str | None, option: str = "--plot") -> None:
         require_pillow()
 
 
-def write_charts(path: str, charts: Sequence[Chart], option: str = "--plot") -> None:
-    """Write charts below one another, replacing the file as a whole; NetcalcError (E502) if it cannot be written."""
+def write_charts(path: str, result: Any, option: str = "--plot") -> None:
+    """Write the charts of a result below one another, replacing the file as a whole.
+
+    Raises:
+        NetcalcError: E502 if the file cannot be written.
+    """
     from netcalc.files import replacing
+    from netcalc.render.presentations import charts
 
     if Path(path).suffix.lower() == ".png":
         from netcalc.render.plot_png import charts_png
 
-        content = charts_png(charts)
+        content = charts_png(charts(result))
     else:
         from netcalc.render.plot_svg import charts_svg
 
-        content = charts_svg(charts).encode()
+        content = charts_svg(charts(result)).encode()
     try:
         with replacing(path) as temporary, temporary.open("wb") as file:
             file.write(content)

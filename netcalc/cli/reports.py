@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc.cli.options import FormatOptions, LayoutOptions, OutputOptions, TrainOptions
+from netcalc.cli.options import FormatOptions, LayoutOptions, ModeOptions, OutputOptions
 from netcalc.cli.verb import Call, Verb, verb
 from netcalc.options import (
     ConventionOptions,
@@ -19,7 +19,7 @@ __all__ = ["report_command"]
 def report_command(view: ReportName, *groups: type) -> Verb:
     """Return the command that writes a view of a summary; ``groups`` are the options that not all views have."""
 
-    @verb(*groups, LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, TrainOptions)
+    @verb(*groups, LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, ModeOptions)
     def command(call: Call) -> None:
         call.write(call.network().summary(view=view, **call.of(ConventionOptions, SummaryOptions)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,33 @@ class Call:
 
             print_warnings(warnings)
 
+    def weights(self, network: Network) -> dict[str, Any]:
+        """Return the weights of ``--weights``, opened, as an argument of a method; none without the option.
+
+        A note on standard error says how much of weights on the Hub is downloaded.
+        """
+        if self["weights"] is None:
+            return {}
+        from netcalc.loading import pending_downloads
+
+        weights = network.open_weights(self["weights"])
+        for name, pending in pending_downloads(weights).items():
+            from netcalc.render.numbers import bytes_text
+
+            print(f"{name}: {bytes_text(pending)} of weights are downloaded to the cache of the Hub", file=sys.stderr)
+        return {"weights": weights}
+
+    def require_column(self, name: str) -> None:
+        """Check ``--sort`` before there is a result, whose type has the name.
+
+        Raises:
+            NetcalcError: E502 for a column that these results do not have.
+        """
+        if self["sort"] is not None:
+            from netcalc.render.presentations import require_column
+
+            require_column(name, self.view.selection)
+
     def progress(self) -> Progress:
         """Return a progress bar."""
         import numpy  # noqa: F401 - first: CPython 3.11 imports it slowly below a deep stack of nested imports
@@ -86,21 +114,22 @@ class Call:
 
         selection = Selection(self["sort"], self["top"], tuple(self["filter"] or ()))
         chosen = {name: self[name] for name in ("layout", "all", "charts") if self[name] is not None}
-        return View(selection, self["format"] or "table", width=self.terminal.width, **chosen)
-
-    @property
-    def terminal(self) -> Terminal:
-        """Properties of the output."""
-        from netcalc.cli.output import terminal_for
-
-        return terminal_for(self["output"], wide=bool(self["wide"]))
+        return View(selection, self["format"] or "table", **chosen)
 
     def write(self, result: Any, *, to_file: bool = True) -> None:
         """Write a result in the format of the command, to ``--output`` unless that names another kind of file."""
         from netcalc.cli.output import write
         from netcalc.render.presentations import lines
 
-        write(lines(result, self.view, self.terminal), self["output"] if to_file else None)
+        output = self["output"] if to_file else None
+        terminal = self.terminal(output)
+        write(lines(result, self.view._replace(width=terminal.width), terminal), output)
+
+    def terminal(self, output: str | None) -> Terminal:
+        """Return the properties of the output, or of a file."""
+        from netcalc.cli.output import terminal_for
+
+        return terminal_for(output, wide=bool(self["wide"]))
 
 
 class Verb:

@@ -21,17 +21,19 @@ from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
 from netcalc.options import ParameterOptions
 from netcalc.results import Real, recorded
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["GradientResult", "gradients", "seeds_of"]
 
 
 @recorded("spec", "seed", "loss", "summed", "norm", "layers", "unreached", "saved_bytes", name="gradients")
 @dataclass(frozen=True, slots=True)
-class GradientResult:
+class GradientResult(TensorResult):
     """Loss and gradients of one forward and backward pass."""
 
     spec: str
@@ -56,11 +58,21 @@ class GradientResult:
     """Bytes of the tensors that the forward pass saved."""
     layers: tuple[LayerGradient, ...]
     """The gradients by layer."""
+    origin: Origin
+    """Origin of inputs and weights."""
 
     @property
     def norm(self) -> Real:
         """Norm of the gradients of all parameters."""
         return norm_of(*self.parameters.values())
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """Gradients of parameters by path, of inputs by name, or as ``inputs.NAME`` where a parameter has that path."""
+        tensors = dict(self.parameters)
+        for name, gradient in self.inputs.items():
+            tensors[f"inputs.{name}" if name in tensors else name] = gradient
+        return tensors
 
 
 def gradients(
@@ -69,6 +81,7 @@ def gradients(
     *,
     loss: str | Mapping[str, Any] | None = None,
     wrt: Sequence[str] | None = None,
+    unroll: bool = False,
     seed: int = 0,
     training: bool | None = None,
     max_work: float | None = None,
@@ -82,6 +95,7 @@ def gradients(
             outputs, or gradients of the loss by output.  The loss of a spec is the output ``"loss"`` of its
             program with the loss (:func:`netcalc.ir.loss.with_loss`).
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
+        unroll: True for a row of each instance of a repeated block.
         seed, training, max_work, parameters: as for :func:`~netcalc.engine.run.forward`.
 
     Raises:
@@ -114,7 +128,8 @@ def gradients(
         outputs={name: variable.array for name, variable in outputs.items()},
         buffers=tape.buffers,
         saved_bytes=saved,
-        layers=layer_gradients(program, by_path, by_input),
+        layers=layer_gradients(program, by_path, by_input, unroll=unroll),
+        origin=Origin.of(program, inputs or (), parameters.get("weights")),
     )
 
 

@@ -19,7 +19,7 @@ from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.process_memory import MemoryBaseline
-from netcalc.results import Entry, recorded
+from netcalc.results import Entry, Result, recorded
 
 __all__ = ["PASSES", "Fused", "LayerTime", "OperationTime", "Profile", "profile"]
 
@@ -78,7 +78,7 @@ class ProfileMemory(NamedTuple):
     "memory",
 )
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Result):
     """The time of a planned run by layer and by operation, and its memory by purpose."""
 
     threads: int

@@ -35,12 +35,14 @@ from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
+from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
 from netcalc.options import ParameterOptions, PlanName, PlanOptions
 from netcalc.results import Entry, recorded
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["OutputError", "RoundingResult", "rounding_errors"]
 
@@ -66,7 +68,7 @@ class OutputError(NamedTuple):
     name="rounding",
 )
 @dataclass(frozen=True, slots=True)
-class RoundingResult:
+class RoundingResult(TensorResult):
     """Errors of a run with stored parameters against the run in full precision."""
 
     program: Program
@@ -84,11 +86,22 @@ class RoundingResult:
     """Way in which the outputs were computed: fast or reference."""
     memory: Memory
     """The predicted memory of both runs in lockstep, in bytes."""
+    origin: Origin
+    """Origin of inputs and weights."""
+    depth: int | None = None
+    """Depth of the rows of a page."""
+    unroll: bool = False
+    """True for a row for each instance on a page."""
 
     @property
     def spec(self) -> str:
         """Name of the spec."""
         return self.program.name
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """The outputs."""
+        return self.outputs
 
     @property
     def kept(self) -> tuple[KeptParameters, ...]:
@@ -151,9 +164,8 @@ def rounding_errors(
         OutputError(name, true[name].shape, true[name].dtype.name, Deviation.of(true[name], other[name]))
         for name in names
     )
-    return RoundingResult(
-        program, seed, _assignments(program), other, errors, tuple(lockstep.operations), done, required
-    )
+    operations, origin = tuple(lockstep.operations), Origin.of(program, inputs or (), parameters.get("weights"))
+    return RoundingResult(program, seed, _assignments(program), other, errors, operations, done, required, origin)
 
 
 def _assignments(program: Program) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, Unpack, get_args
 
 from netcalc.analysis.counting import operation_count
@@ -30,11 +30,13 @@ from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
+from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.trace import OutputRow, Tracer, TraceRow
 from netcalc.options import ParameterOptions, PlanName
 from netcalc.process_memory import MemoryBaseline
 from netcalc.results import Entry, recorded
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["PLANS", "Progress", "RunResult", "forward"]
 
@@ -50,7 +52,7 @@ Progress: TypeAlias = Callable[[int, int, str], None]
     name="run",
 )
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(TensorResult):
     """The result of a forward pass."""
 
     spec: str
@@ -68,6 +70,27 @@ class RunResult:
     plan: PlanName
     """Way of execution: fast or reference."""
     profile: Profile | None = None
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """Outputs, traced tensors and updated buffers by name, without collisions."""
+        tensors = {**self.outputs, **self._traced()}
+        for path, array in self.buffers.items():
+            tensors[f"buffers.{path}" if path in tensors else path] = array
+        return tensors
+
+    def _traced(self) -> dict[str, Array]:
+        """Traced tensors by path, as ``trace.PATH`` where an output or an iteration of the same path has that name."""
+        traced: dict[str, Array] = {}
+        for row in self.trace:
+            if row.array is None:
+                continue
+            name, number = row.path, 0
+            while name in traced or name in self.outputs:
+                name, number = f"trace.{row.path}{f'#{number}' if number else ''}", number + 1
+            traced[name] = row.array
+        return traced
 
     @property
     def rows(self) -> Mapping[str, OutputRow]:
@@ -126,15 +149,17 @@ def forward(
     planned = _is_planned(program, plan, trace, profiled)
     require_runnable(program)
     require_work(program, max_work)
+    origin = Origin.of(program, inputs or (), parameters.get("weights"))
     if not planned:
         required = reference_memory(program)
         source = Parameters(program, seed=seed, **parameters)
-        return _reference(program, inputs, source, required, seed, Tracer(program, trace, keep=keep), progress)
+        result = _reference(program, inputs, source, required, seed, Tracer(program, trace, keep=keep), progress)
+        return replace(result, origin=origin)
     baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
     source = Parameters(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
-    return _run_plan(built, source, arrays, seed, progress, baseline if profiled else None)
+    return replace(_run_plan(built, source, arrays, seed, progress, baseline if profiled else None), origin=origin)
 
 
 def _is_planned(program: Program, plan: str, trace: Sequence[str], profiled: bool) -> bool:

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from netcalc.weights.checkpoint_files import Weights
     from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["HUB_PREFIX", "import_model", "is_gguf", "is_torch", "load_model", "opened_weights", "own_weights"]
+__all__ = [
+    "HUB_PREFIX",
+    "import_model",
+    "is_gguf",
+    "is_torch",
+    "load_model",
+    "opened_weights",
+    "own_weights",
+    "pending_downloads",
+]
 
 
 def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
@@ -122,3 +131,13 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
         message = f"{source.repository.name} has no weights in safetensors files"
         raise NetcalcError(Diagnostic("E008", message, hint=hint))
     return weights
+
+
+def pending_downloads(weights: Weights | None) -> dict[str, int]:
+    """Return the bytes of opened weights on the Hub that a run downloads to its cache, by their names."""
+    from netcalc.formats.hub.remote_tensors import pending_bytes
+    from netcalc.weights.tensor_files import Tensors
+
+    parts = weights if isinstance(weights, (list, tuple)) else [weights]
+    found = {part.name: pending_bytes(part) for part in parts if isinstance(part, Tensors)}
+    return {name: pending for name, pending in found.items() if pending}

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table
+from netcalc.verification.agreement import Agreement
 
-if TYPE_CHECKING:
-    from netcalc.verification.agreement import Agreement
-
-__all__ = ["agreement_page"]
+__all__ = ["PRESENTATIONS"]
 
 
-def agreement_page(report: Agreement) -> Page:
-    """Page of an agreement: outputs, FLOPs, and the audit of the state dict."""
+class _Agreement(Presentation[Agreement]):
+    selected_list = listed = ""
+
+    def page(self, result: Agreement, rows: Selected[Any], view: View) -> Page:
+        return _page(result)
+
+
+PRESENTATIONS = {"Agreement": _Agreement()}
+
+
+def _page(report: Agreement) -> Page:
     yield Paragraph([Line(": compared with the module, on the same random weights", report.spec)])
     if report.outputs:
         columns = [Column("output", key="name"), Column("plan"), Column("largest difference"), Column("allowed")]

@@ -16,7 +16,7 @@ __all__ = ["PRESENTATIONS"]
 
 
 class _Checks(Presentation[CheckReport]):
-    listed = "rows"
+    selected_list = listed = "rows"
     names = staticmethod(attrgetter("spec", "check"))
 
     def rows(self, result: CheckReport, view: View) -> Sequence[CheckRow]:

@@ -21,7 +21,7 @@ __all__ = ["PRESENTATIONS"]
 
 
 class _Explanation(Presentation[Explanation]):
-    listed = ""
+    selected_list = listed = ""
 
     def page(self, result: Explanation, rows: Selected[Any], view: View) -> Page:
         return _page(result)

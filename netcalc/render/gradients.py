@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from netcalc.engine.gradients import GradientResult
+from netcalc.engine.layer_gradients import LayerGradient
 from netcalc.render.numbers import bytes_text
+from netcalc.render.origin import origin_lines
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
-if TYPE_CHECKING:
-    from netcalc.engine.gradients import GradientResult
-    from netcalc.engine.layer_gradients import LayerGradient
-
-__all__ = ["gradients_page", "gradients_table", "loss_text"]
+__all__ = ["PRESENTATIONS"]
 
 #: Names of outputs and parameters that a line lists.
 _LISTED = 4
 
 
-def gradients_page(
-    result: GradientResult, rows: Sequence[LayerGradient], origin: Sequence[str], omitted: int = 0
-) -> Page:
-    """Page of a backward pass: the loss, ``rows`` by layer, and the memory of the tensors that were saved.
+class _Gradients(Presentation[GradientResult]):
+    listed = ""
+    columns = keys_of("path", "op", "instances", "elements", "norm", "least", "greatest", "absmax")
 
-    ``origin`` are lines on inputs and weights; ``omitted`` is the number of rows left out.
-    """
-    yield Paragraph([*map(Line, origin), Line("", f"loss {result.loss:.6g}, {loss_text(result)}", "bold")])
-    elements = sum(gradient.size for gradient in result.parameters.values())
-    total = Row(["all parameters", "", 0, elements, result.norm, None, None, None])
-    yield gradients_table(rows)._replace(totals=[total] if result.parameters else (), omitted=omitted)
-    lines = [Line("", f"saved for the backward pass: {bytes_text(result.saved_bytes)}", "dim")]
-    if result.unreached:
-        some = ", ".join(result.unreached[:_LISTED]) + (", …" if len(result.unreached) > _LISTED else "")
-        lines.append(Line(f"no gradient, as the loss does not depend on them: {some}"))
-    yield Paragraph(lines)
+    def rows(self, result: GradientResult, view: View) -> Sequence[LayerGradient]:
+        return result.layers
+
+    def page(self, result: GradientResult, rows: Selected[LayerGradient], view: View) -> Page:
+        loss = f"loss {result.loss:.6g}, {_loss_text(result)}"
+        yield Paragraph([*map(Line, origin_lines(result)), Line("", loss, "bold")])
+        elements = sum(gradient.size for gradient in result.parameters.values())
+        total = Row(["all parameters", "", 0, elements, result.norm, None, None, None])
+        totals = [total] if result.parameters else ()
+        yield _table(rows.shown)._replace(totals=totals, omitted=len(rows.others))
+        lines = [Line("", f"saved for the backward pass: {bytes_text(result.saved_bytes)}", "dim")]
+        if result.unreached:
+            some = ", ".join(result.unreached[:_LISTED]) + (", …" if len(result.unreached) > _LISTED else "")
+            lines.append(Line(f"no gradient, as the loss does not depend on them: {some}"))
+        yield Paragraph(lines)
+
+    def data(self, result: GradientResult, rows: Selected[LayerGradient], view: View) -> Table:
+        return _table(rows.shown, complete=True)
 
 
-def gradients_table(rows: Sequence[LayerGradient], *, complete: bool = False) -> Table:
+PRESENTATIONS = {"GradientResult": _Gradients()}
+
+
+def _table(rows: Sequence[LayerGradient], *, complete: bool = False) -> Table:
     """Layers with the norms of their gradients; ``complete`` also for those of a row that has one instance."""
     columns = [
         Column("gradient", "path", key="path"),
@@ -52,7 +61,7 @@ def gradients_table(rows: Sequence[LayerGradient], *, complete: bool = False) ->
     return Table(columns, [Row(list(row) if complete else _cells(row)) for row in rows])
 
 
-def loss_text(result: GradientResult) -> str:
+def _loss_text(result: GradientResult) -> str:
     """Return in words which loss it is."""
     if result.summed == ("loss",):
         return "that of the spec"

@@ -35,6 +35,9 @@ class _Memory(Presentation[MemoryReport]):
         listed = view.selection.active or result.depth is not None
         return _page(result, rows.shown if listed else (), len(rows.others))
 
+    def charts(self, result: MemoryReport) -> Iterator[Chart]:
+        return memory_charts(result)
+
     def data(self, result: MemoryReport, rows: Selected[Point], view: View) -> Table:
         return _data(result, rows.shown)
 

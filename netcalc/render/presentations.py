@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from netcalc.render.page import Page, page_html, page_markdown, page_text
+from netcalc.render.plot import Chart
 from netcalc.render.selection import Selected, Selection
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal
 
-__all__ = ["Presentation", "View", "html", "lines", "presentation_of", "record", "text"]
+__all__ = ["Presentation", "View", "charts", "html", "lines", "presentation_of", "record", "require_column", "text"]
 
 R = TypeVar("R")
 
-#: Modules of this package with the ``presentation`` of a type of results.
+#: Modules of this package with the presentation of a type of results, in ``PRESENTATIONS``.
 _MODULES = {
+    "Agreement": "agreement",
     "CheckReport": "checks",
     "Checkpoint": "checkpoints",
     "Comparison": "compare",
     "Explanation": "explanation",
+    "GradientResult": "gradients",
     "MemoryReport": "memory",
     "OperationList": "operation_pages",
     "OperationPage": "operation_pages",
+    "Profile": "profile",
+    "RoundingResult": "rounding",
+    "RunResult": "runs",
+    "SignalComparison": "signal",
+    "SignalReport": "signal",
     "SpecList": "specs",
     "SpecReference": "specs",
     "Summary": "report",
+    "TrainingResult": "training",
+    "VerifyReport": "verification",
+    "WeightsReport": "verification",
 }
 
 
@@ -54,8 +65,12 @@ class View(NamedTuple):
 class Presentation(Generic[R]):
     """Presentation of a type of results: its rows, and what is written of a result with some of its rows."""
 
+    #: List in the record that has the selected rows; empty if there are none.
+    selected_list = "layers"
     #: List in the record whose items have a line each.
     listed: str = "layers"
+    #: Columns to sort by that all results have.
+    columns: Mapping[str, Callable[[Any], Any]] = {}
     #: Names of a row that patterns are matched with.
     names: Callable[[Any], Any] = staticmethod(attrgetter("path", "op"))
 
@@ -69,7 +84,7 @@ class Presentation(Generic[R]):
 
     def keys(self, result: R) -> Mapping[str, Callable[[Any], Any]]:
         """Return the columns to sort by."""
-        return {}
+        return self.columns
 
     def page(self, result: R, rows: Selected[Any], view: View) -> Page:
         """Return the page."""
@@ -87,8 +102,11 @@ class Presentation(Generic[R]):
         """Return the JSON record, with the selected rows."""
         from netcalc.records.writing import record
 
-        listed = self.listed_in(result)
-        return record(result, **({listed: rows.shown} if listed else {}))
+        return record(result, **({self.selected_list: rows.shown} if self.selected_list else {}))
+
+    def charts(self, result: R) -> Iterable[Chart]:
+        """Return the charts that a picture has."""
+        return ()
 
     def selected(self, result: R, view: View) -> Selected[Any]:
         """Return the rows that the selection leaves, and the others.
@@ -103,10 +121,26 @@ def presentation_of(result: Any) -> Presentation[Any]:
     """Return the presentation of a result; TypeError if there is none."""
     for base in type(result).__mro__:
         if base.__name__ in _MODULES:
-            module = import_module(f"netcalc.render.{_MODULES[base.__name__]}")
-            presentation: Presentation[Any] = module.PRESENTATIONS[base.__name__]
-            return presentation
+            return _presentation(base.__name__)
     raise TypeError(f"{type(result).__name__} is no result that can be printed")
+
+
+def _presentation(name: str) -> Presentation[Any]:
+    presentation: Presentation[Any] = import_module(f"netcalc.render.{_MODULES[name]}").PRESENTATIONS[name]
+    return presentation
+
+
+def require_column(name: str, selection: Selection) -> None:
+    """Check a selection before there is a result.
+
+    Args:
+        name: name of the type of results.
+        selection: the selection.
+
+    Raises:
+        NetcalcError: E502 if the results have no column that the selection sorts by.
+    """
+    selection.check(_presentation(name).columns)
 
 
 def record(result: Any, view: View | None = None) -> Mapping[str, Any]:
@@ -136,6 +170,11 @@ def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
 def text(result: Any) -> Iterable[str]:
     """Return the lines that a result prints."""
     return lines(result, View())
+
+
+def charts(result: Any) -> Sequence[Chart]:
+    """Return the charts of a result."""
+    return [*presentation_of(result).charts(result)]
 
 
 def html(result: Any) -> str:

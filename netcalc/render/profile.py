@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from netcalc.engine.profile import LayerTime, Profile
 from netcalc.render.numbers import bytes_text
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Share, Table
 
-if TYPE_CHECKING:
-    from netcalc.engine.profile import LayerTime, Profile
-
-__all__ = ["profile_data", "profile_page"]
+__all__ = ["PRESENTATIONS", "profile_data", "profile_page"]
 
 _FIGURES = (
     Column("ms", "milliseconds"),
@@ -20,6 +20,22 @@ _FIGURES = (
     Column("GFLOP/s", "rate", priority=50),
     Column("of GEMM", "percentage", priority=30),
 )
+
+
+class _Profile(Presentation[Profile]):
+    columns = keys_of("path", "op", "seconds", "flops")
+
+    def rows(self, result: Profile, view: View) -> Sequence[LayerTime]:
+        return result.layers
+
+    def page(self, result: Profile, rows: Selected[LayerTime], view: View) -> Page:
+        return profile_page(result, rows.shown)
+
+    def data(self, result: Profile, rows: Selected[LayerTime], view: View) -> Table:
+        return profile_data(rows.shown)
+
+
+PRESENTATIONS = {"Profile": _Profile()}
 
 
 def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from netcalc.engine.layer_errors import KeptParameters, LayerError
+from netcalc.engine.rounding import OutputError, RoundingResult
 from netcalc.render.numbers import bytes_text
+from netcalc.render.origin import origin_lines
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
-if TYPE_CHECKING:
-    from netcalc.engine.layer_errors import KeptParameters, LayerError
-    from netcalc.engine.rounding import OutputError, RoundingResult
+__all__ = ["PRESENTATIONS"]
 
-__all__ = ["layer_errors_table", "rounding_page"]
+#: Ways in which outputs and layers were computed, by plan.
+_WAYS = {"fast": "outputs by planned runs, layers by the reference kernels", "reference": "by the reference kernels"}
 
 
-def rounding_page(
-    result: RoundingResult,
-    rows: Sequence[LayerError],
-    origin: Sequence[str],
-    omitted: int = 0,
-) -> Page:
-    """Page of the errors of a run: those of outputs, ``rows`` by layer, and what is not stored as assigned.
+class _Rounding(Presentation[RoundingResult]):
+    listed = ""
+    columns = keys_of(
+        *("path", "op", "instances", "elements", "bits", "weight_error"),
+        *("error", "least", "greatest", "max_error", "decibels"),
+    )
 
-    ``origin`` are lines on inputs and weights; ``omitted`` is the number of rows left out.
-    """
-    ways = {"fast": "outputs by planned runs, layers by the reference kernels", "reference": "by the reference kernels"}
-    assigned = f"{', '.join(result.assigned)}, against full precision; {ways[result.plan]}"
-    yield Paragraph([*map(Line, origin), Line("", assigned, "bold")])
-    yield _outputs(result.errors)
-    yield layer_errors_table(rows)._replace(omitted=omitted)
-    if result.kept:
-        yield _kept(result.kept)
-    yield Paragraph([Line("", f"predicted peak memory of both in lockstep: {bytes_text(result.memory.peak)}", "dim")])
+    def rows(self, result: RoundingResult, view: View) -> Sequence[LayerError]:
+        return result.layers(depth=result.depth, unroll=result.unroll)
+
+    def page(self, result: RoundingResult, rows: Selected[LayerError], view: View) -> Page:
+        assigned = f"{', '.join(result.assigned)}, against full precision; {_WAYS[result.plan]}"
+        yield Paragraph([*map(Line, origin_lines(result)), Line("", assigned, "bold")])
+        yield _outputs(result.errors)
+        yield _table(rows.shown)._replace(omitted=len(rows.others))
+        if result.kept:
+            yield _kept(result.kept)
+        memory = f"predicted peak memory of both in lockstep: {bytes_text(result.memory.peak)}"
+        yield Paragraph([Line("", memory, "dim")])
+
+    def data(self, result: RoundingResult, rows: Selected[LayerError], view: View) -> Table:
+        return _table(rows.shown, complete=True)
+
+
+PRESENTATIONS = {"RoundingResult": _Rounding()}
 
 
 def _outputs(outputs: Sequence[OutputError]) -> Table:
@@ -52,7 +62,7 @@ def _outputs(outputs: Sequence[OutputError]) -> Table:
     return Table(columns, rows)
 
 
-def layer_errors_table(rows: Sequence[LayerError], *, complete: bool = False) -> Table:
+def _table(rows: Sequence[LayerError], *, complete: bool = False) -> Table:
     """Layers with the errors of their parameters and outputs; ``complete`` also what a row of one instance repeats."""
     columns = [
         Column("layer", "path", key="path"),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from netcalc.analysis.signal.report import Figures, Finding, SignalComparison, SignalReport, SignalRow
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Table
 
-__all__ = ["comparison_charts", "comparison_data", "comparison_page", "signal_charts", "signal_data", "signal_page"]
+__all__ = ["PRESENTATIONS"]
 
 #: Reasons for missing predictions that a page names.
 _GAPS = 3
@@ -43,18 +46,81 @@ _NOTE = (
 )
 
 
-def signal_page(report: SignalReport, shown: Sequence[SignalRow], omitted: int = 0, *, charts: bool = False) -> Page:
-    """Page of a report with those rows that are to be shown, and charts if asked for."""
-    yield Paragraph([Line(_head(report), report.spec)])
-    yield _table(shown)._replace(omitted=omitted)
-    yield Paragraph([Line("", _NOTE, "dim")])
-    if charts:
-        yield from signal_charts(report)
-    yield from _findings(report)
-    yield from _remarks(report)
+def _measured(column: _Column) -> Callable[[SignalRow], float]:
+    """Return the reader of a measured figure of a row; −1 where there is none, so that it is sorted to the end."""
+
+    def read(row: SignalRow) -> float:
+        value = column.read(row.measured)
+        return -1.0 if value is None else float(value)
+
+    return read
 
 
-def signal_data(rows: Sequence[SignalRow]) -> Table:
+#: Columns to sort by: the name of an operation, and its measured figures.
+_KEYS = {**keys_of("path", "op"), **{column.key: _measured(column) for column in _COLUMNS}}
+
+
+class _Signal(Presentation[SignalReport]):
+    columns = _KEYS
+
+    def rows(self, result: SignalReport, view: View) -> Sequence[SignalRow]:
+        return result.rows
+
+    def page(self, result: SignalReport, rows: Selected[SignalRow], view: View) -> Page:
+        yield Paragraph([Line(_head(result), result.spec)])
+        yield _table(rows.shown)._replace(omitted=len(rows.others))
+        yield Paragraph([Line("", _NOTE, "dim")])
+        if view.charts:
+            yield from self.charts(result)
+        yield from _findings(result)
+        yield from _remarks(result)
+
+    def data(self, result: SignalReport, rows: Selected[SignalRow], view: View) -> Table:
+        return _data(rows.shown)
+
+    def charts(self, result: SignalReport) -> Iterator[Chart]:
+        return _signal_charts(result)
+
+
+class _Comparison(Presentation[SignalComparison]):
+    listed = "reports"
+    columns = _KEYS
+
+    def rows(self, result: SignalComparison, view: View) -> Sequence[SignalRow]:
+        return result.reports[0].rows
+
+    def page(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Page:
+        paths = [row.path for row in rows.shown]
+        weighted = [row.path for row in rows.shown if row.weighted or view.selection.active]
+        return _comparison_page(_with_rows(result, rows), weighted or paths, charts=view.charts)
+
+    def data(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Table:
+        return _comparison_data(_with_rows(result, rows))
+
+    def charts(self, result: SignalComparison) -> Iterator[Chart]:
+        return _comparison_charts(result)
+
+    def record(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Mapping[str, Any]:
+        from netcalc.records.writing import record
+
+        return record(_with_rows(result, rows))
+
+
+PRESENTATIONS = {"SignalReport": _Signal(), "SignalComparison": _Comparison()}
+
+
+def _with_rows(comparison: SignalComparison, rows: Selected[SignalRow]) -> SignalComparison:
+    """Return the comparison with the selected layers only."""
+    paths = {row.path for row in rows.shown}
+    return SignalComparison(
+        tuple(
+            replace(report, rows=tuple(row for row in report.rows if row.path in paths))
+            for report in comparison.reports
+        )
+    )
+
+
+def _data(rows: Sequence[SignalRow]) -> Table:
     """All figures of rows, measured and predicted, for CSV."""
     columns = [Column("path"), Column("op"), Column("shape", "shape")]
     for column in _COLUMNS:
@@ -71,16 +137,16 @@ def signal_data(rows: Sequence[SignalRow]) -> Table:
     )
 
 
-def comparison_data(comparison: SignalComparison) -> Table:
+def _comparison_data(comparison: SignalComparison) -> Table:
     """All figures of all initialisers, for CSV."""
-    tables = [signal_data(report.rows) for report in comparison.reports]
+    tables = [_data(report.rows) for report in comparison.reports]
     rows = [
         Row([name, *row.cells]) for name, table in zip(_names(comparison), tables, strict=True) for row in table.rows
     ]
     return Table([Column("init"), *tables[0].columns], rows)
 
 
-def comparison_page(comparison: SignalComparison, shown: Sequence[str], *, charts: bool = False) -> Page:
+def _comparison_page(comparison: SignalComparison, shown: Sequence[str], *, charts: bool = False) -> Page:
     """Page of a comparison of initialisers: the variances and gradients of the layers ``shown``, by path."""
     first = comparison.reports[0]
     names = _names(comparison)
@@ -89,14 +155,14 @@ def comparison_page(comparison: SignalComparison, shown: Sequence[str], *, chart
     if any(row.measured.gradient is not None for row in first.rows):
         yield _comparison_table("norm of gradient", comparison, names, shown, lambda figures: figures.gradient)
     if charts:
-        yield from comparison_charts(comparison)
+        yield from _comparison_charts(comparison)
     for name, report in zip(names, comparison.reports, strict=True):
         for finding in report.findings:
             yield Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
     yield from _remarks(first)
 
 
-def signal_charts(report: SignalReport) -> Iterator[Chart]:
+def _signal_charts(report: SignalReport) -> Iterator[Chart]:
     """Yield charts of variance and gradients by depth, of the layers with weights, or of all rows if there are few."""
     rows = _plotted(report)
     for title, read in _PLOTS.items():
@@ -107,7 +173,7 @@ def signal_charts(report: SignalReport) -> Iterator[Chart]:
             yield Chart(f"{report.spec}: {title}", "layer", title, [one for one in series if one.points], log_y=True)
 
 
-def comparison_charts(comparison: SignalComparison) -> Iterator[Chart]:
+def _comparison_charts(comparison: SignalComparison) -> Iterator[Chart]:
     """Yield the same charts with a line for each initialiser, as measured."""
     names = _names(comparison)
     for title, read in _PLOTS.items():

@@ -58,7 +58,7 @@ class _Specs(Presentation[SpecList]):
 
 
 class _Spec(Presentation[SpecReference]):
-    listed = ""
+    selected_list = listed = ""
 
     def page(self, result: SpecReference, rows: Selected[Any], view: View) -> Page:
         return _spec_page(result)

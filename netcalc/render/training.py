@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected
 from netcalc.render.table import ALWAYS, Column, Row, Table
+from netcalc.training.result import TrainingResult, TrainingStep
 
-if TYPE_CHECKING:
-    from netcalc.training.result import TrainingResult, TrainingStep
-
-__all__ = ["loss_chart", "steps_table", "training_page"]
+__all__ = ["PRESENTATIONS"]
 
 #: Most steps in the table of a page; of more, some at equal distances are shown.
 _ROWS = 20
@@ -22,24 +22,39 @@ _ROWS = 20
 _RATIO = 100
 
 
-def training_page(result: TrainingResult, data: str) -> Page:
-    """Page of a training run; ``data`` says in words what it was trained on."""
+class _Training(Presentation[TrainingResult]):
+    selected_list, listed = "", "steps"
+
+    def page(self, result: TrainingResult, rows: Selected[Any], view: View) -> Page:
+        return _page(result)
+
+    def data(self, result: TrainingResult, rows: Selected[Any], view: View) -> Table:
+        return _steps(result.steps, seconds=True)
+
+    def charts(self, result: TrainingResult) -> Sequence[Chart]:
+        return [_loss_chart(result)]
+
+
+PRESENTATIONS = {"TrainingResult": _Training()}
+
+
+def _page(result: TrainingResult) -> Page:
     settings = ", ".join(f"{name} {value:g}" for name, value in result.settings.items())
     count = len(result.steps)
     head = f": {exact(count)} step{'s' if count > 1 else ''} with {result.optimizer} ({settings})"
-    lines = [Line(head, result.spec), Line(_data_text(result, data))]
+    lines = [Line(head, result.spec), Line(_data_text(result))]
     if result.resumed:
         lines.append(Line(f"the first {exact(result.resumed)} are those of the checkpoint"))
     yield Paragraph(lines)
     if count > 1:
-        yield loss_chart(result)
+        yield _loss_chart(result)
     shown = _some(result.steps)
-    yield steps_table(shown)._replace(omitted=count - len(shown))
+    yield _steps(shown)._replace(omitted=count - len(shown))
     change, style = _change(result.losses)
     yield Paragraph([Line("", change, style), Line("", f"{result.seconds_per_step:.3g} s for each step", "dim")])
 
 
-def loss_chart(result: TrainingResult) -> Chart:
+def _loss_chart(result: TrainingResult) -> Chart:
     """Chart of the loss by step, on a logarithmic axis where it falls far."""
     points = [(step.step, step.loss) for step in result.steps]
     finite = [loss for loss in result.losses if math.isfinite(loss)]
@@ -47,7 +62,7 @@ def loss_chart(result: TrainingResult) -> Chart:
     return Chart(f"loss of {result.spec}, {result.optimizer}", "step", "loss", [Series("loss", points)], log_y=log)
 
 
-def steps_table(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
+def _steps(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
     """Steps with loss, learning rate and norm of gradients; ``seconds`` for their times too."""
     columns = [
         Column("step", "total", key="step"),
@@ -85,9 +100,9 @@ def _some(steps: Sequence[TrainingStep]) -> Sequence[TrainingStep]:
     return [steps[number * last // (_ROWS - 1)] for number in range(_ROWS)]
 
 
-def _data_text(result: TrainingResult, data: str) -> str:
+def _data_text(result: TrainingResult) -> str:
     drawn = f"drawn with seed {result.seed}"
-    if data == "synthetic":
+    if result.data == "synthetic":
         return f"synthetic data: one batch {drawn}, the same in every step; weights and masks by the same seed"
     samples = f"{exact(result.samples)} samples in batches of {exact(result.batch)}, " if result.samples > 1 else ""
-    return f"{data}: {samples}order, weights and masks {drawn}"
+    return f"{result.data}: {samples}order, weights and masks {drawn}"

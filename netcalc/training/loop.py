@@ -149,7 +149,8 @@ def train(
                 write_checkpoint(checkpoint_file, program.name, state)
             if progress is not None:
                 progress(number - done, recipe.steps - done, f"step {number:,}: loss {step.loss:.4g}")
-    return _result(program, trainer, batches, recipe, done)
+    name = Arrays.name if isinstance(data, Mapping) else str(data)
+    return _result(program, trainer, batches, recipe, done, name)
 
 
 def _is_written(number: int, steps: int, every: int | None) -> bool:
@@ -157,7 +158,9 @@ def _is_written(number: int, steps: int, every: int | None) -> bool:
     return number == steps or (every is not None and number % every == 0)
 
 
-def _result(program: Program, trainer: Trainer, batches: Batches, recipe: Recipe, done: int) -> TrainingResult:
+def _result(
+    program: Program, trainer: Trainer, batches: Batches, recipe: Recipe, done: int, data: str
+) -> TrainingResult:
     state = trainer.state
     buffers = {p.owner for p in parameters(program) if p.param.is_buffer}
     return TrainingResult(
@@ -172,6 +175,7 @@ def _result(program: Program, trainer: Trainer, batches: Batches, recipe: Recipe
         {path: array for path, array in state.arrays.items() if path not in buffers},
         {path: array for path, array in state.arrays.items() if path in buffers},
         trainer.trained,
+        data,
     )
 
 

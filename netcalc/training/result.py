@@ -9,6 +9,7 @@ from typing import NamedTuple
 from netcalc.arrays import Array
 from netcalc.results import Entry, Real, recorded
 from netcalc.training.updates import global_norm
+from netcalc.weights.saved import TensorResult
 
 __all__ = ["ParameterNorm", "TrainingResult", "TrainingStep"]
 
@@ -45,7 +46,7 @@ class ParameterNorm(NamedTuple):
     name="train",
 )
 @dataclass(frozen=True, slots=True)
-class TrainingResult:
+class TrainingResult(TensorResult):
     """Result of training: its steps, and the parameters and buffers after the last."""
 
     spec: str
@@ -67,6 +68,13 @@ class TrainingResult:
     buffers: Mapping[str, Array]
     trained: frozenset[str]
     """Paths of the parameters that were updated; the others are frozen, or the loss does not depend on them."""
+    data: str
+    """Name of the data; synthetic for a drawn batch."""
+
+    @property
+    def tensors(self) -> Mapping[str, Array]:
+        """Parameters and buffers by path, which ``weights`` takes."""
+        return {**self.parameters, **self.buffers}
 
     @property
     def losses(self) -> tuple[float, ...]:

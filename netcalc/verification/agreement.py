@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netcalc.results import Entry, recorded
+from netcalc.results import Entry, Result, recorded
 from netcalc.weights.report import WeightsReport
 
 __all__ = ["Agreement", "FlopsAgreement", "OutputAgreement", "difference", "flops_agreement", "tolerance_of"]
@@ -59,7 +59,7 @@ class FlopsAgreement(NamedTuple):
 
 @recorded("spec", "ok", "outputs", "flops", "weights", name="verify-module")
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Result):
     """The comparison of a network with a PyTorch module."""
 
     spec: str

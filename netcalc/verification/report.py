@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from netcalc.opdef import KINDS
-from netcalc.results import recorded
+from netcalc.results import Entry, Result, recorded
 from netcalc.weights.report import WeightsReport
 
 __all__ = ["Check", "Gap", "ValueCount", "VerifyReport"]
@@ -80,9 +80,11 @@ class ValueCount(NamedTuple):
     """Number of operations that differ."""
 
 
-@recorded("spec", "ok", "operations", "counts", "gaps", "values", "unseen", "weights", "checks", name="verify")
+@recorded(
+    "spec", "ok", "operations", "counts", "gaps", "values", "unseen", Entry("weights", "audit"), "checks", name="verify"
+)
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(Result):
     """The checks of a verification."""
 
     spec: str
@@ -97,7 +99,7 @@ class VerifyReport:
     """Comparisons with definitions, by kind of operation; empty without ``--values``."""
     unseen: tuple[str, ...] = ()
     """Faults that such comparisons cannot see."""
-    weights: WeightsReport | None = None
+    audit: WeightsReport | None = None
     """The audit of the weights that were checked too; null if there were none."""
 
     @property

@@ -25,6 +25,7 @@ __all__ = [
     "open_shards",
     "open_weights",
     "read_index",
+    "weights_names",
 ]
 
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
@@ -52,6 +53,14 @@ class CheckpointFiles:
     name: str
     files: Sequence[Tensors]
     index: Index | None = None
+
+
+def weights_names(weights: Weights) -> tuple[str, ...]:
+    """Return the names of the files or tensors of a checkpoint."""
+    if isinstance(weights, Mapping):
+        return (Arrays.name,)
+    parts = [weights] if isinstance(weights, (str, Path, Tensors)) else weights
+    return tuple(part.name if isinstance(part, Tensors) else str(part) for part in parts)
 
 
 def open_weights(weights: Weights) -> Tensors:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, clipped
-from netcalc.results import Entry, recorded
+from netcalc.results import Entry, Result, recorded
 from netcalc.weights.stored import BITS
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Inventory:
     name="weights",
 )
 @dataclass(frozen=True, slots=True)
-class WeightsReport:
+class WeightsReport(Result):
     """The result of comparing the tensors of a checkpoint with the parameters of a spec."""
 
     spec: str

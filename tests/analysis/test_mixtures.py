@@ -88,6 +88,4 @@ def test_active_parameters_and_useful_work_are_reported() -> None:
 def test_networks_without_routing_report_no_active_parameters(text: str) -> None:
     analysis = torch(layers(text))
     assert not [line for line in page(analysis) if "active" in line or "useful" in line]
-    assert set(as_dict(summarise(analysis))["totals"]).isdisjoint(
-        {"params_active", "macs_expected", "flops_expected"}
-    )
+    assert set(as_dict(summarise(analysis))["totals"]).isdisjoint({"params_active", "macs_expected", "flops_expected"})

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from netcalc.analysis.signal.propagate import PredictedOperation
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.results import Entry, Real, recorded
+from netcalc.results import Entry, Real, Result, recorded
 
 __all__ = [
     "Figures",
@@ -105,7 +105,7 @@ class Finding:
     name="signal",
 )
 @dataclass(frozen=True, slots=True)
-class SignalReport:
+class SignalReport(Result):
     """Signals of a network at initialization."""
 
     spec: str
@@ -149,7 +149,7 @@ class SignalReport:
 
 @recorded(name="signal-comparison")
 @dataclass(frozen=True, slots=True)
-class SignalComparison:
+class SignalComparison(Result):
     """Signals of one network with different initializers."""
 
     reports: tuple[SignalReport, ...]

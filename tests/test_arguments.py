@@ -43,7 +43,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], tuple[Any, ...]]] = [
     ("max_spec_size", lambda v: API.loads(TEXT, max_spec_size=v), (*NO_WHOLE, None, -1)),
     ("set", lambda v: API.loads(TEXT, set=v), ([1], "abc", {1: 2}, 3)),
     ("symbolic", lambda v: API.loads(TEXT, symbolic=v), NO_NAMES),
-    ("training", lambda v: API.loads(TEXT, training=v), NO_FLAGS),
+    ("mode", lambda v: API.loads(TEXT, mode=v), (3, [], b"train")),
     ("dtype", lambda v: API.loads(TEXT, dtype=v), (7, np.float32, [])),
     ("convention", lambda v: NET.analysis(v), NO_TEXTS),
     ("convention", lambda v: NET.cost(v), NO_TEXTS),
@@ -78,9 +78,10 @@ WRONG: list[tuple[str, Callable[[Any], Any], tuple[Any, ...]]] = [
     ("max_work", lambda v: NET.verify(max_work=v), ("x", True, 0)),
     ("progress", lambda v: NET.run(progress=v), (3, "x")),
     ("progress", lambda v: NET.verify(progress=v), (3, "x")),
+    ("inits", lambda v: NET.compare_signal(v), NO_NAMES),
     ("steps", lambda v: NET.train(v), (*NO_WHOLE, None, 0)),
     ("data", lambda v: NET.train(data=v), (3, None, {1: 2}, b"x")),
-    ("optimizer", lambda v: NET.train(optimizer=v), (3, [], b"x")),
+    ("training", lambda v: NET.train(training=v), (3, [], b"x")),
     ("lr", lambda v: NET.train(lr=v), ("x", True, [], -1.0, float("nan"))),
     ("settings", lambda v: NET.train(settings=v), (3, "x", {1: 2}, {"eps": "x"}, {"eps": -1})),
     ("loss", lambda v: NET.train(loss=v), (3, {"y": None}, b"x")),
@@ -162,7 +163,7 @@ def test_numpy_floats_are_numbers(number: Callable[[float], Any]) -> None:
 @pytest.mark.parametrize("boolean", [np.bool_, np.array])
 def test_numpy_booleans_are_booleans(boolean: Callable[[bool], Any]) -> None:
     assert netcalc.load_data({**SPEC, "layers": [{"linear": {"out": 4, "bias": boolean(False)}}]}).params == 12
-    assert netcalc.loads(TEXT, training=boolean(True)).program.training is True
+    assert netcalc.loads(TEXT).summary(unroll=boolean(True)).unroll is True
     with pytest.raises(NetcalcError, match="whole number"):
         netcalc.loads(TEXT, set={"batch": boolean(True)})
 

@@ -78,6 +78,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], tuple[Any, ...]]] = [
     ("max_work", lambda v: NET.verify(max_work=v), ("x", True, 0)),
     ("progress", lambda v: NET.run(progress=v), (3, "x")),
     ("progress", lambda v: NET.verify(progress=v), (3, "x")),
+    ("inits", lambda v: NET.compare_signal(v), NO_NAMES),
     ("steps", lambda v: NET.train(v), (*NO_WHOLE, None, 0)),
     ("data", lambda v: NET.train(data=v), (3, None, {1: 2}, b"x")),
     ("training", lambda v: NET.train(training=v), (3, [], b"x")),

@@ -17,7 +17,6 @@ from netcalc.engine.feasibility import require_work
 from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
 from netcalc.engine.preflight import gradient_memory, reporting_memory, require_runnable
 from netcalc.ir import Program
-from netcalc.ir.mode import in_mode
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
@@ -83,7 +82,6 @@ def gradients(
     wrt: Sequence[str] | None = None,
     unroll: bool = False,
     seed: int = 0,
-    training: bool | None = None,
     max_work: float | None = None,
     **parameters: Unpack[ParameterOptions],
 ) -> GradientResult:
@@ -96,13 +94,11 @@ def gradients(
             program with the loss (:func:`netcalc.ir.loss.with_loss`).
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
         unroll: True for a row of each instance of a repeated block.
-        seed, training, max_work, parameters: as for :func:`~netcalc.engine.run.forward`.
+        seed, max_work, parameters: as for :func:`~netcalc.engine.run.forward`.
 
     Raises:
         NetcalcError: as ``forward`` does; E502 for a ``loss`` or ``wrt`` that names nothing.
     """
-    if training is not None:
-        program = in_mode(program, training)
     require_runnable(program)
     require_work(program, max_work)
     required = gradient_memory(program)

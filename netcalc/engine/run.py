@@ -110,7 +110,6 @@ def forward(
     seed: int = 0,
     trace: Sequence[str] = (),
     keep: bool = False,
-    training: bool | None = None,
     progress: Progress | None = None,
     plan: PlanName = "fast",
     threads: int | None = None,
@@ -126,7 +125,6 @@ def forward(
         seed: of everything drawn.
         trace: patterns of the paths of operations whose outputs are summarized; with ``keep`` their arrays are kept
             too.  The predicted memory does not include these.
-        training: the mode of dropout and batch statistics; the program's own when None.
         progress: called after each step, and in a planned run after each loaded parameter.
         plan: ``"reference"`` runs one operation after the other by its reference kernel, with the weights of one layer
             at a time in memory.  ``"fast"`` does so too if a plan cannot serve: for a trace, in training mode, or for
@@ -143,8 +141,6 @@ def forward(
             not planned; E503 a trace that matches nothing; E601 weights and E602 inputs that do not fit; E603 not
             enough memory or too much work; E604 an operation without kernel; E605 unreadable files.
     """
-    if training is not None:
-        program = replace(program, training=training)
     thread_count(threads)
     planned = _is_planned(program, plan, trace, profiled)
     require_runnable(program)

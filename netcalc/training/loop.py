@@ -20,7 +20,7 @@ from netcalc.opdef import Param
 from netcalc.options import ParameterOptions
 from netcalc.training.batches import Batches
 from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name, write_checkpoint
-from netcalc.training.preparation import prepared, require_resources
+from netcalc.training.preparation import minimized, require_resources
 from netcalc.training.recipe import Recipe
 from netcalc.training.result import TrainingResult, TrainingStep
 from netcalc.training.state import State
@@ -114,7 +114,7 @@ def train(
     """Train a network with the reference kernels, in NumPy.
 
     Args:
-        program: the program.
+        program: the program in training mode, with the loss of the spec behind its layers if that is minimised.
         recipe: loss, optimizer, steps and learning rates.
         data: ``"synthetic"`` for one batch, drawn as the inputs of a run are; or samples by input, in a file or arrays.
         checkpoint_file: file that is written at the end, and after every ``checkpoint_every`` steps.
@@ -128,7 +128,7 @@ def train(
             data that do not fit, E603 for too much work or memory, E605 for files that cannot be read or written.
     """
     _require_files(checkpoint_file, checkpoint_every, resume, parameters.get("weights"))
-    program, loss = prepared(program, recipe.loss)
+    loss = minimized(program, recipe.loss)
     updater, state = recipe.updater(), None
     if resume is not None:
         state = read_checkpoint(resume, program, updater, recipe.seed)

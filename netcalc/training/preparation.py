@@ -13,10 +13,9 @@ from netcalc.engine.gradients import wanted_paths
 from netcalc.engine.preflight import gradient_memory, require_memory, require_runnable
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, no_loss
-from netcalc.ir.mode import in_mode
 from netcalc.limits import MAX_TRAIN_WORK
 
-__all__ = ["prepared", "require_resources"]
+__all__ = ["minimized", "require_resources"]
 
 #: Work of a step in units of a forward pass: a backward pass takes about two.
 _PASSES = 3
@@ -24,20 +23,18 @@ _PASSES = 3
 _TYPES = ("float32", "float64")
 
 
-def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
-    """Return the program in training mode, and the name of the output that is minimised.
+def minimized(program: Program, loss: str | None) -> str:
+    """Return the name of the output that is minimized.
 
     Args:
-        program: the program, with the loss of the spec behind its layers if that is minimised.
+        program: the program in training mode, with the loss of the spec behind its layers if that is minimised.
         loss: ``"sum"`` for the sum of all floating-point outputs, or the name of an output, whose elements are summed;
             None if the spec has no loss.
 
     Raises:
-        NetcalcError: E401 for an operation that is not possible in training, E404 for symbolic sizes, E502 for a spec
-            without loss and an output that does not exist, E603 for arrays that are too large, E604 for an operation
-            without kernel.
+        NetcalcError: E404 for symbolic sizes, E502 for a spec without loss and an output that does not exist, E603 for
+            arrays that are too large, E604 for an operation without kernel.
     """
-    program = in_mode(program, training=True)
     names = program.output_names
     if loss is None or (loss == LOSS and LOSS not in names):
         hint = f"add a section `loss` to the spec; or --loss {names[0]} minimises the sum of an output"
@@ -53,7 +50,7 @@ def prepared(program: Program, loss: str | None) -> tuple[Program, str]:
         raise NetcalcError(Diagnostic("E502", text, hint="--dtype float32, and inputs of that type"))
     if not trained:
         raise NetcalcError(Diagnostic("E502", f"the network {program.name!r} has no parameters to train"))
-    return program, loss
+    return loss
 
 
 def require_resources(program: Program, optimizer: Optimizer, steps: int, max_work: float | None) -> Memory:

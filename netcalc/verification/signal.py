@@ -21,7 +21,6 @@ from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wan
 from netcalc.engine.preflight import gradient_memory, reference_memory, reporting_memory, require_runnable
 from netcalc.inits import InitRules
 from netcalc.ir import Program
-from netcalc.ir.mode import in_mode
 from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
@@ -76,7 +75,6 @@ def measure(
     seed: int = 0,
     seeds: int = 1,
     loss: str | None = None,
-    training: bool | None = None,
     max_work: float | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     **weights: Unpack[WeightsOptions],
@@ -96,8 +94,6 @@ def measure(
     Raises:
         NetcalcError: as :func:`~netcalc.engine.gradients.gradients` does.
     """
-    if training is not None:
-        program = in_mode(program, training)
     require_runnable(program)
     options = (init,) if isinstance(init, str) else tuple(init)
     require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * seeds)

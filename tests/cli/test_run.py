@@ -12,7 +12,6 @@ from safetensors.numpy import load_file, save_file
 
 import netcalc as package
 from netcalc.analysis.memory import Memory
-from netcalc.cli.written import written_tensors
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine import run
 from netcalc.engine.plan import Plan
@@ -260,7 +259,7 @@ def test_training_mode_writes_updated_buffers(netcalc: Callable[..., CommandResu
 def test_buffers_do_not_replace_outputs_of_their_names() -> None:
     arrays = {"a.b": np.zeros(1)}
     result = RunResult("net", 0, arrays, (), {"a.b": np.ones(1), "c": np.ones(2)}, Memory(0, 0, 0, 0, ""), "reference")
-    assert {name: array.sum() for name, array in written_tensors(result).items()} == {
+    assert {name: array.sum() for name, array in result.tensors.items()} == {
         "a.b": 0,
         "buffers.a.b": 1,
         "c": 2,

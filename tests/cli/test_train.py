@@ -45,7 +45,7 @@ def test_help_says_what_it_is_for(netcalc: Callable[..., CommandResult]) -> None
 def test_formats(netcalc: Callable[..., CommandResult]) -> None:
     arguments = ("train", SPEC, "--steps", "3", "--training", "momentum", "--hyper", "dampening=0.1", "--seed", "2")
     record = validated(netcalc(*arguments, "--format", "json"), "train")
-    result = package.load(SPEC).train(3, optimizer="momentum", settings={"dampening": 0.1}, seed=2)
+    result = package.load(SPEC).train(3, training="momentum", settings={"dampening": 0.1}, seed=2)
     assert record["schema"] == "netcalc/train/1"
     assert [step["loss"] for step in record["steps"]] == list(result.losses)
     assert record["settings"] == {"lr": 0.001, "momentum": 0.9, "dampening": 0.1, "weight_decay": 0.0}

@@ -21,7 +21,7 @@ DECODER = {"layers": 2, "d_model": 64, "heads": 4, "kv_heads": 2, "d_ff": 96, "v
 @pytest.mark.parametrize("plan", ["fast", "reference"])
 def test_a_run_has_the_rounded_weights(scheme: str, plan: Any) -> None:
     network = api.load("mlp", set={"features": 768})
-    drawn = network.train(1, lr=0.0, optimizer="sgd").parameters  # the initial parameters
+    drawn = network.train(1, lr=0.0, training="sgd").parameters  # the initial parameters
     weights = dict(drawn)
     quantised = network.quantized(f"hidden.*={scheme}")
     forms = {

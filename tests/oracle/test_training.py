@@ -15,7 +15,6 @@ import netcalc
 from netcalc.numerics.parameters import Parameters
 from netcalc.training import Recipe, Trainer
 from netcalc.training.batches import Batches
-from netcalc.training.preparation import prepared
 from netcalc.training.state import State
 from netcalc.weights.tensor_files import Arrays
 
@@ -276,9 +275,9 @@ def check(case: Case, dtype: Any, **recipe: Any) -> None:
     how = Recipe(STEPS, **{"lr": 1e-3, **recipe})
     module, data = _module(case, dtype), _arrays(case, dtype)
     net = netcalc.load(case.spec, set=case.settings, dtype=dtype)
-    options: Any = {name: getattr(how, name) for name in ("optimizer", "lr", "settings", "schedule", "warmup")}
-    ours = net.train(STEPS, data=data, weights=_state(module), clip=how.clip, least_lr=how.least_lr, **options)
-    program, _ = prepared(net.program, None)
+    options: Any = {name: getattr(how, name) for name in ("lr", "settings", "schedule", "warmup", "clip", "least_lr")}
+    ours = net.train(STEPS, data=data, weights=_state(module), training=how.optimizer, **options)
+    program = net.request.with_mode("train").program_with_loss
     names = [spec.name for spec in program.inputs]
     theirs = list(_torch_losses(case, module, Batches(program, Arrays(data)), names, how))
     few, tolerance = (STEPS, 1e-8) if dtype == "float64" else (5, 1e-3)
@@ -330,7 +329,7 @@ def _record() -> dict[str, Any]:
     case = Case("mlp", settings, lambda: MLP(4, [5, 4], 3), _classified, _images("x", 11, 4))
     data = _arrays(case, "float64")
     data["labels"] %= 3
-    program, _ = prepared(netcalc.load("mlp", set=settings, dtype="float64").program, None)
+    program = netcalc.load("mlp", set=settings, dtype="float64").request.program_with_loss
     runs = []
     for recipe in RECIPES:
         batches = Batches(program, Arrays(data))
@@ -373,14 +372,14 @@ def test_masks_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     module, data = _gpt2(0.2).double().train(), _arrays(case, "float64")
     weights = _state(module)
     net = netcalc.load(case.spec, set={**case.settings, "dropout": 0.2}, dtype="float64")
-    program, loss = prepared(net.program, None)
+    program = net.request.with_mode("train").program_with_loss
     recipe, batches = Recipe(STEPS, lr=1e-3), Batches(program, Arrays(data))
     monkeypatch.setattr(functional, "dropout", masks.dropout)
     expected = [loss for loss, _, _ in _torch_losses(case, module, batches, [s.name for s in program.inputs], recipe)]
     assert len(masks.kept) == STEPS * (1 + 2 * 3)  # of embeddings; scores, attention and feed-forward of each layer
     state = State.initial(program, Parameters(program, weights), recipe.updater(), 0)
     state.rng = masks  # type: ignore[assignment]
-    trainer = Trainer(program, state, batches, loss, recipe)
+    trainer = Trainer(program, state, batches, "loss", recipe)
     for step in range(STEPS):
         assert trainer.step().loss == pytest.approx(expected[step], rel=1e-8)
     assert not masks.kept

@@ -71,7 +71,8 @@ def test_losses_of_torch(run: dict[str, Any]) -> None:
     """Twenty steps in float64 with weights and losses that torch recorded."""
     net = netcalc.load(TRUTH["spec"], set=TRUTH["settings"], dtype="float64")
     weights, data = ({name: np.array(a) for name, a in TRUTH[part].items()} for part in ("weights", "data"))
-    result = net.train(20, weights=weights, data=data, **run["recipe"])
+    recipe = dict(run["recipe"])
+    result = net.train(20, weights=weights, data=data, training=recipe.pop("optimizer"), **recipe)
     assert result.losses == pytest.approx(run["losses"], rel=1e-8)
     assert result.gradient_norms == pytest.approx(run["gradient_norms"], rel=1e-7)
 
@@ -81,7 +82,7 @@ def test_losses_of_torch(run: dict[str, Any]) -> None:
 def test_a_resumed_run_equals_one_that_was_not_interrupted(tmp_path: Path, optimizer: str, dtype: Any) -> None:
     net = netcalc.loads(NET, dtype=dtype)
     data = {**DATA, "x": DATA["x"].astype(dtype)}
-    options: Any = {"data": data, "optimizer": optimizer, "schedule": "cosine", "warmup": 3, "clip": 0.5, "seed": 3}
+    options: Any = {"data": data, "training": optimizer, "schedule": "cosine", "warmup": 3, "clip": 0.5, "seed": 3}
     whole = net.train(11, **options)
     file = tmp_path / "c.safetensors"
     stopped: list[int] = []
@@ -102,8 +103,8 @@ def test_a_resumed_run_equals_one_that_was_not_interrupted(tmp_path: Path, optim
 
 
 def test_steps_leave_frozen_parameters_and_update_tied_ones_once() -> None:
-    before = {name: array.copy() for name, array in NETWORK.train(1, lr=0.0, optimizer="sgd").parameters.items()}
-    result = NETWORK.train(3, lr=0.1, optimizer="sgd")
+    before = {name: array.copy() for name, array in NETWORK.train(1, lr=0.0, training="sgd").parameters.items()}
+    result = NETWORK.train(3, lr=0.1, training="sgd")
     assert "tied.weight" in result.parameters
     assert "again.weight" not in result.parameters
     changed = {name for name, array in result.parameters.items() if (array != before[name]).any()}
@@ -112,9 +113,9 @@ def test_steps_leave_frozen_parameters_and_update_tied_ones_once() -> None:
 
 def test_a_tied_parameter_moves_along_the_sum_of_its_gradients() -> None:
     net = netcalc.loads(NET.replace("  - dropout: 0.3\n", ""))
-    found = net.gradients(training=True).parameters
-    before = net.train(1, lr=0.0, optimizer="sgd").parameters
-    after = net.train(1, lr=0.5, optimizer="sgd").parameters
+    found = net.gradients(mode="train").parameters
+    before = net.train(1, lr=0.0, training="sgd").parameters
+    after = net.train(1, lr=0.5, training="sgd").parameters
     for name, gradient in found.items():
         np.testing.assert_allclose(after[name], before[name] - 0.5 * gradient, rtol=1e-6, atol=1e-7)
 
@@ -170,10 +171,10 @@ def test_weights_and_the_seed_begin_the_run() -> None:
 
 
 def test_clipping_limits_the_step() -> None:
-    start = NETWORK.train(1, lr=0.0, optimizer="sgd").parameters
+    start = NETWORK.train(1, lr=0.0, training="sgd").parameters
     norms = {}
     for clip in (None, 1e-3):
-        result = NETWORK.train(1, lr=1.0, optimizer="sgd", clip=clip)
+        result = NETWORK.train(1, lr=1.0, training="sgd", clip=clip)
         moved = sum(float(((array - start[name]) ** 2).sum()) for name, array in result.parameters.items())
         norms[clip] = moved**0.5
     assert norms[None] == pytest.approx(result.gradient_norms[0], rel=1e-5)
@@ -211,7 +212,7 @@ def test_data_that_do_not_fit(change: dict[str, Any], code: str, message: str) -
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ({"optimizer": "adamv"}, "E502", "no optimizer 'adamv'"),
+        ({"training": "adamv"}, "E502", "no optimizer 'adamv'"),
         ({"settings": {"beta3": 0.5}}, "E502", "no setting 'beta3'"),
         ({"schedule": "linear"}, "E502", "no schedule 'linear'"),
         ({"warmup": 9}, "E502", "0 to 2 steps"),
@@ -256,10 +257,10 @@ def test_networks_that_cannot_be_trained() -> None:
 def test_operations_that_are_not_possible_in_training() -> None:
     """The network is elaborated in evaluation mode, in which a batch norm takes one value a channel."""
     net = netcalc.loads("{netcalc: 1, inputs: {x: [1, 2]}, layers: [{name: norm, batch_norm: {}}], outputs: {y: norm}}")
-    for call in (lambda: net.train(1, loss="y"), lambda: net.gradients(loss="y", training=True)):
+    for call in (lambda: net.train(1, loss="y"), lambda: net.gradients(loss="y", mode="train")):
         code, message = _code(call)
         assert code == "E401"
-        assert message.startswith("norm: batch_norm with statistics of the input takes more than one value")
+        assert message.startswith("batch_norm with statistics of the input takes more than one value")
     assert net.gradients(loss="y").parameters
 
 
@@ -273,7 +274,7 @@ def test_checkpoints_that_do_not_fit(tmp_path: Path) -> None:
     file = tmp_path / "c.safetensors"
     NETWORK.train(2, checkpoint_file=file)
     assert _code(lambda: NETWORK.train(2, resume=file))[1].endswith("has 2 steps, and --steps 2 counts them")
-    assert "written with the optimizer 'adamw'" in _code(lambda: NETWORK.train(4, resume=file, optimizer="sgd"))[1]
+    assert "written with the optimizer 'adamw'" in _code(lambda: NETWORK.train(4, resume=file, training="sgd"))[1]
     assert "written with the seed '0', and this is 1" in _code(lambda: NETWORK.train(4, resume=file, seed=1))[1]
     wider = netcalc.loads(NET.replace("linear: 3}", "linear: 2}").replace("[0, 3]", "[0, 2]"))
     assert _code(lambda: wider.train(4, resume=file))[0] == "E601"

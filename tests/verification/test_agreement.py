@@ -10,8 +10,7 @@ import pytest
 
 import netcalc
 from netcalc.records.schema import record_schema
-from netcalc.render.agreement import agreement_page
-from netcalc.render.page import page_text
+from netcalc.render.presentations import View, lines
 from netcalc.render.text import Terminal
 from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement
 from netcalc.weights.report import Mismatch, WeightsReport
@@ -57,9 +56,8 @@ def test_a_difference_is_shown_and_recorded() -> None:
     record = netcalc.as_dict(report)
     jsonschema.validate(record, record_schema("verify-module"))
     assert record["outputs"][0]["difference"] is None
-    text = "\n".join(page_text(agreement_page(report)))
-    assert "3 of these differ" in text
-    assert "fc.bias" in text
+    assert "3 of these differ" in str(report)
+    assert "fc.bias" in str(report)
 
 
 def test_pages_at_80_columns(golden: Callable[[str, str], None]) -> None:
@@ -71,5 +69,5 @@ def test_pages_at_80_columns(golden: Callable[[str, str], None]) -> None:
     good = Agreement("classifier", outputs, counted, WeightsReport("classifier", "the given arrays", 28, 28, ()))
     missing = (Mismatch("missing", "fc.bias", "is not in the file"),)
     bad = Agreement("classifier", (), counted[:1], WeightsReport("classifier", "the given arrays", 27, 28, missing))
-    pages = ["\n".join(page_text(agreement_page(report), Terminal(width=80))) for report in (good, bad)]
+    pages = ["\n".join(lines(report, View(), Terminal(width=80))) for report in (good, bad)]
     golden("runs/agreement.txt", "\n\n".join(pages) + "\n")

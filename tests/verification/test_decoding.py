@@ -8,7 +8,6 @@ import pytest
 import netcalc
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import NetcalcError
-from netcalc.numerics.parameters import check_weights
 from netcalc.verification.verify import verify
 from tests.zoo.harness import SMALL
 
@@ -183,14 +182,19 @@ def test_a_step_takes_the_weights_of_the_whole_network() -> None:
     weights = {
         p.path: np.zeros([*map(int, p.param.shape)], np.float32) for p in parameters(network.program) if not p.tied
     }
-    step = network.at_step(3, 1).program
-    assert check_weights(step, weights).ok
-    report = check_weights(step, weights | {"encoder.block.2.layer.0.layer_norm.weight": np.zeros(24, np.float32)})
+    step = network.at_step(3, 1)
+    assert step.audit(weights=weights).ok
+    report = step.audit(weights=weights | {"encoder.block.2.layer.0.layer_norm.weight": np.zeros(24, np.float32)})
     assert [(m.kind, m.name) for m in report.mismatches] == [
         ("unexpected", "encoder.block.2.layer.0.layer_norm.weight")
     ]
     del weights["decoder.final_layer_norm.weight"]
-    assert not check_weights(step, weights).ok
+    assert not step.audit(weights=weights).ok
+
+
+def verified(network: netcalc.Network, ids: Any) -> netcalc.VerifyReport:
+    at_step = network.request.at_step
+    return verify(network.program, {"input_ids": ids}, at_step=lambda past, new: at_step(past, new).program)
 
 
 def test_tokens_behind_an_image_follow_its_places() -> None:
@@ -198,14 +202,14 @@ def test_tokens_behind_an_image_follow_its_places() -> None:
     network = netcalc.load("qwen2-vl-7b", set={**SMALL["qwen2-vl-7b"], "length": 14})
     image = [9] * 6
     ids = np.array([[1, *image, *range(10, 17)], [1, 2, 3, 4, *image, *range(10, 14)]])
-    report = verify(network.program, {"input_ids": ids})
+    report = verified(network, ids)
     assert report.ok
     assert report.counts["decoding"] == 2
 
 
 def test_images_behind_the_prefill_are_no_failure() -> None:
     network = netcalc.load("qwen2-vl-7b", set={**SMALL["qwen2-vl-7b"], "length": 8, "batch": 1})
-    report = verify(network.program, {"input_ids": np.array([[1, 2, *[9] * 6]])})
+    report = verified(network, np.array([[1, 2, *[9] * 6]]))
     assert report.ok
     assert [gap.reason for gap in report.gaps if "decoding" in gap.what] == [
         "input_ids has features of an image in the last 3 positions, and steps take text only"

@@ -14,7 +14,7 @@ from netcalc.diagnostics import NetcalcError
 
 def report(lines: str, init: str, *, width: int = 64, training: bool = False, batch: int = 32) -> SignalReport:
     text = f"netcalc: 1\ninputs: {{x: [{batch}, {width}]}}\ninit: {{{init}}}\nlayers:\n{lines}"
-    return netcalc.loads(text, training=training).signal(seeds=2)
+    return netcalc.loads(text, mode="train" if training else "eval").signal(seeds=2)
 
 
 def chain(*ops: str, layers: int, width: int = 64) -> str:
@@ -142,9 +142,9 @@ def test_at_least_one_seed_and_no_more_work_than_a_limit() -> None:
 def test_the_mode_is_that_which_is_asked_for() -> None:
     text = "netcalc: 1\ninputs: {x: [8, 4]}\nlayers: [{name: n, batch_norm: {}}]\n"
     x = np.arange(32.0, dtype="float32").reshape(8, 4)
-    found = {mode: netcalc.loads(text).signal({"x": x}, seeds=1, training=mode).rows[0] for mode in (True, False)}
-    assert found[True].measured.variance == pytest.approx(1.0, rel=1e-3)
-    assert found[False].measured.variance == pytest.approx(x.var(), rel=1e-3)
-    assert "nothing is normalised" in found[False].note and not found[True].note
+    trained, found = (netcalc.loads(text).signal({"x": x}, seeds=1, mode=mode).rows[0] for mode in ("train", "eval"))
+    assert trained.measured.variance == pytest.approx(1.0, rel=1e-3)
+    assert found.measured.variance == pytest.approx(x.var(), rel=1e-3)
+    assert "nothing is normalised" in found.note and not trained.note
     with pytest.raises(NetcalcError, match="more than one value per channel"):
         netcalc.loads(text.replace("8, 4", "1, 4")).signal(mode="train")

@@ -18,7 +18,7 @@ from netcalc.verification.signal import measure
 
 
 def predicted(text: str, init: str = "default", *, training: bool = False) -> dict[str, PredictedOperation]:
-    program = netcalc.loads(text, training=training).program
+    program = netcalc.loads(text, mode="train" if training else "eval").program
     return {row.path: row for row in propagate(program, InitRules.of(program, init))}
 
 
@@ -166,7 +166,7 @@ def close(row: SignalRow, name: str, tolerance: float) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_predictions_hold_in_wide_networks(name: str) -> None:
     text, training, tolerance = NETWORKS[name]
-    report = measure(netcalc.loads(text, training=training).program, seeds=6)
+    report = measure(netcalc.loads(text, mode="train" if training else "eval").program, seeds=6)
     assert report.rows
     for row in report.rows:
         for figure in FIGURES:

@@ -19,8 +19,6 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.plain_data import read_data
 from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = ["freezing_patches", "grouped", "paths_of_lines", "with_adapters"]
-
 S = TypeVar("S", bound=Hashable)
 
 

@@ -10,36 +10,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
-__all__ = [
-    "ADAPTERS",
-    "AMOUNT",
-    "ASSIGNMENTS",
-    "BUDGET",
-    "COUNT",
-    "FLAG",
-    "FUNCTION",
-    "INITIALIZERS",
-    "INPUTS",
-    "LOSS",
-    "NAME",
-    "NAMES",
-    "NATURAL",
-    "NUMBERS",
-    "PATH",
-    "PATTERNS",
-    "RATE",
-    "SAMPLES",
-    "SETTINGS",
-    "THREADS",
-    "WEIGHTS",
-    "Kind",
-    "checked",
-    "checked_argument",
-    "choice",
-    "plain",
-    "texts",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from netcalc.dtypes import DTYPES, DType
 
-__all__ = ["Array", "dtype_name", "is_half", "numpy_dtype"]
-
 Array: TypeAlias = NDArray[Any]
 
 #: Types of ml_dtypes; the float8 ones occur in files only.

@@ -19,8 +19,6 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-__all__ = ["exists", "is_file", "is_folder", "read_at_most", "replacing"]
-
 _CHUNK = 1 << 20
 
 #: Most bytes of a target's name that its temporary file repeats; names of files are limited to 255 bytes.

@@ -17,8 +17,6 @@ from netcalc.dims import integer
 from netcalc.ir import Program
 from netcalc.opdef import Init, Param
 
-__all__ = ["MODES", "NONLINEARITIES", "InitRules", "Rule", "Spread", "fans", "gain", "parse_init", "spread"]
-
 #: Initializers with the names of their arguments, in order.
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "kaiming_uniform": ("a", "mode", "nonlinearity"),

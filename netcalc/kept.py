@@ -7,8 +7,6 @@ from itertools import islice
 from threading import Lock
 from typing import Generic, TypeVar
 
-__all__ = ["Kept"]
-
 _V = TypeVar("_V")
 
 

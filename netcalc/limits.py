@@ -7,58 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = [
-    "MAX_ARCHIVE_DIRECTORY",
-    "MAX_ARCHIVE_MEMBERS",
-    "MAX_BITS",
-    "MAX_BLOCK_DEPTH",
-    "MAX_DEFINITIONS",
-    "MAX_DEPTH",
-    "MAX_DIGITS",
-    "MAX_ERRORS",
-    "MAX_EXPRESSION",
-    "MAX_EXPRESSION_DEPTH",
-    "MAX_EXTENDS",
-    "MAX_INSTANCES",
-    "MAX_ITEMS",
-    "MAX_LINES",
-    "MAX_LOOKUPS",
-    "MAX_MESSAGE",
-    "MAX_NPY_HEADER",
-    "MAX_OPERATIONS",
-    "MAX_PASSES",
-    "MAX_PATH",
-    "MAX_PATTERN_WORK",
-    "MAX_PIECES",
-    "MAX_PLANNED_OPERATIONS",
-    "MAX_RANK",
-    "MAX_ROWS",
-    "MAX_RUN_AXES",
-    "MAX_RUN_WORK",
-    "MAX_SHOWN_ERRORS",
-    "MAX_SIZE_BITS",
-    "MAX_SPEC_SIZE",
-    "MAX_STACKED",
-    "MAX_STORED_AXES",
-    "MAX_STORED_TENSORS",
-    "MAX_STORED_VALUES",
-    "MAX_TENSORS",
-    "MAX_TENSOR_FILES",
-    "MAX_TENSOR_HEADER",
-    "MAX_TERMS",
-    "MAX_TEXT",
-    "MAX_THREADS",
-    "MAX_TIMES",
-    "MAX_TRAIN_WORK",
-    "MAX_UNROLLED",
-    "MAX_VALUES",
-    "MAX_VERIFY_WORK",
-    "MAX_WINDOWS",
-    "MAX_WORK",
-    "Limit",
-    "limits",
-]
-
 
 class Limit(int):
     """Largest accepted number of something, with what it counts and the code of the error beyond it.
@@ -93,9 +41,7 @@ MAX_WORK = Limit(
 )
 MAX_LINES = Limit(50_000, "lines that are elaborated one by one, iterations that cannot be folded included", "E003")
 MAX_ROWS = Limit(
-    40_000,
-    "rows of a report: lines of the expanded network, equal iterations once; 16 tensors count as a line",
-    "E003",
+    40_000, "rows of a report: lines of the expanded network, equal iterations once; 16 tensors count as a line", "E003"
 )
 MAX_TENSORS = Limit(1_000_000, "inputs, outputs and parameters of the lines that are elaborated", "E003")
 MAX_PATH = Limit(1_000, "characters of the path of a layer", "E003")

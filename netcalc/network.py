@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from netcalc.weights.checkpoint_files import Weights
     from netcalc.weights.report import WeightsReport
 
-__all__ = ["LayerShapes", "Network"]
-
 #: Name of the loss of a spec among outputs and losses.
 _LOSS = "loss"
 

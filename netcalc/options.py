@@ -38,51 +38,6 @@ from netcalc.arguments import (
 )
 from netcalc.limits import MAX_SPEC_SIZE
 
-__all__ = [
-    "BackwardOptions",
-    "CastOptions",
-    "ComparisonOptions",
-    "CompileOptions",
-    "ConventionOptions",
-    "CountOptions",
-    "DepthOptions",
-    "DescribeOptions",
-    "DrawOptions",
-    "ExplainOptions",
-    "GradientOptions",
-    "ImportOptions",
-    "LayerOptions",
-    "LoraArgument",
-    "MemoryOptions",
-    "Mode",
-    "ModelOptions",
-    "Option",
-    "ParameterOptions",
-    "PlanName",
-    "PlanOptions",
-    "ProgressOptions",
-    "ReceptiveFieldOptions",
-    "ReportName",
-    "RoundingOptions",
-    "RunOptions",
-    "RunningOptions",
-    "ScheduleName",
-    "SeedOptions",
-    "SelectOptions",
-    "SettingsArgument",
-    "SignalOptions",
-    "SourceOptions",
-    "SummaryOptions",
-    "TrainOptions",
-    "UnrollOptions",
-    "VariantOptions",
-    "VerifyOptions",
-    "WeightsOptions",
-    "WorkOptions",
-    "accepts",
-    "options_of",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -265,8 +220,7 @@ class SelectOptions(TypedDict, total=False):
     """Selection of rows."""
 
     sort: Annotated[
-        str | None,
-        Option(NAME.or_none(), None, "Sort rows by a column, the largest first.", metavar="FIGURE"),
+        str | None, Option(NAME.or_none(), None, "Sort rows by a column, the largest first.", metavar="FIGURE")
     ]
     top: Annotated[int | None, Option(COUNT.or_none(), None, "Show the first N rows only, after sorting.", metavar="N")]
     filter: Annotated[
@@ -481,8 +435,7 @@ class VerifyOptions(WeightsOptions, WorkOptions, ProgressOptions, total=False):
         bool, Option(FLAG, False, "Also compare each operation with an independent definition of its values.")
     ]
     backward: Annotated[
-        bool,
-        Option(FLAG, False, "Also run backward; check the work of every product and what is saved for it."),
+        bool, Option(FLAG, False, "Also run backward; check the work of every product and what is saved for it.")
     ]
 
 
@@ -491,8 +444,7 @@ class SignalOptions(RunningOptions, ProgressOptions, total=False):
 
     seeds: Annotated[int, Option(COUNT, 3, "Number of seeds that figures are means over.", metavar="N")]
     loss: Annotated[
-        str | None,
-        Option(LOSS, None, "random, loss, sum, or an output.", metavar="NAME", shown_default="random"),
+        str | None, Option(LOSS, None, "random, loss, sum, or an output.", metavar="NAME", shown_default="random")
     ]
     depth: Annotated[
         int | None, Option(COUNT.or_none(), None, "Join layers deeper than N parts of a path.", metavar="N")
@@ -511,10 +463,7 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
             metavar="OPTIMIZER",
         ),
     ]
-    lr: Annotated[
-        float | None,
-        Option(RATE.or_none(), None, "Learning rate.", None, "X", "0.001", "Optimizer"),
-    ]
+    lr: Annotated[float | None, Option(RATE.or_none(), None, "Learning rate.", None, "X", "0.001", "Optimizer")]
     settings: Annotated[
         Mapping[str, float] | None,
         Option(
@@ -531,13 +480,11 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
         Option(choice(*get_args(ScheduleName)), "constant", "Learning rates after the warm-up.", panel="Optimizer"),
     ]
     warmup: Annotated[
-        int,
-        Option(NATURAL, 0, "Steps in which the rate rises to its value.", metavar="N", panel="Optimizer"),
+        int, Option(NATURAL, 0, "Steps in which the rate rises to its value.", metavar="N", panel="Optimizer")
     ]
     least_lr: Annotated[float, Option(RATE, 0.0, "End of a cosine.", metavar="X", panel="Optimizer")]
     clip: Annotated[
-        float | None,
-        Option(AMOUNT.or_none(), None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer"),
+        float | None, Option(AMOUNT.or_none(), None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer")
     ]
     data: Annotated[
         str | Path | Mapping[str, Any],
@@ -556,12 +503,10 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
         ),
     ]
     checkpoint_every: Annotated[
-        int | None,
-        Option(COUNT.or_none(), None, "Write it after every N steps too.", metavar="N", panel="Files"),
+        int | None, Option(COUNT.or_none(), None, "Write it after every N steps too.", metavar="N", panel="Files")
     ]
     resume: Annotated[
-        str | Path | None,
-        Option(PATH.or_none(), None, "Go on from a checkpoint.", metavar="FILE", panel="Files"),
+        str | Path | None, Option(PATH.or_none(), None, "Go on from a checkpoint.", metavar="FILE", panel="Files")
     ]
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["MemoryBaseline", "format_bytes", "free_bytes"]
-
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _MACHINE = Path("/proc/meminfo")

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Generic, TypeVar
 
-__all__ = ["Registry"]
-
 _Entry = TypeVar("_Entry")
 
 

@@ -14,8 +14,6 @@ from netcalc.options import LoraArgument, Mode
 from netcalc.spec import elaborate
 from netcalc.spec.library import Loaded
 
-__all__ = ["Request"]
-
 #: The var by which a spec with caches returns them.
 _USE_CACHE = "use_cache"
 

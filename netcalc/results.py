@@ -6,8 +6,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Entry", "Real", "Result", "recorded"]
-
 T = TypeVar("T")
 
 #: A number that is text in JSON where it is infinite or NaN.

@@ -10,8 +10,6 @@ from netcalc.dims import Dim, product
 from netcalc.dtypes import FLOATS, DType
 from netcalc.limits import MAX_RANK, MAX_SIZE_BITS
 
-__all__ = ["TensorType"]
-
 
 @dataclass(frozen=True, slots=True)
 class TensorType:

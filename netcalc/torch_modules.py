@@ -12,8 +12,6 @@ from netcalc.network import Network
 from netcalc.request import Request
 from netcalc.spec import library
 
-__all__ = ["from_torch", "network_of", "summary"]
-
 
 def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool = False, **kwargs: Any) -> Network:
     """Return the network that a PyTorch module is, for the arguments of a call.

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from netcalc.analysis.cost import Row
 from netcalc.ir import CallNode, OpNode, types_of
 
-__all__ = ["abridge"]
-
 
 def abridge(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Return rows in which alternating layers after the first kind have only the children that differ from its own.

@@ -15,8 +15,6 @@ from netcalc.ir.loss import LOSS, no_loss
 from netcalc.opdef import Term
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
 
-__all__ = ["SUM", "BackwardWork", "backward_work"]
-
 #: Loss that is the sum of all floating-point outputs.
 SUM = "sum"
 

@@ -13,8 +13,6 @@ from netcalc.ir import Program
 from netcalc.results import Result, recorded
 from netcalc.spec.document import Document
 
-__all__ = ["CheckReport", "CheckRow", "checked_spec", "failed_spec"]
-
 
 class CheckRow(NamedTuple):
     """A check of a spec."""

@@ -6,8 +6,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Program
 from netcalc.limits import MAX_INSTANCES, MAX_UNROLLED, Limit
 
-__all__ = ["operation_count", "require_unrolled", "require_visits"]
-
 
 def operation_count(program: Program) -> int:
     """Return the number of operations in one pass, repeats unrolled."""

@@ -106,11 +106,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
         *_storage_sections(node),
         Section("work", tuple(term_steps(terms)), node.op.cost_rule),
-        Section(
-            "counted",
-            tuple(counted),
-            _convention(analysis.convention),
-        ),
+        Section("counted", tuple(counted), _convention(analysis.convention)),
     ]
     if analysis.backward is not None:
         from netcalc.analysis.explain_backward import backward_sections

@@ -13,8 +13,6 @@ from netcalc.ir import OpNode
 from netcalc.opdef import WorkingLine
 from netcalc.ops.backward import NO_GRADIENT, Saved, Source
 
-__all__ = ["backward_sections"]
-
 
 def backward_sections(convention: Convention, backward: BackwardWork, row: Row, node: OpNode) -> Iterator[Section]:
     """Yield the sections of the backward pass of an operation."""

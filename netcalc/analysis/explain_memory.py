@@ -19,8 +19,6 @@ from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
 from netcalc.schemes.scheme import scheme_named
 
-__all__ = ["explain_memory"]
-
 _IDEAL = (
     "live from the operation that makes it to its last use; views share memory, nothing is overwritten, and caches are "
     "counted apart"

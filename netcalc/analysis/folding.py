@@ -14,9 +14,6 @@ from typing import Any, NamedTuple, Self
 from netcalc.ir import CallNode, Node, OpNode
 from netcalc.results import Entry, recorded
 
-__all__ = ["Instances", "NumberedInstances", "Numbers", "folded", "patterns", "runs"]
-
-
 #: Runs of one kind of layer that may alternate within a period.
 MAX_ALTERNATING = 8
 

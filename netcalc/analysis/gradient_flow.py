@@ -21,8 +21,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, parameter_at
 from netcalc.ops.backward import Source
 
-__all__ = ["NO_START", "Flow", "GradientFlow", "gradient_flow"]
-
 #: Message for a network without an output that has a gradient.
 NO_START = "the network has no floating-point output to start a backward pass from"
 

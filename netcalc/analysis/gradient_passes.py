@@ -16,8 +16,6 @@ from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of
 from netcalc.limits import MAX_UNROLLED
 from netcalc.ops.backward import NO_GRADIENT, BackwardCall, Source, declaration
 
-__all__ = ["Arrived", "Flags", "Passes", "Run", "backward_call", "require_runs"]
-
 Flags: TypeAlias = tuple[bool, ...]
 
 

@@ -13,8 +13,6 @@ from netcalc.opdef import Operation
 from netcalc.ops.elementwise import Cast
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Layout", "Storage", "passes_on", "results"]
-
 
 @dataclass(eq=False, slots=True)
 class Storage:

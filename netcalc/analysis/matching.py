@@ -21,9 +21,6 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode, join
 from netcalc.results import recorded
 
-__all__ = ["COMPARED", "Match", "change", "match_layers"]
-
-
 #: The figures by which operations and layers are compared.
 COMPARED = tuple(figure for figure in FIGURES.values() if "compare" in figure.fields)
 _LAYER = ("op", "inputs", "outputs", *(figure.name for figure in COMPARED))

@@ -21,8 +21,6 @@ from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of, join
 from netcalc.ir.storage import as_executed
 from netcalc.results import recorded
 
-__all__ = ["Memory", "MemoryTotals", "memory"]
-
 
 class MemoryTotals(NamedTuple):
     """The predicted memory in bytes."""

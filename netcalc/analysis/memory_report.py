@@ -22,8 +22,6 @@ from netcalc.ir import Program
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
-__all__ = ["EngineMemory", "MemoryReport", "TokensIn", "memory_report"]
-
 
 class TokensIn(NamedTuple):
     """Tokens of each sequence whose caches fit into a budget beside the weights."""

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from netcalc.analysis.cost import Analysis
 from netcalc.ir import Body, CallNode, OpNode, Value
 
-__all__ = ["TRAINING_MODE", "HeavyLayer", "heavy_layers", "step_note"]
-
 #: Remark on figures of the training mode, which are easily taken for those of a training step.
 TRAINING_MODE = "training mode: a forward pass; no backward pass, no update of parameters"
 

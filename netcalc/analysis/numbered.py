@@ -8,8 +8,6 @@ from typing import NamedTuple, TypeVar
 
 from netcalc.analysis.folding import patterns, runs
 
-__all__ = ["NumberedNames", "fold_numbered"]
-
 _NUMBER = re.compile(r"^(.*?)\.(\d{1,9})(\..*)?$")
 
 Item = TypeVar("Item", bound=Hashable)

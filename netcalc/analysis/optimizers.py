@@ -12,8 +12,6 @@ from netcalc.dims import Dim
 from netcalc.dtypes import DType
 from netcalc.opdef import Kind, Term
 
-__all__ = ["Optimizer", "Part", "State", "optimizer_named", "optimizers"]
-
 _FILE = Path(__file__).parent.parent / "data" / "optimizers.yaml"
 
 

@@ -9,8 +9,6 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode
 from netcalc.opdef import Param
 
-__all__ = ["Use", "Weight", "Work"]
-
 #: Use of a tensor by an operation: a parameter or buffer of its own, or a parameter that is counted elsewhere.
 Use: TypeAlias = Literal["parameter", "buffer", "tied"]
 

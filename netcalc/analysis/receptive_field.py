@@ -25,8 +25,6 @@ from netcalc.opdef import AxisReach, Merged, Window
 from netcalc.results import Entry, recorded
 from netcalc.tensor_type import TensorType
 
-__all__ = ["AxisField", "Extent", "Fields", "Traced", "fields_of", "followed_input", "receptive_fields", "traced"]
-
 #: Different windows that follow one another before they repeat, after upsampling.
 MAX_PERIOD = 64
 

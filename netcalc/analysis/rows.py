@@ -10,8 +10,6 @@ from netcalc.analysis.figures import Cost
 from netcalc.analysis.folding import Instances, Numbers
 from netcalc.ir import CallNode, Node, Value, join
 
-__all__ = ["Place", "Ranges", "Row", "cut", "grouped", "parts_of"]
-
 #: Numbers of the instances that a row stands for, with the path before the number, from the outermost level.
 Ranges: TypeAlias = tuple[tuple[str, Numbers], ...]
 

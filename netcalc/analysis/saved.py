@@ -17,8 +17,6 @@ from netcalc.dtypes import FLOATS
 from netcalc.ir import Program, dtype_of
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
 
-__all__ = ["SavedTensor", "saved_bytes", "saved_tensors"]
-
 
 class SavedTensor(NamedTuple):
     """A tensor that the operation at ``path`` saves, and the memory that it lies in."""

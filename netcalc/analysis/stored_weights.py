@@ -8,8 +8,6 @@ from typing import NamedTuple
 from netcalc.dims import Dim
 from netcalc.ir import Body, OpNode, Program, dtype_of, stored_bytes
 
-__all__ = ["StoredWeights", "stored_weights"]
-
 #: Last names of the operations of low-rank adapters.
 _ADAPTERS = ("lora_A", "lora_B")
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Shape", "dense", "reshaped"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 

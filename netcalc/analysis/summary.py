@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
 
-__all__ = ["Layer", "Summary", "Totals", "layer_fields", "summarise"]
-
-
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {"shapes": (*_WORK, "storage"), "params": _WORK, "flops": ("storage",)}

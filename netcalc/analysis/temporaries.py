@@ -16,8 +16,6 @@ from netcalc.ir import OpNode, dtype_of
 from netcalc.opdef import Term
 from netcalc.tensor_type import TensorType
 
-__all__ = ["kernel_temporaries"]
-
 #: Arrays that most kernels hold at once, and in half precision, whose operands and results are widened.
 _ARRAYS, _HALF_ARRAYS = 3, 4
 #: The same of kernels that hold more arrays.

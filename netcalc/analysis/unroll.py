@@ -14,8 +14,6 @@ from netcalc.analysis.liveness import dying
 from netcalc.analysis.walk import Instance, instances
 from netcalc.ir import Body, CallNode, Program, Value, join
 
-__all__ = ["Evaluate", "Leave", "unroll"]
-
 T = TypeVar("T")
 #: Return the outputs of one operation for its inputs; None is an optional input that is absent.
 Evaluate: TypeAlias = Callable[[Instance, Sequence[T | None]], Sequence[T]]

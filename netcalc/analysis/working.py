@@ -10,17 +10,6 @@ from netcalc.dims import Dim
 from netcalc.opdef import KINDS, Kind, Term, WorkingLine
 from netcalc.results import recorded
 
-__all__ = [
-    "KIND_NAMES",
-    "Section",
-    "by_kind",
-    "counted_steps",
-    "factor_text",
-    "number_text",
-    "product_text",
-    "term_steps",
-]
-
 #: Names of the kinds of work, in the plural.
 KIND_NAMES = {
     "mac": "multiply-adds",

@@ -195,8 +195,7 @@ def _report_bug(arguments: list[str]) -> int:
     else:
         print(f"{kind.__name__ if kind else 'error'}: {value}", file=sys.stderr)
     print(
-        "This is a bug in netcalc. Please report it with the spec and what `netcalc --debug …` prints.",
-        file=sys.stderr,
+        "This is a bug in netcalc. Please report it with the spec and what `netcalc --debug …` prints.", file=sys.stderr
     )
     return EXIT_BUG
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["COMMANDS", "GROUPS", "command_module"]
-
 #: Every command with its description, in the groups of the help page; each is the module of its name.
 GROUPS: dict[str, dict[str, str]] = {
     "Count": {
@@ -21,17 +19,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "signal": "Activations and gradients at initialisation, by depth, measured and predicted.",
         "train": "Some steps of training in NumPy, with the loss curve.",
     },
-    "Plan": {
-        "memory": "Weights, caches and activations: what a model holds, and what fits.",
-    },
+    "Plan": {"memory": "Weights, caches and activations: what a model holds, and what fits."},
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer.",
         "check": "Specs against their schema, shapes, requirements and published figures.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },
-    "Convert": {
-        "import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF.",
-    },
+    "Convert": {"import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF."},
     "Reference": {
         "specs": "The specs that ship with netcalc, or the page of one.",
         "ops": "The reference of operations and shipped blocks.",

@@ -7,8 +7,6 @@ from enum import StrEnum
 from inspect import Parameter, Signature
 from typing import Annotated, Any, NamedTuple
 
-__all__ = ["Argument", "Declared", "Option", "for_typer"]
-
 
 class Argument:
     """An argument by position; ``settings`` are those of ``typer.Argument``, and ``choices``."""

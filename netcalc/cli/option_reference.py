@@ -13,8 +13,6 @@ from netcalc.options import options_of
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown
 
-__all__ = ["option_reference"]
-
 _HEAD = """# Options
 
 Generated from `netcalc/options.py` and `netcalc/cli/options.py`. An option means the same in every command. Most are
@@ -53,5 +51,5 @@ def _default(declared: Declared) -> str:
 
 
 def _python_names() -> set[str]:
-    groups = [group for name in options.__all__ if isinstance(group := getattr(options, name), type)]
-    return {name for group in groups if group is not options.Option for name in options_of(group)}
+    groups = (group for name, group in vars(options).items() if name.endswith("Options"))
+    return {name for group in groups for name in options_of(group)}

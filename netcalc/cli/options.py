@@ -9,27 +9,6 @@ from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, choice
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.options import Option
 
-__all__ = [
-    "MODEL",
-    "ForceOptions",
-    "FormatOptions",
-    "InputOptions",
-    "LayoutOptions",
-    "ModeOptions",
-    "ModuleOptions",
-    "OutputOptions",
-    "RunOptions",
-    "SearchOptions",
-    "SignalOptions",
-    "SpecListOptions",
-    "StoredOptions",
-    "TextFormatOptions",
-    "TrainOptions",
-    "VerifyOptions",
-    "WideOptions",
-    "value_of",
-]
-
 #: The model of a command.
 MODEL = Declared(
     "model",
@@ -85,8 +64,7 @@ class TrainOptions(TypedDict, total=False):
     steps: Annotated[int, Option(COUNT, 20, "Number of the last step.", metavar="N")]
     batch: Annotated[int | None, Option(COUNT.or_none(), None, "Samples of a step: --set batch=N.", metavar="N")]
     plot: Annotated[
-        str | None,
-        Option(PATH.or_none(), None, "Draw the loss curve as .svg or .png.", metavar="FILE", panel="Files"),
+        str | None, Option(PATH.or_none(), None, "Draw the loss curve as .svg or .png.", metavar="FILE", panel="Files")
     ]
     output: Annotated[
         str | None,
@@ -137,8 +115,7 @@ class LayoutOptions(TypedDict, total=False):
     """Order of axes."""
 
     layout: Annotated[
-        str,
-        Option(choice("nchw", "hwc"), "nchw", "hwc prints images as height×width×channels, without a batch of 1."),
+        str, Option(choice("nchw", "hwc"), "nchw", "hwc prints images as height×width×channels, without a batch of 1.")
     ]
 
 
@@ -162,8 +139,7 @@ class SpecListOptions(TypedDict, total=False):
         Option(NAME.or_none(), None, "Only specs that mention the word, also if it is a name.", metavar="WORD"),
     ]
     family: Annotated[
-        str | None,
-        Option(NAME.or_none(), None, "Only specs of the family, such as resnet.", metavar="FAMILY"),
+        str | None, Option(NAME.or_none(), None, "Only specs of the family, such as resnet.", metavar="FAMILY")
     ]
     yaml: Annotated[bool, Option(FLAG, False, "Print the file of the spec NAME.")]
 
@@ -172,8 +148,7 @@ class SearchOptions(TypedDict, total=False):
     """Choice among the operations."""
 
     search: Annotated[
-        str | None,
-        Option(NAME.or_none(), None, "Only operations and blocks that mention the word.", metavar="WORD"),
+        str | None, Option(NAME.or_none(), None, "Only operations and blocks that mention the word.", metavar="WORD")
     ]
 
 
@@ -182,13 +157,7 @@ class ModuleOptions(TypedDict, total=False):
 
     example: Annotated[
         list[str],
-        Option(
-            PATTERNS,
-            (),
-            "An argument of a PyTorch module; repeatable.",
-            ("--example", "-e"),
-            "NAME=TYPE:SIZES",
-        ),
+        Option(PATTERNS, (), "An argument of a PyTorch module; repeatable.", ("--example", "-e"), "NAME=TYPE:SIZES"),
     ]
     verify: Annotated[
         bool, Option(FLAG, False, "Compare outputs, FLOPs and parameters with those of the PyTorch module.")
@@ -202,8 +171,7 @@ class InputOptions(TypedDict, total=False):
     """Inputs of a run."""
 
     inputs: Annotated[
-        list[str],
-        Option(PATTERNS, (), "An input from .npy, .npz or .safetensors.", ("--input", "-i"), "NAME=FILE"),
+        list[str], Option(PATTERNS, (), "An input from .npy, .npz or .safetensors.", ("--input", "-i"), "NAME=FILE")
     ]
 
 

@@ -9,8 +9,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, distinct
 from netcalc.render.escapes import outgoing
 from netcalc.render.text import PLAIN, Terminal, terminal_of
 
-__all__ = ["print_warnings", "terminal_for", "write"]
-
 
 def terminal_for(output: str | None, *, wide: bool = False) -> Terminal:
     """Return the properties of the output: a file has no colours and no width; ``wide`` removes the width."""

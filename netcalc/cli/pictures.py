@@ -7,8 +7,6 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
-__all__ = ["is_picture", "require_picture", "write_charts"]
-
 _SUFFIXES = (".svg", ".png")
 
 

@@ -14,8 +14,6 @@ from typing import Any, get_args, get_origin
 
 from netcalc.cli.declarations import Argument, Declared
 
-__all__ = ["plain_arguments"]
-
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from netcalc.cli.options import FormatOptions, LayoutOptions, ModeOptions, OutputOptions
 from netcalc.cli.verb import Call, Verb, verb
-from netcalc.options import (
-    ConventionOptions,
-    LayerOptions,
-    ModelOptions,
-    ReportName,
-    SelectOptions,
-    SummaryOptions,
-)
-
-__all__ = ["report_command"]
+from netcalc.options import ConventionOptions, LayerOptions, ModelOptions, ReportName, SelectOptions, SummaryOptions
 
 
 def report_command(view: ReportName, *groups: type) -> Verb:

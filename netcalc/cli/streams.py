@@ -12,8 +12,6 @@ from typing import Any, TextIO, cast
 from netcalc.render.escapes import outgoing
 from netcalc.render.text import is_width
 
-__all__ = ["OutputClosedError", "OutputError", "discard_output", "open_closed_streams", "standard_streams"]
-
 
 class OutputError(Exception):
     """Standard output cannot be written."""

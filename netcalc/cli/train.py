@@ -26,14 +26,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import ModelOptions, TrainOptions
 
 
-@verb(
-    CommandOptions,
-    TrainOptions,
-    FormatOptions,
-    WideOptions,
-    ModelOptions,
-    without=("symbolic", "mode", "prune"),
-)
+@verb(CommandOptions, TrainOptions, FormatOptions, WideOptions, ModelOptions, without=("symbolic", "mode", "prune"))
 def command(call: Call) -> None:
     """Train, print the loss curve, and write files."""
     plot, output = call["plot"], call["output"]

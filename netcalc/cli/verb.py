@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from netcalc.render.progress import Progress
     from netcalc.render.text import Terminal
 
-__all__ = ["Call", "Verb", "verb"]
-
 
 class Call:
     """Call of a command: the values of its parameters by name, and what commands do with them."""

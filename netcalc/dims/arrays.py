@@ -17,8 +17,6 @@ from netcalc.dims import intervals
 from netcalc.dims.atoms import Atom, Call, CeilLog2, Operand, Symbol, Symbolic
 from netcalc.dims.intervals import Interval
 
-__all__ = ["value_at_arrays"]
-
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 

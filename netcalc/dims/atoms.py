@@ -10,19 +10,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dims import intervals
 from netcalc.dims.intervals import Interval
 
-__all__ = [
-    "Atom",
-    "Call",
-    "CeilLog2",
-    "Foreign",
-    "Operand",
-    "Symbol",
-    "Symbolic",
-    "UndecidedError",
-    "bounds_of",
-    "value_at",
-]
-
 
 class UndecidedError(NetcalcError):
     """The value of a size, or an order between sizes, that neither their form nor their defaults give (E404)."""

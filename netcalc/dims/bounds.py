@@ -10,8 +10,6 @@ from netcalc.dims.atoms import Atom, Call, Symbol
 from netcalc.dims.intervals import Bound, Interval
 from netcalc.dims.terms import Monomial, Terms, multiply, quotient, terms_of, total
 
-__all__ = ["bounds_of_terms"]
-
 #: Atoms that are replaced by what bounds them before the plain intervals of the rest are taken.
 _MAX_REPLACED = 6
 #: Most terms of a sum that is expanded about the least values of its atoms.

@@ -8,8 +8,6 @@ from netcalc.dims.atoms import Operand
 from netcalc.dims.bounds import bounds_of_terms
 from netcalc.dims.terms import single_calls, terms_of, total
 
-__all__ = ["reduced"]
-
 
 def reduced(function: str, operands: Collection[Operand]) -> tuple[Operand, ...]:
     """Return the operands that decide the ``min`` or ``max`` of ``operands``, sorted by their text.

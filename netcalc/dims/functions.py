@@ -8,25 +8,6 @@ from netcalc.dims.atoms import Atom, Call, CeilLog2, Symbol, UndecidedError, bou
 from netcalc.dims.order import Assumption, assume, require
 from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum
 
-__all__ = [
-    "at_least",
-    "ceil_div",
-    "ceil_log2",
-    "claimed",
-    "default_of",
-    "divided",
-    "has_values",
-    "integer",
-    "may_be_zero",
-    "narrow",
-    "not_negative",
-    "product",
-    "refusal",
-    "required",
-    "substitute",
-    "symbol",
-]
-
 
 def symbol(name: str, default: int | None = None, least: int = 1, most: Dim | None = None, multiple: int = 1) -> Poly:
     """Return a named size.

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-__all__ = ["Bound", "Interval", "log2", "over", "plus", "times"]
-
 Bound: TypeAlias = int | float  # exact; a float is ±infinity
 Interval: TypeAlias = tuple[Bound, Bound]
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from netcalc.dims.atoms import Operand, UndecidedError, value_at
 from netcalc.dims.intervals import Interval
 
-__all__ = ["Assumption", "assume", "assumptions", "decide", "differences", "in_sketch", "note_difference", "require"]
-
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

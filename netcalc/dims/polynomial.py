@@ -27,8 +27,6 @@ from netcalc.dims.terms import (
 )
 from netcalc.dims.work import spend_terms
 
-__all__ = ["Dim", "Poly", "as_dim", "atom", "equal", "exact_div", "maximum", "minimum"]
-
 
 class Poly:
     """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal."""

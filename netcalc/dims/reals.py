@@ -9,8 +9,6 @@ from netcalc.dims.functions import default_of
 from netcalc.dims.order import in_sketch, note_difference
 from netcalc.dims.polynomial import Dim, Poly
 
-__all__ = ["SymbolicReal", "has_reals", "refuse_symbols"]
-
 #: Products of two whole numbers below this are floats without rounding.
 _EXACT = 1 << 26
 

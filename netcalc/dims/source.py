@@ -6,8 +6,6 @@ from netcalc.dims.atoms import Atom, Call, Operand, Symbol, bounds_of
 from netcalc.dims.order import Assumption
 from netcalc.dims.polynomial import Dim, as_dim
 
-__all__ = ["certain", "claim_source", "source"]
-
 
 def source(dim: Dim) -> str:
     """Return a Python expression of the names in a size; ValueError if there is none."""

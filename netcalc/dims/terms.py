@@ -8,20 +8,6 @@ from typing import TypeAlias
 
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol
 
-__all__ = [
-    "Monomial",
-    "Terms",
-    "common_factor",
-    "multiply",
-    "quotient",
-    "ranking",
-    "single_calls",
-    "terms_of",
-    "text_of",
-    "total",
-    "weight_of",
-]
-
 #: A product of powers of atoms; the empty one is 1.
 Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
 #: The coefficient of each monomial.

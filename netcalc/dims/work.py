@@ -9,8 +9,6 @@ from contextvars import ContextVar
 from netcalc.diagnostics import Diagnostic, NetcalcError, TooLargeError
 from netcalc.limits import MAX_TERMS, MAX_WORK
 
-__all__ = ["limited_work", "spend", "spend_terms"]
-
 _spent: ContextVar[list[int] | None] = ContextVar("spent", default=None)
 
 

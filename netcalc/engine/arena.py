@@ -10,8 +10,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.storage import Store
 
-__all__ = ["ALIGNMENT", "aligned", "arrange", "shared"]
-
 #: Bytes of a cache line and of the widest vector register.
 ALIGNMENT = 64
 #: Bytes from which on huge pages are requested for shared memory, as NumPy does for its own arrays.

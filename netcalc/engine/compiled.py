@@ -20,8 +20,6 @@ from netcalc.numerics.parameters import Parameters, Weights
 from netcalc.options import DrawOptions
 from netcalc.process_memory import MemoryBaseline
 
-__all__ = ["Compiled"]
-
 
 class Compiled:
     """A planned program with its weights, called for a forward pass.

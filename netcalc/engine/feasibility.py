@@ -16,8 +16,6 @@ from netcalc.ir import Body, CallNode, OpNode, Program, dtype_of, join
 from netcalc.limits import MAX_OPERATIONS, MAX_RUN_AXES, MAX_RUN_WORK, Limit
 from netcalc.process_memory import format_bytes
 
-__all__ = ["require_arrays", "require_work"]
-
 #: Work that takes about as long as one operation; ``max_work`` allows an operation for each such amount.
 _OPERATION_WORK = 1_000_000
 #: Bytes that NumPy can index.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from netcalc.engine.graph import Graph, GraphNode, Tensor
 
-__all__ = ["fuse", "is_elementwise", "simplify"]
-
 
 def simplify(graph: Graph, constant_bytes: int) -> None:
     """Remove operations that are no-ops in inference, and mark nodes whose outputs depend on no input as constant.

@@ -27,8 +27,6 @@ from netcalc.options import ParameterOptions
 from netcalc.results import Real, recorded
 from netcalc.weights.saved import TensorResult
 
-__all__ = ["GradientResult", "gradients", "seeds_of"]
-
 
 @recorded("spec", "seed", "loss", "summed", "norm", "layers", "unreached", "saved_bytes", name="gradients")
 @dataclass(frozen=True, slots=True)

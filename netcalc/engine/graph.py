@@ -16,8 +16,6 @@ from netcalc.dims import integer
 from netcalc.ir import Program
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Graph", "GraphNode", "Tensor", "flatten"]
-
 
 @dataclass(eq=False, slots=True)
 class Tensor:

@@ -9,8 +9,6 @@ from netcalc.engine.preflight import require_runnable, thread_count
 from netcalc.ir import Program
 from netcalc.options import PlanName
 
-__all__ = ["engine_memory"]
-
 
 def engine_memory(program: Program, engine: PlanName) -> EngineMemory:
     """Return the memory that ``Network.run`` holds with ``plan="fast"`` or ``plan="reference"``.

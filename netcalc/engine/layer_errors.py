@@ -11,8 +11,6 @@ from netcalc.ir import Node, OpNode, Program, join
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.results import Entry, Real, recorded
 
-__all__ = ["KeptParameters", "LayerError", "OperationError", "StoredParameter", "kept_parameters", "layer_errors"]
-
 
 class StoredParameter(NamedTuple):
     """A parameter as it is stored, and its deviation; ``kept`` is the reason if it is not stored as assigned."""

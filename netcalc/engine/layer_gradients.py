@@ -13,8 +13,6 @@ from netcalc.arrays import Array
 from netcalc.ir import Node, OpNode, Program, join
 from netcalc.results import Real
 
-__all__ = ["LayerGradient", "layer_gradients", "names_of", "norm_of"]
-
 #: Elements that are squared at a time, in float64.
 _PART = 1 << 20
 

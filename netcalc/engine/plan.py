@@ -17,8 +17,6 @@ from netcalc.engine.storage import Slot, Store
 from netcalc.engine.tuning import Tuning
 from netcalc.ir import Program
 
-__all__ = ["Plan", "PlanMemory"]
-
 
 class PlanMemory(NamedTuple):
     """Bytes that a plan holds while it runs.

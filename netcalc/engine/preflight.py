@@ -21,17 +21,6 @@ from netcalc.numerics.inputs import require_sizes
 from netcalc.numerics.kernels import KERNELS
 from netcalc.process_memory import format_bytes, free_bytes
 
-__all__ = [
-    "build_plan",
-    "gradient_memory",
-    "reference_memory",
-    "reporting_memory",
-    "require_memory",
-    "require_runnable",
-    "thread_count",
-    "why_unplanned",
-]
-
 _HINT = "smaller sizes (--set) need less memory; shapes, params and flops allocate no tensors"
 
 

@@ -21,8 +21,6 @@ from netcalc.engine.step import Step
 from netcalc.process_memory import MemoryBaseline
 from netcalc.results import Entry, Result, recorded
 
-__all__ = ["PASSES", "Fused", "LayerTime", "OperationTime", "Profile", "profile"]
-
 #: Timed passes, of which medians are taken.
 PASSES = 5
 #: Rows and columns of the matrices whose product measures the GEMM speed.
@@ -74,8 +72,7 @@ class ProfileMemory(NamedTuple):
 
 
 @recorded(
-    *("threads", "passes", "seconds", "flops", Entry("gemm_flops_per_second", "gemm"), "layers", "operations"),
-    "memory",
+    *("threads", "passes", "seconds", "flops", Entry("gemm_flops_per_second", "gemm"), "layers", "operations"), "memory"
 )
 @dataclass(frozen=True, slots=True)
 class Profile(Result):

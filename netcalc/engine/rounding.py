@@ -44,8 +44,6 @@ from netcalc.options import ParameterOptions, PlanName, PlanOptions
 from netcalc.results import Entry, recorded
 from netcalc.weights.saved import TensorResult
 
-__all__ = ["OutputError", "RoundingResult", "rounding_errors"]
-
 _Pair: TypeAlias = tuple[Array, Array]
 Progress: TypeAlias = Callable[[int, int, str], None]
 

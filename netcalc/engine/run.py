@@ -38,8 +38,6 @@ from netcalc.process_memory import MemoryBaseline
 from netcalc.results import Entry, recorded
 from netcalc.weights.saved import TensorResult
 
-__all__ = ["PLANS", "Progress", "RunResult", "forward"]
-
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
 #: Called after each step and each loaded parameter, with the number done, the total, and the path of the last.

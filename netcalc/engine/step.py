@@ -16,8 +16,6 @@ from netcalc.engine.graph import GraphNode
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["Bind", "BufferSpec", "Buffers", "Constant", "Job", "Step", "cuts"]
-
 #: A part of a step, bound to its arrays.  The job of a step with rounds is called with the number of the round.
 Job: TypeAlias = Callable[..., None]
 #: Returns the job of a number, given the scratch buffers of its worker.  Called once, after memory is allocated.

@@ -12,8 +12,6 @@ import numpy as np
 from netcalc.analysis.strides import Shape, dense, reshaped
 from netcalc.arrays import Array
 
-__all__ = ["Slot", "Store", "is_dense"]
-
 
 @dataclass(eq=False, slots=True)
 class Store:

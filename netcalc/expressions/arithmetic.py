@@ -9,8 +9,6 @@ from typing import Any
 from netcalc.dims import Poly, SymbolicReal, equal, in_sketch, spend
 from netcalc.expressions.errors import limit_bits, limit_items
 
-__all__ = ["ARITHMETIC", "COMPARE", "RELATIONS", "arithmetic", "checked"]
-
 
 def _equal(a: Any, b: Any) -> bool:
     """Return True if two values are equal; symbolic sizes are compared by value, also within lists."""

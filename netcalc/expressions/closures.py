@@ -15,8 +15,6 @@ from netcalc.expressions.arithmetic import COMPARE, arithmetic, checked
 from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
 
-__all__ = ["Function", "function_of"]
-
 Function: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 #: Whole numbers between the negative of this and this are added and multiplied without a check.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.limits import MAX_BITS, MAX_EXPRESSION_DEPTH, MAX_ITEMS
 
-__all__ = ["ExpressionError", "limit_bits", "limit_items", "too_deep"]
-
 
 class ExpressionError(Exception):
     """An expression that does not parse or cannot be evaluated; ``column`` counts from 0 within it."""

@@ -12,8 +12,6 @@ from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
 
-__all__ = ["evaluate", "holds"]
-
 
 def evaluate(node: Node, scope: Mapping[str, Any]) -> Any:
     """Return the value with names looked up in ``scope``; ExpressionError (E202, E203, E404) if there is none."""

@@ -23,8 +23,6 @@ from netcalc.expressions.arithmetic import arithmetic
 from netcalc.expressions.errors import limit_bits
 from netcalc.limits import MAX_ITEMS
 
-__all__ = ["FUNCTIONS"]
-
 
 def _range(*bounds: int) -> list[int]:
     values = range(*bounds)

@@ -13,8 +13,6 @@ from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
 from netcalc.limits import MAX_EXPRESSION, MAX_EXPRESSION_DEPTH
 
-__all__ = ["BINDING", "NOT", "SIGN", "Parser"]
-
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.:]))",

@@ -26,8 +26,6 @@ from netcalc.expressions.tree import (
     names_of,
 )
 
-__all__ = ["pretty"]
-
 _SIGNS = {"*": "·", "-": "−", "<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 _SUM, _ATOM = 5, 9  # precedence of sums and single values
 

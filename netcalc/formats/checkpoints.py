@@ -16,8 +16,6 @@ from netcalc.spec.spec_files import unreadable
 if TYPE_CHECKING:
     from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["is_checkpoint", "opened_checkpoint"]
-
 _TENSORS = (".safetensors", ".npz")
 _FILES = (*_TENSORS, ".npy", ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".index.json")
 

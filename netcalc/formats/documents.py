@@ -17,8 +17,6 @@ from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.settings import resolve_settings
 
-__all__ = ["Description", "Document", "imported", "typed"]
-
 _Spans = dict[Path, tuple[Span | None, Span]]
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 #: Keys of a document that come first, in the text of a spec.

@@ -14,8 +14,6 @@ from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import unpacked
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["model_weights", "own_weights", "unpacked_weights"]
-
 _FILES = (".safetensors", ".safetensors.index.json")
 
 

@@ -15,8 +15,6 @@ from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.plain_text import joined_surrogates
 
-__all__ = ["parse_json"]
-
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-__all__ = ["literal", "shortened"]
-
 #: Length of a list that is written in full.
 _SHORT = 6
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from netcalc.formats.documents import Description
     from netcalc.spec.cursor import Cursor
 
-__all__ = ["Source", "described", "find_source", "named_folder", "repository_source"]
-
 
 class Source(NamedTuple):
     """A file that describes a model, or is one."""

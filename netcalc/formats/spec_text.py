@@ -7,8 +7,6 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["spec_text"]
-
 #: Characters in a line, where its content can be broken.
 _WIDTH = 118
 

@@ -7,18 +7,6 @@ from typing import Any, NamedTuple
 
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
 
-__all__ = [
-    "CONFIG",
-    "FOLDER_FILES",
-    "FORMATS",
-    "GGUF",
-    "TORCH",
-    "Format",
-    "implementation",
-    "json_format",
-    "named_format",
-]
-
 #: File that describes a model of several formats; the first of their rows opens the weights of all of them.
 CONFIG = "config.json"
 _OF_FOLDER = "folder_weights"

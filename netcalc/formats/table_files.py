@@ -11,8 +11,6 @@ from netcalc.spec.shipped import specs_dir
 from netcalc.spec.spec_files import read_spec
 from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = ["find_table", "table_names"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from netcalc.opdef import Operation, Param
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Applied"]
-
 
 class Applied:
     """An operation on inputs of certain types: output types and parameters, shared by all nodes that apply it so.

@@ -12,8 +12,6 @@ from netcalc.limits import MAX_RANK
 from netcalc.opdef import Context, Operation, as_tuple, require_some
 from netcalc.tensor_type import TensorType
 
-__all__ = ["build_node", "infer"]
-
 #: Operations on inputs of certain types, by the identity of the operation (which the value holds), types and mode.
 _APPLIED: Kept[Applied] = Kept(6_000)
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from netcalc.dims import Dim
 
-__all__ = ["Cache", "Caches"]
-
 
 class Cache(NamedTuple):
     """An input, and the output that is this input in the next step.

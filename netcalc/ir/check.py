@@ -25,8 +25,6 @@ from netcalc.ir.program import (
 )
 from netcalc.opdef import Context, Param
 
-__all__ = ["ProgramError", "check"]
-
 
 class ProgramError(Exception):
     """A program is malformed: an error of the code that made it, never of a spec."""

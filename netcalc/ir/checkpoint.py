@@ -11,8 +11,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_PATTERN_WORK
 
-__all__ = ["CheckpointEntry", "CheckpointLocation", "CheckpointMap", "PatternWork", "captures_of", "size_of"]
-
 #: A captured number in a pattern of parameter paths, and any text.
 _CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}|\*")
 #: An expression in a name of a checkpoint, and the text that the pattern's ``*`` matched.

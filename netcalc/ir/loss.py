@@ -7,8 +7,6 @@ from dataclasses import replace
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir.program import CallNode, Loss, Program, Value
 
-__all__ = ["LOSS", "no_loss", "with_loss"]
-
 #: The name of the loss among the outputs.
 LOSS = "loss"
 
@@ -31,10 +29,7 @@ def with_loss(program: Program, loss: Loss | None) -> Program:
     value = Value(result.type, LOSS, result.span)
     call = CallNode(_free_path(program), loss.body, tuple(known[name] for name in loss.sources), (value,))
     body = replace(
-        main,
-        inputs=(*main.inputs, *inputs.values()),
-        nodes=(*main.nodes, call),
-        outputs=(*main.outputs, value),
+        main, inputs=(*main.inputs, *inputs.values()), nodes=(*main.nodes, call), outputs=(*main.outputs, value)
     )
     return replace(
         program,

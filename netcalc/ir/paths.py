@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 from netcalc.ir.program import Body, CallNode, Node, OpNode, join
 from netcalc.ir.sketch import SketchedBody
 
-__all__ = ["Claim", "Collision", "path_collisions"]
-
 _NUMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)")
 
 

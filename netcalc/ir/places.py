@@ -9,8 +9,6 @@ from typing import NamedTuple, TypeAlias
 
 from netcalc.ir.program import Body, CallNode, Node, OpNode, Value, join
 
-__all__ = ["Copies", "Place", "expose", "find_value", "sibling_paths"]
-
 #: Bodies with further outputs, by the body and the value that was added, so that equal calls share one copy.
 Copies: TypeAlias = dict[tuple[Body, "Place"], Body]
 #: Number of paths that are compared with a misspelt one.

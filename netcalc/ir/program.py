@@ -19,26 +19,6 @@ from netcalc.ir.checkpoint import CheckpointMap
 from netcalc.opdef import Operation, Param
 from netcalc.tensor_type import TensorType
 
-__all__ = [
-    "Body",
-    "CallNode",
-    "InputSpec",
-    "Loss",
-    "Node",
-    "OpNode",
-    "Program",
-    "Tie",
-    "Value",
-    "call_at",
-    "dtype_of",
-    "join",
-    "operation_with_parameters",
-    "parameter_at",
-    "parameter_signature",
-    "stored_bytes",
-    "types_of",
-]
-
 
 @dataclass(eq=False, slots=True)
 class Value:

@@ -16,8 +16,6 @@ from netcalc.dims.source import certain, claim_source, source
 from netcalc.ir.program import Body, CallNode, Node, types_of
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Sketch", "SketchedBody"]
-
 
 class Sketch:
     """A body with symbolic sizes; ``derived`` is what analyses have computed from it, by their own keys.
@@ -124,11 +122,7 @@ class SketchedBody(Body):
     _types: tuple[tuple[TensorType | None, ...], tuple[TensorType, ...]]
 
     def __init__(
-        self,
-        sketch: Sketch,
-        sizes: tuple[int, ...],
-        types: tuple[TensorType | None, ...],
-        make: Callable[[], Body],
+        self, sketch: Sketch, sizes: tuple[int, ...], types: tuple[TensorType | None, ...], make: Callable[[], Body]
     ) -> None:
         self.sketch = sketch
         self.sizes = sizes

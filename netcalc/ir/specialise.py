@@ -11,8 +11,6 @@ from netcalc.dims import Assumption, Poly, claimed, narrow, substitute
 from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program, Value
 from netcalc.opdef import Operation
 
-__all__ = ["specialise", "specialised_loss"]
-
 
 def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
     """Return the program with symbolic dims replaced by numbers; dims that ``sizes`` lacks stay symbolic.

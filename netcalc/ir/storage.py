@@ -13,8 +13,6 @@ from typing import NamedTuple, TypeAlias
 from netcalc.ir.program import Body, CallNode, Node, OpNode, Program, Tie, Value, join
 from netcalc.opdef import Param, Storage
 
-__all__ = ["OWN", "Choose", "Site", "as_executed", "with_storage"]
-
 #: The key of the assignments in ``Program.assigned`` that say how the checkpoint of a model stores its parameters.
 OWN = "checkpoint"
 

@@ -15,8 +15,6 @@ from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, Union, get_ar
 
 from netcalc.models.fields import AfterValidator, BeforeValidator, FieldInfo
 
-__all__ = ["Accept", "Unaccepted", "acceptor", "resolved"]
-
 Accept: TypeAlias = Callable[[Any], Any]
 #: Whole numbers of at most this size are floats without rounding.
 _EXACT = 2**53

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ValidationError"]
-
 
 class ValidationError(ValueError):
     """Values do not fit a model; ``errors()`` returns the same as in pydantic."""

@@ -6,19 +6,6 @@ from collections.abc import Callable
 from copy import copy, deepcopy
 from typing import Any, TypeVar
 
-__all__ = [
-    "REQUIRED",
-    "AfterValidator",
-    "BeforeValidator",
-    "ConfigDict",
-    "Field",
-    "FieldInfo",
-    "PlainSerializer",
-    "WithJsonSchema",
-    "field_validator",
-    "model_validator",
-]
-
 #: Stands for the default of a field that has none.
 REQUIRED: Any = ...
 

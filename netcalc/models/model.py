@@ -11,8 +11,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_args, g
 from netcalc.models.acceptance import Accept, Unaccepted, acceptor
 from netcalc.models.fields import REQUIRED, FieldInfo, PlainSerializer
 
-__all__ = ["Model"]
-
 #: Annotation of the values that a model with ``extra="allow"`` takes beside its fields.
 _EXTRA = "__pydantic_extra__"
 

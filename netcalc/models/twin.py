@@ -13,8 +13,6 @@ from netcalc.models.acceptance import resolved
 from netcalc.models.errors import ValidationError
 from netcalc.models.fields import REQUIRED, AfterValidator, BeforeValidator, FieldInfo, PlainSerializer, WithJsonSchema
 
-__all__ = ["read_by_twin", "twin"]
-
 Values: TypeAlias = tuple[dict[str, Any], Collection[str], dict[str, Any] | None]
 
 _EXTRA = "__pydantic_extra__"

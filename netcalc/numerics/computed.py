@@ -11,8 +11,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.ir import Body, Program
 from netcalc.numerics.kernels import Run, apply
 
-__all__ = ["computed_buffer"]
-
 
 def computed_buffer(body: Body, path: str) -> Array:
     """Return the value of the buffer at ``path``, computed by the reference kernels from a body without inputs.

@@ -15,8 +15,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.numerics.tally import counted
 
-__all__ = ["Rational", "erf", "erfc", "ratio"]
-
 #: Coefficients of a numerator and a denominator, of falling powers.
 Rational: TypeAlias = tuple[Sequence[float], Sequence[float]]
 

@@ -17,8 +17,6 @@ from netcalc.numerics.initializers import generator
 from netcalc.tensor_type import TensorType
 from netcalc.weights.tensor_files import open_tensors
 
-__all__ = ["accepted", "read_input", "read_inputs", "require_sizes", "run_inputs"]
-
 _FLOAT = 2
 #: Characters of an element type of a file that a message repeats.
 _CLIPPED = 40

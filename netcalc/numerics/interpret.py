@@ -9,8 +9,6 @@ from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.numerics.kernels import Run, apply
 
-__all__ = ["run_operation"]
-
 
 def run_operation(
     instance: Instance, run: Run, inputs: Sequence[Array | None], params: Mapping[str, Array]

@@ -12,8 +12,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.numerics.error_function import Rational, ratio
 
-__all__ = ["normal_quantile"]
-
 #: Numerators and denominators, of falling powers: of (y - ½)² in the middle, and of 1/√(-2 log y) in the tails, up to a
 #: root of 8 and beyond.
 _MIDDLE: Rational = (

@@ -9,8 +9,6 @@ from netcalc.analysis.walk import parameters
 from netcalc.ir import Program
 from netcalc.weights.checkpoint_files import Weights, weights_names
 
-__all__ = ["Origin"]
-
 
 class Origin(NamedTuple):
     """Origin of the numbers of a run, and the mode of its operations.

@@ -12,8 +12,6 @@ from netcalc.arrays import Array
 from netcalc.numerics.kernels.rotary import tables
 from netcalc.ops.rotary import RotaryEmbedding
 
-__all__ = ["pairs_of", "rotary_attributes"]
-
 #: Relative error of frequencies that are read from a table in single precision.
 _ERROR = 3e-6
 

@@ -25,8 +25,6 @@ from netcalc.opdef import Operation, Param
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Fetch", "Forward", "Key", "Product", "Record", "Tape", "Variable", "kept_arrays"]
-
 #: Identity of a gradient: the number of a value, or the path of a parameter's owner.
 Key: TypeAlias = int | str
 #: Return the tensor of a parameter of an operation.

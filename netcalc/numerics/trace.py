@@ -17,8 +17,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join
 from netcalc.results import Entry, Real, recorded
 
-__all__ = ["OutputRow", "TraceRow", "Tracer"]
-
 #: Outputs of at most this many elements are recorded with their values.
 MAX_VALUES = 64
 _STATISTICS = ("shape", "dtype", "mean", "std", "min", "max", "absmax")

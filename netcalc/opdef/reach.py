@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.tensor_type import TensorType
 
-__all__ = ["AxisReach", "Merged", "Reach", "Window", "aligned", "axes_of", "every", "merged_axes"]
-
 
 class Window(NamedTuple):
     """The positions of an input axis that position i of the output axis ``axis`` reads.

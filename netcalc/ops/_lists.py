@@ -9,8 +9,6 @@ from netcalc.limits import MAX_RANK
 from netcalc.models import AfterValidator, BeforeValidator, WithJsonSchema
 from netcalc.opdef import Size, whole_number
 
-__all__ = ["Axes", "Counts", "Extents", "Numbers", "Shape", "Sizes", "Whole", "Wholes", "listed"]
-
 
 def listed(value: Any) -> Any:
     """Return a list as a tuple, and a single value as a tuple of one."""

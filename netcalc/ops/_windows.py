@@ -80,8 +80,7 @@ Offsets = Annotated[tuple[Any, ...], PerAxis(least=0)]
 Padding = Annotated[tuple[tuple[Any, Any], ...], PerAxis(least=0, pairs=True)]
 #: Padding, or the name of a rule that computes it.
 AutoPadding = Annotated[
-    tuple[tuple[Any, Any], ...] | str,
-    PerAxis(least=0, pairs=True, words=("valid", "same", "same_upper", "same_lower")),
+    tuple[tuple[Any, Any], ...] | str, PerAxis(least=0, pairs=True, words=("valid", "same", "same_upper", "same_lower"))
 ]
 #: As ``AutoPadding``, without the rule that is defined for stride 1 only.
 PoolPadding = Annotated[
@@ -232,11 +231,7 @@ class SpatialOperation(Operation):
 
 
 def resolve_padding(
-    padding: Pads | str,
-    sizes: Sequence[Dim],
-    kernel: Sequence[Dim],
-    stride: Sequence[Dim],
-    dilation: Sequence[Dim],
+    padding: Pads | str, sizes: Sequence[Dim], kernel: Sequence[Dim], stride: Sequence[Dim], dilation: Sequence[Dim]
 ) -> Pads:
     """Return (before, after) for each axis, where ``padding`` may be the name of a rule.
 

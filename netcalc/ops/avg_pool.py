@@ -32,10 +32,7 @@ class AvgPooling(Pooling):
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         results = self.results(outputs[0])
-        return (
-            Term.of("add", "sum", **results, taps_less_one=self.reductions()),
-            Term.of("div", "mean", **results),
-        )
+        return (Term.of("add", "sum", **results, taps_less_one=self.reductions()), Term.of("div", "mean", **results))
 
 
 @operation

@@ -28,10 +28,7 @@ MAX_CHUNK = 4096
 
 
 def _checked(
-    name: str,
-    tensors: dict[str, TensorType],
-    sizes: dict[str, Dim],
-    expected: dict[str, tuple[str, tuple[Dim, ...]]],
+    name: str, tensors: dict[str, TensorType], sizes: dict[str, Dim], expected: dict[str, tuple[str, tuple[Dim, ...]]]
 ) -> DType:
     """Return the type of the computation, at least float32.
 

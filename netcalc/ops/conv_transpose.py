@@ -4,20 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.dims import Dim
-from netcalc.opdef import (
-    AxisReach,
-    Context,
-    Example,
-    Param,
-    Reach,
-    RuleError,
-    Size,
-    Term,
-    Window,
-    attr,
-    axes_of,
-    every,
-)
+from netcalc.opdef import AxisReach, Context, Example, Param, Reach, RuleError, Size, Term, Window, attr, axes_of, every
 from netcalc.ops import operation
 from netcalc.ops._weights import PRODUCT_INPUTS, check_given, learned, weight_and_bias
 from netcalc.ops._windows import AXES, Offsets, Padding, Sizes, SpatialOperation, per_group

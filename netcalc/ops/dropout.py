@@ -30,10 +30,7 @@ class _Drop(Operation):
         if not ctx.training:
             return ()
         (x,) = inputs
-        return (
-            Term.of("compare", "mask", drawn=self.masked(x).elements),
-            Term.of("mul", "scale", elements=x.elements),
-        )
+        return (Term.of("compare", "mask", drawn=self.masked(x).elements), Term.of("mul", "scale", elements=x.elements))
 
 
 @operation

@@ -10,8 +10,6 @@ from netcalc.limits import MAX_MESSAGE
 from netcalc.records.writing import record
 from netcalc.results import recorded
 
-__all__ = ["Errors", "errors_record"]
-
 
 class FilePlace(NamedTuple):
     """A place in a file; lines and columns count from 1, and `end` is the column after the last."""

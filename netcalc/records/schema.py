@@ -29,8 +29,6 @@ from netcalc.verification.report import VerifyReport
 from netcalc.weights.content import Checkpoint
 from netcalc.weights.report import WeightsReport
 
-__all__ = ["record_schema"]
-
 _VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 #: Classes of the records, by name.
 _CLASSES: Mapping[str, type] = {

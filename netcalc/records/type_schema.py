@@ -22,8 +22,6 @@ from netcalc.models import Model
 from netcalc.records.writing import REFERENCE, VERSIONS, entries, schema_id
 from netcalc.results import Entry, Real
 
-__all__ = ["Schema", "TypeSchemas"]
-
 Schema: TypeAlias = dict[str, Any]
 
 _SIMPLE: Mapping[Any, str] = {

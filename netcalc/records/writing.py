@@ -15,8 +15,6 @@ from netcalc.opdef import Operation
 from netcalc.results import Entry
 from netcalc.version import __version__
 
-__all__ = ["REFERENCE", "VERSIONS", "entries", "record", "schema_id", "written"]
-
 _NAMES = (
     *("shapes", "params", "flops", "summary", "compare", "explain", "run", "gradients", "rounding", "train", "verify"),
     *(

@@ -12,8 +12,6 @@ from netcalc.results import recorded
 from netcalc.spec.arguments import declared_arguments
 from netcalc.spec.library import Block, find_block, load_text
 
-__all__ = ["BLOCKS", "BlockReference", "ReferenceList", "block_reference", "listed_block"]
-
 #: Family under which blocks are listed beside operations.
 BLOCKS = "blocks"
 

@@ -17,8 +17,6 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
 from netcalc.spec.shipped import shipped, specs_dir
 
-__all__ = ["catalogue_entry", "catalogue_text"]
-
 
 def catalogue_entry(name: str) -> dict[str, Any]:
     """Return the entry of a shipped spec as JSON data."""

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
 from netcalc.results import recorded
 
-__all__ = ["CodeReference", "code_page", "code_reference", "codes_dir"]
-
 
 @recorded(name="code")
 class CodeReference(NamedTuple):
@@ -52,12 +50,7 @@ def code_reference(code: str) -> CodeReference:
     items = causes.strip().removeprefix("- ").split("\n- ")
     name = code.upper()
     return CodeReference(
-        name,
-        CODES[name],
-        _one_line(about),
-        tuple(map(_one_line, items)),
-        example.strip(),
-        fix.strip(),
+        name, CODES[name], _one_line(about), tuple(map(_one_line, items)), example.strip(), fix.strip()
     )
 
 

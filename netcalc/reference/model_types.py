@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from netcalc.results import recorded
 
-__all__ = ["GgufArchitecture", "ModelType", "ModelTypes"]
-
 
 class ModelType(NamedTuple):
     """A ``model_type`` of Hugging Face configurations."""

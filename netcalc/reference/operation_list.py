@@ -11,8 +11,6 @@ from netcalc.reference.operations import Listed, OperationReference, listed_oper
 from netcalc.results import Result
 from netcalc.spec.shipped import shipped_blocks
 
-__all__ = ["OperationList", "OperationPage", "listed_operations", "operation_page"]
-
 
 @dataclass(frozen=True, slots=True)
 class OperationList(Result):

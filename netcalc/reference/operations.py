@@ -14,16 +14,6 @@ from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Port
 from netcalc.tensor_type import TensorType
 
-__all__ = [
-    "AttributeReference",
-    "ExampleReference",
-    "Listed",
-    "OperationReference",
-    "about",
-    "listed_operation",
-    "reference",
-]
-
 
 class Listed(NamedTuple):
     """An operation or block in the list of the reference."""

@@ -15,8 +15,6 @@ from netcalc.files import exists
 from netcalc.results import Result, recorded
 from netcalc.spec.shipped import CatalogueEntry, aliases, catalogue, unaliased
 
-__all__ = ["ListedSpec", "SpecList", "is_spec", "listed_specs", "spec_lines"]
-
 
 class ListedSpec(NamedTuple):
     """A spec with its figures at the default sizes."""

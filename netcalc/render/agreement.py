@@ -10,8 +10,6 @@ from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table
 from netcalc.verification.agreement import Agreement
 
-__all__ = ["PRESENTATIONS"]
-
 
 class _Agreement(Presentation[Agreement]):
     selected_list = listed = ""

@@ -10,8 +10,6 @@ from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown
 
-__all__ = ["block_markdown", "block_page"]
-
 
 def block_page(block: BlockReference) -> Page:
     """The page of a block: description, inputs, outputs, source, requirements and arguments."""

@@ -10,8 +10,6 @@ from netcalc.dims import Poly
 from netcalc.render.numbers import WHOLE, bytes_text, exact, plain_shapes, shape_text, shapes_text, share, short
 from netcalc.render.table import Column, Share, Sides, Tied, Uncounted
 
-__all__ = ["data_writer", "text_writer"]
-
 
 def text_writer(column: Column, layout: str = "nchw", formulas: int = 72) -> Callable[[Any], str]:
     """Return the function that writes a value of the column for a reader, and figures in symbolic sizes this long."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from netcalc.weights.content import Checkpoint
     from netcalc.weights.packing.unpacked import Packed
 
-__all__ = ["PRESENTATIONS", "packed_table"]
-
 #: Rows of duplicates and of copies on a page.
 _SHOWN = 8
 #: Files that the head of a page names.

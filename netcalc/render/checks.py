@@ -12,8 +12,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["PRESENTATIONS"]
-
 
 class _Checks(Presentation[CheckReport]):
     selected_list = listed = "rows"

@@ -9,8 +9,6 @@ from netcalc.diagnostics import CODES
 from netcalc.reference.codes import CodeReference
 from netcalc.render.text import Terminal, fill
 
-__all__ = ["code_text", "codes_text"]
-
 _FENCED = re.compile(r"^```(?:\S*)(?: file=(\S+))?.*\n((?:.*\n)*?)```$", re.MULTILINE)
 
 

@@ -24,8 +24,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["PRESENTATIONS"]
-
 
 class _Entry(NamedTuple):
     """An innermost match with its full path; ``present`` is True for each network that has the enclosing part."""

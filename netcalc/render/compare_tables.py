@@ -13,8 +13,6 @@ from netcalc.dims import Dim
 from netcalc.opdef import attribute_text
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Sides, Table
 
-__all__ = ["attributes_table", "figures_of", "layers_table", "match_row", "operations_table", "titled", "tree_rows"]
-
 
 def figures_of(comparison: Comparison) -> list[Figure]:
     """The figures with a column, without FLOPs if the convention makes them the same as MACs."""

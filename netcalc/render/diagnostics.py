@@ -9,8 +9,6 @@ from netcalc.limits import MAX_MESSAGE, MAX_SHOWN_ERRORS
 from netcalc.render.escapes import clean
 from netcalc.render.text import PLAIN, Terminal, padded, width_of
 
-__all__ = ["render_diagnostic", "render_diagnostics"]
-
 _TAB = "    "
 _MOST_CALLS = 8
 #: Characters of a line that are shown, and of those before the place in a longer line.

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import cache
 from unicodedata import category
 
-__all__ = ["clean", "json_text", "markup", "outgoing"]
-
 #: Characters that Unicode lists as default ignorable although they are letters or marks: joiners, fillers of Hangul,
 #: selectors of variants.
 _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"

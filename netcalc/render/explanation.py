@@ -17,8 +17,6 @@ from netcalc.render.table import Column, Row, Table
 #: Most characters of a substitution that is shown.
 _LONGEST = 160
 
-__all__ = ["PRESENTATIONS"]
-
 
 class _Explanation(Presentation[Explanation]):
     selected_list = listed = ""

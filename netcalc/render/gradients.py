@@ -13,8 +13,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["PRESENTATIONS"]
-
 #: Names of outputs and parameters that a line lists.
 _LISTED = 4
 

@@ -12,8 +12,6 @@ from netcalc.analysis.numbered import fold_numbered
 if TYPE_CHECKING:
     from netcalc.numerics.trace import TraceRow
 
-__all__ = ["joined_rows"]
-
 #: Tensors of a list that are shown one by one.
 _FEW = 3
 

@@ -9,8 +9,6 @@ from typing import Any
 from netcalc.render.escapes import json_text
 from netcalc.render.text import in_utf8
 
-__all__ = ["json_lines"]
-
 #: Widest line that holds a nested value.
 _WIDTH = 120
 

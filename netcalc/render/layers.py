@@ -15,8 +15,6 @@ from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, 
 if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
 
-__all__ = ["ReportView", "layer_list", "layer_tree", "shared_figure"]
-
 #: The kind of a column of a figure, by the unit of the figure.
 _KINDS: dict[str, Kind] = {"elements": "count", "bytes": "bytes", "macs": "work", "flops": "work"}
 
@@ -108,11 +106,7 @@ def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = F
 
 
 def layer_list(
-    report: ReportView,
-    shown: Sequence[LayerRow],
-    others: Sequence[LayerRow] = (),
-    *,
-    layout: str = "nchw",
+    report: ReportView, shown: Sequence[LayerRow], others: Sequence[LayerRow] = (), *, layout: str = "nchw"
 ) -> Table:
     """Layers with their full paths; if there are ``others``, sums of the layers shown and of the others."""
     fields = _fields(report)

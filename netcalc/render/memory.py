@@ -17,8 +17,6 @@ from netcalc.render.selection import Selected, keys_of
 from netcalc.render.signature import signature_text
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["PRESENTATIONS", "memory_charts"]
-
 #: Live tensors that a page shows.
 _LIVE = 8
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

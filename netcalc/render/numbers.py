@@ -7,22 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from netcalc.dims import Dim, Poly
 from netcalc.tensor_type import TensorType
 
-__all__ = [
-    "NO_TERM",
-    "WHOLE",
-    "bytes_text",
-    "exact",
-    "measured",
-    "plain_numbers",
-    "plain_shapes",
-    "repeated",
-    "shape_text",
-    "shapes_text",
-    "share",
-    "short",
-    "work",
-]
-
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 #: Length that no formula exceeds.
 WHOLE = 1 << 32

@@ -18,8 +18,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Table
 
-__all__ = ["PRESENTATIONS"]
-
 
 class _Operations(Presentation[OperationList]):
     listed = "operations"

@@ -12,8 +12,6 @@ from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown
 
-__all__ = ["attribute_rows", "operation_markdown", "operation_page", "operations_data", "operations_table", "port_text"]
-
 
 def operations_table(listed: Sequence[Listed], omitted: int = 0) -> Table:
     """Operations and blocks with family and description; ``omitted`` is the number of those left out."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
 
-__all__ = ["origin_lines"]
-
 
 def origin_lines(result: RunResult | GradientResult | RoundingResult) -> Iterator[str]:
     """Yield which inputs and weights were drawn and which were read, and the mode unless it is the default."""

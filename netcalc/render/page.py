@@ -10,8 +10,6 @@ from netcalc.render.plot import Chart
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal, fill
 
-__all__ = ["Line", "Page", "Paragraph", "page_html", "page_markdown", "page_text"]
-
 
 class Line(NamedTuple):
     """A line of a paragraph; ``lead`` is its beginning, in a style of its own."""

@@ -12,8 +12,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Axis", "Chart", "Point", "Series", "axes", "pieces"]
-
 Point: TypeAlias = tuple[float, float]
 
 #: Greatest magnitude of a number that is drawn, so that differences stay finite.

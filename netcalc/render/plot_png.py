@@ -15,8 +15,6 @@ from netcalc.render.plot_svg import COLORS
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
-__all__ = ["charts_png", "require_pillow"]
-
 _WIDTH, _HEIGHT, _LINE = 1440, 800, 40
 _LEFT, _RIGHT, _TOP, _BOTTOM = 150, 40, 80, 110
 _SIZE = 24

@@ -8,8 +8,6 @@ from html import escape
 from netcalc.render.escapes import clean
 from netcalc.render.plot import Chart, axes, pieces
 
-__all__ = ["COLORS", "chart_svg", "charts_svg"]
-
 #: Colours that are told apart by people with defective colour vision (Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 36, 52

@@ -9,8 +9,6 @@ from netcalc.render.escapes import clean
 from netcalc.render.plot import Axis, Chart, Point, axes, pieces
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 
-__all__ = ["chart_text"]
-
 #: Marks of series, and the styles of their colours.
 _MARKS = "●○▲△■□◆◇"
 _STYLES = ("series 1", "series 2", "series 3", "series 4", "series 5", "series 6")

@@ -13,8 +13,6 @@ from netcalc.render.selection import Selected, Selection
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal
 
-__all__ = ["Presentation", "View", "charts", "html", "lines", "presentation_of", "record", "require_column", "text"]
-
 R = TypeVar("R")
 
 #: Modules of this package with the presentation of a type of results, in ``PRESENTATIONS``.

@@ -12,8 +12,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Share, Table
 
-__all__ = ["PRESENTATIONS", "profile_data", "profile_page"]
-
 _FIGURES = (
     Column("ms", "milliseconds"),
     Column("share", "share", priority=40),

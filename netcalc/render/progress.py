@@ -13,8 +13,6 @@ from netcalc.render.escapes import clean
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["Progress"]
-
 _DELAY = 1.0  # seconds before anything is shown, or rich imported
 _INTERVAL = 0.1
 

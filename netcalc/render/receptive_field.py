@@ -8,8 +8,6 @@ from fractions import Fraction
 from netcalc.analysis.receptive_field import AxisField, Fields
 from netcalc.render.table import ALWAYS, Column
 
-__all__ = ["COLUMNS", "field_texts", "plain_fields"]
-
 COLUMNS = (
     Column("field", key="receptive_field"),
     Column("stride", key="effective_stride"),

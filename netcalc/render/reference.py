@@ -15,8 +15,6 @@ from netcalc.render.blocks import block_markdown
 from netcalc.render.operations import operation_markdown
 from netcalc.spec.shipped import shipped_blocks
 
-__all__ = ["generated_pages"]
-
 
 def generated_pages() -> dict[str, str]:
     """Return the text of each generated page by its path under ``docs/``."""

@@ -21,8 +21,6 @@ from netcalc.render.signature import signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["PRESENTATIONS", "VIEWS"]
-
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
 

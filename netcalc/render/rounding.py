@@ -13,8 +13,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
-__all__ = ["PRESENTATIONS"]
-
 #: Ways in which outputs and layers were computed, by plan.
 _WAYS = {"fast": "outputs by planned runs, layers by the reference kernels", "reference": "by the reference kernels"}
 

@@ -19,8 +19,6 @@ from netcalc.render.profile import profile_data, profile_page
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Row, Table
 
-__all__ = ["PRESENTATIONS"]
-
 #: Largest number of elements of an output that is printed.
 _FEW = 64
 #: Width to which numbers are wrapped in a file or a pipe.
@@ -90,8 +88,7 @@ def _statistics(title: str, rows: Sequence[TraceRow]) -> Table:
         *(Column(name, "real", priority) for name, priority in _STATISTICS.items()),
     ]
     return Table(
-        columns,
-        [Row([r.path, r.op, r.shape, r.dtype, *(getattr(r, name) for name in _STATISTICS)]) for r in rows],
+        columns, [Row([r.path, r.op, r.shape, r.dtype, *(getattr(r, name) for name in _STATISTICS)]) for r in rows]
     )
 
 

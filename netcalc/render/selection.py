@@ -13,8 +13,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Poly, UndecidedError
 
-__all__ = ["Selected", "Selection", "keys_of"]
-
 Item = TypeVar("Item")
 
 

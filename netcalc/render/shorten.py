@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.render.text import width_of
 
-__all__ = ["shorten_middle", "shorten_path", "shorten_shapes"]
-
 _GAP = "…"
 
 

@@ -13,8 +13,6 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Table
 
-__all__ = ["PRESENTATIONS"]
-
 #: Reasons for missing predictions that a page names.
 _GAPS = 3
 

@@ -8,8 +8,6 @@ from netcalc.analysis.numbered import fold_numbered
 from netcalc.render.numbers import shape_text
 from netcalc.tensor_type import TensorType
 
-__all__ = ["signature_text"]
-
 
 def signature_text(inputs: Mapping[str, TensorType], outputs: Mapping[str, TensorType], layout: str = "nchw") -> str:
     """Return names and types of inputs and outputs; numbered ones of one type are written once."""

@@ -20,8 +20,6 @@ from netcalc.render.table import Column, Kind, Row, Table, rows_shown
 from netcalc.render.table_markdown import table_markdown
 from netcalc.spec.shipped import CatalogueEntry
 
-__all__ = ["PRESENTATIONS"]
-
 
 class _Specs(Presentation[SpecList]):
     listed = "specs"

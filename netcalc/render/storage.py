@@ -12,8 +12,6 @@ from netcalc.render.table import Column, Row, Share, Table
 if TYPE_CHECKING:
     from netcalc.analysis.precision.report import StorageReport
 
-__all__ = ["bits_text", "storage_notes", "storage_table"]
-
 
 def storage_table(program: Program) -> Table:
     """The schemes with their parameters, bytes and bits for each parameter, and why others stay as they are."""

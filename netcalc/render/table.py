@@ -13,20 +13,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim
 
-__all__ = [
-    "ALWAYS",
-    "LEFT_ALIGNED",
-    "Column",
-    "Kind",
-    "Row",
-    "Share",
-    "Sides",
-    "Table",
-    "Tied",
-    "Uncounted",
-    "rows_shown",
-]
-
 Kind: TypeAlias = Literal[
     "path",  # a path with dots, shortened in the middle where it is too long
     "name",  # a name that is never shortened

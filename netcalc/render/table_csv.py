@@ -14,8 +14,6 @@ from netcalc.render.cells import data_writer
 from netcalc.render.escapes import clean
 from netcalc.render.table import Table
 
-__all__ = ["table_csv"]
-
 #: First characters of a formula in spreadsheets.
 _FORMULA = ("=", "+", "-", "@")
 

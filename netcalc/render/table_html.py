@@ -11,8 +11,6 @@ from netcalc.render.numbers import repeated
 from netcalc.render.table import LEFT_ALIGNED, Table
 from netcalc.render.tree import tree_rows
 
-__all__ = ["table_html"]
-
 _LEFT = "text-align: left; white-space: pre"
 _RIGHT = "text-align: right; white-space: pre"
 

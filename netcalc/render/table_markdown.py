@@ -10,8 +10,6 @@ from netcalc.render.numbers import repeated
 from netcalc.render.table import LEFT_ALIGNED, Table, rows_shown
 from netcalc.render.tree import flat_rows
 
-__all__ = ["table_markdown"]
-
 
 def table_markdown(table: Table) -> Iterator[str]:
     """Yield the lines of the table; columns without any value are left out, and nothing is shortened."""

@@ -19,18 +19,13 @@ from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Row, Table, rows_
 from netcalc.render.text import PLAIN, Terminal, fill, width_of
 from netcalc.render.tree import compact_margin, flat_rows, tree_rows
 
-__all__ = ["table_text"]
-
 _GAP = "  "
 #: Widths to which columns are shortened before others are dropped, and then as a last resort.
 _COMFORTABLE = {"path": 30, "text": 20, "prose": 48}
 _LEAST = {"path": 12, "text": 8, "prose": 16}
 #: Lengths to which formulas in symbolic sizes are shortened, until the table fits, and the priority below which columns
 #: are dropped: a figure is left out before formulas are too short to say anything.
-_FITS = (
-    *((length, ALWAYS - 1) for length in (72, 56, 44)),
-    *((length, ALWAYS) for length in (72, 56, 44, 34, 26, 14)),
-)
+_FITS = (*((length, ALWAYS - 1) for length in (72, 56, 44)), *((length, ALWAYS) for length in (72, 56, 44, 34, 26, 14)))
 #: Longest margin of a tree that is not deep, of three levels.
 _DEEP = 9
 #: Minimum width to which a title is shortened.

@@ -6,8 +6,6 @@ import os
 from typing import NamedTuple, TextIO
 from unicodedata import category, east_asian_width
 
-__all__ = ["PLAIN", "Terminal", "fill", "in_utf8", "is_width", "padded", "terminal_of", "width_of"]
-
 _STYLES = {
     "bold": "1",
     "dim": "2",

@@ -14,8 +14,6 @@ from netcalc.render.selection import Selected
 from netcalc.render.table import ALWAYS, Column, Row, Table
 from netcalc.training.result import TrainingResult, TrainingStep
 
-__all__ = ["PRESENTATIONS"]
-
 #: Most steps in the table of a page; of more, some at equal distances are shown.
 _ROWS = 20
 #: Ratio of the greatest to the least loss from which the axis is logarithmic.

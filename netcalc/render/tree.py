@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from netcalc.render.table import Row
 
-__all__ = ["compact_margin", "flat_rows", "tree_rows"]
-
 
 def flat_rows(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield every row, each followed by its children."""

@@ -16,8 +16,6 @@ from netcalc.render.table import Column, Row, Table
 from netcalc.verification.report import Check, VerifyReport
 from netcalc.weights.report import Inventory, Mismatch, MismatchGroup, WeightsReport, grouped
 
-__all__ = ["PRESENTATIONS"]
-
 #: Groups of mismatches that a page shows unless more are asked for.
 _MAX_GROUPS = 40
 #: Rows of a page for tensors that the spec does not have.

@@ -12,8 +12,6 @@ from netcalc.expressions import ExpressionError
 from netcalc.schemes.methods import Method, StoredAs, method_named, method_of, unknown_method
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
-__all__ = ["KEYS", "Quantization", "quantization_of", "stored_as"]
-
 #: Keys of a configuration that may say how a model is quantized; the second is that of MLX.
 KEYS = ("quantization_config", "quantization")
 _LAYERS = "num_hidden_layers"

@@ -9,8 +9,6 @@ from typing import Any
 
 from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = ["entries", "families"]
-
 _FOLDER = Path(__file__).parent.parent / "data" / "schemes"
 
 

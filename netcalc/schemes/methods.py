@@ -44,8 +44,6 @@ from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import families
 
-__all__ = ["Companion", "Fields", "Layout", "Method", "method_named", "method_names", "method_of", "unknown_method"]
-
 Axes = tuple["str | int", ...]
 
 

@@ -33,18 +33,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import entries, families
 
-__all__ = [
-    "PLAIN",
-    "CodecRule",
-    "Scheme",
-    "TensorRule",
-    "index_named",
-    "is_scheme",
-    "kinds",
-    "scheme_named",
-    "scheme_names",
-]
-
 #: Kinds of parameters that a block type of ggml quantizes without a recipe: all with rows.
 _ALL_KINDS = ("linear", "head", "router", "expert", "embedding", "convolution", "recurrent", "other")
 _LONGEST_NUMBER = 9

@@ -14,8 +14,6 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import Scope
 
-__all__ = ["adapted", "adapter_settings", "require_linear"]
-
 #: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilized.
 _SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilised": False, "dropout": 0.0}
 
@@ -65,10 +63,7 @@ def require_linear(line: Line) -> None:
     if modifier is None or (line.target == "linear" and "repeat" not in line.modifiers):
         return
     if "repeat" in line.modifiers:
-        message, hint = (
-            "lora: a line repeated by itself takes no adapter",
-            "repeat a sequence that has the line",
-        )
+        message, hint = ("lora: a line repeated by itself takes no adapter", "repeat a sequence that has the line")
     else:
         message, hint = f"lora: linear lines take an adapter, and this is {line.target}", None
     raise NetcalcError(Diagnostic("E104", message, modifier.key_span, hint=hint))

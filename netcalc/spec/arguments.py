@@ -15,8 +15,6 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.op_values import placed
 from netcalc.tensor_type import TensorType
 
-__all__ = ["bind_arguments", "declared_arguments", "passed_arguments"]
-
 
 def declared_arguments(block: Block) -> dict[str, Declaration]:
     """Return the arguments that a block takes; NetcalcError (E104) if a declaration is malformed."""

@@ -24,8 +24,6 @@ from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.sketches import sketched_body
 from netcalc.spec.ties import is_absolute, tie_call
 
-__all__ = ["add_call", "bind_call", "block_results", "check_depth", "elaborate_call", "with_absent"]
-
 
 def elaborate_call(
     elaboration: Elaboration, line: Line, block: Block, scope: Scope, current: Value | None

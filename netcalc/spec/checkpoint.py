@@ -15,8 +15,6 @@ from netcalc.spec.evaluate import evaluate, evaluate_expression, evaluate_size, 
 from netcalc.spec.reporter import Reporter
 from netcalc.spec.scope import Scope
 
-__all__ = ["checkpoint_entries"]
-
 #: Expressions in a name, and the text in between.
 _PARTS = re.compile(r"(\$\{[^}]*\})")
 

@@ -9,8 +9,6 @@ from netcalc.diagnostics import Diagnostic, Related
 from netcalc.ir import Body
 from netcalc.ir.paths import Claim, path_collisions
 
-__all__ = ["shared_paths"]
-
 _MOST_COLLISIONS = 10
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMON_VARS"]
-
 #: Type and meaning by name.
 COMMON_VARS: dict[str, tuple[str, str]] = {
     "d_model": ("int", "features of a token between layers; in Swin Transformers of the first stage"),

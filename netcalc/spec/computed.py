@@ -8,8 +8,6 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.scope import PartialBody, Poisoned, Scope
 
-__all__ = ["computed_body"]
-
 
 def computed_body(elaboration: Elaboration, cursor: Cursor, scope: Scope) -> Body:
     """Return the body of the lines at ``cursor``, whose output is their last value.

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias, cast
 
 from netcalc.diagnostics import Span
 
-__all__ = ["Cursor", "Path", "Spans", "within"]
-
 #: Keys and indices from the top of the document to a value.
 Path: TypeAlias = tuple[str | int, ...]
 #: The places of the key and of the value at each path; an item of a list has no key.

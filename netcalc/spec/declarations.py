@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import written
 from netcalc.dims import Poly
 
-__all__ = ["TYPES", "Declaration", "declare_argument", "declare_variable", "former_names"]
-
 TYPES = ("int", "float", "bool", "str", "op", "list", "list[int]", "list[float]", "list[str]", "any")
 
 _MISSING: Any = object()

@@ -14,8 +14,6 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.program_io import input_names
 
-__all__ = ["declared_caches"]
-
 
 def declared_caches(elaboration: Elaboration, inputs: Collection[InputSpec], outputs: Mapping[str, Value]) -> Caches:
     """Return the caches among the inputs and outputs that are present."""

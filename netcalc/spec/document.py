@@ -6,19 +6,6 @@ from typing import Annotated, Any, Literal, Self
 from netcalc.dtypes import DType
 from netcalc.models import ConfigDict, Field, Model, field_validator, model_validator
 
-__all__ = [
-    "BlockDecl",
-    "CheckpointDecl",
-    "DimDecl",
-    "Document",
-    "InputDecl",
-    "LeastDType",
-    "LossDecl",
-    "Published",
-    "Requirement",
-    "SourceDecl",
-]
-
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
 #: Name of an input or output; `*` in a name such as past_key_values.*.key is the number of each tensor of a list.

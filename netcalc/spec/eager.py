@@ -13,8 +13,6 @@ from netcalc.spec.line_inputs import resolve_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.scope import Scope
 
-__all__ = ["hold", "mark", "mark_operation", "require_node"]
-
 
 class _Eager(NamedTuple):
     inplace: bool = False

@@ -33,8 +33,6 @@ from netcalc.spec.settings import resolve_settings
 from netcalc.spec.unmatched import unmatched_entries
 from netcalc.spec.unused import unused_names
 
-__all__ = ["elaborate"]
-
 
 def elaborate(
     loaded: Loaded,

@@ -24,8 +24,6 @@ from netcalc.spec.same_body import DistinctBodies, Structure
 from netcalc.spec.scope import PartialBody, Scope
 from netcalc.spec.settings import Settings
 
-__all__ = ["Elaborate", "Elaboration"]
-
 
 class Elaboration:
     """Settings, diagnostics and finished bodies of one elaboration, and the function that elaborates nested lines.

@@ -14,17 +14,6 @@ from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor, within
 
-__all__ = [
-    "evaluate",
-    "evaluate_expression",
-    "evaluate_requirement",
-    "evaluate_size",
-    "names_at",
-    "names_in",
-    "used_by_others",
-    "words_in",
-]
-
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.

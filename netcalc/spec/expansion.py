@@ -15,8 +15,6 @@ from netcalc.limits import MAX_PATH, MAX_ROWS, MAX_TENSORS
 from netcalc.spec.reporter import Reporter
 from netcalc.spec.scope import PartialBody
 
-__all__ = ["Expansion"]
-
 _TENSORS_PER_ROW = 16
 
 

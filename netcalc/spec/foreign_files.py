@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic
 
-__all__ = ["foreign_data", "foreign_file"]
-
 #: Greatest plausible length of the header of a safetensors file, in bytes.
 _MAX_HEADER = 100_000_000
 

@@ -10,8 +10,6 @@ from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.declarations import former_names
 from netcalc.spec.evaluate import used_by_others, words_in
 
-__all__ = ["merged", "with_appended_lines", "with_current_names"]
-
 #: Keys whose entries are merged by name with the parent's.
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
 #: Keys whose entries are appended to the parent's.

@@ -17,8 +17,6 @@ from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.requirements import unmet_by_call
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 
-__all__ = ["elaborate_inline", "is_inline"]
-
 
 def is_inline(line: Line, scope: Scope) -> bool:
     """Return True if the line is a block call whose lines stand in its place.

@@ -20,8 +20,6 @@ from netcalc.spec.repeat_values import Streams, is_optional
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.targets import block_of
 
-__all__ = ["Turn", "collected_values", "iteration_body", "too_many_outputs"]
-
 
 class Turn(NamedTuple):
     """An iteration at a path: the inputs that it takes, and the call of the iteration before, None for the first."""

@@ -15,8 +15,6 @@ from netcalc.spec.modifiers import condition_holds
 from netcalc.spec.reporter import LineBudget
 from netcalc.spec.scope import Scope
 
-__all__ = ["Iterations", "is_named_by_variable", "read_iterations"]
-
 
 class Iterations(NamedTuple):
     """Values of the loop variables in each iteration."""

@@ -23,8 +23,6 @@ from netcalc.spec.patches import Pending
 from netcalc.spec.same_body import Structure
 from netcalc.tensor_type import TensorType
 
-__all__ = ["BODIES", "SKETCHED", "BodyKey", "KeptBody", "Record", "has_symbols", "hashable"]
-
 #: Nodes of the bodies that are kept.
 MOST_NODES = 16_000
 #: Nodes that a body counts for whose rows are computed from a sketch.

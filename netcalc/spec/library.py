@@ -23,17 +23,6 @@ from netcalc.spec.spec_files import checked_size, looks_like_spec, read_spec, re
 from netcalc.spec.validation import validate
 from netcalc.spec.yaml_document import parse_yaml
 
-__all__ = [
-    "Block",
-    "Loaded",
-    "find_block",
-    "load_cursor",
-    "load_data",
-    "load_document",
-    "load_text",
-]
-
-
 #: Nodes of the bodies that are kept beside a spec with blocks of its own.
 _MOST_NODES = 5_000
 

@@ -13,8 +13,6 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import AbsentList, Scope
 from netcalc.spec.value_paths import value_at
 
-__all__ = ["Inputs", "is_absent", "output_values", "resolve_value", "resolve_values", "start_value", "with_taken"]
-
 
 def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
     """Return the value that ``text`` names: ``name``, ``name.port``, a path, or ``_`` for the line before.

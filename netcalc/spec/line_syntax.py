@@ -8,8 +8,6 @@ from typing import NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["MODIFIERS", "SEQUENCE", "Line", "read_line"]
-
 #: Keys with a meaning of their own beside the operation's; no operation or block may be named so.
 MODIFIERS: dict[str, str] = {
     "name": "the line's name, a part of the path of its parameters",

@@ -22,8 +22,6 @@ from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.sequences import elaborate_sequence
 from netcalc.spec.targets import block_of, resolve_target, target_names
 
-__all__ = ["elaborate_lines"]
-
 
 def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
     """Elaborate a list of lines, each applied to the value of the one before; return the last value.

@@ -21,8 +21,6 @@ from netcalc.spec.scope import Outputs, PartialBody
 from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.shipped import specs_dir
 
-__all__ = ["declares_loss", "elaborated_loss"]
-
 
 def declares_loss(loaded: Loaded) -> bool:
     """Return True if the spec declares a loss itself and does not inherit it, and is not shipped.

@@ -24,8 +24,6 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.settings import Settings
 from netcalc.spec.sketches import LEAST, MOST, Sketches, alike, counts_in, distinct_claims
 
-__all__ = ["Main", "sketched_main"]
-
 #: Structures of the settings of a spec whose sketches are kept beside it.
 _MOST_STRUCTURES = 30
 #: Nodes of a main body that is sketched.

@@ -13,16 +13,6 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import AbsentList, Outputs, Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = [
-    "claim_path",
-    "condition_holds",
-    "define_labels",
-    "define_outputs",
-    "line_name",
-    "lists_among",
-    "output_names",
-]
-
 
 def condition_holds(line: Line, scope: Scope) -> bool:
     """Return True if the line has no ``when``, or its ``when`` is true."""

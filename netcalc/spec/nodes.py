@@ -17,8 +17,6 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.scope import Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = ["add_operation", "build_operation"]
-
 
 def add_operation(
     elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None], path: str, scope: Scope, span: Span | None

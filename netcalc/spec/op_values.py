@@ -10,8 +10,6 @@ from typing import Any
 
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["place_of", "placed"]
-
 
 class _Name(str):
     __slots__ = ("place",)

@@ -26,8 +26,6 @@ from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.ties import is_absolute, tie_operation
 from netcalc.spec.validation import diagnose
 
-__all__ = ["elaborate_operation", "operation_of"]
-
 #: Operations by their attributes as they are given.
 _OPERATIONS: Kept[Operation] = Kept(4_000)
 

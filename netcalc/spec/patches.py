@@ -10,8 +10,6 @@ from netcalc.diagnostics import Diagnostic, did_you_mean
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import names_in
 
-__all__ = ["Patch", "PatchLog", "Pending", "below", "patches_of", "same_until", "uses_names"]
-
 #: Number of paths that are compared with a pattern that matches none.
 _CANDIDATES = 1_000
 

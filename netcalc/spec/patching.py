@@ -18,8 +18,6 @@ from netcalc.spec.patches import Patch
 from netcalc.spec.scope import Scope
 from netcalc.spec.targets import block_of, resolve_target, target_names
 
-__all__ = ["Edit", "elaborate_inserted", "patched_iteration", "patched_line", "patching"]
-
 #: Modifiers of a replaced line that its replacement keeps, unless it has its own.
 _KEPT = ("name", "from", "as", "when")
 

@@ -10,8 +10,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
 
-__all__ = ["read_data"]
-
 
 def read_data(data: Any, label: str) -> Cursor:
     """Return a copy of ``data`` with the path of every value as its place.

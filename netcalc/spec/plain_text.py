@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["joined_surrogates"]
-
 
 def joined_surrogates(text: str) -> str:
     """Return a text with each pair of surrogates, as JSON escapes them, as the character that it stands for.

@@ -11,8 +11,6 @@ import re
 from netcalc.limits import MAX_TEXT, MAX_VALUES
 from netcalc.spec.yaml_nodes import TAG, Mark, Node
 
-__all__ = ["plain_document"]
-
 #: Deepest nesting that is read here.
 _DEPTH = 40
 #: Longest key, which YAML limits to 1,024 characters.

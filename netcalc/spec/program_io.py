@@ -20,8 +20,6 @@ from netcalc.spec.line_inputs import output_values
 from netcalc.spec.scope import AbsentList, Outputs, Scope
 from netcalc.tensor_type import TensorType
 
-__all__ = ["input_names", "program_inputs", "program_outputs"]
-
 
 def program_inputs(
     elaboration: Elaboration, scope: Scope, inputs: Mapping[str, InputDecl | list[Any]], cursor: Cursor

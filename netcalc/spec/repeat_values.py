@@ -16,8 +16,6 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import AbsentList, Outputs, Poisoned, Scope
 
-__all__ = ["Streams", "absent_values", "is_optional", "read_streams"]
-
 
 class Streams(NamedTuple):
     """Values by iteration.

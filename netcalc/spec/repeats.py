@@ -32,8 +32,6 @@ from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
 
-__all__ = ["elaborate_repeat"]
-
 
 def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
     """Elaborate a repeated line and return the value after its last iteration."""

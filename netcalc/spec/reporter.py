@@ -12,8 +12,6 @@ from netcalc.limits import MAX_ERRORS, MAX_LINES
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.scope import Poisoned
 
-__all__ = ["LineBudget", "Reporter"]
-
 _T = TypeVar("_T")
 _DIGITS = re.compile(r"\d+")
 _MOST_CALLS = 4

@@ -11,8 +11,6 @@ from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_requirement, names_in
 
-__all__ = ["unmet_by_call", "unmet_by_settings"]
-
 
 def unmet_by_settings(
     document: Cursor, label: str, settings: Mapping[str, Any], overridden: Collection[str]

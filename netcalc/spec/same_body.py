@@ -7,8 +7,6 @@ from typing import Any
 from netcalc.ir import Body, CallNode, CheckpointEntry, Node, OpNode, Value
 from netcalc.ir.sketch import SketchedBody
 
-__all__ = ["DistinctBodies", "Structure"]
-
 
 class Structure:
     """A hashable description of a body, which equal bodies share; its hash is computed once."""

@@ -10,8 +10,6 @@ from netcalc.spec.document import Document
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.shipped import shipped_blocks
 
-__all__ = ["operation_schema", "spec_schema"]
-
 _EXPRESSION = {"$ref": "#/$defs/expression"}
 _LINES = {"type": "array", "items": {"$ref": "#/$defs/line"}}
 _TEXT = {"type": "string"}

@@ -15,8 +15,6 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.patches import Pending
 from netcalc.tensor_type import TensorType
 
-__all__ = ["AbsentList", "Outputs", "PartialBody", "Poisoned", "Scope", "type_of"]
-
 
 class Poisoned(Exception):  # noqa: N818 - not an error of its own: one was reported before
     """Raised where the type of a value is needed that is unknown because of an earlier error."""

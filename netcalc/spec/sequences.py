@@ -11,8 +11,6 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.scope import Outputs, Scope
 
-__all__ = ["elaborate_sequence"]
-
 
 def elaborate_sequence(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
     """Elaborate the lines of a sequence and return the last value.

@@ -17,8 +17,6 @@ from netcalc.spec.op_values import placed
 from netcalc.spec.requirements import unmet_by_settings
 from netcalc.spec.yaml_document import parse_scalar
 
-__all__ = ["Settings", "parse_assignment", "resolve_settings", "setting_names"]
-
 
 class Settings(Mapping[str, Any]):
     """Values of dims and vars by name, each evaluated at its first use."""

@@ -11,18 +11,6 @@ from typing import Any, NamedTuple
 
 from netcalc.files import is_file
 
-__all__ = [
-    "CATALOGUE",
-    "CatalogueEntry",
-    "aliases",
-    "catalogue",
-    "shipped",
-    "shipped_blocks",
-    "shipped_file",
-    "specs_dir",
-    "unaliased",
-]
-
 #: File of the catalogue in the folder of the specs.
 CATALOGUE = "catalogue.json"
 

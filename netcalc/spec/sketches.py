@@ -25,8 +25,6 @@ from netcalc.spec.kept_bodies import BodyKey
 from netcalc.spec.library import Block
 from netcalc.tensor_type import TensorType
 
-__all__ = ["LEAST", "MOST", "SKETCHES", "Sketches", "alike", "counts_in", "distinct_claims", "sketched_body"]
-
 #: Least number that is a size, and the greatest for which sketches are used: limits on numbers are not near then.
 LEAST, MOST = 3, 1 << 14
 #: Times that a block is elaborated for a pattern of sizes before it is sketched.

@@ -13,8 +13,6 @@ from netcalc.files import read_at_most
 from netcalc.spec.foreign_files import foreign_file
 from netcalc.spec.shipped import shipped
 
-__all__ = ["checked_size", "looks_like_spec", "read_spec", "read_standard_input", "unreadable"]
-
 _STDIN = "<stdin>"
 _SPEC = re.compile(r"(?:^|[{,])\s*+[\"']?netcalc[\"']?\s*+:", re.MULTILINE)
 

@@ -10,8 +10,6 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.inheritance import merged
 from netcalc.spec.library import Loaded, find_block
 
-__all__ = ["standalone_document"]
-
 #: Keys that come first in the text of a spec.
 _HEAD = ("netcalc", "name", "about", "family", "source", "dtype")
 #: Keys that come last.

@@ -12,8 +12,6 @@ from netcalc.spec.op_values import place_of
 from netcalc.spec.scope import Scope
 from netcalc.spec.shipped import shipped_blocks
 
-__all__ = ["block_of", "resolve_target", "target_names"]
-
 
 def target_names(scope: Scope) -> list[str]:
     """Return the names of all operations and blocks that a line may apply."""

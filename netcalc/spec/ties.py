@@ -11,8 +11,6 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import PartialBody, Scope
 
-__all__ = ["is_absolute", "share_with_first", "tie_call", "tie_operation"]
-
 
 def is_absolute(line: Line) -> bool:
     """Return True if the line may use weights from outside its block, by a path from the top of the spec."""

@@ -8,21 +8,10 @@ from itertools import islice
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, did_you_mean
-from netcalc.ir import (
-    Body,
-    CheckpointEntry,
-    OpNode,
-    PatternWork,
-    captures_of,
-    join,
-    parameter_at,
-    size_of,
-)
+from netcalc.ir import Body, CheckpointEntry, OpNode, PatternWork, captures_of, join, parameter_at, size_of
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.line_syntax import MODIFIERS
-
-__all__ = ["unmatched_entries"]
 
 #: Paths of parameters that are candidates for a suggestion.
 _KNOWN = 5000

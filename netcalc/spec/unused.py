@@ -9,8 +9,6 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import used_by_others, words_in
 from netcalc.spec.library import Loaded, find_block
 
-__all__ = ["unused_names"]
-
 #: Keys of a spec that hold no expressions.
 _ABOUT = ("name", "family", "published", "aliases", "extends", "import")
 

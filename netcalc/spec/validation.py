@@ -14,8 +14,6 @@ from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
 
-__all__ = ["diagnose", "validate"]
-
 #: Messages in place of pydantic's own, by the type of its error.
 _MESSAGES = {
     "model_type": "should be a mapping",

@@ -6,8 +6,6 @@ from netcalc.ir import Value
 from netcalc.ir.places import expose
 from netcalc.spec.scope import PartialBody, Scope
 
-__all__ = ["value_at"]
-
 
 def value_at(path: str, scope: Scope) -> Value | None:
     """Return the value at a path, exposed by the calls around it; None if there is none.

@@ -18,8 +18,6 @@ from netcalc.limits import MAX_DEPTH, MAX_VALUES
 from netcalc.spec.yaml_nodes import TAG, Node
 from netcalc.spec.yaml_scanner import LimitError, YamlParser
 
-__all__ = ["compose"]
-
 
 def compose(text: str) -> Node | None:
     """Return the root node of the only document in a text, by YAML 1.2; None if the text is empty.

@@ -16,8 +16,6 @@ from netcalc.spec.plain_text import joined_surrogates
 from netcalc.spec.plain_yaml import plain_document
 from netcalc.spec.yaml_nodes import TAG, Node
 
-__all__ = ["parse_scalar", "parse_yaml"]
-
 
 def _integer(text: str) -> int:
     return int(text, 0) if text.lstrip("+-")[:2] in ("0x", "0o", "0b") else int(text)

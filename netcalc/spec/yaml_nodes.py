@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["TAG", "Mark", "Node"]
-
 #: Prefix of YAML's own tags.
 TAG = "tag:yaml.org,2002:"
 

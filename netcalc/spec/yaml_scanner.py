@@ -15,8 +15,6 @@ from ruamel.yaml.scanner import Scanner, ScannerError
 from netcalc.limits import MAX_TEXT
 from netcalc.spec.yaml_nodes import Mark
 
-__all__ = ["LimitError", "YamlParser"]
-
 _BLANKS = re.compile(r"[ \n]*+")
 _BLANKS_IN_FLOW = re.compile(r"[ \t\n]*+")
 _COMMENT = re.compile("[^\\n\\0\\r\\x85\\u2028\\u2029]*+")

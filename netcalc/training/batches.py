@@ -15,8 +15,6 @@ from netcalc.numerics.inputs import accepted, run_inputs
 from netcalc.weights.stored import clipped
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["Batches"]
-
 
 class Batches:
     """Inputs of a program for each step of training.

@@ -21,8 +21,6 @@ from netcalc.training.updates import Updater
 from netcalc.weights.stored import clipped
 from netcalc.weights.tensor_files import TensorFile, open_tensors, write_tensors
 
-__all__ = ["read_checkpoint", "require_checkpoint_name", "write_checkpoint"]
-
 #: Version of the layout, in the metadata.
 _FORMAT = "netcalc.training"
 _VERSION = "1"

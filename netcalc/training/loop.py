@@ -27,8 +27,6 @@ from netcalc.training.state import State
 from netcalc.training.updates import clip_coefficient, global_norm
 from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors
 
-__all__ = ["SYNTHETIC", "Data", "Progress", "Trainer", "train"]
-
 #: Data that are drawn as the inputs of a run are: one batch for all steps.
 SYNTHETIC = "synthetic"
 #: ``"synthetic"``, the path of a file of arrays, or arrays by name of the input.

@@ -15,8 +15,6 @@ from netcalc.ir import Program
 from netcalc.ir.loss import LOSS, no_loss
 from netcalc.limits import MAX_TRAIN_WORK
 
-__all__ = ["minimized", "require_resources"]
-
 #: Work of a step in units of a forward pass: a backward pass takes about two.
 _PASSES = 3
 #: Element types in which updates are computed; half precision would need a copy of the parameters in float32.

@@ -12,8 +12,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.options import ScheduleName
 from netcalc.training.updates import Updater
 
-__all__ = ["SCHEDULES", "Recipe", "Schedule"]
-
 SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 

@@ -11,8 +11,6 @@ from netcalc.results import Entry, Real, recorded
 from netcalc.training.updates import global_norm
 from netcalc.weights.saved import TensorResult
 
-__all__ = ["ParameterNorm", "TrainingResult", "TrainingStep"]
-
 
 class TrainingStep(NamedTuple):
     """A step; numbers that are not finite are text."""

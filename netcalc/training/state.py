@@ -16,8 +16,6 @@ from netcalc.opdef import Param
 from netcalc.training.result import TrainingStep
 from netcalc.training.updates import Updater
 
-__all__ = ["State", "generator_words", "restored_generator", "tensors"]
-
 _WORD = (1 << 64) - 1
 
 

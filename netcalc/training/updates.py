@@ -17,8 +17,6 @@ from netcalc.analysis.optimizers import Optimizer, optimizer_named
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
-__all__ = ["Updater", "clip_coefficient", "global_norm"]
-
 #: Tensors that an optimizer keeps for one parameter, by name.
 States: TypeAlias = dict[str, Array]
 #: ``(parameter, gradient, states, learning rate, settings) -> the new parameter``; the states are replaced.

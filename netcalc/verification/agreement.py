@@ -11,8 +11,6 @@ import numpy as np
 from netcalc.results import Entry, Result, recorded
 from netcalc.weights.report import WeightsReport
 
-__all__ = ["Agreement", "FlopsAgreement", "OutputAgreement", "difference", "flops_agreement", "tolerance_of"]
-
 #: Differences that rounding explains, relative to the largest element of an output.
 _TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
 

@@ -29,8 +29,6 @@ from netcalc.opdef import KINDS
 from netcalc.ops.backward import Source, declaration
 from netcalc.tensor_type import TensorType
 
-__all__ = ["BackwardCheck", "backward_checks"]
-
 
 class BackwardCheck(NamedTuple):
     """A prediction about a backward pass and the executed value; ``instance`` is None for the whole network."""

@@ -28,8 +28,6 @@ from netcalc.ops.routing import Experts
 from netcalc.verification.planned import difference, largest_difference
 from netcalc.verification.report import Check, Gap
 
-__all__ = ["STEPS", "AtStep", "Execute", "decoding_checks", "execute_planned", "execute_reference", "stepwise"]
-
 #: Single steps after the prefill, or as many as the sequence has beyond its first two positions.
 STEPS = 3
 #: Return the program of a step, from the number of positions before it and in it.
@@ -56,12 +54,7 @@ def execute_planned(program: Program, inputs: Mapping[str, Array], parameters: P
 
 
 def stepwise(
-    program: Program,
-    at_step: AtStep,
-    inputs: Mapping[str, Array],
-    steps: int,
-    parameters: Parameters,
-    execute: Execute,
+    program: Program, at_step: AtStep, inputs: Mapping[str, Array], steps: int, parameters: Parameters, execute: Execute
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the outputs of a prefill and single steps over the inputs of a full pass, and the caches at the end.
 
@@ -94,11 +87,7 @@ def stepwise(
 
 
 def decoding_checks(
-    program: Program,
-    at_step: AtStep,
-    arrays: Sequence[Array],
-    outputs: Sequence[Array],
-    parameters: Parameters,
+    program: Program, at_step: AtStep, arrays: Sequence[Array], outputs: Sequence[Array], parameters: Parameters
 ) -> Iterator[Check | Gap]:
     """Yield a check for each output of a full pass: a prefill and single steps give the same.
 

@@ -14,8 +14,6 @@ from netcalc.verification.references import REFERENCES
 from netcalc.verification.report import Gap, ValueCount
 from netcalc.verification.values import POSITIONS, Comparison, Difference, compare_table, compare_values
 
-__all__ = ["UNSEEN", "Definitions"]
-
 #: Faults that no comparison of executed operations with their references can see.
 UNSEEN = (
     f"values at positions that are not compared: {POSITIONS} of each output are, of one instance of each operation",

@@ -27,8 +27,6 @@ from netcalc.opdef import Param
 from netcalc.process_memory import format_bytes, free_bytes
 from netcalc.verification.report import Check, Gap
 
-__all__ = ["KeptParameters", "Samples", "difference", "largest_difference", "planned_checks", "planned_or_gap"]
-
 #: Rounding of one operation, relative to the largest element; the rounding of n operations adds up to √n times as much.
 _ROUNDING = {"float64": 1e-14, "float32": 3e-6, "float16": 1e-3, "bfloat16": 1e-2}
 #: Workers of the plan, so that the cuts between them are checked too.  The caller runs their parts one after the other.

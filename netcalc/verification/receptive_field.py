@@ -23,8 +23,6 @@ from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Merged, Reach, Window
 from netcalc.tensor_type import TensorType
 
-__all__ = ["FieldCheck", "field_checks"]
-
 
 class FieldCheck(NamedTuple):
     """Positions of an output that NaNs of a part of the input reach, as predicted and as executed."""

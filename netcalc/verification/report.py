@@ -11,8 +11,6 @@ from netcalc.opdef import KINDS
 from netcalc.results import Entry, Result, recorded
 from netcalc.weights.report import WeightsReport
 
-__all__ = ["Check", "Gap", "ValueCount", "VerifyReport"]
-
 
 @recorded("path", "op", "what", "predicted", "executed", "times", "ok")
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,6 @@ from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
 from netcalc.options import WeightsOptions
 
-__all__ = ["measure"]
-
 #: Activation functions with limits, by the share of their greatest slope at an element of the output.
 _SLOPES: dict[str, Callable[[Any, Array], Array]] = {
     "tanh": lambda op, y: 1 - y * y,

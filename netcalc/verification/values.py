@@ -28,8 +28,6 @@ from netcalc.verification.references import (
     Value,
 )
 
-__all__ = ["POSITIONS", "READS", "Comparison", "Difference", "compare_table", "compare_values"]
-
 #: Positions of an output that are compared, unless it has fewer.
 POSITIONS = 32
 #: Elements of inputs and parameters that are read for one output.

@@ -13,8 +13,6 @@ from netcalc.weights.pieces import Index, Part, write_part
 from netcalc.weights.stored import allocated, reading
 from netcalc.weights.tensor_files import Arrays, Header, Tensors
 
-__all__ = ["assembled_shape", "expected_shape", "load", "read", "write"]
-
 
 def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header]) -> tuple[int, ...]:
     """Return the shape of the parameter that the tensors at ``location`` give.

@@ -16,18 +16,6 @@ from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
 from netcalc.weights.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
 
-__all__ = [
-    "CheckpointFiles",
-    "Index",
-    "Joined",
-    "Weights",
-    "checkpoint_files",
-    "open_shards",
-    "open_weights",
-    "read_index",
-    "weights_names",
-]
-
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
 Weights: TypeAlias = str | Path | Tensors | Sequence[str | Path | Tensors] | Mapping[str, Any]
 

@@ -18,18 +18,6 @@ from netcalc.weights.packing.unpacked import Packed, Role, UnpackedTensors
 from netcalc.weights.stored import BITS, Header
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = [
-    "Checkpoint",
-    "CheckpointFile",
-    "CheckpointTensor",
-    "CheckpointTotals",
-    "Copies",
-    "Duplicate",
-    "Group",
-    "TypeTotals",
-    "read_content",
-]
-
 #: Parts of a name that are tried as a prefix.
 _PREFIXES = 8
 

@@ -13,8 +13,6 @@ from netcalc.weights.report import Extra, Inventory, Mismatch, StoredTypes, patt
 from netcalc.weights.stored import Header
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["index_mismatches", "inventory"]
-
 #: Keys of the metadata of an index that are compared.
 _PARAMETERS, _SIZE = "total_parameters", "total_size"
 

@@ -24,8 +24,6 @@ from netcalc.weights.pieces import pieces
 from netcalc.weights.report import Mismatch, WeightsReport, pattern_of, quoted
 from netcalc.weights.tensor_files import Header, Tensors
 
-__all__ = ["Match", "match"]
-
 #: True if the parameter at a path is random before training.
 IsDrawn: TypeAlias = Callable[[str, Param], bool]
 

@@ -15,8 +15,6 @@ from netcalc.arrays import numpy_dtype
 from netcalc.limits import MAX_NPY_HEADER
 from netcalc.weights.stored import DamagedError, Header, Stored, clipped, exactly, require_axes, stored_bytes
 
-__all__ = ["read_npy_header"]
-
 _MAGIC = b"\x93NUMPY"
 #: Bytes of the length of the header, by version.
 _LENGTHS = {(1, 0): 2, (2, 0): 4, (3, 0): 4}

@@ -17,8 +17,6 @@ from typing_extensions import Buffer
 from netcalc.limits import MAX_ARCHIVE_MEMBERS
 from netcalc.weights.stored import DamagedError, clipped, exactly
 
-__all__ = ["Member", "MemberReader", "read_members"]
-
 _ENCRYPTED = 1
 _LOCAL = struct.Struct("<4s22xHH")
 #: Largest number of bytes that deflate gives for one.

@@ -12,8 +12,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["PIECE", "Index", "Loads", "Part", "Piecewise", "Range", "elements_before", "pieces", "write_part"]
-
 #: Most bytes of a piece of a tensor on its way from a file or from a generator to its place.
 PIECE = 1 << 20
 

@@ -6,8 +6,6 @@ from netcalc.arrays import Array
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["Prefixed"]
-
 
 class Prefixed:
     """Tensors whose names begin with a prefix that they lack in their source."""

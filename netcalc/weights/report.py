@@ -14,18 +14,6 @@ from netcalc.weights.stored import BITS
 if TYPE_CHECKING:
     from netcalc.weights.packing.unpacked import Packed
 
-__all__ = [
-    "Extra",
-    "Inventory",
-    "Mismatch",
-    "MismatchGroup",
-    "StoredTypes",
-    "WeightsReport",
-    "grouped",
-    "pattern_of",
-    "quoted",
-]
-
 #: A number that is a part of a path, or follows ``_`` or ``-``.
 _NUMBER = re.compile(r"(?:(?<=[._-])|^)\d+(?=\.|$)")
 #: Groups of each kind that are reported as errors.

@@ -27,8 +27,6 @@ from netcalc.weights.stored import (
     stored_bytes,
 )
 
-__all__ = ["read_safetensors_header", "read_safetensors_metadata", "safetensors_header"]
-
 #: Element types by their names in the file; other types keep those names.
 _NAMES = {
     "F64": "float64",

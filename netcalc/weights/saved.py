@@ -9,8 +9,6 @@ from netcalc.arrays import Array
 from netcalc.results import Result
 from netcalc.weights.tensor_files import write_tensors
 
-__all__ = ["TensorResult"]
-
 
 class TensorResult(Result):
     """Base of the results that have tensors."""

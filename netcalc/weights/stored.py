@@ -25,22 +25,6 @@ from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
 from netcalc.process_memory import format_bytes, free_bytes
 from netcalc.weights.pieces import Part, elements_before, pieces
 
-__all__ = [
-    "BITS",
-    "DamagedError",
-    "Header",
-    "Stored",
-    "Unpacking",
-    "allocated",
-    "clipped",
-    "load_stored",
-    "opened",
-    "parsed_json",
-    "reading",
-    "stored_bytes",
-    "write_stored",
-]
-
 #: Bits of an element, for netcalc's types and for those that only files have.
 BITS = {
     **{name: 8 * size for name, size in ITEMSIZE.items()},

@@ -22,11 +22,7 @@ from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.weights.npy_format import read_npy_header
 from netcalc.weights.npz_format import Member, MemberReader, read_members
 from netcalc.weights.pieces import Part, pieces
-from netcalc.weights.safetensors_format import (
-    read_safetensors_header,
-    read_safetensors_metadata,
-    safetensors_header,
-)
+from netcalc.weights.safetensors_format import read_safetensors_header, read_safetensors_metadata, safetensors_header
 from netcalc.weights.stored import (
     DamagedError,
     Header,
@@ -39,16 +35,7 @@ from netcalc.weights.stored import (
     write_stored,
 )
 
-__all__ = [
-    "PICKLES",
-    "Arrays",
-    "Header",
-    "TensorFile",
-    "Tensors",
-    "conversion",
-    "open_tensors",
-    "write_tensors",
-]
+__all__ = ["PICKLES", "Arrays", "Header", "TensorFile", "Tensors", "conversion", "open_tensors", "write_tensors"]
 
 #: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")

@@ -19,8 +19,6 @@ from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Value, join
 from netcalc.ops.eager import Work
 
-__all__ = ["Bodies", "Given", "Outcome", "Peak"]
-
 
 class Given(NamedTuple):
     """An argument of a body; ``owned`` if the body releases its memory after the last use, and counts it."""
@@ -231,8 +229,7 @@ class _Loop:
             None
             if layout is None
             else Given(
-                layout,
-                not frames and layout.storage in self._alive and (last or layout.storage not in self._fixed),
+                layout, not frames and layout.storage in self._alive and (last or layout.storage not in self._fixed)
             )
             for layout in self._arguments
         ]

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from netcalc.analysis.activations.records import Activations, Point, Step
 from netcalc.ir import join
 
-__all__ = ["points_at"]
-
 
 def points_at(activations: Activations, depth: int | None = None) -> tuple[Point, ...]:
     """Return the peak within each layer whose path has ``depth`` parts, or fewer if it has no layers inside.

@@ -11,8 +11,6 @@ from netcalc.dims import Dim, integer
 from netcalc.ir import OpNode
 from netcalc.ops.eager import EagerCall, Moment, declaration
 
-__all__ = ["Eager", "Execution", "Ideal"]
-
 
 class Execution:
     """The base of executions.

@@ -9,8 +9,6 @@ from netcalc.analysis.activations.records import LiveTensor
 from netcalc.analysis.layout import Layout, Storage
 from netcalc.ir import Value
 
-__all__ = ["Frame", "Origin", "bytes_of"]
-
 #: The tensor that memory was made for; an input of the body is given by its number.
 Origin: TypeAlias = LiveTensor | int
 

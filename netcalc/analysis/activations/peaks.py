@@ -12,8 +12,6 @@ from netcalc.analysis.layout import Layout
 from netcalc.dims import integer
 from netcalc.ir import Program
 
-__all__ = ["EXECUTIONS", "ExecutionName", "activations", "activations_by"]
-
 ExecutionName: TypeAlias = Literal["ideal", "eager"]
 
 #: The executions by name.

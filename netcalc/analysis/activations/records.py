@@ -11,8 +11,6 @@ from netcalc.dtypes import DType
 from netcalc.ir import join
 from netcalc.results import recorded
 
-__all__ = ["Activations", "LiveTensor", "Point", "Step"]
-
 
 @recorded("path", "work", "shape", "dtype", "bytes")
 class LiveTensor(NamedTuple):

@@ -12,8 +12,6 @@ from netcalc.dims import equal, integer
 from netcalc.ir import Body, CallNode, OpNode, Program, Value
 from netcalc.ops.cache import KeyValueCache
 
-__all__ = ["beside_caches"]
-
 
 def beside_caches(program: Program) -> Activations:
     """Return the activations of an ideal execution without the memory of caches, which is counted apart.

@@ -21,8 +21,6 @@ from netcalc.dims import Dim
 from netcalc.dtypes import ITEMSIZE
 from netcalc.expressions import Expression, parse
 
-__all__ = ["CacheConvention", "CacheName", "ElementType", "convention_named", "conventions", "element_type", "own_type"]
-
 CacheName: TypeAlias = Literal["ideal", "vllm", "llama.cpp"]
 
 _FILE = Path(__file__).parent.parent.parent / "data" / "conventions" / "caches.yaml"

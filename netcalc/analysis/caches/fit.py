@@ -14,8 +14,6 @@ from netcalc.analysis.caches.layers import Kept, reserved
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 
-__all__ = ["MOST_TOKENS", "budget_bytes", "most_that_fits", "tokens_that_fit"]
-
 #: Beyond this number of tokens a network is taken to decode without an end.
 MOST_TOKENS = 1 << 48
 

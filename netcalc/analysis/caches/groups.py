@@ -10,8 +10,6 @@ from netcalc.analysis.caches.layers import Kept
 from netcalc.analysis.folding import patterns, runs
 from netcalc.dims import Dim
 
-__all__ = ["KeptGroup", "grouped"]
-
 
 class KeptGroup(NamedTuple):
     """Layers with equal caches: their numbers, how many there are, and the caches of the first."""

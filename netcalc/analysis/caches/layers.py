@@ -14,8 +14,6 @@ from netcalc.ir import Program
 from netcalc.ir.caches import Cache
 from netcalc.results import Entry, recorded
 
-__all__ = ["Kept", "Kind", "kept_by", "reserved"]
-
 Kind: TypeAlias = Literal["key", "value", "latent", "cross", "state"]
 
 _NUMBER = re.compile(r"\.(\d+)\.")

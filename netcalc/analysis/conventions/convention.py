@@ -9,17 +9,6 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode
 from netcalc.opdef import Term
 
-__all__ = [
-    "BackwardCount",
-    "BackwardRule",
-    "Convention",
-    "Counted",
-    "DifferentiatedRule",
-    "Rule",
-    "RuleCount",
-    "not_counted",
-]
-
 
 class Counted(NamedTuple):
     """The work of an operation under a convention; ``incomplete`` if the convention counts none of its work.

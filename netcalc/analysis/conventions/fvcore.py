@@ -10,8 +10,6 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode
 from netcalc.tensor_type import TensorType
 
-__all__ = ["FVCORE"]
-
 
 def _input(node: OpNode, index: int = 0) -> TensorType:
     type_ = node.input_types[index]

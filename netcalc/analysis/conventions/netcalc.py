@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.analysis.conventions.convention import Convention
 
-__all__ = ["NETCALC"]
-
 NETCALC = Convention(
     name="netcalc",
     about="every operation; 1 MAC = 2 FLOPs",

@@ -20,8 +20,6 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode
 from netcalc.opdef import Term
 
-__all__ = ["TORCH", "TORCHVISION"]
-
 
 def _matmul(node: OpNode, macs: Dim, training: bool) -> RuleCount:
     """Multiply-adds of a matrix product; none for a vector as second operand.

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.opdef import Sparsity
 
-__all__ = ["Assignment", "assignments", "first", "parse_sparsity"]
-
 _SHARE = re.compile(r"(0?\.[0-9]{1,9}|0|1|1\.0{1,9})(?:-([a-z]+))?")
 _PATTERN = re.compile(r"([1-9][0-9]?):([1-9][0-9]?)")
 _INDICES = ("bitmap", "csr")

@@ -17,8 +17,6 @@ from netcalc.ir.storage import OWN, Site
 from netcalc.opdef import Sparsity, Storage
 from netcalc.schemes.scheme import PLAIN, Scheme, is_scheme, scheme_named
 
-__all__ = ["Choice"]
-
 #: Kinds of parameters that only a change of element type applies to.
 _PLAIN = frozenset(("vector", "adapter"))
 #: Kinds of parameters that pruning without a pattern removes elements of.

@@ -10,8 +10,6 @@ from netcalc.expressions import Expression, parse
 from netcalc.opdef import Sparsity, Storage, StoredTensor
 from netcalc.schemes.scheme import Scheme, TensorRule, index_named
 
-__all__ = ["form", "matrices", "unmet"]
-
 _SPARSE_VALUES = parse("ceil_div(kept*bits, 8)")
 
 

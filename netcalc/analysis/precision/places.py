@@ -9,8 +9,6 @@ from netcalc.ir import Body, CallNode, OpNode, Program
 from netcalc.opdef import Param
 from netcalc.schemes.scheme import kinds
 
-__all__ = ["Kinds"]
-
 _LINEAR = "linear"
 _ROUTER = "top_k_router"
 _RANK = 2  # of the least that has rows and columns

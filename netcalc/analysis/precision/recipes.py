@@ -21,8 +21,6 @@ from netcalc.ir import Program, join
 from netcalc.ir.storage import Site
 from netcalc.schemes.scheme import scheme_named
 
-__all__ = ["Recipe", "file_names", "is_file"]
-
 _FILE = Path(__file__).parent.parent.parent / "data" / "gguf_files.yaml"
 _NUMBER = re.compile(r"\.([0-9]+)(?:\.|$)")
 _STACKED = 3  # axes of the weights of several experts

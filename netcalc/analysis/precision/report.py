@@ -10,8 +10,6 @@ from netcalc.ir import Body, CallNode, OpNode, Program, dtype_of, stored_bytes
 from netcalc.opdef import Param
 from netcalc.results import recorded
 
-__all__ = ["StorageReport", "StoredGroup", "bits_of", "storage_report"]
-
 
 @recorded("scheme", "sparsity", "reason", "tensors", "params", "bytes", "bits", "parts")
 class StoredGroup(NamedTuple):

@@ -15,8 +15,6 @@ from netcalc.dims import assumptions as recorded
 from netcalc.ir import Program
 from netcalc.ir.storage import OWN, with_storage
 
-__all__ = ["stored"]
-
 #: Paths that are candidates for a misspelt pattern.
 _CANDIDATES = 2000
 

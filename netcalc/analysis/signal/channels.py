@@ -7,8 +7,6 @@ from typing import Any
 
 from netcalc.analysis.walk import Instance
 
-__all__ = ["channel_axis", "default_axis"]
-
 _LAST = {"linear", "bilinear", "layer_norm", "rms_norm", "embedding", "rnn", "lstm", "gru"}
 _SECOND = {"group_norm", "instance_norm", "local_response_norm"}
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from netcalc.analysis.signal.quadrature import Curve1
 
-__all__ = ["CURVES", "Curve", "curve_of", "scaled", "shifted"]
-
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 _ROOT_2 = math.sqrt(2)

@@ -10,8 +10,6 @@ from netcalc.analysis.signal.report import Figures, Finding, SignalReport, Signa
 from netcalc.analysis.walk import instances
 from netcalc.ir import Program
 
-__all__ = ["RECURRENT", "diagnose"]
-
 #: Factor between the first and the last layer from which signals are said to vanish or explode.
 _FAR = 20.0
 #: Factor that marks the layer where it begins.
@@ -82,10 +80,7 @@ def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
 
 
 def _growth_of_sizes(
-    network: _Network,
-    what: str,
-    size: Callable[[Figures], float | None],
-    gain: Callable[[Figures], float | None],
+    network: _Network, what: str, size: Callable[[Figures], float | None], gain: Callable[[Figures], float | None]
 ) -> Iterator[Finding]:
     """Yield a finding if the size of activations or gradients changes far between the layers.
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from netcalc.analysis.signal.curves import Curve
 from netcalc.analysis.signal.quadrature import expectation, shared_expectation
 
-__all__ = ["ActivationMoments", "Critical", "MeanField", "activation_moments", "edge_of_chaos"]
-
 _STEPS = 10_000
 
 

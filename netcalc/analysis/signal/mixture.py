@@ -10,8 +10,6 @@ from netcalc.analysis.signal.curves import Curve
 from netcalc.analysis.signal.mean_field import ActivationMoments
 from netcalc.analysis.signal.quadrature import weighted_nodes
 
-__all__ = ["Mixture", "applied", "discrete"]
-
 #: Share of the whole variance that the normal part needs, so that its density is smooth between the atoms.
 _SMOOTH = 0.02
 _CUT = 8.0

@@ -16,8 +16,6 @@ from netcalc.inits import InitRules
 from netcalc.ir import InputSpec, Program, parameter_at
 from netcalc.opdef import Param
 
-__all__ = ["PredictedOperation", "drawn_signal", "propagate"]
-
 
 @dataclass(frozen=True, slots=True)
 class PredictedOperation:

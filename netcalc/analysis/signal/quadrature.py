@@ -8,8 +8,6 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Curve1", "expectation", "shared_expectation", "weighted_nodes"]
-
 Curve1: TypeAlias = Callable[[float], float]
 
 #: Deviations at which the normal density is cut off; it is below 10⁻¹⁷ there.

@@ -11,17 +11,6 @@ from netcalc.analysis.signal.propagate import PredictedOperation
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.results import Entry, Real, Result, recorded
 
-__all__ = [
-    "Figures",
-    "Finding",
-    "MeasuredFigures",
-    "SignalComparison",
-    "SignalReport",
-    "SignalRow",
-    "at_depth",
-    "predicted_row",
-]
-
 F = TypeVar("F", bound="Figures")
 
 

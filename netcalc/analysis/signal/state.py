@@ -14,8 +14,6 @@ from netcalc.inits import InitRules, Spread
 from netcalc.opdef import Param
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Call", "Origin", "Outcome", "Rule", "Signal", "unknown"]
-
 
 class Origin(NamedTuple):
     """The normal variable that an activation is a function of: mean, variance, covariance of two samples, function."""

@@ -18,8 +18,6 @@ from netcalc.engine.lower.broadcast import clipped
 from netcalc.engine.lower.passes import Pass
 from netcalc.numerics.kernels import Run, apply
 
-__all__ = ["Activation", "activation", "clip_limits", "kernel_bytes"]
-
 #: Yields the passes that compute a function of an array into another (or the same) array; called with both of them and
 #: with two scratch arrays of their shape.
 Activation: TypeAlias = Callable[[Array, Array, Array, Array], Iterator[Pass]]

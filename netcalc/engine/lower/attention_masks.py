@@ -13,8 +13,6 @@ from netcalc.engine.lower.passes import sequence
 from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
 
-__all__ = ["added_mask", "padding_rows"]
-
 
 def padding_rows(
     context: LoweringContext, node: GraphNode, padding: Slot, shape: tuple[int, ...], dtype: np.dtype[Any]

@@ -16,18 +16,6 @@ from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
 
-__all__ = [
-    "Block",
-    "cut_blocks",
-    "exponentials",
-    "hide_masked",
-    "hide_unreachable",
-    "pattern_bytes",
-    "scaled_scores",
-    "weighted_values",
-]
-
-
 #: Scores up to which exponentials are taken of the scores as they are.
 _LARGEST_SCORE = 32.0
 #: Sum of the exponentials of a row, at least: those that underflow do not matter.

@@ -13,8 +13,6 @@ from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["across", "across_computed", "clipped", "merged_rows", "repeated_bytes", "rows_at_once"]
-
 #: Repeated vectors, as long as a step holds them.
 _repeated_vectors: WeakValueDictionary[tuple[int, str, int], Array] = WeakValueDictionary()
 

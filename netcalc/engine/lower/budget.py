@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["Budget"]
-
 
 class Budget:
     """Bytes that transformed parameters may take beyond the parameters as declared."""

@@ -18,8 +18,6 @@ from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.ops.attention import ScaledDotProductAttention
 
-__all__ = ["compiled_blocks", "compiled_buffers", "compiled_pass", "use_compiled_attention"]
-
 
 def use_compiled_attention(
     context: LoweringContext, op: ScaledDotProductAttention, operands: Sequence[Slot], queries: int

@@ -13,8 +13,6 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.native.epilogue import BINARY, REVERSED, Operation, epilogue
 from netcalc.engine.native.library import available
 
-__all__ = ["broadcast_passes"]
-
 #: Calls for a tile, at most: of parts in which the second operand is a vector or rows.
 _MOST_CALLS = 64
 

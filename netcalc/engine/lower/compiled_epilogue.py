@@ -17,8 +17,6 @@ from netcalc.engine.native.library import available
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["OperationAt", "compiled_operations", "compiled_passes"]
-
 #: Returns an operation of the kernel on a tile, given its rows and columns in the whole result.
 OperationAt: TypeAlias = Callable[[slice, slice], Operation]
 

@@ -21,8 +21,6 @@ from netcalc.ir import Program
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Param
 
-__all__ = ["Constants"]
-
 
 class Constants:
     """Constants that lowerings declare; tied parameters share one slot.

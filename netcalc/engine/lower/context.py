@@ -17,8 +17,6 @@ from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.storage import Slot, Store
 from netcalc.ir import OpNode, Program
 
-__all__ = ["LoweringContext"]
-
 
 class _Temporaries:
     """Bytes that reference kernels allocate besides their results."""

@@ -160,11 +160,4 @@ def _emit(
                 passes.append(partial(np.copyto, part[0], part[1], casting="unsafe"))
         return sequence(passes)
 
-    emit_jobs(
-        context,
-        node,
-        reads=[origin for _, origin in moves],
-        writes=(out,),
-        jobs=range(jobs),
-        bind=bind,
-    )
+    emit_jobs(context, node, reads=[origin for _, origin in moves], writes=(out,), jobs=range(jobs), bind=bind)

@@ -105,14 +105,5 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
         passes = broadcast_passes(ufunc, left, right, target) if context.tuning.compiled else None
         return [partial(ufunc, left, right, out=target)] if passes is None else passes
 
-    emit_tiles(
-        context,
-        node,
-        reads=operands,
-        out=rows,
-        tiles=parts,
-        index=index,
-        compute=compute,
-        epilogue=epilogue,
-    )
+    emit_tiles(context, node, reads=operands, out=rows, tiles=parts, index=index, compute=compute, epilogue=epilogue)
     return True

@@ -15,8 +15,6 @@ from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.step import Buffers, Step, cuts
 from netcalc.engine.storage import Slot
 
-__all__ = ["Emission", "compute_dtype"]
-
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type of arithmetic on this type: float32 for float16 and bfloat16, as in PyTorch."""

@@ -28,8 +28,6 @@ from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels import UFUNCS
 
-__all__ = ["Epilogue", "batch_norm_affine", "combining_ufunc"]
-
 #: Scratch buffers of activations.
 _BUFFERS = ("activation", "second activation")
 

@@ -15,8 +15,6 @@ from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import Run, apply
 
-__all__ = ["emit_kernel", "locate_errors"]
-
 
 @contextmanager
 def locate_errors(node: GraphNode) -> Iterator[None]:

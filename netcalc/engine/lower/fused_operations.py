@@ -7,8 +7,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.engine.storage import Slot
 
-__all__ = ["Activate", "ByChannel", "Clip", "Combine", "FusedOperation"]
-
 
 class ByChannel(NamedTuple):
     """A ufunc of the tile and one value for each column."""

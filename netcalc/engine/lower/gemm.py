@@ -21,8 +21,6 @@ from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["chunk_tiles", "emit_chunked_product", "emit_product", "prefers_transposed"]
-
 #: (rows, columns) of a tile.
 Tile: TypeAlias = tuple[slice, slice]
 

@@ -12,8 +12,6 @@ from netcalc.analysis.strides import dense
 from netcalc.engine.graph import Tensor
 from netcalc.engine.storage import Slot, Store
 
-__all__ = ["Layout", "new_slot"]
-
 
 class Layout:
     """Slots of the tensors of a graph.

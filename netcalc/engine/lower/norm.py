@@ -27,8 +27,6 @@ from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import wide
 
-__all__ = ["affine_vector"]
-
 
 @lowering("layer_norm", "rms_norm")
 def lower_norm(context: LoweringContext, node: GraphNode) -> bool:

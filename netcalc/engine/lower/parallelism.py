@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["Parallelism"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:

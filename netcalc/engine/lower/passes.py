@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from netcalc.engine.step import Job
 
-__all__ = ["Pass", "sequence"]
-
 #: A call with all of its arguments bound: a ufunc, a product or a copy.
 Pass: TypeAlias = Callable[[], object]
 

@@ -13,8 +13,6 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 from netcalc.engine.step import Buffers
 
-__all__ = ["AxisWindows", "Pooling"]
-
 #: Scratch buffer of columns rearranged by phase.
 _PHASES = "phases"
 

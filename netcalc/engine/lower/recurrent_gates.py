@@ -13,8 +13,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["GATES", "CellUpdate", "arrange_gates", "cell_update", "part_gates"]
-
 #: Computes the next state.  Arguments: the products with the state and with the input, both (gates·hidden, batch); the
 #: previous state; the next state, which is written; the cell, which is updated, or None; a scratch array (hidden,
 #: batch); the bias within a GRU's candidate, or None.

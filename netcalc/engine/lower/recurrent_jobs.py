@@ -17,8 +17,6 @@ from netcalc.engine.step import Buffers, Job
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["Layer", "Stretch", "Weights", "bind_gates", "bind_projection"]
-
 
 @dataclass(frozen=True, slots=True)
 class Weights:

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from netcalc.engine.step import cuts
 
-__all__ = ["Region", "cut_regions"]
-
 
 class Region(NamedTuple):
     """Images ``first`` to ``end``, and of each the rows ``top`` to ``bottom`` of the result."""

@@ -11,8 +11,6 @@ from netcalc.engine.lower.elementwise import lower_elementwise
 from netcalc.opdef import Operation
 from netcalc.registry import Registry
 
-__all__ = ["LOWERINGS", "Lowering", "find_lowering", "lowering"]
-
 #: Emits the steps of a node and returns True, or declines it, emits nothing that computes it, and returns False.
 Lowering: TypeAlias = Callable[[LoweringContext, GraphNode], bool]
 
@@ -41,8 +39,7 @@ _VIEWS = "netcalc.engine.lower.views"
 
 #: Lowerings of single operations, by name.
 LOWERINGS: Registry[Lowering] = Registry(
-    "lowering",
-    {name: f"netcalc.engine.lower.{module}" for module, names in _MODULES.items() for name in names.split()},
+    "lowering", {name: f"netcalc.engine.lower.{module}" for module, names in _MODULES.items() for name in names.split()}
 )
 
 #: Registers the lowering of operations.

@@ -18,8 +18,6 @@ from netcalc.arrays import Array
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["Chunks", "blocks", "chunks"]
-
 
 def blocks(rows: int, depth: int, columns: int, threads: int, tuning: Tuning) -> tuple[int, int]:
     """Return (rows, columns) of the blocks into which a product is cut; its own sizes if cutting does not pay.

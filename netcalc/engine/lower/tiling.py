@@ -23,8 +23,6 @@ from netcalc.engine.lower.passes import Pass, sequence
 from netcalc.engine.step import Buffers, BufferSpec, Job, Step, cuts
 from netcalc.engine.storage import Slot
 
-__all__ = ["Index", "emit_jobs", "emit_tiles", "strips"]
-
 T = TypeVar("T")
 
 #: Index of a tile in the result; (rows, columns) if there is an epilogue.

@@ -10,8 +10,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 
-__all__ = ["MOST_MASKS", "attention", "buffer_elements"]
-
 #: Masks that the kernel takes, at most.
 MOST_MASKS = 2
 #: Queries whose scores are computed together, at most, and at least.

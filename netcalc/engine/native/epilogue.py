@@ -11,8 +11,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 
-__all__ = ["BINARY", "ITSELF", "REVERSED", "UNARY", "Operation", "epilogue"]
-
 #: Operations of two operands, in the order of the kernel's numbers; two of them take their operands in reverse order.
 BINARY = ("add", "subtract", "subtract_from", "multiply", "divide", "divide_into", "maximum", "minimum")
 #: Operations of two operands with these in reverse order.

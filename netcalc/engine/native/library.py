@@ -9,8 +9,6 @@ from typing import Any
 
 from netcalc.engine.native.sources import LIBRARY, digest
 
-__all__ = ["available", "blocks_fit", "bound", "integers"]
-
 
 @cache
 def _library() -> ctypes.CDLL | None:

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 
-__all__ = ["norm"]
-
 
 class _Norm(ctypes.Structure):
     _fields_ = (

@@ -11,8 +11,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 
-__all__ = ["KINDS", "pack", "packed_rows", "recurrent"]
-
 #: Cells, in the order of the kernel's numbers.
 KINDS = ("tanh", "relu", "lstm", "gru")
 
@@ -24,10 +22,7 @@ _NUMBERS = ("kind", "rows", "hidden", "first", "features", "input_stride", "stat
 
 
 class _Recurrent(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in _POINTERS),
-        *((name, ctypes.c_ssize_t) for name in _NUMBERS),
-    )
+    _fields_ = (*((name, ctypes.c_void_p) for name in _POINTERS), *((name, ctypes.c_ssize_t) for name in _NUMBERS))
 
 
 def packed_rows(rows: int) -> int:

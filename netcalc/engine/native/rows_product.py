@@ -10,8 +10,6 @@ from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["Panels", "rows_product"]
-
 #: Rows of a panel.
 _WIDTH = 32
 #: The depth of panels is a multiple of this, unless it is less.

@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-__all__ = ["LIBRARY", "SOURCES", "digest"]
-
 _FOLDER = Path(__file__).parent
 
 #: The library.  It has no interface of Python, so that one file serves all versions.

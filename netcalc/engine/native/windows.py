@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound, integers
 
-__all__ = ["FILTERS", "LEAST_CHANNELS", "MOST_AXES", "MOST_CHANNELS", "MOST_TAPS", "convolution"]
-
 #: Spatial axes that the kernels take, at most.
 MOST_AXES = 3
 #: Channels that ``depthwise`` takes at a time.

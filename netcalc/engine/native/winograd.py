@@ -8,8 +8,6 @@ from collections.abc import Callable
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound
 
-__all__ = ["winograd_input", "winograd_output"]
-
 
 class _Winograd(ctypes.Structure):
     _fields_ = (

@@ -9,8 +9,6 @@ from threading import Lock, get_ident
 
 from threadpoolctl import LibController, ThreadpoolController
 
-__all__ = ["blas_threads"]
-
 
 class _BlasThreads:
     """Numbers of BLAS threads that passes ask for, each with the Python thread that runs the pass.

@@ -24,8 +24,6 @@ import psutil
 
 from netcalc.engine.runtime.workers import BindParts, Part, WorkerLostError, numpy_settings
 
-__all__ = ["ProcessPool"]
-
 #: Polls before sleeping: of a worker for the next phase, for about a millisecond, and of the owner for the end of one.
 _WORKER_POLLS, _OWNER_POLLS = 20_000, 100_000
 #: Naps of about fifty microseconds that the owner takes after that.  It does not yield instead, since it may then lose

@@ -22,8 +22,6 @@ from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLo
 from netcalc.engine.step import Constant, Job, Step, cuts
 from netcalc.numerics.parameters import Parameters
 
-__all__ = ["Loaded", "Session", "Watch"]
-
 #: Called after each constant is loaded, with the number loaded so far.
 Loaded: TypeAlias = Callable[[int], None]
 #: Called after each step, with its number, the step, and the seconds that it took.

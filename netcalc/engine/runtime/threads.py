@@ -10,8 +10,6 @@ from weakref import finalize
 
 from netcalc.engine.runtime.workers import BindParts, Part, numpy_settings
 
-__all__ = ["ThreadPool"]
-
 
 class ThreadPool:
     """``count`` threads, including the caller.

@@ -8,8 +8,6 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-__all__ = ["BindParts", "Part", "SerialPool", "WorkerLostError", "WorkerPool", "numpy_settings"]
-
 #: The work of one worker in one phase.  A phase is a step, or one round of a step that has rounds.
 Part: TypeAlias = Callable[[], None]
 #: Returns the parts of the worker of a number, phase by phase.  Worker 0 is the caller.

@@ -7,8 +7,6 @@ from typing import NoReturn
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.formats.sources import Source
 
-__all__ = ["describe"]
-
 _CLASS = "_class_name"
 
 

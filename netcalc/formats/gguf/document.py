@@ -16,8 +16,6 @@ from netcalc.formats.gguf.translation import Translation
 from netcalc.formats.sources import Source
 from netcalc.weights.gguf.tensors import GgufFile, open_gguf
 
-__all__ = ["describe", "model_name", "opened"]
-
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
 
 

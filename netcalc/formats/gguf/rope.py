@@ -7,8 +7,6 @@ from typing import Any
 
 from netcalc.diagnostics import written
 
-__all__ = ["DIVISORS", "PREFIX", "rope_scaling"]
-
 #: The keys that say how angles are scaled.
 PREFIX = "rope.scaling"
 #: Tensors with divisors of the frequencies, and with those for short and for long lengths.

@@ -9,8 +9,6 @@ from typing import Any
 
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
-__all__ = ["stored_types"]
-
 #: Schemes of types of elements that have other names in files.
 _TYPES = {"F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16"}
 _NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.)")

@@ -29,21 +29,8 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span, nearest, written
 from netcalc.formats.table_files import find_table, table_names
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["KEYS", "GgufTable", "architectures", "read_table", "table_of"]
-
 #: The keys of a table.
-KEYS = (
-    "source",
-    "models",
-    "fields",
-    "tensors",
-    "vars",
-    "dims",
-    "require",
-    "without_effect",
-    "checkpoint",
-    "changes",
-)
+KEYS = ("source", "models", "fields", "tensors", "vars", "dims", "require", "without_effect", "checkpoint", "changes")
 _LISTS = ("require", "without_effect", "changes")
 _FOLDER = "gguf"
 

@@ -17,8 +17,6 @@ from netcalc.spec.evaluate import evaluate_expression, words_in
 if TYPE_CHECKING:
     from netcalc.weights.gguf.tensors import GgufFile
 
-__all__ = ["Translation", "field_name"]
-
 #: Element type of a program by that of most of the weights; quantised ones are computed in float32.
 _DTYPES = {"F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 #: Bytes of a tensor with divisors of rotary frequencies.

@@ -14,8 +14,6 @@ from netcalc.spec.settings import resolve_settings
 from netcalc.weights.gguf.changes import Change
 from netcalc.weights.gguf.tensors import GgufWeights
 
-__all__ = ["own_weights"]
-
 
 def own_weights(source: Source) -> GgufWeights:
     """Return the weights of a model.

@@ -11,8 +11,6 @@ from netcalc.ir import Program
 from netcalc.opdef import Operation
 from netcalc.ops import find
 
-__all__ = ["differing_outputs"]
-
 
 def differing_outputs(graph: Graph, program: Program) -> list[str]:
     """Return the outputs that a program computes in another way than the graph of whose document it was made.

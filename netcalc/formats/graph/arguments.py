@@ -10,8 +10,6 @@ from netcalc.dims import Poly
 from netcalc.formats.graph.items import Call, Expression, Item, Required, Sequence, Step
 from netcalc.ops import find
 
-__all__ = ["arguments_of"]
-
 
 class _Slot(NamedTuple):
     """An attribute of a line, or an argument of a call; ``values`` holds the attributes or arguments themselves."""

@@ -14,8 +14,6 @@ from netcalc.formats.graph.structure import Structure, structure_of
 from netcalc.formats.graph.uses import use_counts
 from netcalc.ops import find
 
-__all__ = ["fold_blocks"]
-
 
 def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
     """Replace equal sequences of a tree by calls of blocks; return the blocks, inner ones before outer ones."""
@@ -87,12 +85,7 @@ def _blocks_in(items: list[Item]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _block(
-    group: list[Sequence],
-    structures: dict[int, Structure],
-    names: set[str],
-    calls: dict[int, Call],
-) -> Block:
+def _block(group: list[Sequence], structures: dict[int, Structure], names: set[str], calls: dict[int, Call]) -> Block:
     """Return the block of equal sequences, and add its calls."""
     found = [structures[id(sequence)] for sequence in group]
     exported = _exported(found, group[0].items[-1])

@@ -9,8 +9,6 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.uses import made_by, taken_by, use_counts
 from netcalc.ops import find
 
-__all__ = ["fold_branches"]
-
 
 def fold_branches(items: list[Item], used: Counter[Value]) -> list[Item]:
     """Return items with the chains that an operation joins as its branches.

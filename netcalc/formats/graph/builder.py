@@ -11,8 +11,6 @@ from netcalc.ir.build import infer
 from netcalc.opdef import Context
 from netcalc.ops import find
 
-__all__ = ["Builder", "declaration"]
-
 
 class Builder:
     """A graph under construction.

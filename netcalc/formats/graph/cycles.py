@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from netcalc.formats.graph.items import Call, Cycle, Expression, Item
 from netcalc.formats.graph.model import Value
 
-__all__ = ["fold_cycles"]
-
 #: Largest number of calls in a cycle.
 _LONGEST = 16
 

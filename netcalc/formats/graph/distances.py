@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Border", "border_of", "distance_lines"]
-
 
 class Border(NamedTuple):
     """The numbers of a first row and column, each all equal, and of the corner between them."""

@@ -19,8 +19,6 @@ from netcalc.formats.graph.uses import use_counts
 from netcalc.formats.graph.writing import Body, plain, written_body
 from netcalc.ops import find
 
-__all__ = ["spec_document"]
-
 
 def spec_document(graph: Graph) -> dict[str, Any]:
     """Return the document of a spec for a graph, as data that :func:`netcalc.load_data` reads.

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Graph", "Line", "ModuleCall", "Scope", "Stored", "StoredTensor", "Value"]
-
 
 class ModuleCall(NamedTuple):
     """A call of a module: its path in the source, the number of the call, and the name of its class."""

@@ -9,9 +9,6 @@ from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Step, Turns
 from netcalc.formats.graph.model import Value
 from netcalc.ops import find
 
-__all__ = ["Names", "with_branches"]
-
-
 #: Words for the values of common operations.
 _NOUNS = {
     "add": "sum",

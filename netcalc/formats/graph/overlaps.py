@@ -9,8 +9,6 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
 from netcalc.ops import find
 
-__all__ = ["separate_overlaps"]
-
 
 def separate_overlaps(graph: Graph) -> None:
     """Read tensors that lines use in several forms once, and let these lines take parts or transposes as inputs.

@@ -8,8 +8,6 @@ from typing import Any
 from netcalc.formats.graph.model import Graph, Line, Value
 from netcalc.ops import find
 
-__all__ = ["index_ranges"]
-
 #: The first of the inputs that are indices, of which there is one for each axis.
 _FIRST_INDEX: Mapping[str, int] = {"gather": 1, "index": 1, "index_put": 2, "index_select": 1, "scatter": 1}
 

@@ -11,8 +11,6 @@ from netcalc.formats.graph.distances import border_of, distance_lines
 from netcalc.formats.graph.shifted_windows import shifted_window_lines
 from netcalc.formats.graph.sinusoids import sinusoid_lines
 
-__all__ = ["Content", "content_of"]
-
 #: Most numbers that a spec lists.
 _LISTED = 256
 

@@ -12,8 +12,6 @@ from netcalc.formats.graph.items import Call, Cycle, Expression, Item, Sequence
 from netcalc.formats.graph.model import Value
 from netcalc.formats.repetition import literal, shortened
 
-__all__ = ["fold_repeats", "split_number"]
-
 
 def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
     """Return items with a repeat in place of calls in a row, where each takes the output of the one before.

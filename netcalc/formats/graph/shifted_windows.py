@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
-__all__ = ["shifted_window_lines"]
-
 
 class _Windows(NamedTuple):
     """Numbers of windows along an image's height and width, their sizes, and the shifts."""

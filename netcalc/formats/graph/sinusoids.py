@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["sinusoid_lines"]
-
 #: Rounding of an angle in float32, relative to the position.
 _ROUNDING = 5e-7
 

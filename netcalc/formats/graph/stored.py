@@ -8,8 +8,6 @@ from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor
 from netcalc.opdef import Context
 from netcalc.ops import find
 
-__all__ = ["place_tensors"]
-
 
 def place_tensors(graph: Graph, root: Sequence) -> list[str]:
     """Name the lines that hold tensors, note which are tied or stored elsewhere, and declare those without use.

@@ -10,8 +10,6 @@ from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.uses import made_by, use_counts
 from netcalc.ops import find
 
-__all__ = ["Structure", "structure_of"]
-
 
 class Structure(NamedTuple):
     """The structure of a sequence.

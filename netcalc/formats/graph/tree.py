@@ -7,8 +7,6 @@ from dataclasses import replace
 from netcalc.formats.graph.items import Item, Sequence, Step, free_name
 from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored
 
-__all__ = ["tree_of"]
-
 
 def tree_of(graph: Graph) -> Sequence:
     """Return the tree of a graph; its root is the network, without a name.

@@ -9,8 +9,6 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.repeats import split_number
 from netcalc.formats.graph.uses import made_by, use_counts
 
-__all__ = ["fold_turns"]
-
 #: Largest number of items in a turn.
 _LONGEST = 24
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Turns
 from netcalc.formats.graph.model import Value
 
-__all__ = ["made_by", "taken_by", "use_counts"]
-
 
 def taken_by(item: Item) -> Iterator[Value]:
     """Yield the values that an item takes, once for each use, those that it makes itself included."""

@@ -12,8 +12,6 @@ from netcalc.formats.graph.naming import Names, with_branches
 from netcalc.opdef import Operation
 from netcalc.ops import find
 
-__all__ = ["Body", "Written", "plain", "written_body"]
-
 
 class Body(NamedTuple):
     """The items of a spec or block.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from netcalc.diagnostics import Diagnostic
 from netcalc.formats.hub.names import HubName
 
-__all__ = ["diagnosed"]
-
 _LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
 _DENIED = 401, 403
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 
-__all__ = ["PREFIX", "HubName"]
-
 #: Beginning of the name of a model on the Hub.
 PREFIX = "hf:"
 

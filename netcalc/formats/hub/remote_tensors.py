@@ -19,8 +19,6 @@ from netcalc.weights.safetensors_format import read_safetensors_header
 from netcalc.weights.stored import reading
 from netcalc.weights.tensor_files import TensorFile, Tensors, open_tensors
 
-__all__ = ["open_remote", "pending_bytes"]
-
 _INDEX = ".safetensors.index.json"
 #: Bytes that give the length of a header.
 _LENGTH = 8

@@ -13,8 +13,6 @@ from netcalc.formats.hub.errors import diagnosed
 from netcalc.formats.hub.names import HubName
 from netcalc.version import __version__
 
-__all__ = ["Part", "Repository"]
-
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 #: Repetitions of a request that fails by chance.
 _RETRIES = 3

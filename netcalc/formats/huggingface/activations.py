@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["activations_of"]
-
 _TANH_GELU = {"gelu": {"approximate": "tanh"}}
 
 #: The operation of each name.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["HINTS", "READ", "REFUSED", "WITHOUT_EFFECT"]
-
 #: Fields that are read in every configuration.
 READ = frozenset(
     {

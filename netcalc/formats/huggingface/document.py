@@ -13,8 +13,6 @@ from netcalc.formats.huggingface.translation import translated
 from netcalc.formats.sources import Source
 from netcalc.schemes.configuration import stored_as
 
-__all__ = ["describe"]
-
 
 def describe(source: Source, max_size: int) -> Description:
     """Return the spec document of the model that a ``config.json`` describes.

@@ -14,8 +14,6 @@ from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["Fields"]
-
 
 class Fields:
     """The values of all fields; those of a configuration within have names with a prefix.

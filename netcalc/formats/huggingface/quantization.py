@@ -14,8 +14,6 @@ from netcalc.schemes.methods import Fields, Method, method_named, method_of, unk
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import declare_variable
 
-__all__ = ["Problem", "quantization_problems"]
-
 
 class Problem(NamedTuple):
     """A field or value that is not known, with its place."""

@@ -6,8 +6,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["read_config"]
-
 
 def read_config(source: Source, max_size: int) -> Cursor:
     """Return the configuration in a file, which has a ``model_type``.

@@ -14,8 +14,6 @@ from typing import Any
 
 from netcalc.diagnostics import written
 
-__all__ = ["SOURCES", "rope_fields"]
-
 #: The fields that these are read from.
 SOURCES = ("rope_parameters", "rope_scaling", "rope_theta")
 #: Fields that give the same for layers of a type, each with its name in version 4.

@@ -38,8 +38,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.formats.table_files import find_table, table_names
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["KEYS", "Table", "model_types", "read_table", "table_of"]
-
 #: The keys of a table.
 KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "without_effect")
 

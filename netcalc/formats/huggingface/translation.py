@@ -13,8 +13,6 @@ from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
 
-__all__ = ["translated"]
-
 
 def translated(config: Cursor, table: Table, name: str) -> Cursor:
     """Return the spec document of a configuration: its fields are vars, and those of the shipped spec follow from them.

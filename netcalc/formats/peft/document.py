@@ -21,8 +21,6 @@ from netcalc.spec import elaborate
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import load_cursor
 
-__all__ = ["base_of", "describe"]
-
 
 def describe(source: Source, max_size: int) -> Description:
     """Return the spec document of an adapter beside its base model.

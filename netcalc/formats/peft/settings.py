@@ -10,8 +10,6 @@ from typing import Any, Self
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["LoraSettings"]
-
 #: Fields that neither shapes nor work depend on: initialisation, bookkeeping, the storage of the base model.
 _WITHOUT_EFFECT = frozenset(
     {

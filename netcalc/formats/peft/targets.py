@@ -13,8 +13,6 @@ from netcalc.formats.peft.settings import LoraSettings
 from netcalc.ir import Program
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["lora_patches"]
-
 _WEIGHT = ".weight"
 
 

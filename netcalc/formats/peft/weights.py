@@ -12,8 +12,6 @@ from netcalc.weights.checkpoint_files import Joined, open_weights
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["own_weights"]
-
 _STEM = "adapter_model"
 #: Prefix of the names of all tensors of an adapter: that of PEFT's own modules.
 _PREFIX = "base_model.model."

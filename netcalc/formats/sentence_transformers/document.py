@@ -25,8 +25,6 @@ from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import load_document
 
-__all__ = ["describe"]
-
 _LINES = {"Dense": dense_lines, "Normalize": normalize_lines, "Pooling": pooling_lines}
 #: Fields of sentence_bert_config.json, with the values that are known; None for those without effect.
 _TRANSFORMER: dict[str, tuple[Any, ...] | None] = {

@@ -9,8 +9,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, wr
 from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["Module", "Value", "dense_folders", "dense_lines", "normalize_lines", "pooling_lines", "read_modules"]
-
 _PACKAGE = "sentence_transformers."
 _FOLDER = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_-]*)?")
 #: Modes of pooling by the fields of earlier versions, in the order of their vectors.

@@ -10,8 +10,6 @@ from netcalc.weights.checkpoint_files import Joined
 from netcalc.weights.prefixed import Prefixed
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["own_weights"]
-
 
 def own_weights(source: Source) -> Tensors | None:
     """Return the weights of all modules; None if the transformer has none in safetensors files.

@@ -14,8 +14,6 @@ from netcalc.formats.timm.tables import Table, architectures, table_of
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
 
-__all__ = ["describe"]
-
 #: Keys of the configuration that are for information only.
 _INFORMATION = {"label_descriptions", "label_names", "labels", "num_features"}
 _READ = {"architecture", "global_pool", "model_args", "num_classes", "pretrained_cfg"}

@@ -24,8 +24,6 @@ from typing import Any, NamedTuple
 from netcalc.formats.table_files import find_table, table_names
 from netcalc.spec.cursor import Cursor
 
-__all__ = ["KEYS", "Table", "architectures", "table_of", "tables"]
-
 #: The keys of a table.
 KEYS = ("source", "models", "image_size", "fields", "vars", "dims", "require", "checkpoint", "without_effect")
 

@@ -16,8 +16,6 @@ from netcalc.formats.torch.library import torch_library
 from netcalc.ir import Program
 from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement, tolerance_of
 
-__all__ = ["compare_module"]
-
 _PLANS: tuple[Literal["reference", "fast"], ...] = ("reference", "fast")
 
 

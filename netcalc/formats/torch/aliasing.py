@@ -10,12 +10,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Tensors", "written"]
-
 #: Operators that change the shape of their input in place, and not its elements.
-_RESHAPES = {
-    *("squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "requires_grad_"),
-}
+_RESHAPES = {*("squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "requires_grad_")}
 #: Operators whose result is their input, or a view of it, only in some cases, such as where no copy is needed.
 _PERHAPS = {
     *("reshape", "reshape_as", "flatten", "ravel", "contiguous", "to", "type_as", "dropout", "feature_dropout"),

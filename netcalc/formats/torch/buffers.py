@@ -12,8 +12,6 @@ from netcalc.formats.graph.model import StoredTensor
 from netcalc.formats.graph.recipes import content_of
 from netcalc.tensor_type import TensorType
 
-__all__ = ["rebuilt_buffers", "stored_buffer"]
-
 #: A number that is no index, in place of integers that are not known, so that a run fails where it uses them.
 _NO_INDEX = {"int64": -(1 << 63), "int32": -(1 << 31), "int16": -(1 << 15), "int8": -128, "uint8": 255}
 

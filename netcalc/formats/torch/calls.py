@@ -10,8 +10,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.formats.torch.examples import Example
 from netcalc.formats.torch.library import torch_library
 
-__all__ = ["Call", "call_of"]
-
 
 class Call(NamedTuple):
     """The arguments of a call of a module, and the names of sizes that stay symbolic by input and axis."""

@@ -16,8 +16,6 @@ from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_ax
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
 
-__all__ = ["Captured", "argument_names", "capture", "in_inference", "is_exported", "without_parameters"]
-
 
 class Captured(NamedTuple):
     """An exported program with its dims as a spec declares them, and the sizes that its symbols stand for."""

@@ -6,8 +6,6 @@ import re
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
-__all__ = ["refused"]
-
 _PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+), in (\S+)', re.MULTILINE)
 _LONGEST = 400
 

@@ -10,8 +10,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, symbol
 from netcalc.formats.torch.sizes import ROUNDINGS
 
-__all__ = ["Axes", "DimSizes", "export_sizes", "found_dims", "requested_axes"]
-
 #: Names of dims by axis, by the name of an input.
 Axes = Mapping[str, Mapping[int, str]]
 #: Limits of two symbols that are one dim.

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import ITEMSIZE
 
-__all__ = ["Example", "read_example", "read_examples"]
-
 _FORM = "write NAME=TYPE:SIZES, such as image=float32:1,3,224,224; a size may be batch=1; or NAME=VALUE"
 
 

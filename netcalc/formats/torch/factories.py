@@ -14,8 +14,6 @@ from netcalc.formats.torch.capture import without_parameters
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.library import torch_library
 
-__all__ = ["PREFIX", "made_module", "program_of", "split_name"]
-
 #: Prefix of the name of a factory of modules.
 PREFIX = TORCH.prefix
 

@@ -16,8 +16,6 @@ from netcalc.formats.torch.translation import translate
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 
-__all__ = ["module_document", "program_document"]
-
 
 def module_document(
     module: Any,

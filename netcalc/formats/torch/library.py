@@ -7,8 +7,6 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
-__all__ = ["torch_library"]
-
 
 def torch_library() -> Any:
     """Return the library ``torch``; NetcalcError (E009) if it is not installed."""

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from netcalc.diagnostics import Diagnostic
 
-__all__ = ["Missing"]
-
 #: Modules that an error names.
 _SHOWN = 4
 

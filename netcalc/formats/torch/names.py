@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["input_names", "leaf_names", "output_names"]
-
 _OTHER = re.compile(r"\W+", re.ASCII)
 
 

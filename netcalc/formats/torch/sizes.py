@@ -10,8 +10,6 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, ceil_div, maximum, minimum, product
 
-__all__ = ["ROUNDINGS", "size_of"]
-
 #: Functions of PyTorch that make a size of a number.
 ROUNDINGS = ("FloorToInt", "TruncToInt", "CeilToInt")
 

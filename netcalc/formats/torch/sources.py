@@ -12,8 +12,6 @@ from netcalc.formats.torch.examples import read_examples
 from netcalc.formats.torch.factories import PREFIX, made_module, program_of
 from netcalc.formats.torch.importing import module_document
 
-__all__ = ["Imported", "import_document", "import_torch"]
-
 
 class Imported(NamedTuple):
     """A spec document with the module, or exported program, that it was made of, and the call of it."""

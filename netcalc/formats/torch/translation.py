@@ -22,8 +22,6 @@ from netcalc.formats.torch.sizes import size_of
 from netcalc.formats.torch.unknown import unknown_line
 from netcalc.tensor_type import TensorType
 
-__all__ = ["translate"]
-
 #: The selection of one of several results.
 _ITEM = "<built-in function getitem>"
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.

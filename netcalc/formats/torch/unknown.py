@@ -10,8 +10,6 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.tensor_type import TensorType
 
-__all__ = ["unknown_line"]
-
 
 def unknown_line(
     build: Builder, operator: str, arguments: Mapping[str, Any], found: Any, type_of: Callable[[Any], TensorType]

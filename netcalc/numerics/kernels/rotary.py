@@ -8,14 +8,7 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import Run, kernel, like, wide
-from netcalc.ops.rotary import (
-    DynamicScaling,
-    LinearScaling,
-    Llama3Scaling,
-    LongScaling,
-    RotaryEmbedding,
-    YarnScaling,
-)
+from netcalc.ops.rotary import DynamicScaling, LinearScaling, Llama3Scaling, LongScaling, RotaryEmbedding, YarnScaling
 
 
 @kernel("rotary_embedding")

@@ -14,8 +14,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["Codec", "Shape", "SparseCodec", "Tensors", "groups_of", "inverse", "magnitude"]
-
 #: Stored arrays by role.
 Tensors: TypeAlias = Mapping[str, Array]
 #: Matrices, rows, columns.

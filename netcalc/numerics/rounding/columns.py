@@ -9,8 +9,6 @@ from netcalc.numerics.rounding.codec import Shape, Tensors
 from netcalc.numerics.rounding.integers import Affine
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 
-__all__ = ["Awq", "Gptq"]
-
 #: The row of eight whose code is at each place of a word (AutoAWQ, modules/linear/gemm.py).
 _ORDER = np.array([0, 2, 4, 6, 1, 3, 5, 7])
 

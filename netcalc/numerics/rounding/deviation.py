@@ -12,8 +12,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.results import Real
 
-__all__ = ["Deviation"]
-
 #: Elements that are compared at a time, in float64.
 _PART = 1 << 20
 

@@ -14,8 +14,6 @@ from netcalc.numerics.rounding.codec import Shape, Tensors, inverse, magnitude
 from netcalc.numerics.rounding.planes import Planes
 from netcalc.numerics.rounding.tables import nearest
 
-__all__ = ["NON_LINEAR", "Blocks", "Iq4Nl", "Q8Block", "SignedBlock", "UnsignedBlock", "extreme", "half", "whole"]
-
 _LOW, _HIGH = Planes(1, 2, 16, 4), Planes(4, 8, 1, 1)
 #: Numbers of iq4_nl and iq4_xs.
 NON_LINEAR = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.float32)

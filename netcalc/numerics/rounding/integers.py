@@ -8,8 +8,6 @@ from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, inverse, magnitude
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 
-__all__ = ["Affine", "Int8", "IntGroups"]
-
 _MOST = np.float32(127)
 
 

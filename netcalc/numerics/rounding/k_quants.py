@@ -16,8 +16,6 @@ from netcalc.numerics.rounding.ggml import NON_LINEAR, Blocks, extreme, half, wh
 from netcalc.numerics.rounding.planes import Planes
 from netcalc.numerics.rounding.tables import nearest
 
-__all__ = ["Q2K", "Q3K", "Q6K", "Iq4Xs", "UnsignedK"]
-
 _SIX = 63
 
 

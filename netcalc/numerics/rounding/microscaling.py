@@ -9,8 +9,6 @@ from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, magnitude
 from netcalc.numerics.rounding.floats import float8_cast
 from netcalc.numerics.rounding.planes import Planes
 
-__all__ = ["Mxfp", "Nvfp4", "e2m1_cast", "e2m1_values"]
-
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 _GREATEST = np.float32(6)
 _E4M3 = "float8_e4m3"

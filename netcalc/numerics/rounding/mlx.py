@@ -8,8 +8,6 @@ from netcalc.arrays import Array, numpy_dtype
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 
-__all__ = ["Mlx"]
-
 #: The least scale (mlx 0.32.4, backend/cpu/quantized.cpp).
 _LEAST = np.float32(1e-7)
 

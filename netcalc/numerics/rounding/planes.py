@@ -8,8 +8,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["Planes", "pack_words", "unpack_words"]
-
 
 class Planes(NamedTuple):
     """An order of codes in bytes: code (part, shift, lane) is in byte (part, lane), at bit ``shift·bits``.

@@ -9,8 +9,6 @@ from netcalc.numerics.rounding.codec import Shape, SparseCodec, Tensors
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 from netcalc.opdef import Sparsity
 
-__all__ = ["decode_sparse", "encode_sparse", "kept"]
-
 
 def kept(values: Array, sparsity: Sparsity) -> Array:
     """Return True for the elements that stay: the greatest magnitudes of the tensor, or of a few neighbours.

@@ -11,8 +11,6 @@ from netcalc.arrays import Array
 from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, inverse, magnitude
 from netcalc.numerics.rounding.planes import Planes
 
-__all__ = ["TableCodes", "dynamic_table", "nearest", "table"]
-
 _BLOCK, _NESTED = 64, 256
 _PAIRS = Planes(1, 2, 1, 4)
 #: bitsandbytes 0.50.2, functional.get_4bit_type: quantiles of a normal distribution, and 3-bit floats with a sign.

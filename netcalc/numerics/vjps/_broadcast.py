@@ -6,8 +6,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["summed_to"]
-
 
 def summed_to(gradient: Array, shape: tuple[int, ...]) -> Array:
     """Return a gradient summed to the shape of the operand, which broadcasts to the gradient's shape."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["of_groups", "to_end", "turned", "unchunked"]
-
 
 def unchunked(x: Array, length: int) -> Array:
     """Return (batch, chunks, heads, chunk, features) as (batch, length, heads, features), without the padding."""

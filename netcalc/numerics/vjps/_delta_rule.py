@@ -14,8 +14,6 @@ from netcalc.numerics.vjps import Back, Gradients
 from netcalc.numerics.vjps._chunks import of_groups, to_end, turned, unchunked
 from netcalc.ops.chunked_scan import GatedDeltaRule
 
-__all__ = ["gated_delta_rule"]
-
 
 class _Rule:
     """The backward pass of one gated_delta_rule; arrays of positions are (batch, chunks, heads, chunk, features)."""

@@ -12,8 +12,6 @@ from netcalc.numerics.kernels import wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.vjps import Back, Gradients, Product, vjp
 
-__all__ = ["between", "register", "register_flat", "zeros"]
-
 
 def register(formulas: Mapping[str, Callable[[Any, Array, Any], Array]]) -> None:
     """Register a product for each name, from a function of attributes, gradient and saved tensor, if any."""

@@ -8,8 +8,6 @@ from netcalc.arrays import Array
 from netcalc.numerics.vjps import Back, apply_vjp
 from netcalc.tensor_type import TensorType
 
-__all__ = ["through"]
-
 
 def through(op: Any, back: Back, gradient: Array, **saved: Array) -> Array:
     """Return the gradient of the input of an operation inside another, on one tensor."""

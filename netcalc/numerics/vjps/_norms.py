@@ -9,8 +9,6 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.numerics.kernels._elementwise import select
 
-__all__ = ["norm_gradient"]
-
 
 def norm_gradient(x: Array, norm: Array, h: Array, p: float, axes: tuple[int, ...]) -> Array:
     """Return h·∂‖x‖ₚ/∂x, where the norm along ``axes`` and its gradient h have axes of size 1.

@@ -15,8 +15,6 @@ from netcalc.numerics.vjps import Back, Gradients, vjp
 from netcalc.numerics.vjps._broadcast import summed_to
 from netcalc.ops.arithmetic import Combination
 
-__all__ = ["Pair", "Rule", "combined", "register"]
-
 
 @dataclass(slots=True)
 class Pair:

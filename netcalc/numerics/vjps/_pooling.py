@@ -12,8 +12,6 @@ from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels._pooling import Windows
 from netcalc.numerics.kernels._windows import Index, taps
 
-__all__ = ["routed", "spread_windows"]
-
 
 def spread_windows(windows: Windows, values: Array, sizes: Sequence[int]) -> Array:
     """Return the sums of the values of all windows that hold an element, for each element of axes of these sizes."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from netcalc.arrays import Array
 from netcalc.numerics.kernels.norm import mean
 
-__all__ = ["through_statistics"]
-
 
 def through_statistics(h: Array, normal: Array, root: Array, axes: tuple[int, ...], *, centered: bool = True) -> Array:
     """Return (h − mean(h) − x̂·mean(h·x̂))/√(v + ε), without mean(h) where the statistics have no mean."""

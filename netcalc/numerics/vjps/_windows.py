@@ -11,8 +11,6 @@ from netcalc.arrays import Array
 from netcalc.numerics.kernels import like
 from netcalc.numerics.kernels._windows import SLAB_BYTES, Index, taps, windows
 
-__all__ = ["embedded", "filter_gradient", "spread", "unfolded_edges", "without_padding"]
-
 
 def without_padding(gradient: Array, sizes: Sequence[int], pads: Sequence[tuple[int, int]], mode: str) -> Array:
     """Return the gradient of an array from the gradient of the array padded along its last axes.

@@ -24,17 +24,11 @@ def matmul(op: Any, back: Back, gradient: Array) -> Gradients:
         return back.only({0: lambda: g * saved["mat2"], 1: lambda: g * saved["self"]})
     if ranks == (1, 2):
         return back.only(
-            {
-                0: lambda: np.matmul(g[None], saved["mat2"].T)[0],
-                1: lambda: np.matmul(saved["self"][:, None], g[None]),
-            }
+            {0: lambda: np.matmul(g[None], saved["mat2"].T)[0], 1: lambda: np.matmul(saved["self"][:, None], g[None])}
         )
     if ranks[1] == 1:
         return back.only(
-            {
-                0: lambda: g[..., None] * saved["mat2"],
-                1: lambda: summed_to(g[..., None] * saved["self"], back.shape(1)),
-            }
+            {0: lambda: g[..., None] * saved["mat2"], 1: lambda: summed_to(g[..., None] * saved["self"], back.shape(1))}
         )
     if ranks[0] == 1:
         return back.only(

@@ -78,11 +78,7 @@ def _gated(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
     return of_x, of_h, of_old
 
 
-_STEPS: dict[str, Callable[[_Line, int, Array, Array | None], _Sums]] = {
-    "rnn": _elman,
-    "lstm": _memory,
-    "gru": _gated,
-}
+_STEPS: dict[str, Callable[[_Line, int, Array, Array | None], _Sums]] = {"rnn": _elman, "lstm": _memory, "gru": _gated}
 
 
 def _through_time(line: _Line, out: Array | None, last: list[Array | None], shape: tuple[int, int, int]) -> _Through:

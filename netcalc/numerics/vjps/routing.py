@@ -130,10 +130,7 @@ def experts(op: Experts, back: Back, gradient: Array) -> Gradients:
         return gradients
     of_first = _through_activation(op, back, saved, pairs.back_through(of_y, saved["down_proj"]))
     gradients |= back.only(
-        {
-            first: lambda: pairs.of_weight(of_first, saved["rows"]),
-            f"{first}_bias": lambda: pairs.of_bias(of_first),
-        }
+        {first: lambda: pairs.of_weight(of_first, saved["rows"]), f"{first}_bias": lambda: pairs.of_bias(of_first)}
     )
     if to_rows:
         of_rows = pairs.pairs(pairs.back_through(of_first, saved[first]))

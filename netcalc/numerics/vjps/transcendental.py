@@ -42,10 +42,7 @@ register_functions(
 def _atan2(op: Atan2, pair: Pair) -> tuple[Array | None, Array | None]:
     y, x = pair.working(pair.left), pair.working(pair.right)
     over = pair.gradient / (y * y + x * x)
-    return (
-        pair.to_left(over * x) if pair.wants_left else None,
-        -pair.to_right(over * y) if pair.wants_right else None,
-    )
+    return (pair.to_left(over * x) if pair.wants_left else None, -pair.to_right(over * y) if pair.wants_right else None)
 
 
 register("atan2", _atan2)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from netcalc.opdef import Term
 from netcalc.tensor_type import TensorType
 
-__all__ = ["summing"]
-
 
 def summing(gradient: TensorType, operand: TensorType, role: str = "sum of gradient") -> tuple[Term, ...]:
     """Return the additions that reduce a gradient to the shape of an operand; none if the shapes are equal."""

@@ -11,8 +11,6 @@ from netcalc.ops.backward import Backward, BackwardCall, Saved
 from netcalc.ops.backward._kept import Kept
 from netcalc.ops.chunked_scan import GatedDeltaRule, chunks
 
-__all__ = ["GatedDeltaRuleBackward"]
-
 
 class _Rule:
     """The parts of the backward pass of a gated_delta_rule, and the sizes."""

@@ -9,8 +9,6 @@ from netcalc.opdef import Term
 from netcalc.ops._elementwise import Work, terms
 from netcalc.ops.backward import BACKWARD, Backward, BackwardCall, Saved
 
-__all__ = ["declare", "declare_flat"]
-
 _Kept = Literal["self", "result", None]
 
 

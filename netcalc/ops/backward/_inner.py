@@ -6,8 +6,6 @@ from netcalc.opdef import Operation
 from netcalc.ops.backward import Backward, BackwardCall, declaration
 from netcalc.tensor_type import TensorType
 
-__all__ = ["inner"]
-
 
 def inner(op: Operation, type_: TensorType, call: BackwardCall) -> tuple[Backward, BackwardCall]:
     """Return the declaration of an operation inside another, on one tensor, and its call."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from netcalc.dims import Dim
 from netcalc.ops.backward import BackwardCall, Saved
 
-__all__ = ["Kept"]
-
 
 class Kept:
     """Saved tensors of one operation; those that the kernel keeps have the precision of the state."""

@@ -8,8 +8,6 @@ from typing import Any
 from netcalc.opdef import Term
 from netcalc.ops.backward import BACKWARD, Backward, BackwardCall
 
-__all__ = ["Moved", "moved"]
-
 
 class Moved(Backward):
     """The base of backward passes without arithmetic."""

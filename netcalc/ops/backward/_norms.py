@@ -7,8 +7,6 @@ import math
 from netcalc.dims import Dim
 from netcalc.opdef import Term
 
-__all__ = ["norm_gradient"]
-
 
 def norm_gradient(p: float, vectors: Dim, length: Dim) -> tuple[Term, ...]:
     """Return the work of h·∂‖x‖ₚ/∂x from x and its norm, for vectors; the number of nonzero elements has none."""

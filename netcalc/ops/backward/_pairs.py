@@ -14,8 +14,6 @@ from netcalc.ops.backward import Backward, BackwardCall, Saved
 from netcalc.ops.backward._broadcast import summing
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Pairs", "Side", "Stage"]
-
 Side = Literal["left", "right"]
 
 

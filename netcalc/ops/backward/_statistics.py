@@ -7,8 +7,6 @@ from netcalc.dtypes import DType
 from netcalc.opdef import Term
 from netcalc.tensor_type import TensorType
 
-__all__ = ["normal_terms", "through_statistics", "wide_dtype"]
-
 
 def wide_dtype(x: TensorType) -> DType:
     """Return the element type of the arithmetic on ``x``: float32 for float16 and bfloat16."""

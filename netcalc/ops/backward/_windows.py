@@ -11,8 +11,6 @@ from netcalc.opdef import Term
 from netcalc.ops._windows import SpatialOperation
 from netcalc.ops.backward import BackwardCall, Saved
 
-__all__ = ["bias_gradient", "padding_gradient", "saved_indices", "saved_weight", "single_or_wider"]
-
 
 def saved_weight(call: BackwardCall) -> Saved:
     """Return the weight as a saved tensor: the input that another line computes, or the parameter."""

@@ -82,10 +82,7 @@ class PowBackward(Pairs):
     """The power rule for the base, and the logarithm of the base for the exponent."""
 
     names = ("self", "exponent")
-    rule = (
-        "∂L/∂a = g·b·a^(b − 1), 0 where b = 0",
-        "∂L/∂b = g·y·ln(a), 0 where a = 0 and b ≥ 0",
-    )
+    rule = ("∂L/∂a = g·b·a^(b − 1), 0 where b = 0", "∂L/∂b = g·y·ln(a), 0 where a = 0 and b ≥ 0")
 
     def derivatives(self, op: Pow) -> tuple[str, ...]:
         if op.value is None:

@@ -14,10 +14,7 @@ from netcalc.ops.compare import MaskedFill, Where
 class WhereBackward(Backward):
     """The gradient for the branch that was taken."""
 
-    rule = (
-        "∂L/∂input = g where the condition is true, else 0",
-        "∂L/∂other = 0 where the condition is true, else g",
-    )
+    rule = ("∂L/∂input = g where the condition is true, else 0", "∂L/∂other = 0 where the condition is true, else g")
 
     def saves(self, op: Where, call: BackwardCall) -> Sequence[Saved]:
         return (call.saved_input("condition"),)

@@ -65,10 +65,7 @@ class GEGLUBackward(_Gated):
 class SwiGLUBackward(_Gated):
     """The sigmoid unit of the gate."""
 
-    rule = (
-        "∂L/∂value = g·silu(gate)",
-        "∂L/∂gate = g·value·s·(1 + gate·(1 − s)), s = sigmoid(gate)",
-    )
+    rule = ("∂L/∂value = g·silu(gate)", "∂L/∂gate = g·value·s·(1 + gate·(1 − s)), s = sigmoid(gate)")
 
     def gating(self, op: Any) -> Work:
         return SILU_GRADIENT

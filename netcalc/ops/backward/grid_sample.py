@@ -9,11 +9,7 @@ from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
 from netcalc.ops.grid_sample import TAPS, GridSample
 
 #: Work along each axis that brings the gradient of a position to the grid, besides the scale.
-_SLOPES: dict[str, dict[Kind, int]] = {
-    "zeros": {},
-    "border": {"compare": 2},
-    "reflection": {"compare": 4, "add": 1},
-}
+_SLOPES: dict[str, dict[Kind, int]] = {"zeros": {}, "border": {"compare": 2}, "reflection": {"compare": 4, "add": 1}}
 
 
 @backward("grid_sample")

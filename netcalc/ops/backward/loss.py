@@ -125,11 +125,7 @@ class _Binary(_Elementwise):
 class BinaryCrossEntropyBackward(_Binary):
     """Difference over the variance of the probability, at least 10⁻¹² as in PyTorch."""
 
-    rule = (
-        "∂L/∂x = g·weight·(x − target)/max(x·(1 − x), 1e-12)",
-        "∂L/∂target = g·weight·(ln(1 − x) − ln x)",
-        _WEIGHTS,
-    )
+    rule = ("∂L/∂x = g·weight·(x − target)/max(x·(1 − x), 1e-12)", "∂L/∂target = g·weight·(ln(1 − x) − ln x)", _WEIGHTS)
 
     def works(self, op: Any, call: BackwardCall) -> tuple[Work, ...]:
         return (

@@ -11,12 +11,7 @@ from netcalc.ops.rectifier import PReLU
 
 declare("relu", derivative="0 where y ≤ 0, else g", work={"compare": 1}, saves="result")
 declare("relu6", derivative="0 where x ≤ 0 or x ≥ 6, else g", work={"compare": 2}, saves="self")
-declare(
-    "leaky_relu",
-    derivative="g where x > 0, else negative_slope·g",
-    work={"compare": 1, "mul": 1},
-    saves="self",
-)
+declare("leaky_relu", derivative="g where x > 0, else negative_slope·g", work={"compare": 1, "mul": 1}, saves="self")
 declare("squared_relu", derivative="2·max(x, 0)·g", work={"compare": 1, "mul": 2}, saves="self")
 
 

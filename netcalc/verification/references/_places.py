@@ -7,8 +7,6 @@ from typing import Any
 
 from netcalc.verification.references import Array
 
-__all__ = ["along", "place_in"]
-
 
 def place_in(shape: Sequence[int], place: Sequence[int]) -> tuple[int, ...]:
     """Return the place in an array of ``shape`` that a place in the broadcast array reads; axes align at the last."""

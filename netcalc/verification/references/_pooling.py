@@ -7,8 +7,6 @@ from collections.abc import Callable
 from netcalc.verification.references import Attributes, Shape
 from netcalc.verification.references._windows import pads_of, positions, starts
 
-__all__ = ["pooled"]
-
 
 def pooled(op: Attributes, shape: Shape) -> tuple[Shape, Callable[[Shape], tuple[list[Shape], int]]]:
     """Return the shape of the result, and a function from a result's place to the elements of its window.

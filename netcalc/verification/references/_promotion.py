@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["promoted", "result_type"]
-
 _NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 #: The type of arithmetic between a tensor of each type and tensors of the types in the order above.
 _TABLE = {

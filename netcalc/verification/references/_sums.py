@@ -10,8 +10,6 @@ import numpy as np
 
 from netcalc.verification.references import Array, Value
 
-__all__ = ["double", "mean", "plus", "product", "standardized", "sum_of_products", "total", "wrapped"]
-
 
 def double(array: Any) -> Array:
     """Return an array in double precision."""

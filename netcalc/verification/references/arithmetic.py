@@ -26,12 +26,7 @@ def _product(values: list[Any]) -> Any:
     return reduce(lambda a, b: np.float64(a) * b if isinstance(a, float) or isinstance(b, float) else a * b, values)
 
 
-_VARIADIC: dict[str, Callable[[list[Any]], Any]] = {
-    "add": sum,
-    "mul": _product,
-    "minimum": _least,
-    "maximum": _largest,
-}
+_VARIADIC: dict[str, Callable[[list[Any]], Any]] = {"add": sum, "mul": _product, "minimum": _least, "maximum": _largest}
 
 
 @reference(*_VARIADIC)

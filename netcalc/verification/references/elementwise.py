@@ -39,12 +39,7 @@ def _sign(x: Any) -> Any:
     return -1 if x < 0 else int(x > 0)
 
 
-_EXACT = {
-    "square": lambda x: x * x,
-    "abs": lambda x: -x if x < 0 else x,
-    "neg": lambda x: -x,
-    "sign": _sign,
-}
+_EXACT = {"square": lambda x: x * x, "abs": lambda x: -x if x < 0 else x, "neg": lambda x: -x, "sign": _sign}
 
 
 @reference(*_EXACT)

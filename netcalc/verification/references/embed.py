@@ -43,12 +43,7 @@ def _bags(op: Attributes, ids: Array, offsets: Array | None) -> list[list[tuple[
 
 @reference("embedding_bag")
 def embedding_bag(
-    op: Attributes,
-    ids: Array,
-    offsets: Array | None = None,
-    per_sample_weights: Array | None = None,
-    *,
-    weight: Array,
+    op: Attributes, ids: Array, offsets: Array | None = None, per_sample_weights: Array | None = None, *, weight: Array
 ) -> Expected:
     bags = _bags(op, ids, offsets)
     padding = None if op.padding_idx is None else op.padding_idx % op.num_embeddings

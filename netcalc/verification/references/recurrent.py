@@ -166,10 +166,7 @@ def cell(
 
 def _weights(op: Attributes, features: int, suffix: str) -> dict[str, Shape]:
     rows = _gates(op) * op.hidden
-    shapes: dict[str, Shape] = {
-        f"weight_ih{suffix}": (rows, features),
-        f"weight_hh{suffix}": (rows, _handed_on(op)),
-    }
+    shapes: dict[str, Shape] = {f"weight_ih{suffix}": (rows, features), f"weight_hh{suffix}": (rows, _handed_on(op))}
     if op.bias:
         shapes |= {f"bias_ih{suffix}": (rows,), f"bias_hh{suffix}": (rows,)}
     if op.name == "lstm" and op.proj_size:

@@ -70,10 +70,7 @@ def selective_scan(
         return total([*parts[:, state], start[state]])
 
     reads = 4 * states * max(length, 1)
-    return (
-        Expected(u.shape, u.dtype.name, output, reads),
-        Expected((batch, channels, states), precision, last, reads),
-    )
+    return (Expected(u.shape, u.dtype.name, output, reads), Expected((batch, channels, states), precision, last, reads))
 
 
 def _projected_steps(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:

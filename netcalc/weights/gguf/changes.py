@@ -14,8 +14,6 @@ import numpy as np
 
 from netcalc.arrays import Array
 
-__all__ = ["CHANGES", "Change", "changed_shape", "undone"]
-
 
 class Change(NamedTuple):
     """A change of the tensors whose names match a pattern: its kind, and the numbers that it depends on."""

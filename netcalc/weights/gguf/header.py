@@ -17,8 +17,6 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_STORED_VALUES
 from netcalc.weights.stored import DamagedError, clipped, exactly
 
-__all__ = ["GgufHeader", "GgufTensor", "Unread", "read_gguf_header", "require_library", "shortest"]
-
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 #: Kinds of values by their numbers, as ``struct`` writes them.

@@ -18,8 +18,6 @@ from netcalc.weights.gguf.header import GgufHeader, GgufTensor, read_gguf_header
 from netcalc.weights.pieces import Part, elements_before, pieces
 from netcalc.weights.stored import DamagedError, Header, Stored, load_stored, opened, reading, write_stored
 
-__all__ = ["GgufFile", "GgufStored", "GgufWeights", "open_gguf"]
-
 #: Types of elements that an array can have; those of others are computed from blocks.
 _PLAIN = {
     "F16": "float16",

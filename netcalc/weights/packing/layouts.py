@@ -9,8 +9,6 @@ from netcalc.expressions import Expression
 from netcalc.schemes.methods import Layout
 from netcalc.weights.stored import Header
 
-__all__ = ["Found", "companions_of", "logical_shape"]
-
 Sizes = dict[str, Any]
 
 

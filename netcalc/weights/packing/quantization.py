@@ -9,8 +9,6 @@ from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.schemes.configuration import Quantization, quantization_of
 from netcalc.weights.stored import DamagedError, exactly, opened, parsed_json, reading
 
-__all__ = ["quantization_beside"]
-
 _CONFIG = "config.json"
 
 

@@ -16,8 +16,6 @@ from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import Header, Unpacking, clipped
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["Packed", "Role", "UnpackedTensors", "unpacked"]
-
 #: Element types of packed tensors; a file without any is read as it is.
 _TYPES = frozenset({"uint8", "int8", "int32", "uint32", "U32", "F8_E4M3", "F8_E5M2"})
 

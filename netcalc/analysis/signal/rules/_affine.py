@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from netcalc.analysis.signal.state import Call, Signal
 
-__all__ = ["NO_EPS", "affine", "weight_square"]
-
 NO_EPS = "eps, since the variance before the norm is not known"
 
 

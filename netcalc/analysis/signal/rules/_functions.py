@@ -12,8 +12,6 @@ from netcalc.analysis.signal.mixture import applied
 from netcalc.analysis.signal.quadrature import shared_expectation
 from netcalc.analysis.signal.state import Call, Origin, Outcome, Signal, unknown
 
-__all__ = ["function"]
-
 #: Functions with f(a·x) = a·f(x) for a > 0, whose slopes do not depend on the scale.
 _HOMOGENEOUS = {"identity", "relu", "leaky_relu", "prelu"}
 

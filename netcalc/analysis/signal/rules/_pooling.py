@@ -7,8 +7,6 @@ import math
 from netcalc.analysis.signal.rules._views import view
 from netcalc.analysis.signal.state import Call, Outcome, Signal, unknown
 
-__all__ = ["average", "maximum"]
-
 
 def average(call: Call) -> Outcome:
     """Means of windows without padding over positions that correlate as different samples do."""

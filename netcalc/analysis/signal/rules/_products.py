@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from netcalc.analysis.signal.state import Call, Outcome, Signal, unknown
 
-__all__ = ["Taps", "computed_weights", "padding_note", "sum_of_products", "with_bias"]
-
 #: Inputs of an output below which sums of their products are not close to normal.
 _FEW = 16
 

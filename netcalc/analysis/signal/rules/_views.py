@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.analysis.signal.state import Call, Outcome
 
-__all__ = ["view"]
-
 
 def view(call: Call) -> Outcome:
     """Return the outcome of an operation that moves elements and computes nothing."""

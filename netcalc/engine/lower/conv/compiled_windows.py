@@ -14,18 +14,9 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.library import available, blocks_fit
-from netcalc.engine.native.windows import (
-    FILTERS,
-    LEAST_CHANNELS,
-    MOST_AXES,
-    MOST_CHANNELS,
-    MOST_TAPS,
-    convolution,
-)
+from netcalc.engine.native.windows import FILTERS, LEAST_CHANNELS, MOST_AXES, MOST_CHANNELS, MOST_TAPS, convolution
 from netcalc.engine.step import Buffers
 from netcalc.engine.tuning import Tuning
-
-__all__ = ["emit_compiled_depthwise", "emit_grouped", "use_compiled_depthwise", "use_grouped"]
 
 
 def use_compiled_depthwise(conv: Convolution, tuning: Tuning) -> bool:

@@ -22,8 +22,6 @@ from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.winograd import winograd_input, winograd_output
 from netcalc.engine.step import Buffers
 
-__all__ = ["emit_compiled_winograd"]
-
 #: Elements between the positions of a tile: planes that are a multiple of some kilobytes apart would take turns in the
 #: same lines of the cache.
 _GAP = 16
@@ -76,10 +74,7 @@ def emit_compiled_winograd(context: LoweringContext, conv: Convolution, side: in
         tiles=tiles,
         index=lambda tile: (conv.pixels(pixels(tile.region)), tile.channels),
         compute=compute,
-        buffers={
-            "tiles": positions * (rows * channels + _GAP),
-            "products": positions * (rows * columns + _GAP),
-        },
+        buffers={"tiles": positions * (rows * channels + _GAP), "products": positions * (rows * columns + _GAP)},
         epilogue=conv.epilogue,
         products=True,
     )

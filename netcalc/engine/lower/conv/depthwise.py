@@ -22,8 +22,6 @@ from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["emit_depthwise"]
-
 
 def emit_depthwise(context: LoweringContext, conv: Convolution) -> None:
     """Emit a convolution with one filter for each channel."""

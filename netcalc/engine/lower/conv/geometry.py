@@ -20,19 +20,6 @@ from netcalc.engine.step import cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = [
-    "ConvTile",
-    "Convolution",
-    "clear_around",
-    "covered_parts",
-    "cut_tiles",
-    "fill_slab",
-    "in_place",
-    "input_part",
-    "slab_shape",
-    "unflattened",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Convolution:

@@ -27,8 +27,6 @@ from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 
-__all__ = ["emit_im2col"]
-
 
 def emit_im2col(context: LoweringContext, conv: Convolution) -> None:
     """Emit a step that copies windows and multiplies them, tile by tile."""

@@ -14,8 +14,6 @@ from netcalc.engine.lower.conv.geometry import Convolution, clear_around, covere
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 
-__all__ = ["Index", "fill_phases", "phase_parts", "phases_shape", "taps_by_phase"]
-
 #: Index of a part of an image.
 Index: TypeAlias = tuple[Any, ...]
 

@@ -27,8 +27,6 @@ from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["emit_planar", "use_planar"]
-
 
 def use_planar(conv: Convolution, tuning: Tuning) -> bool:
     """Return True if the runs of a window in rows of channels are short."""

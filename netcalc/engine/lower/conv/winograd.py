@@ -34,8 +34,6 @@ from netcalc.engine.step import Buffers
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["emit_winograd"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Winograd:

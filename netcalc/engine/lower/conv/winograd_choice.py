@@ -19,8 +19,6 @@ from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.tuning import Tuning
 
-__all__ = ["kernels_apply", "winograd_side"]
-
 
 def winograd_side(context: LoweringContext, node: GraphNode) -> int:
     """Return the pixels on a side of a tile of the result of a convolution; 0 if another algorithm is better."""

@@ -17,8 +17,6 @@ from netcalc.engine.lower.conv.phases import phase_parts
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 
-__all__ = ["fill_phases", "transform_input", "transform_output", "transformed_filters"]
-
 #: Points of F(4×4, 3×3) beside 0 and infinity.  Among eighths they have the smallest rounding errors, about three times
 #: the errors of F(2×2, 3×3).
 _POINTS = ((5 / 8, 3 / 2), (-5 / 8, 3 / 2), (3 / 2, 5 / 8), (-3 / 2, 5 / 8))

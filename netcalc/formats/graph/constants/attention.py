@@ -11,8 +11,6 @@ from netcalc.formats.graph.constants.masks import Mask, mask_of
 from netcalc.formats.graph.constants.rules import broadcast
 from netcalc.formats.graph.model import Graph, Line, Value
 
-__all__ = ["recognise_masks"]
-
 _ATTENTION = "scaled_dot_product_attention"
 
 

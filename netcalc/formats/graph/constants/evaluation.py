@@ -13,8 +13,6 @@ from netcalc.formats.graph.constants.rules import RULES, Case, opaque, rule, spr
 from netcalc.formats.graph.model import Graph, Line, StoredTensor, Value
 from netcalc.ops import find
 
-__all__ = ["constants_of"]
-
 assert numbers and views  # their rules are registered by the import
 
 #: Operations whose elements are functions of the elements of their inputs at the same place.

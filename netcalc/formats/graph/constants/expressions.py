@@ -14,24 +14,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim, Poly, Symbol, bounds_of, substitute, symbol
 
-__all__ = [
-    "Call",
-    "Expression",
-    "Number",
-    "Progression",
-    "axes_of",
-    "call",
-    "index",
-    "is_size",
-    "never_negative",
-    "number_of",
-    "progression",
-    "size_of",
-    "substituted",
-    "truth",
-    "whole",
-]
-
 #: What the names of indices begin with, and no other size; the number of the axis follows.
 _INDEX = "#"
 #: What every call depends on.

@@ -20,8 +20,6 @@ from netcalc.formats.graph.constants.expressions import (
 from netcalc.formats.graph.constants.views import indexed_axes
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
 
-__all__ = ["fold_operands"]
-
 #: The attributes of an embedding without norms and scale.
 _PLAIN_TABLE = {"num_embeddings", "embedding_dim"}
 

@@ -10,8 +10,6 @@ from netcalc.formats.graph.constants.expressions import Expression, Number, call
 from netcalc.formats.graph.constants.masks import visible
 from netcalc.formats.graph.model import Line, Value
 
-__all__ = ["Parts", "added_parts", "bare", "boolean_parts"]
-
 #: Views that only repeat a mask along axes of size 1, which attention does itself.
 _REPEATS = ("expand",)
 

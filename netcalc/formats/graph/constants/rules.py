@@ -10,20 +10,6 @@ from netcalc.dims import Dim
 from netcalc.formats.graph.constants.expressions import Call, Expression, Number, call, index, substituted
 from netcalc.tensor_type import TensorType
 
-__all__ = [
-    "RULES",
-    "Case",
-    "Rule",
-    "as_cases",
-    "broadcast",
-    "moved",
-    "opaque",
-    "over_cases",
-    "over_pairs",
-    "rule",
-    "spread",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -10,8 +10,6 @@ from netcalc.dims import Dim, Poly, maximum
 from netcalc.formats.graph.constants.expressions import Expression, axes_of, call, index, never_negative, substituted
 from netcalc.formats.graph.constants.rules import Case, moved, rule, spread
 
-__all__ = ["IndexedAxes", "indexed_axes"]
-
 
 @rule("identity")
 def _same(case: Case) -> Expression:

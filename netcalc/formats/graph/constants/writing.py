@@ -12,8 +12,6 @@ from netcalc.formats.graph.constants.expressions import Expression, Progression,
 from netcalc.formats.graph.constants.masks import mask_of
 from netcalc.formats.graph.model import Graph, Line, Scope, Value
 
-__all__ = ["write_constants"]
-
 
 def write_constants(graph: Graph, known: dict[Value, Expression]) -> None:
     """Make constant values that other lines use by as few lines as possible, and equal ones of a module once.

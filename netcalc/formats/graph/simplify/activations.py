@@ -10,8 +10,6 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.simplify.pattern import Found, Pattern, either, idiom, near, op
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["IDIOMS"]
-
 
 def _scaled(x: str | Pattern, number: float) -> Pattern:
     return either(op("mul", x, value=near(number)), op("div", x, value=near(1 / number)))

@@ -14,8 +14,6 @@ from typing import Any
 from netcalc.dims import Dim, exact_div, product
 from netcalc.opdef import Operation, normal_axis
 
-__all__ = ["VIEWS", "Arrangement", "Factor", "Step", "arranged"]
-
 #: The operations that arrangements describe.
 VIEWS = frozenset({"reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose"})
 

@@ -21,8 +21,6 @@ from netcalc.formats.graph.simplify.pattern import (
 )
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["IDIOMS", "RULES"]
-
 _ATTENTION = "scaled_dot_product_attention"
 
 

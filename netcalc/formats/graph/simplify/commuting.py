@@ -10,8 +10,6 @@ from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 from netcalc.formats.graph.simplify.steps import steps_of
 from netcalc.formats.graph.simplify.views import add_steps, chain_after, chain_before
 
-__all__ = ["RULES"]
-
 
 def linear_between_views(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Join the views in front of a linear map with those behind it."""

@@ -10,8 +10,6 @@ from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.rewriting import Rewriter
 from netcalc.ops import find
 
-__all__ = ["Evaluation"]
-
 #: Most elements of a tensor that is evaluated.
 _LARGEST = 1 << 22
 

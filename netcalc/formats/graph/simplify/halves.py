@@ -10,8 +10,6 @@ from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.pattern import Found, Pattern, either, last_axis, op
 from netcalc.formats.graph.simplify.rewriting import Rewriter
 
-__all__ = ["alternating", "behind", "every_other", "half", "in_front", "joined"]
-
 #: Test of a line that takes a part of ``x``, and of the number of its output.
 _Test = Callable[[Any, Line, int], bool]
 

@@ -10,8 +10,6 @@ from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 from netcalc.formats.graph.simplify.steps import open_sizes
 from netcalc.formats.graph.simplify.views import chain_after
 
-__all__ = ["RULES"]
-
 
 def apart(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Split the first axis of attention where views of its result split it into two."""

@@ -10,8 +10,6 @@ from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.pattern import Found, Named, idiom, op
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["IDIOMS", "RULES"]
-
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d")
 _AVERAGES = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
 _MAXIMA = ("max_pool1d", "max_pool2d", "max_pool3d")

@@ -12,8 +12,6 @@ from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 from netcalc.formats.graph.simplify.steps import regrouped
 from netcalc.formats.graph.simplify.views import add_steps
 
-__all__ = ["RULES"]
-
 
 def whole_lookup(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Replace a look-up by a view, if each index counts along an axis of its own."""

@@ -19,8 +19,6 @@ from netcalc.formats.graph.simplify.pattern import (
 )
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["IDIOMS"]
-
 
 def _square(x: str | Pattern) -> Pattern:
     return either(op("square", x), op("pow", x, value=2), op("mul", x, x))

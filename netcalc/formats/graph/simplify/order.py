@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.formats.graph.model import Graph, Line, Scope, Value
 
-__all__ = ["put_in_sequence"]
-
 
 def put_in_sequence(graph: Graph) -> None:
     """Put each line with a single input behind the line that makes it for this line alone.

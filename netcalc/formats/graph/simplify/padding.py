@@ -8,8 +8,6 @@ from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.arrangement import VIEWS
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["RULES"]
-
 
 def padding_mask(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Give attention the padding, (batch, keys), in place of a mask (batch, 1, 1, keys) that is true elsewhere."""

@@ -15,21 +15,6 @@ from typing import Any, NamedTuple, TypeAlias
 from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule, common_scope
 
-__all__ = [
-    "Found",
-    "Named",
-    "Pattern",
-    "anything",
-    "either",
-    "idiom",
-    "last_axis",
-    "named",
-    "near",
-    "op",
-    "optional",
-    "parameter",
-]
-
 #: Operations whose operands may come in any order.
 _COMMUTE = frozenset({"add", "mul", "minimum", "maximum", "logical_and", "logical_or"})
 

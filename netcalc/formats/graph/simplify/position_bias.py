@@ -14,8 +14,6 @@ from netcalc.formats.graph.simplify.evaluation import Evaluation
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 from netcalc.ops import find
 
-__all__ = ["RULES"]
-
 #: Lengths at which buckets of symbolic lengths are compared; the last are beyond the distances that usual models tell
 #: apart.
 _LENGTHS = (3, 41, 700)

@@ -13,8 +13,6 @@ from netcalc.opdef import Context, Operation
 from netcalc.ops import find
 from netcalc.tensor_type import TensorType
 
-__all__ = ["Rewriter", "Rule", "common_scope"]
-
 _CONTEXT = Context(dtype="float32")
 
 

@@ -11,8 +11,6 @@ from netcalc.formats.graph.simplify.halves import alternating, behind, every_oth
 from netcalc.formats.graph.simplify.pattern import Found, Pattern, anything, either, idiom, named, op
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["IDIOMS"]
-
 
 def _negative(x: Pattern) -> Pattern:
     return either(op("neg", x), op("mul", x, value=-1))

@@ -10,8 +10,6 @@ from typing import Any
 from netcalc.dims import Dim, Poly, product
 from netcalc.formats.graph.simplify.arrangement import Arrangement, Factor, Group, Step
 
-__all__ = ["open_sizes", "regrouped", "steps_of"]
-
 Sizes = Sequence[Dim]
 
 #: Ways to take axes of size 1 from the source that are tried.

@@ -10,8 +10,6 @@ from netcalc.dims import product
 from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
-__all__ = ["RULES"]
-
 #: The number that each operation may take as its value without an effect.
 _NEUTRAL: Mapping[str, float] = {"add": 0, "sub": 0, "mul": 1, "div": 1, "pow": 1}
 

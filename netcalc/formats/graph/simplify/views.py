@@ -10,8 +10,6 @@ from netcalc.formats.graph.simplify.arrangement import VIEWS, Arrangement, Step,
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 from netcalc.formats.graph.simplify.steps import regrouped, steps_of
 
-__all__ = ["RULES", "add_steps", "chain_after", "chain_before"]
-
 #: Selections from one tensor that are looked at together; more of them are the steps of a recurrence.
 _MOST_SELECTIONS = 16
 

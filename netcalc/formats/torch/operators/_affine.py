@@ -8,8 +8,6 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators._weights import learned
 
-__all__ = ["Affine", "affine_of", "along_channels"]
-
 
 class Affine(NamedTuple):
     """The affine map of a norm: what its line learns, and the factor and the summand of the lines after it."""

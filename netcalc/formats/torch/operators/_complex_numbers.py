@@ -13,8 +13,6 @@ from netcalc.formats.torch.operators import Rule, operator
 from netcalc.formats.torch.operators._elementwise import combined
 from netcalc.formats.torch.operators._operands import cast
 
-__all__ = ["Complex"]
-
 
 @dataclass(frozen=True)
 class Complex:

@@ -10,8 +10,6 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, operator
 from netcalc.formats.torch.operators._operands import number_in, operator_and_in_place
 
-__all__ = ["combination", "combined", "function", "register_functions"]
-
 #: Operations whose operands may be swapped.
 _COMMUTATIVE = (
     *("add", "mul", "minimum", "maximum", "equal", "not_equal"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from netcalc.formats.graph.model import Value
 
-__all__ = ["REDUCTIONS", "present"]
-
 #: The reductions by their numbers in ATen; None is the default of netcalc's losses, the mean.
 REDUCTIONS = ("none", None, "sum")
 

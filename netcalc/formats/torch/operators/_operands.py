@@ -12,19 +12,6 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, RuleT, operator
 
-__all__ = [
-    "UNUSED",
-    "cast",
-    "common_type",
-    "dtype_of",
-    "in_place",
-    "number_in",
-    "operator_and_in_place",
-    "single",
-    "tensor_of",
-    "unless_default",
-]
-
 
 def operator_and_in_place(*overloads: str) -> Callable[[RuleT], RuleT]:
     """Return a decorator that registers a rule, and its in-place variants, whose result keeps the type of the input."""

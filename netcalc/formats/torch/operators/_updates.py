@@ -16,8 +16,6 @@ from netcalc.formats.torch.operators.shape import reshaped
 from netcalc.formats.torch.operators.slicing import bounds, diagonal_places, part
 from netcalc.tensor_type import TensorType
 
-__all__ = ["replaced", "with_diagonal"]
-
 #: Views with the elements in the same order.
 _SAME_ORDER = {
     *("view", "_unsafe_view", "reshape", "view_as", "reshape_as", "flatten", "ravel", "unflatten", "contiguous"),

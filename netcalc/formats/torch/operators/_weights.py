@@ -7,8 +7,6 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 
-__all__ = ["learned", "weighted"]
-
 
 def learned(build: Builder, value: Value, dtype: str) -> bool:
     """Return True if a value can be a learned parameter of an operation that computes in this type.

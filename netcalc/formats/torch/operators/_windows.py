@@ -7,8 +7,6 @@ from typing import Any
 from netcalc.dims import Dim
 from netcalc.formats.graph.model import Value
 
-__all__ = ["convolution_windows", "plain", "pooling_windows", "unless"]
-
 
 def plain(sizes: Any) -> Any:
     """Return sizes as one number where they are equal."""

@@ -65,12 +65,7 @@ def _kept(build: Builder, x: Value, *values: Value | None) -> bool:
 
 
 def _by_given(
-    build: Builder,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    statistics: tuple[Value, Value],
-    eps: float,
+    build: Builder, x: Value, weight: Value | None, bias: Value | None, statistics: tuple[Value, Value], eps: float
 ) -> Value:
     """Add the lines of a norm with statistics that are no buffers."""
     mean, variance = (along_channels(build, vector, x) for vector in statistics)

@@ -31,10 +31,7 @@ def cross_entropy(
 def nll_loss(
     build: Builder, input: Value, target: Value, weight: Value | None, reduction: int, ignore_index: int
 ) -> Value:
-    attributes = {
-        "reduction": REDUCTIONS[reduction],
-        "ignore_index": None if ignore_index == -100 else ignore_index,
-    }
+    attributes = {"reduction": REDUCTIONS[reduction], "ignore_index": None if ignore_index == -100 else ignore_index}
     return build.line("nll_loss", present(input, target, weight), attributes)
 
 

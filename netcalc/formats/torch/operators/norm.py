@@ -36,11 +36,7 @@ def rms_norm(
     build: Builder, input: Value, normalized_shape: list[Any], weight: Value | None, eps: float | None
 ) -> Value:
     affine = affine_of(build, input, weight, None)
-    attributes = {
-        "axes": unless_default(len(normalized_shape), 1),
-        "eps": eps,
-        "affine": affine.attributes()["affine"],
-    }
+    attributes = {"axes": unless_default(len(normalized_shape), 1), "eps": eps, "affine": affine.attributes()["affine"]}
     result = build.line("rms_norm", [input], attributes, affine.parameters)
     return affine.applied(build, result, channels=False)
 

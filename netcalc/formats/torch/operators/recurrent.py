@@ -84,11 +84,7 @@ def _cell(
 ) -> Any:
     biases = [value for value in (b_ih, b_hh) if value is not None]
     _require_learned(build, operation, input, [w_ih, w_hh, *biases])
-    attributes = {
-        "hidden": w_hh.type.shape[1],
-        "bias": None if biases else False,
-        "nonlinearity": nonlinearity,
-    }
+    attributes = {"hidden": w_hh.type.shape[1], "bias": None if biases else False, "nonlinearity": nonlinearity}
     parameters = {"weight_ih": w_ih, "weight_hh": w_hh, "bias_ih": b_ih, "bias_hh": b_hh}
     states = hx if isinstance(hx, list) else [hx]
     outputs = build.lines(f"{operation}_cell", [input, *_states(build, states)], attributes, parameters)

@@ -181,12 +181,7 @@ def _stored_part(input: Value, start: Dim, stop: Dim) -> Value | None:
 
 
 def _range(axis: int, start: Dim, stop: Dim | None, step: Dim) -> dict[str, Any]:
-    return {
-        "axis": axis,
-        "start": None if start == 0 else start,
-        "stop": stop,
-        "step": None if step == 1 else step,
-    }
+    return {"axis": axis, "start": None if start == 0 else start, "stop": stop, "step": None if step == 1 else step}
 
 
 @operator("aten.index_select.default")

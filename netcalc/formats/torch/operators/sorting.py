@@ -38,10 +38,7 @@ def topk(build: Builder, input: Value, k: Any, dim: int, largest: bool, sorted: 
 
 @operator("aten.sort.default", "aten.sort.stable")
 def sort(build: Builder, input: Value, dim: int, descending: bool, stable: bool | None = False) -> tuple[Value, ...]:
-    attributes = {
-        "axis": None if dim in (-1, len(input.type.shape) - 1) else dim,
-        "descending": descending or None,
-    }
+    attributes = {"axis": None if dim in (-1, len(input.type.shape) - 1) else dim, "descending": descending or None}
     return build.lines("sort", [input], attributes)
 
 

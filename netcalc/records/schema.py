@@ -4,62 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from netcalc.analysis.checks import CheckReport
-from netcalc.analysis.compare import COMPARED, Compared, Comparison
-from netcalc.analysis.explain import Explanation
+from netcalc.analysis import checks, compare, explain, memory_report
+from netcalc.analysis.compare import COMPARED, Compared
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
-from netcalc.analysis.memory_report import MemoryReport
-from netcalc.analysis.signal.report import SignalComparison, SignalReport
+from netcalc.analysis.signal import report as signal
 from netcalc.analysis.summary import Summary, layer_fields
 from netcalc.dims import Dim
-from netcalc.engine.gradients import GradientResult
-from netcalc.engine.rounding import RoundingResult
-from netcalc.engine.run import RunResult
-from netcalc.records.errors import Errors
+from netcalc.engine import gradients, rounding, run
+from netcalc.records import errors
 from netcalc.records.type_schema import Schema, TypeSchemas
-from netcalc.reference.blocks import BlockReference, ReferenceList
-from netcalc.reference.codes import CodeReference
-from netcalc.reference.model_types import ModelTypes
+from netcalc.reference import blocks, codes, model_types, spec_list, specs
+from netcalc.reference.blocks import BlockReference
 from netcalc.reference.operations import OperationReference
-from netcalc.reference.spec_list import SpecList
-from netcalc.reference.specs import SpecReference
-from netcalc.training.result import TrainingResult
-from netcalc.verification.agreement import Agreement
-from netcalc.verification.report import VerifyReport
-from netcalc.weights.content import Checkpoint
-from netcalc.weights.report import WeightsReport
+from netcalc.training import result as training
+from netcalc.verification import agreement
+from netcalc.verification import report as verification
+from netcalc.weights import content, report
 
 _VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
+#: Modules of the classes that name their records.
+_MODULES = (
+    *(checks, compare, explain, memory_report, signal, gradients, rounding, run, errors, blocks, codes, model_types),
+    *(spec_list, specs, training, agreement, verification, content, report),
+)
 #: Classes of the records, by name.
 _CLASSES: Mapping[str, type] = {
+    **{
+        name: kind
+        for module in _MODULES
+        for kind in vars(module).values()
+        if isinstance(kind, type) and isinstance(name := vars(kind).get("record_name"), str)
+    },
     **dict.fromkeys(_VIEWS, Summary),
     "operation": OperationReference,
     "block": BlockReference,
-    **{
-        vars(kind)["record_name"]: kind
-        for kind in (
-            Agreement,
-            CheckReport,
-            Checkpoint,
-            CodeReference,
-            Comparison,
-            Errors,
-            Explanation,
-            GradientResult,
-            MemoryReport,
-            ModelTypes,
-            ReferenceList,
-            RoundingResult,
-            RunResult,
-            SignalComparison,
-            SignalReport,
-            SpecList,
-            SpecReference,
-            TrainingResult,
-            VerifyReport,
-            WeightsReport,
-        )
-    },
 }
 
 

@@ -17,20 +17,8 @@ from netcalc.version import __version__
 
 _NAMES = (
     *("shapes", "params", "flops", "summary", "compare", "explain", "run", "gradients", "rounding", "train", "verify"),
-    *(
-        "verify-module",
-        "weights",
-        "check",
-        "checkpoint",
-        "specs",
-        "spec-page",
-        "ops",
-        "operation",
-        "block",
-        "errors",
-        "code",
-    ),
-    *("model-types", "signal", "signal-comparison", "memory"),
+    *("verify-module", "weights", "check", "checkpoint", "specs", "spec-page", "ops", "operation", "block", "errors"),
+    *("code", "model-types", "signal", "signal-comparison", "memory"),
 )
 #: The version of every record: that of a new one is 1.
 VERSIONS: dict[str, int] = dict.fromkeys(_NAMES, 1) | {"compare": 2, "explain": 2, "errors": 2}

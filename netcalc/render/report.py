@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -57,6 +58,11 @@ class _Report(Presentation[Summary]):
 
     def data(self, result: Summary, rows: Selected[Layer], view: View) -> Table:
         return _layer_data(rows.shown, result.view, view.layout, result.phases)
+
+    def record(self, result: Summary, rows: Selected[Layer], view: View) -> Mapping[str, Any]:
+        from netcalc.records.writing import record
+
+        return record(replace(result, layers=tuple(rows.shown)))  # its layers have the figures of the view
 
     @staticmethod
     def _is_tree(view: View) -> bool:

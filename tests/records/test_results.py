@@ -21,10 +21,9 @@ from netcalc.reference.blocks import ReferenceList, block_reference
 from netcalc.reference.codes import code_reference
 from netcalc.reference.model_types import GgufArchitecture, ModelType, ModelTypes
 from netcalc.reference.operations import reference
-from netcalc.reference.specs import SpecList
+from netcalc.reference.spec_list import listed_specs
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
-from netcalc.spec.shipped import catalogue
 from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
 from tests.records.test_records import OPEN, SMALL, changes, validator
 
@@ -86,8 +85,9 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "verify": lambda folder: [_small().verify(), _mlp().verify(values=True)],
     "verify-module": lambda folder: [_agreement(folder)],
     "weights": lambda folder: [_small().audit(weights=_weights(folder))],
+    "check": lambda folder: [api.check("mlp", "alexnet", str(folder / "none.yaml"))],
     "checkpoint": lambda folder: [api.read_checkpoint(_weights(folder))],
-    "specs": lambda folder: [SpecList.of(list(catalogue().values())[:3], "torch")],
+    "specs": lambda folder: [listed_specs(["bert"], convention="torch")],
     "spec-page": lambda folder: [api.describe(name) for name in ("t5-small", "mlp", "gpt2")],
     "ops": lambda folder: [ReferenceList((reference(ops.every()["conv2d"]),), (block_reference("answer_loss"),))],
     "errors": lambda folder: [_error()],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from netcalc.engine.profile import LayerTime
@@ -64,11 +63,11 @@ class _Run(Presentation[RunResult]):
         return _statistics("path", [*rows.shown, *_outputs(result)])
 
     def record(self, result: RunResult, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
+        from netcalc.records.writing import record, written
 
         if result.profile is None:
             return record(result, trace=rows.shown)
-        return record(result, profile=replace(result.profile, layers=tuple(rows.shown)))
+        return record(result, profile={**written(result.profile), "layers": written(rows.shown)})
 
 
 PRESENTATIONS = {"RunResult": _Run()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -43,6 +43,11 @@ class _Weights(Presentation[WeightsReport]):
 
     def page(self, result: WeightsReport, rows: Selected[MismatchGroup], view: View) -> Page:
         return _weights_page(result, rows.shown)
+
+    def record(self, result: WeightsReport, rows: Selected[Any], view: View) -> Mapping[str, Any]:
+        from netcalc.records.writing import record
+
+        return record(result, mismatches=rows.shown, groups=grouped(rows.shown))
 
     def data(self, result: WeightsReport, rows: Selected[Mismatch], view: View) -> Table:
         return _mismatches_data(rows.shown)

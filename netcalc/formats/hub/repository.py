@@ -88,11 +88,7 @@ class Repository:
         """Return up to ``size`` bytes of a file from a position on; None if there is no file of the name."""
         from huggingface_hub import constants, hf_hub_url
         from huggingface_hub.errors import EntryNotFoundError
-        from huggingface_hub.utils import (  # type: ignore[attr-defined]
-            build_hf_headers,
-            hf_raise_for_status,
-            http_stream_backoff,
-        )
+        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_stream_backoff  # type: ignore[attr-defined]
 
         url = hf_hub_url(self.name.repository, filename, revision=self.name.revision)
         headers = build_hf_headers(library_name="netcalc", library_version=__version__)

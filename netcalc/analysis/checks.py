@@ -49,9 +49,9 @@ def checked_spec(spec: str, document: Document, program: Program) -> Iterable[Ch
     """Yield the checks of a spec that could be loaded.
 
     A published figure passes if the counted one rounds to it, or differs and has a note with the reason; a note on a
-    figure that does not differ is out of date.
+    figure that does not differ is out of date.  Work is counted without biases, norms and activations, as papers do it.
     """
-    total = analyse(program).total
+    total = analyse(program, "torch").total
     yield CheckRow(spec, "shapes", "", integer(total.params), True, "parameters")
     for required in document.require:
         yield CheckRow(spec, "requirement", str(required.that), None, True, required.message)

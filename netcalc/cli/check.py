@@ -14,7 +14,7 @@ from netcalc.cli.verb import Call, verb
 from netcalc.options import SelectOptions, SourceOptions
 
 _SPECS = Declared(
-    "specs", list[str], Parameter.empty, Argument(metavar="SPEC...", help="Spec files, shipped names, or models.")
+    "specs", list[str], Parameter.empty, Argument(metavar="MODEL...", help="Spec files, shipped names, or models.")
 )
 
 

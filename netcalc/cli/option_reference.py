@@ -25,7 +25,8 @@ def option_reference() -> Iterator[str]:
     for name, about in COMMANDS.items():
         yield from ("", f"## netcalc {name}", "", about, "")
         columns = [Column("option"), Column("Python"), Column("default"), Column("meaning")]
-        yield from table_markdown(Table(columns, [Row(_cells(one)) for one in command_module(name).command.parameters]))
+        rows = [Row(_cells(declared)) for declared in command_module(name).command.parameters]
+        yield from (line.replace("*", r"\*") for line in table_markdown(Table(columns, rows)))
 
 
 def _cells(declared: Declared) -> list[str]:
@@ -52,4 +53,4 @@ def _default(declared: Declared) -> str:
 
 def _python_names() -> set[str]:
     groups = (group for name, group in vars(options).items() if name.endswith("Options"))
-    return {name for group in groups for name in options_of(group)}
+    return {name for group in groups if group is not options.SelectOptions for name in options_of(group)}

@@ -1,10 +1,14 @@
-"""Kinds of arguments, and functions that check theirs: a wrong type is a diagnostic, NumPy scalars are numbers."""
+"""Kinds of arguments, declarations of options, and functions that check theirs.
+
+An argument of a wrong type is a diagnostic; NumPy scalars are numbers.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import cache, wraps
+from inspect import Parameter, signature
 from os import PathLike, fspath
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -152,7 +156,7 @@ class Kind(NamedTuple):
 
     def or_none(self) -> Kind:
         """Return the kind that accepts None too."""
-        return self._replace(expected=f"{self.expected}, or None", optional=True)
+        return self if self.optional else self._replace(expected=f"{self.expected}, or None", optional=True)
 
 
 FLAG = Kind("True or False", _flag, word=bool)
@@ -176,11 +180,48 @@ ADAPTERS = Kind("a rank, a mapping of patterns to ranks, a string, or a list of 
 FUNCTION = Kind("a function", _function)
 BUDGET = Kind("a number of bytes", plain)
 LOSS = Kind("a name", plain, optional=True)
+CONVENTION = Kind("the name of a counting convention", _text)
+OPTIMIZER = Kind("the name of an optimizer", _text)
+
+
+class Option:
+    """Declaration of an option.
+
+    Attributes:
+        kind: the values that it accepts.
+        default: the value of an option that is left out.
+        help: a sentence for help pages, docstrings and the reference.
+        flags: names on the command line, by default ``--`` and the name; none for an option of Python alone.
+        metavar: the value in help pages.
+        shown_default: the default in help pages, where it is no plain value.
+        panel: heading of a group of options in help pages.
+    """
+
+    __slots__ = ("default", "flags", "help", "kind", "metavar", "panel", "shown_default")
+
+    def __init__(
+        self,
+        kind: Kind,
+        default: Any,
+        help: str,
+        flags: tuple[str, ...] | None = None,
+        metavar: str | None = None,
+        shown_default: str | None = None,
+        panel: str | None = None,
+    ) -> None:
+        self.kind = kind.or_none() if default is None else kind
+        self.default = default
+        self.help = help
+        self.flags = flags
+        self.metavar = metavar
+        self.shown_default = shown_default
+        self.panel = panel
+
 
 #: Kinds of the arguments that are no options, by name.
 _ARGUMENTS = {
     "checkpoint": PATH,
-    "convention": Kind("the name of a counting convention", _text),
+    "convention": CONVENTION,
     "depth": COUNT.or_none(),
     "folder": PATH.or_none(),
     "inits": NAMES,
@@ -193,6 +234,7 @@ _ARGUMENTS = {
     "steps": COUNT,
     "text": NAME,
     "unroll": FLAG,
+    "weights": WEIGHTS,
 }
 
 
@@ -237,4 +279,45 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         named = {name: checked_argument(name, value) for name, value in kwargs.items()}
         return function(*values, **named)
 
+    return call
+
+
+@cache
+def options_of(group: type) -> Mapping[str, Option]:
+    """Return the options of a group by name."""
+    return {name: annotation.__metadata__[0] for name, annotation in group.__annotations__.items()}
+
+
+def accepts(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function whose options are checked and complete, and stand in its signature and docstring.
+
+    The function ends in ``**options: Unpack[GROUP]`` with a group of :mod:`netcalc.options`.  Options of the group that
+    it names itself, and its other arguments, are checked too.
+    """
+    group = function.__globals__[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
+    declared, known = options_of(group), signature(function)
+    own = [parameter for parameter in known.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    names = {parameter.name for parameter in own}
+    positional = [parameter.name for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
+    rest = {name: option for name, option in declared.items() if name not in names}
+
+    def value_of(name: str, value: Any) -> Any:
+        return checked_argument(name, value, declared[name].kind if name in declared else None)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in names and name not in rest:
+                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}")
+        values: Iterable[Any] = (
+            value_of(positional[index], value) if index < len(positional) else value for index, value in enumerate(args)
+        )
+        named = {name: option.default for name, option in rest.items()}
+        named |= {name: value_of(name, value) for name, value in kwargs.items()}
+        return function(*values, **named)
+
+    more = (Parameter(name, Parameter.KEYWORD_ONLY, default=option.default) for name, option in rest.items())
+    call.__dict__["__signature__"] = known.replace(parameters=[*own, *more])
+    listed = "\n".join(f"            {name}: {option.help}" for name, option in declared.items())
+    call.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n        Options:\n{listed}\n        "
     return call

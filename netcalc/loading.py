@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from netcalc.arguments import checked_argument, plain, texts
+from netcalc.arguments import accepts, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.formats import load_model, pending_downloads
 from netcalc.network import Network
@@ -18,7 +18,6 @@ from netcalc.options import (
     ModelOptions,
     SettingsArgument,
     SourceOptions,
-    accepts,
 )
 from netcalc.request import Request
 from netcalc.spec import library

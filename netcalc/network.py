@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from netcalc.arguments import checked, checked_argument, plain, texts
+from netcalc.arguments import accepts, checked, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.ir import Program, Value
@@ -28,7 +28,6 @@ from netcalc.options import (
     TrainOptions,
     VerifyOptions,
     WeightsOptions,
-    accepts,
 )
 from netcalc.request import Request
 

@@ -1,21 +1,21 @@
 """Options, each declared once: name, kind of values, default and help.
 
 A verb takes groups of options, which are typed dictionaries.  The methods of :class:`~netcalc.network.Network` unpack
-them into their signatures, check and complete them by :func:`accepts`; the command line reads the same declarations.
+them into their signatures, check and complete them by :func:`~netcalc.arguments.accepts`; the command line reads the
+same declarations.
 """
 
 # annotations are evaluated, since they hold the declarations: no `from __future__ import annotations`
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args
 
 from netcalc.arguments import (
     ADAPTERS,
     AMOUNT,
     ASSIGNMENTS,
     BUDGET,
+    CONVENTION,
     COUNT,
     FLAG,
     FUNCTION,
@@ -25,6 +25,7 @@ from netcalc.arguments import (
     NAMES,
     NATURAL,
     NUMBERS,
+    OPTIMIZER,
     PATH,
     PATTERNS,
     RATE,
@@ -32,14 +33,10 @@ from netcalc.arguments import (
     SETTINGS,
     THREADS,
     WEIGHTS,
-    Kind,
-    checked_argument,
+    Option,
     choice,
 )
 from netcalc.limits import MAX_SPEC_SIZE
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 #: Mode of the operations that differ in training, such as dropout.
 Mode: TypeAlias = Literal["eval", "train"]
@@ -55,40 +52,6 @@ LoraArgument: TypeAlias = str | int | Iterable[str] | Mapping[str, Any]
 SettingsArgument: TypeAlias = Mapping[str, Any] | Iterable[str]
 
 
-class Option:
-    """Declaration of an option.
-
-    Attributes:
-        kind: the values that it accepts.
-        default: the value of an option that is left out.
-        help: a sentence for help pages, docstrings and the reference.
-        flags: names on the command line, by default ``--`` and the name; none for an option of Python alone.
-        metavar: the value in help pages.
-        shown_default: the default in help pages, where it is no plain value.
-        panel: heading of a group of options in help pages.
-    """
-
-    __slots__ = ("default", "flags", "help", "kind", "metavar", "panel", "shown_default")
-
-    def __init__(
-        self,
-        kind: Kind,
-        default: Any,
-        help: str,
-        flags: tuple[str, ...] | None = None,
-        metavar: str | None = None,
-        shown_default: str | None = None,
-        panel: str | None = None,
-    ) -> None:
-        self.kind = kind
-        self.default = default
-        self.help = help
-        self.flags = flags
-        self.metavar = metavar
-        self.shown_default = shown_default
-        self.panel = panel
-
-
 class SourceOptions(TypedDict, total=False):
     """Reading of a spec."""
 
@@ -100,7 +63,7 @@ class ImportOptions(SourceOptions, total=False):
 
     set: Annotated[
         SettingsArgument | None,
-        Option(SETTINGS.or_none(), None, "Change a dim or var; repeatable.", ("--set", "-s"), "NAME=VALUE"),
+        Option(SETTINGS, None, "Change a dim or var; repeatable.", ("--set", "-s"), "NAME=VALUE"),
     ]
 
 
@@ -110,7 +73,7 @@ class VariantOptions(ImportOptions, total=False):
     mode: Annotated[
         Mode | None,
         Option(
-            choice(*get_args(Mode), optional=True),
+            choice(*get_args(Mode)),
             None,
             "Mode of the operations. train: batch statistics and dropout; weights stay as they are.",
             shown_default="eval",
@@ -119,7 +82,7 @@ class VariantOptions(ImportOptions, total=False):
     dtype: Annotated[
         str | None,
         Option(
-            choice("bfloat16", "float16", "float32", "float64", optional=True),
+            choice("bfloat16", "float16", "float32", "float64"),
             None,
             "Type of floating-point inputs and parameters.",
             shown_default="the spec's",
@@ -152,7 +115,7 @@ class ModelOptions(VariantOptions, total=False):
     lora: Annotated[
         LoraArgument | None,
         Option(
-            ADAPTERS.or_none(),
+            ADAPTERS,
             None,
             "Low-rank adapters beside linear layers, all other parameters frozen; repeatable, the first match counts.",
             metavar="[PATTERN=]RANK",
@@ -166,11 +129,7 @@ class ConventionOptions(TypedDict, total=False):
     convention: Annotated[
         str,
         Option(
-            Kind("the name of a counting convention", NAME.take),
-            "netcalc",
-            "Counting: netcalc, torch, torchvision or fvcore.",
-            ("--convention", "-c"),
-            "NAME",
+            CONVENTION, "netcalc", "Counting: netcalc, torch, torchvision or fvcore.", ("--convention", "-c"), "NAME"
         ),
     ]
 
@@ -186,7 +145,7 @@ class BackwardOptions(TypedDict, total=False):
     training: Annotated[
         str | None,
         Option(
-            Kind("the name of an optimizer, or None", NAME.take, optional=True),
+            OPTIMIZER,
             None,
             "Count a step of training: forward, backward, update by sgd, momentum, nesterov, adam or adamw.",
             metavar="OPTIMIZER",
@@ -211,18 +170,14 @@ class CountOptions(ConventionOptions, BackwardOptions, total=False):
 class DepthOptions(TypedDict, total=False):
     """Depth of the rows."""
 
-    depth: Annotated[
-        int | None, Option(COUNT.or_none(), None, "Sum up layers deeper than N parts of a path.", metavar="N")
-    ]
+    depth: Annotated[int | None, Option(COUNT, None, "Sum up layers deeper than N parts of a path.", metavar="N")]
 
 
 class SelectOptions(TypedDict, total=False):
     """Selection of rows."""
 
-    sort: Annotated[
-        str | None, Option(NAME.or_none(), None, "Sort rows by a column, the largest first.", metavar="FIGURE")
-    ]
-    top: Annotated[int | None, Option(COUNT.or_none(), None, "Show the first N rows only, after sorting.", metavar="N")]
+    sort: Annotated[str | None, Option(NAME, None, "Sort rows by a column, the largest first.", metavar="FIGURE")]
+    top: Annotated[int | None, Option(COUNT, None, "Show the first N rows only, after sorting.", metavar="N")]
     filter: Annotated[
         Sequence[str],
         Option(PATTERNS, (), "Show rows whose name matches, as in 'layer1.*'; repeatable.", metavar="PATTERN"),
@@ -272,13 +227,7 @@ class MemoryOptions(DepthOptions, total=False):
     ]
     cache_dtype: Annotated[
         str | None,
-        Option(
-            NAME.or_none(),
-            None,
-            "Element type of caches, such as fp8 or q8_0.",
-            metavar="TYPE",
-            shown_default="their own",
-        ),
+        Option(NAME, None, "Element type of caches, such as fp8 or q8_0.", metavar="TYPE", shown_default="their own"),
     ]
     tokens_in: Annotated[
         str | int | None,
@@ -286,11 +235,7 @@ class MemoryOptions(DepthOptions, total=False):
     ]
     engine: Annotated[
         PlanName | None,
-        Option(
-            choice(*get_args(PlanName), optional=True),
-            None,
-            "Add the memory of NumPy's engine, with its default threads.",
-        ),
+        Option(choice(*get_args(PlanName)), None, "Add the memory of NumPy's engine, with its default threads."),
     ]
 
 
@@ -339,8 +284,7 @@ class WorkOptions(SeedOptions, total=False):
     """Random numbers and limits of everything that is executed."""
 
     max_work: Annotated[
-        float | None,
-        Option(AMOUNT.or_none(), None, "Most FLOPs, and elements of results, before it is refused.", metavar="N"),
+        float | None, Option(AMOUNT, None, "Most FLOPs, and elements of results, before it is refused.", metavar="N")
     ]
 
 
@@ -354,7 +298,7 @@ class ProgressOptions(TypedDict, total=False):
     progress: Annotated[
         Callable[[int, int, str], None] | None,
         Option(
-            FUNCTION.or_none(),
+            FUNCTION,
             None,
             "Function that is called with the number of steps done, the number of all steps, and a path.",
             (),
@@ -416,12 +360,7 @@ class GradientOptions(RunningOptions, UnrollOptions, total=False):
     ]
     wrt: Annotated[
         Sequence[str] | None,
-        Option(
-            PATTERNS.or_none(),
-            None,
-            "With --backward: parameters by path, inputs by name; repeatable.",
-            metavar="PATTERN",
-        ),
+        Option(PATTERNS, None, "With --backward: parameters by path, inputs by name; repeatable.", metavar="PATTERN"),
     ]
 
 
@@ -446,28 +385,20 @@ class SignalOptions(RunningOptions, ProgressOptions, total=False):
     loss: Annotated[
         str | None, Option(LOSS, None, "random, loss, sum, or an output.", metavar="NAME", shown_default="random")
     ]
-    depth: Annotated[
-        int | None, Option(COUNT.or_none(), None, "Join layers deeper than N parts of a path.", metavar="N")
-    ]
+    depth: Annotated[int | None, Option(COUNT, None, "Join layers deeper than N parts of a path.", metavar="N")]
 
 
 class TrainOptions(RunningOptions, ProgressOptions, total=False):
     """Options of ``train``."""
 
     training: Annotated[
-        str | None,
-        Option(
-            Kind("the name of an optimizer, or None", NAME.take, optional=True),
-            "adamw",
-            "sgd, momentum, nesterov, adam or adamw.",
-            metavar="OPTIMIZER",
-        ),
+        str | None, Option(OPTIMIZER, "adamw", "sgd, momentum, nesterov, adam or adamw.", metavar="OPTIMIZER")
     ]
-    lr: Annotated[float | None, Option(RATE.or_none(), None, "Learning rate.", None, "X", "0.001", "Optimizer")]
+    lr: Annotated[float | None, Option(RATE, None, "Learning rate.", None, "X", "0.001", "Optimizer")]
     settings: Annotated[
         Mapping[str, float] | None,
         Option(
-            NUMBERS.or_none(),
+            NUMBERS,
             None,
             "A setting of the optimizer, such as weight_decay=0.1, momentum=0.9 or beta2=0.95; repeatable.",
             ("--hyper",),
@@ -484,7 +415,7 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
     ]
     least_lr: Annotated[float, Option(RATE, 0.0, "End of a cosine.", metavar="X", panel="Optimizer")]
     clip: Annotated[
-        float | None, Option(AMOUNT.or_none(), None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer")
+        float | None, Option(AMOUNT, None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer")
     ]
     data: Annotated[
         str | Path | Mapping[str, Any],
@@ -493,65 +424,9 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
     loss: Annotated[str | None, Option(LOSS, None, "An output, or sum.", metavar="NAME", shown_default="the spec's")]
     checkpoint_file: Annotated[
         str | Path | None,
-        Option(
-            PATH.or_none(),
-            None,
-            "Write all that a later run needs: .safetensors.",
-            ("--checkpoint",),
-            "FILE",
-            panel="Files",
-        ),
+        Option(PATH, None, "Write all that a later run needs: .safetensors.", ("--checkpoint",), "FILE", panel="Files"),
     ]
     checkpoint_every: Annotated[
-        int | None, Option(COUNT.or_none(), None, "Write it after every N steps too.", metavar="N", panel="Files")
+        int | None, Option(COUNT, None, "Write it after every N steps too.", metavar="N", panel="Files")
     ]
-    resume: Annotated[
-        str | Path | None, Option(PATH.or_none(), None, "Go on from a checkpoint.", metavar="FILE", panel="Files")
-    ]
-
-
-@cache
-def options_of(group: type) -> Mapping[str, Option]:
-    """Return the options of a group by name."""
-    return {name: annotation.__metadata__[0] for name, annotation in group.__annotations__.items()}
-
-
-def accepts(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function whose options are checked and complete, and stand in its signature and docstring.
-
-    The function ends in ``**options: Unpack[GROUP]`` with one of the groups of this module.  Options of the group that
-    it names itself, and its other arguments, are checked too.
-    """
-    group = globals()[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
-    declared, known = options_of(group), signature(function)
-    own = [parameter for parameter in known.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
-    names = {parameter.name for parameter in own}
-    positional = [parameter.name for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
-    rest = {name: option for name, option in declared.items() if name not in names}
-
-    kinds = {
-        name: option.kind
-        for each in (ConventionOptions, WeightsOptions, group)
-        for name, option in options_of(each).items()
-    }
-
-    def value_of(name: str, value: Any) -> Any:
-        return checked_argument(name, value, kinds.get(name))
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
-            if name not in names and name not in rest:
-                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}")
-        values: Iterable[Any] = (
-            value_of(positional[index], value) if index < len(positional) else value for index, value in enumerate(args)
-        )
-        named = {name: option.default for name, option in rest.items()}
-        named |= {name: value_of(name, value) for name, value in kwargs.items()}
-        return function(*values, **named)
-
-    more = (Parameter(name, Parameter.KEYWORD_ONLY, default=option.default) for name, option in rest.items())
-    call.__dict__["__signature__"] = known.replace(parameters=[*own, *more])
-    listed = "\n".join(f"            {name}: {option.help}" for name, option in declared.items())
-    call.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n        Options:\n{listed}\n        "
-    return call
+    resume: Annotated[str | Path | None, Option(PATH, None, "Go on from a checkpoint.", metavar="FILE", panel="Files")]

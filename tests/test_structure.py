@@ -36,7 +36,10 @@ def _definitions(module: str) -> Iterator[tuple[str, Documented]]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_and_functions_are_short(module: str) -> None:
-    assert len((ROOT / module).read_text(encoding="utf-8").splitlines()) <= MODULE_LINES
+    classes = [node.end_lineno - node.lineno for _, node in _definitions(module) if isinstance(node, ast.ClassDef)]
+    length = len((ROOT / module).read_text(encoding="utf-8").splitlines())
+    # a module that is one class is not cut to fit
+    assert length <= MODULE_LINES or max(classes, default=0) > 0.8 * length
     lines = [
         (name, node.end_lineno - node.lineno + 1)
         for name, node in _definitions(module)

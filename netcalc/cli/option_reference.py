@@ -7,9 +7,9 @@ from inspect import Parameter
 from typing import Any
 
 from netcalc import options
+from netcalc.arguments import options_of
 from netcalc.cli.commands import COMMANDS, command_module
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.options import options_of
 from netcalc.render.table import Column, Row, Table
 from netcalc.render.table_markdown import table_markdown
 

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any, TypedDict
 
-from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, choice
+from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, Option, choice
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.options import Option
 
 #: The model of a command.
 MODEL = Declared(
@@ -34,9 +33,7 @@ class RunOptions(TypedDict, total=False):
     backward: Annotated[bool, Option(FLAG, False, "Run backward too; report the gradients of the loss by layer.")]
     output: Annotated[
         str | None,
-        Option(
-            PATH.or_none(), None, "Write outputs, traced tensors, updated buffers.", ("--output", "-o"), metavar="FILE"
-        ),
+        Option(PATH, None, "Write outputs, traced tensors, updated buffers.", ("--output", "-o"), metavar="FILE"),
     ]
 
 
@@ -52,9 +49,7 @@ class SignalOptions(TypedDict, total=False):
     compare_init: Annotated[
         list[str], Option(NAMES, (), "Compare initialisers; repeatable.", metavar="[PATTERN=]INITIALISER")
     ]
-    plot: Annotated[
-        str | None, Option(PATH.or_none(), None, "Write charts as .svg or .png, replacing the file.", metavar="FILE")
-    ]
+    plot: Annotated[str | None, Option(PATH, None, "Write charts as .svg or .png, replacing the file.", metavar="FILE")]
     charts: Annotated[bool, Option(FLAG, False, "Print charts by depth below the table.")]
 
 
@@ -62,15 +57,13 @@ class TrainOptions(TypedDict, total=False):
     """Options of ``train``."""
 
     steps: Annotated[int, Option(COUNT, 20, "Number of the last step.", metavar="N")]
-    batch: Annotated[int | None, Option(COUNT.or_none(), None, "Samples of a step: --set batch=N.", metavar="N")]
+    batch: Annotated[int | None, Option(COUNT, None, "Samples of a step: --set batch=N.", metavar="N")]
     plot: Annotated[
-        str | None, Option(PATH.or_none(), None, "Draw the loss curve as .svg or .png.", metavar="FILE", panel="Files")
+        str | None, Option(PATH, None, "Draw the loss curve as .svg or .png.", metavar="FILE", panel="Files")
     ]
     output: Annotated[
         str | None,
-        Option(
-            PATH.or_none(), None, "Write the parameters and buffers.", ("--output", "-o"), metavar="FILE", panel="Files"
-        ),
+        Option(PATH, None, "Write the parameters and buffers.", ("--output", "-o"), metavar="FILE", panel="Files"),
     ]
 
 
@@ -107,7 +100,7 @@ class OutputOptions(WideOptions, total=False):
 
     output: Annotated[
         str | None,
-        Option(PATH.or_none(), None, "Write to a file, replacing it as a whole.", ("--output", "-o"), "FILE"),
+        Option(PATH, None, "Write to a file, replacing it as a whole.", ("--output", "-o"), "FILE"),
     ]
 
 
@@ -136,11 +129,9 @@ class SpecListOptions(TypedDict, total=False):
 
     search: Annotated[
         str | None,
-        Option(NAME.or_none(), None, "Only specs that mention the word, also if it is a name.", metavar="WORD"),
+        Option(NAME, None, "Only specs that mention the word, also if it is a name.", metavar="WORD"),
     ]
-    family: Annotated[
-        str | None, Option(NAME.or_none(), None, "Only specs of the family, such as resnet.", metavar="FAMILY")
-    ]
+    family: Annotated[str | None, Option(NAME, None, "Only specs of the family, such as resnet.", metavar="FAMILY")]
     yaml: Annotated[bool, Option(FLAG, False, "Print the file of the spec NAME.")]
 
 
@@ -148,7 +139,7 @@ class SearchOptions(TypedDict, total=False):
     """Choice among the operations."""
 
     search: Annotated[
-        str | None, Option(NAME.or_none(), None, "Only operations and blocks that mention the word.", metavar="WORD")
+        str | None, Option(NAME, None, "Only operations and blocks that mention the word.", metavar="WORD")
     ]
 
 

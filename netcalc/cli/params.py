@@ -7,9 +7,10 @@ of a model in this way: of a folder, or of a .gguf file with the bits of its ele
 
 from __future__ import annotations
 
+from netcalc.arguments import options_of
 from netcalc.cli.options import FormatOptions, LayoutOptions, ModeOptions, OutputOptions, StoredOptions
 from netcalc.cli.verb import Call, verb
-from netcalc.options import LayerOptions, ModelOptions, SelectOptions, options_of
+from netcalc.options import LayerOptions, ModelOptions, SelectOptions
 
 
 @verb(

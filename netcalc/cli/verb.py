@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from netcalc.arguments import Option, options_of
 from netcalc.cli.declarations import Declared
 from netcalc.cli.declarations import Option as Flags
 from netcalc.cli.options import MODEL, value_of
-from netcalc.options import ModelOptions, Option, options_of
+from netcalc.options import ModelOptions
 
 if TYPE_CHECKING:
     from netcalc.diagnostics import Diagnostic

@@ -224,7 +224,7 @@ class Network:
         Raises:
             NetcalcError: as :meth:`analysis` does; E502 for receptive fields without a spatial input.
         """
-        from netcalc.analysis.summary import summarise
+        from netcalc.analysis.summary import Summary
 
         counted: BackwardOptions = {
             "backward": options["backward"],
@@ -233,7 +233,7 @@ class Network:
         }
         fields = self.receptive_fields() if options["receptive_field"] else None
         analysis = self.analysis(convention, **counted)
-        return summarise(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
+        return Summary(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
 
     @property
     def params(self) -> Dim:

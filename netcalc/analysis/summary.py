@@ -7,8 +7,7 @@ A layer's figures are those of one instance, and ``repeat`` is the number of ins
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
@@ -97,40 +96,103 @@ class Totals(Cost):
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
     *(Entry("storage", optional=True), Entry("assumptions", "claims", optional=True)),
 )
-@dataclass(frozen=True, slots=True)
 class Summary(Result):
-    """A network's inputs, outputs, totals and layers."""
+    """A network's inputs, outputs, totals and layers.
 
-    spec: str
-    """Name of the spec."""
-    convention: str
-    """Counting convention of the work."""
-    inputs: Mapping[str, TensorType]
-    outputs: Mapping[str, TensorType]
-    totals: Totals
-    layers: tuple[Layer, ...]
-    """Layers in order of execution."""
-    assumptions: tuple[Assumption, ...] = ()
-    uncounted: tuple[str, ...] = ()
-    """Operations whose work the convention leaves out, if there are any."""
-    counted_as: Mapping[str, str] = field(default_factory=dict)
-    """Implementation whose work is counted, by operations whose implementations differ in their work."""
-    unknown: tuple[str, ...] = ()
-    """Operators whose work is not known; with any, the totals are at least what they are."""
-    phases: frozenset[Phase] = FORWARD
-    """Parts of a step of training that are counted."""
-    optimizer: str | None = None
-    """With `--training`: the optimizer whose update is counted."""
-    remarks: tuple[str, ...] = ()
-    """Faults of the tool that the convention reproduces, where they change a figure."""
-    storage: StorageReport | None = None
-    """In `params` and `summary`, with `--quantize` or `--prune`."""
-    view: View = "summary"
-    """Name of the figures that are printed and recorded."""
-    depth: int | None = None
-    unroll: bool = False
-    analysis: Analysis | None = field(default=None, repr=False, compare=False)
-    receptive: Mapping[str, Fields] | None = field(default=None, repr=False, compare=False)
+    Args:
+        analysis: the counted network.
+        view: name of the figures that are printed and recorded.
+        depth: number of parts of a path to which deeper layers are summed up; None for the operations.
+        unroll: True for a layer for every instance of a repeated block.
+        receptive: receptive fields by path, with which layers are unrolled; None to leave them out.
+    """
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        view: View = "summary",
+        *,
+        depth: int | None = None,
+        unroll: bool = False,
+        receptive: Mapping[str, Fields] | None = None,
+    ) -> None:
+        self.analysis, self.view, self.receptive = analysis, view, receptive
+        self.depth, self.unroll = depth, unroll or receptive is not None
+
+    @property
+    def spec(self) -> str:
+        """Name of the spec."""
+        return self.analysis.program.name
+
+    @property
+    def convention(self) -> str:
+        """Counting convention of the work."""
+        return self.analysis.convention.name
+
+    @property
+    def inputs(self) -> Mapping[str, TensorType]:
+        """Inputs by name."""
+        return {spec.name: spec.type for spec in self.analysis.program.inputs}
+
+    @property
+    def outputs(self) -> Mapping[str, TensorType]:
+        """Outputs by name."""
+        program = self.analysis.program
+        return dict(zip(program.output_names, program.main.output_types, strict=True))
+
+    @property
+    def totals(self) -> Totals:
+        """Figures of the whole network."""
+        return Totals(self.analysis.total.values)
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers in order of execution."""
+        analysis = self.analysis
+        if self.depth is None and not self.unroll:
+            return _main_layers(analysis, analysis.program.main)
+        rows = analysis.rows(depth=self.depth, unroll=self.unroll)
+        return tuple(Layer.of(row, _fields_of(row, self.receptive)) for row in rows)
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Assumptions about symbolic sizes."""
+        return self.analysis.program.assumptions
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Operations whose work the convention leaves out, if there are any."""
+        return self.analysis.uncounted
+
+    @property
+    def counted_as(self) -> Mapping[str, str]:
+        """Implementation whose work is counted, by operations whose implementations differ in their work."""
+        return self.analysis.counted_as
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Operators whose work is not known; with any, the totals are at least what they are."""
+        return self.analysis.unknown
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """Parts of a step of training that are counted."""
+        return self.analysis.phases
+
+    @property
+    def optimizer(self) -> str | None:
+        """With `--training`: the optimizer whose update is counted."""
+        return self.analysis.optimizer
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Faults of the tool that the convention reproduces, where they change a figure."""
+        return self.analysis.remarks
+
+    @property
+    def storage(self) -> StorageReport | None:
+        """In `params` and `summary`, with `--quantize` or `--prune`."""
+        return storage_of(self.analysis.program)
 
     @property
     def record_name(self) -> str:
@@ -155,11 +217,7 @@ class Summary(Result):
 
     def record_values(self) -> dict[str, Any]:
         """Return the layers with the figures of the view, and None for optional fields that it leaves out."""
-        fields, left_out = layer_fields(self.view, self.phases), _LEFT_OUT.get(self.view, ())
-        rows = [layer.record(fields) for layer in self.layers]
-        for row, layer in zip(rows, self.layers, strict=True):
-            if layer.receptive_field is not None:
-                row["receptive_field"] = layer.receptive_field
+        left_out = _LEFT_OUT.get(self.view, ())
         values = {
             "convention": self.convention,
             "totals": self.shown_totals,
@@ -172,51 +230,16 @@ class Summary(Result):
             "storage": self.storage,
             "assumptions": self.claims,
         }
-        return {"layers": rows} | {n: None if n in left_out else value or None for n, value in values.items()}
+        optional = {name: None if name in left_out else value or None for name, value in values.items()}
+        return {"layers": self.recorded_layers(self.layers)} | optional
 
-
-def summarise(
-    analysis: Analysis,
-    view: View = "summary",
-    *,
-    depth: int | None = None,
-    unroll: bool = False,
-    receptive: Mapping[str, Fields] | None = None,
-) -> Summary:
-    """Return the summary of an analysed program; its layers are the operations unless a depth is given.
-
-    ``receptive`` are the receptive fields by path; layers are unrolled with them.
-    """
-    program, unroll = analysis.program, unroll or receptive is not None
-    inputs = {spec.name: spec.type for spec in program.inputs}
-    outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
-    if depth is None and not unroll:
-        layers = _main_layers(analysis, program.main)
-    else:
-        rows = analysis.rows(depth=depth, unroll=unroll)
-        layers = tuple(Layer.of(row, None if receptive is None else _fields_of(row, receptive)) for row in rows)
-    totals = Totals(analysis.total.values)
-    return Summary(
-        program.name,
-        analysis.convention.name,
-        inputs,
-        outputs,
-        totals,
-        layers,
-        program.assumptions,
-        analysis.uncounted,
-        analysis.counted_as,
-        analysis.unknown,
-        analysis.phases,
-        analysis.optimizer,
-        analysis.remarks,
-        storage_of(program),
-        view,
-        depth,
-        unroll,
-        analysis,
-        receptive,
-    )
+    def recorded_layers(self, layers: Iterable[Layer]) -> list[dict[str, Any]]:
+        """Return some layers with the figures of the view."""
+        fields = layer_fields(self.view, self.phases)
+        further = (
+            {} if layer.receptive_field is None else {"receptive_field": layer.receptive_field} for layer in layers
+        )
+        return [layer.record(fields) | more for layer, more in zip(layers, further, strict=True)]
 
 
 def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
@@ -346,7 +369,9 @@ def storage_of(program: Program) -> StorageReport | None:
     return storage_report(program)
 
 
-def _fields_of(row: Row, receptive: Mapping[str, Fields]) -> Fields:
+def _fields_of(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:
+    if receptive is None:
+        return None
     from netcalc.analysis.receptive_field import fields_of
 
     return fields_of(row, receptive)

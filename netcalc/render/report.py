@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -36,7 +35,6 @@ class _Report(Presentation[Summary]):
             return result.layers
         if self._is_tree(view):
             return ()
-        assert result.analysis is not None
         return result.analysis.rows(depth=result.depth, unroll=result.unroll)
 
     def keys(self, result: Summary) -> Mapping[str, Callable[[Any], Any]]:
@@ -48,7 +46,6 @@ class _Report(Presentation[Summary]):
         return keys | {"share": lambda row: shared.of(_figures(row)) * row.repeat}
 
     def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
-        assert result.analysis is not None
         report = ReportView(result.analysis, result.view, result.receptive)
         if self._is_tree(view):
             table = layer_tree(report, depth=result.depth, unroll=result.unroll, layout=view.layout)
@@ -62,7 +59,7 @@ class _Report(Presentation[Summary]):
     def record(self, result: Summary, rows: Selected[Layer], view: View) -> Mapping[str, Any]:
         from netcalc.records.writing import record
 
-        return record(replace(result, layers=tuple(rows.shown)))  # its layers have the figures of the view
+        return record(result, layers=result.recorded_layers(rows.shown))
 
     @staticmethod
     def _is_tree(view: View) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
-from netcalc.analysis.summary import summarise
+from netcalc.analysis.summary import Summary
 from netcalc.dims import value_at
 from netcalc.ir import Program
 from netcalc.records import as_dict
@@ -79,7 +79,7 @@ def test_active_parameters_and_useful_work_are_reported() -> None:
     lines = page(analysis)
     assert "1,040 of them active for a token" in lines
     assert "useful work under even routing: 66.56 kMAC, 133.1 kFLOP" in lines
-    record = as_dict(summarise(analysis))["totals"]
+    record = as_dict(Summary(analysis))["totals"]
     assert record["params_active"] == 1040
     assert record["macs_expected"] * 2 == record["flops_expected"] == 2 * (GATE + 128 * PAIR)
 
@@ -88,4 +88,4 @@ def test_active_parameters_and_useful_work_are_reported() -> None:
 def test_networks_without_routing_report_no_active_parameters(text: str) -> None:
     analysis = torch(layers(text))
     assert not [line for line in page(analysis) if "active" in line or "useful" in line]
-    assert set(as_dict(summarise(analysis))["totals"]).isdisjoint({"params_active", "macs_expected", "flops_expected"})
+    assert set(as_dict(Summary(analysis))["totals"]).isdisjoint({"params_active", "macs_expected", "flops_expected"})

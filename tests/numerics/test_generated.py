@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from netcalc.analysis.cost import analyse
-from netcalc.analysis.summary import summarise
+from netcalc.analysis.summary import Summary
 from netcalc.engine.run import forward
 from netcalc.ir import Program
 from netcalc.spec import elaborate
@@ -134,9 +134,9 @@ def test_folded_repeats_equal_unrolled_ones(spec: Spec) -> None:
     folded, unrolled = program(spec), program(unrolled_spec(spec))
     one, other = analyse(folded), analyse(unrolled)
     assert one.total == other.total
-    rows = summarise(one, unroll=True).layers
+    rows = Summary(one, unroll=True).layers
     assert [(r.path, r.params, r.flops) for r in rows] == [
-        (r.path, r.params, r.flops) for r in summarise(other, unroll=True).layers
+        (r.path, r.params, r.flops) for r in Summary(other, unroll=True).layers
     ]
     first, second = forward(folded, seed=3), forward(unrolled, seed=3)
     for name, array in first.outputs.items():
@@ -148,7 +148,7 @@ def test_folded_repeats_equal_unrolled_ones(spec: Spec) -> None:
 def test_rows_add_up_at_every_depth(spec: Spec, convention: str, unroll: bool) -> None:
     analysis = analyse(program(spec), convention)
     for depth in (None, 1, 2, 3):
-        rows = summarise(analysis, depth=depth, unroll=unroll).layers
+        rows = Summary(analysis, depth=depth, unroll=unroll).layers
         for figure in ("params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"):
             total = getattr(analysis.total, figure)
             assert sum(getattr(row, figure) * row.repeat for row in rows) == total, (depth, figure)

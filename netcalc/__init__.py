@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
     from netcalc.weights.content import Checkpoint, CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
     from netcalc.weights.packing.unpacked import Packed
+    from netcalc.weights.report import WeightsReport
 
 __all__ = [
     "Agreement",
@@ -111,6 +112,7 @@ __all__ = [
     "TypeTotals",
     "ValueCount",
     "VerifyReport",
+    "WeightsReport",
     "__version__",
     "as_dict",
     "check",
@@ -159,6 +161,7 @@ _EXPORTS = {
         "TypeTotals",
     ),
     "netcalc.weights.packing.unpacked": ("Packed",),
+    "netcalc.weights.report": ("WeightsReport",),
     "netcalc.numerics.rounding.deviation": ("Deviation",),
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),

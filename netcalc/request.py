@@ -108,7 +108,15 @@ class Request:
         return with_loss(self.program, self.loss)
 
     def with_sizes(self, sizes: Mapping[str, int]) -> Self:
-        """Return the request with sizes for symbolic dims."""
+        """Return the request with sizes for symbolic dims.
+
+        Raises:
+            NetcalcError: E405 if a size contradicts an assumption by which parameters are stored.
+        """
+        if self.quantize or self.prune:
+            from netcalc.ir.specialise import specialise
+
+            specialise(self.program, sizes)
         return replace(self, sizes={**self.sizes, **sizes})
 
     def with_mode(self, mode: Mode | None) -> Self:

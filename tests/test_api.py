@@ -14,6 +14,7 @@ import pytest
 import netcalc
 from netcalc import NetcalcError, Network
 from netcalc.analysis.figures import FIGURES
+from netcalc.records.writing import entries
 
 PAGE = (Path(__file__).parent.parent / "docs" / "python-api.md").read_text(encoding="utf-8")
 SMALL = Path(__file__).parent / "fixtures" / "small.yaml"
@@ -41,9 +42,14 @@ def test_every_public_name_is_documented(name: str) -> None:
 
 
 def public_members(declared: type) -> set[str]:
-    """Names of the fields, properties and methods that a class declares for its users."""
+    """Names of the fields, properties and methods that a class declares for its users.
+
+    Declarations of the JSON record are left out, with the properties that it has in place of other ones.
+    """
     fields = set(getattr(declared, "__annotations__", {})) | set(getattr(declared, "_fields", ()))
-    return {name for name in fields | set(vars(declared)) if not name.startswith("_")}
+    names = {name for name in fields | set(vars(declared)) if not name.startswith("_")}
+    replacing = {entry.attribute for entry in entries(declared) or () if hasattr(declared, entry.name)}
+    return names - replacing - {"record_fields", "record_name", "record_values"}
 
 
 #: Types of which the page describes only a part: the rest serves reports.

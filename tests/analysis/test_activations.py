@@ -124,8 +124,8 @@ def test_the_peak_names_its_tensors_and_a_stack_is_one_step() -> None:
     found = activations(net)
     assert found.at == "a.0.0"
     assert [(tensor.path, tensor.shape) for tensor in found.live] == [("x", (1, 64)), ("a.0.0", (1, 128))]
-    assert [(point.path, point.times) for point in found.layers] == [("a.0", 50000000)]
-    assert [(point.path, point.bytes, point.times) for point in found.points()] == [
+    assert [(point.path, point.repeat) for point in found.layers] == [("a.0", 50000000)]
+    assert [(point.path, point.bytes, point.repeat) for point in found.points()] == [
         ("a.0.0", 768, 50000000),
         ("a.0.1", 768, 50000000),
     ]

@@ -53,7 +53,7 @@ def test_the_network_is_that_of_peft(case: str, lora: list[str], tmp_path: Path)
     total = own.analysis().total
     assert (total.params_trainable, total.params) == (PEFT[case]["trainable"], PEFT[case]["all"])
     assert own.shapes == theirs.shapes
-    assert own.analysis(optimizer="adamw").total == theirs.analysis(optimizer="adamw").total
+    assert own.analysis(training="adamw").total == theirs.analysis(training="adamw").total
     assert api.loads(own.to_yaml()).analysis().total == total
 
 

@@ -139,7 +139,7 @@ def test_rules_of_backward_passes_are_of_registered_operations() -> None:
 def test_a_step_starts_from_the_loss_of_the_spec() -> None:
     """The layers of the loss are rows of their own, and the rest of the network is unchanged."""
     net = netcalc.load("resnet18")
-    step, plain = net.analysis(optimizer="sgd"), net.analysis(optimizer="sgd", loss="sum")
+    step, plain = net.analysis(training="sgd"), net.analysis(training="sgd", loss="sum")
     rows = {row.path: row for row in step.leaves()}
     added = sum((row.total for path, row in rows.items() if path.startswith("loss")), Cost())
     assert added.flops > 0

@@ -10,8 +10,6 @@ from netcalc.analysis.summary import Summary
 from netcalc.dims import value_at
 from netcalc.ir import Program
 from netcalc.records import as_dict
-from netcalc.render.page import page_text
-from netcalc.render.report import tree_page
 from tests.spec.harness import layers, program
 
 #: 64 tokens with 2 of 8 experts are 128 pairs; a capacity of twice the even share is 8·32 = 256 slots.
@@ -71,7 +69,7 @@ def test_symbolic_sizes() -> None:
 
 
 def page(analysis: Analysis) -> list[str]:
-    return "\n".join(page_text(tree_page(analysis, "summary"))).split("\n")
+    return str(summarise(analysis)).split("\n")
 
 
 def test_active_parameters_and_useful_work_are_reported() -> None:

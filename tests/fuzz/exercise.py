@@ -13,7 +13,7 @@ from netcalc.dims import value_at
 from netcalc.network import Network
 from netcalc.records import as_dict
 from netcalc.render.diagnostics import render_diagnostics
-from netcalc.spec import elaborate
+from netcalc.request import Request
 from netcalc.spec.library import Loaded
 from tests.hostile.case import CONTROL
 
@@ -32,7 +32,7 @@ def exercise(load: Callable[[], Loaded], rng: random.Random) -> str:
     """
     try:
         loaded = load()
-        network = Network(elaborate(loaded))
+        network = Network(Request(loaded))
         figures = _figures(network)
     except NetcalcError as error:
         return refused(error)
@@ -85,7 +85,7 @@ def _symbolic(loaded: Loaded, network: Network, rng: random.Random) -> None:
     if not chosen:
         return
     try:
-        symbolic = Network(elaborate(loaded, symbolic=chosen))
+        symbolic = Network(Request(loaded, symbolic=chosen))
         formulas = symbolic.params, symbolic.macs, symbolic.flops
         _check_text(str(symbolic))
     except NetcalcError as error:

@@ -16,7 +16,7 @@ from netcalc.ir.check import check
 from netcalc.network import Network
 from netcalc.records import as_dict
 from netcalc.records.schema import record_schema
-from netcalc.spec import elaborate
+from netcalc.request import Request
 from netcalc.spec.library import load_data, load_text
 from tests.fuzz.exercise import exercise, refused
 from tests.fuzz.grammar import RandomSource, document
@@ -55,7 +55,7 @@ def test_generated_specs_are_loaded_or_refused_with_diagnostics(spec: dict[str, 
 def test_figures_of_generated_specs_agree(spec: dict[str, Any]) -> None:
     try:
         loaded = load_data(spec)
-        network = Network(elaborate(loaded))
+        network = Network(Request(loaded))
     except NetcalcError as error:
         refused(error)
         return
@@ -67,13 +67,9 @@ def test_figures_of_generated_specs_agree(spec: dict[str, Any]) -> None:
     VALIDATOR.validate(as_dict(folded))
     sizes = {"batch": 4, "length": 6}
     try:
-        symbolic = Network(
-            elaborate(load_data(spec), symbolic=[name for name in sizes if name in spec.get("dims", {})])
-        )
+        symbolic = Network(Request(load_data(spec), symbolic=[name for name in sizes if name in spec.get("dims", {})]))
         fixed = symbolic.specialise(**{name: size for name, size in sizes.items() if name in spec.get("dims", {})})
-        direct = Network(
-            elaborate(load_data(spec), {name: size for name, size in sizes.items() if name in spec["dims"]})
-        )
+        direct = Network(Request(load_data(spec), {name: size for name, size in sizes.items() if name in spec["dims"]}))
     except (NetcalcError, KeyError):
         return
     assert (fixed.params, fixed.macs, fixed.flops) == (direct.params, direct.macs, direct.flops)

@@ -13,11 +13,12 @@ from netcalc import ops
 from netcalc.analysis.compare import compare
 from netcalc.analysis.cost import Analysis, analyse
 from netcalc.analysis.explain import explain
-from netcalc.render.compare import comparison_tree
-from netcalc.render.explanation import explanation_page
-from netcalc.render.page import Page, page_text
-from netcalc.render.report import VIEWS, list_page, tree_page
+from netcalc.analysis.summary import summarise
+from netcalc.render.presentations import View, lines
+from netcalc.render.report import VIEWS
+from netcalc.render.selection import Selection
 from netcalc.render.text import Terminal, width_of
+from netcalc.results import Result
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
@@ -42,13 +43,12 @@ def too_wide(text: str) -> list[str]:
     return [line for line in text.splitlines() if width_of(line) > 80]
 
 
-def reports(name: str, analysis: Analysis, neighbour: Analysis) -> Iterator[tuple[str, Page]]:
+def reports(analysis: Analysis, neighbour: Analysis) -> Iterator[tuple[str, Result, View]]:
     for view in VIEWS:
-        yield view, tree_page(analysis, view)
-    rows = list(analysis.rows())
-    yield "summary --top", list_page(analysis, "summary", rows[:5], rows[5:])
-    yield "explain", explanation_page(explain(analysis.program, None, analysis.convention), name)
-    yield "compare", comparison_tree(compare([analysis, neighbour]))
+        yield view, summarise(analysis, view), View()
+    yield "summary --top", summarise(analysis), View(Selection(top=5))
+    yield "explain", explain(analysis.program, None, analysis.convention), View()
+    yield "compare", compare([analysis, neighbour]), View()
 
 
 def family(name: str) -> str:
@@ -64,8 +64,8 @@ def test_reports_fit_on_every_shipped_spec(first: str) -> None:
     specs = [name for name in sorted(shipped()) if family(name) == first]
     analyses = [(name, analyse(elaborate(load_document(name), {}))) for name in specs]
     for (name, analysis), (_, neighbour) in pairwise([*analyses, analyses[0]]):
-        for command, page in reports(name, analysis, neighbour):
-            text = "\n".join(page_text(page, Terminal(width=80)))
+        for command, result, view in reports(analysis, neighbour):
+            text = "\n".join(lines(result, view, Terminal(width=80)))
             assert not too_wide(text), f"{command} {name}"
 
 

@@ -37,7 +37,7 @@ def test_the_adapter_is_trained_where_the_line_is_frozen() -> None:
 
 
 def test_dropout_acts_in_training() -> None:
-    assert "fc.lora_dropout" in network("lora: {rank: 2, dropout: 0.5}", training=True).shapes
+    assert "fc.lora_dropout" in network("lora: {rank: 2, dropout: 0.5}", mode="train").shapes
     assert network("lora: {rank: 2, dropout: 0.5}").verify().ok
 
 

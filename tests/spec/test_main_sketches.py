@@ -19,6 +19,7 @@ from netcalc.ir.sketch import SketchedBody
 from netcalc.network import Network
 from netcalc.opdef import Context
 from netcalc.ops import every
+from netcalc.request import Request
 from netcalc.spec import sketches
 from netcalc.spec.kept_bodies import BODIES
 from netcalc.spec.library import Loaded, load_document, load_text
@@ -159,9 +160,7 @@ def test_a_spec_with_other_settings_is_as_if_it_were_loaded_alone(kind: str, pai
     loaded = load_text(spec_of(USER[kind]))
 
     def load(chosen: Mapping[str, Any]) -> Network:
-        from netcalc.loading import _network
-
-        return _network(loaded, chosen, (), False, None, None)
+        return Network(Request(loaded, chosen))
 
     same_as_alone([loaded], load, [{"n": n, "m": m} for n, m in pairs])
 

@@ -31,12 +31,6 @@ def test_imported_blocks_are_part_of_the_text(tmp_path: Path) -> None:
     assert netcalc.loads(net.to_yaml()).summary().layers == net.summary().layers
 
 
-def test_a_network_without_a_spec_has_no_text() -> None:
-    program = netcalc.load("mlp").program
-    with pytest.raises(netcalc.NetcalcError, match="not loaded from a spec"):
-        netcalc.Network(program).to_yaml()
-
-
 def test_blocks_of_one_name_cannot_be_one_document(tmp_path: Path) -> None:
     for name, lines in (("a", "[{linear: 3}]"), ("b", "[relu]")):
         (tmp_path / f"{name}.yaml").write_text(

@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import netcalc
+from netcalc.analysis.cost import analyse
 from netcalc.analysis.precision import stored
 from netcalc.analysis.walk import parameters
 
@@ -163,4 +164,4 @@ def test_a_file_written_by_gguf_has_the_predicted_bytes(tmp_path, name):
 
 
 def analysed(program):
-    return netcalc.Network(program).cost().weight_bytes
+    return analyse(program).total.weight_bytes

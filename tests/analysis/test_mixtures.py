@@ -69,7 +69,7 @@ def test_symbolic_sizes() -> None:
 
 
 def page(analysis: Analysis) -> list[str]:
-    return str(summarise(analysis)).split("\n")
+    return str(Summary(analysis)).split("\n")
 
 
 def test_active_parameters_and_useful_work_are_reported() -> None:

@@ -13,7 +13,7 @@ from netcalc import ops
 from netcalc.analysis.compare import compare
 from netcalc.analysis.cost import Analysis, analyse
 from netcalc.analysis.explain import explain
-from netcalc.analysis.summary import summarise
+from netcalc.analysis.summary import Summary
 from netcalc.render.presentations import View, lines
 from netcalc.render.report import VIEWS
 from netcalc.render.selection import Selection
@@ -45,8 +45,8 @@ def too_wide(text: str) -> list[str]:
 
 def reports(analysis: Analysis, neighbour: Analysis) -> Iterator[tuple[str, Result, View]]:
     for view in VIEWS:
-        yield view, summarise(analysis, view), View()
-    yield "summary --top", summarise(analysis), View(Selection(top=5))
+        yield view, Summary(analysis, view), View()
+    yield "summary --top", Summary(analysis), View(Selection(top=5))
     yield "explain", explain(analysis.program, None, analysis.convention), View()
     yield "compare", compare([analysis, neighbour]), View()
 

@@ -33,7 +33,7 @@ class Reshape(Reshaping):
 
 @operation
 class Flatten(Reshaping):
-    """Joins neighbouring axes into one; by default all but the first, the batch.
+    """Joins neighboring axes into one; by default all but the first, the batch.
 
     The defaults are as in torch.nn.Flatten (torch.flatten joins all axes by default).
     """

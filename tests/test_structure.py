@@ -106,10 +106,10 @@ WRITERS = {
 def _writes(call: ast.Call) -> bool:
     """Return True for a call that writes a file, or opens one for writing."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if ast.unparse(call.func) in ("archive.open", "result.save"):  # a member of an open file; a method of netcalc
+        return False
     if name != "open":
         return name in WRITERS
-    if ast.unparse(call.func) == "archive.open":  # a member of a file that is open
-        return False
     texts = [ast.unparse(argument) for argument in (*call.args, *(keyword.value for keyword in call.keywords))]
     return any(re.fullmatch(r"'[rbt]*[wax+][rwaxbt+]*'", text) or "O_CREAT" in text for text in texts)
 

@@ -13,10 +13,7 @@ from pathlib import Path
 
 from measure import paired, report, summarised
 
-from netcalc.analysis.cost import analyse
-from netcalc.render.report import report as table
-from netcalc.spec import elaborate
-from netcalc.spec.library import load_text
+import netcalc
 
 SPECS = Path(__file__).parent.parent / "tests" / "fixtures"
 DEEP = {"gpt3_stack": 96, "deep": 1_000_000}
@@ -25,7 +22,7 @@ DEEP = {"gpt3_stack": 96, "deep": 1_000_000}
 def summary(name: str, layers: int) -> Callable[[], str]:
     """Return the work of ``netcalc summary tests/fixtures/NAME.yaml --set layers=LAYERS`` after its imports."""
     text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
-    return lambda: table(analyse(elaborate(load_text(text), {"layers": layers})), "summary")
+    return lambda: str(netcalc.loads(text, set={"layers": layers}).summary())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from inspect import Parameter
 
 from netcalc.cli.declarations import Argument, Declared
+from netcalc.cli.options import ComparisonOptions as CommandOptions
 from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ComparisonOptions, SelectOptions
@@ -21,7 +22,7 @@ _MODELS = Declared(
 )
 
 
-@verb(ComparisonOptions, SelectOptions, FormatOptions, OutputOptions, ModeOptions, arguments=(_MODELS,))
+@verb(ComparisonOptions, CommandOptions, SelectOptions, FormatOptions, OutputOptions, ModeOptions, arguments=(_MODELS,))
 def command(call: Call) -> None:
     """Compare the models, each with its own settings."""
     from netcalc.diagnostics import Diagnostic, NetcalcError

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any, TypedDict
 
-from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, Option, choice
+from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
 from netcalc.cli.declarations import Argument, Declared
 
 #: The model of a command.
@@ -64,6 +64,30 @@ class TrainOptions(TypedDict, total=False):
     output: Annotated[
         str | None,
         Option(PATH, None, "Write the parameters and buffers.", ("--output", "-o"), metavar="FILE", panel="Files"),
+    ]
+
+
+class MemoryOptions(TypedDict, total=False):
+    """Options of ``memory``."""
+
+    output: Annotated[
+        str | None,
+        Option(PATH.or_none(), None, "Write to a file; as .svg or .png the chart.", ("--output", "-o"), "FILE"),
+    ]
+
+
+class ComparisonOptions(TypedDict, total=False):
+    """Options of ``compare``."""
+
+    set: Annotated[
+        list[str] | None,
+        Option(
+            SETTINGS.or_none(),
+            None,
+            "Change a dim or var, or that of spec N; repeatable.",
+            ("--set", "-s"),
+            "[N:]NAME=VALUE",
+        ),
     ]
 
 

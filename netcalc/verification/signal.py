@@ -86,7 +86,7 @@ def measure(
         loss: ``"random"`` or None for the sum of all outputs with independent normal weights, in which the gradient of
             all outputs together has an expected norm of 1; ``"sum"``, or the name of an output, for sums of
             elements; the loss of a spec is the output ``"loss"`` of its program with the loss.
-        weights: a checkpoint; predictions are those of the initialisers all the same.
+        weights: a checkpoint; predictions are those of the initializers all the same.
         progress: called with the number of operations done, their total, and a path.
 
     Raises:

@@ -123,7 +123,7 @@ LARGE = "inputs: {x: [1000, 1000]}\nlayers: [relu, {softmax: {}}]"
 
 def test_worker_processes_start_only_on_request() -> None:
     """Neither ``compile`` nor ``run`` starts any by default, although the steps could be split."""
-    net = netcalc.Network(program(LARGE))
+    net = netcalc.loads("netcalc: 1\n" + LARGE)
     before = child_processes()
     session = net.compile(threads=3)
     session()
@@ -196,7 +196,7 @@ def test_profiles_list_layers_in_order_with_fused_operations(profile: Profile) -
 
 def test_profiled_flops_include_fused_operations(profile: Profile) -> None:
     """2 · 9·3·32 · 40² FLOPs of multiply-adds, and a bias, a scale, a shift and a comparison per element."""
-    analysis = netcalc.Network(program(IMAGE)).analysis()
+    analysis = netcalc.loads("netcalc: 1\n" + IMAGE).analysis()
     flops = {layer.path: layer.flops for layer in profile.layers}
     of = {row.path: int(row.cost.flops) for row in analysis.leaves(unroll=True)}
     assert flops["conv"] == of["conv"] + of["bn"] + of["act"]

@@ -64,7 +64,7 @@ class _Operands:
 
 @lowering("group_norm", "instance_norm")
 def lower_group_norm(context: LoweringContext, node: GraphNode) -> bool:
-    """Emit the three steps of a group or instance normalisation."""
+    """Emit the three steps of a group or instance normalization."""
     op, operand, result = node.op, node.operand, node.outputs[0]
     rank = len(operand.shape)
     if op.normalises_channels and not op.own_statistics(False):

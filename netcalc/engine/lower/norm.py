@@ -30,7 +30,7 @@ from netcalc.numerics.kernels import wide
 
 @lowering("layer_norm", "rms_norm")
 def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
-    """Emit the normalisation of each vector, which is a row."""
+    """Emit the normalization of each vector, which is a row."""
     operand, result = node.operand, node.outputs[0]
     if 0 in operand.shape:
         return False

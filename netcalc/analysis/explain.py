@@ -81,8 +81,8 @@ def explain(
     analysis = Analysis(program, convention, backward)
     if not path:
         inputs, outputs = _inputs(program.main), program.main.outputs
-        whole = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
-        return _part(analysis, whole)
+        network = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
+        return _part(analysis, network)
     row = _find(analysis.tree(), path.replace("...", "…").split("."))
     if row is None:
         raise NetcalcError(_no_such(analysis, path))
@@ -184,13 +184,13 @@ def _part(analysis: Analysis, row: Row) -> Explanation:
     rules = dict.fromkeys(("flops", "flops_backward"), _convention(analysis.convention))
     sections = [_sum(row, figure, rules.get(figure.name, "")) for figure in figures]
     program = analysis.program
-    whole = row.node is None and not row.path
+    is_network = row.node is None and not row.path
     return Explanation(
         program.name,
         row.title,
         row.op,
-        program.about if whole else "",
-        program.source if whole else "",
+        program.about if is_network else "",
+        program.source if is_network else "",
         row.inputs,
         row.outputs,
         row.repeat,
@@ -227,9 +227,9 @@ def _find(rows: Iterable[Row], parts: Sequence[str], times: int = 1) -> Row | No
             continue
         if len(parts) == 1:
             return row._replace(repeat=covered * times)
-        found = _find(_inside(row), parts[1:], covered * times)
-        if found is not None:
-            return found
+        inner_row = _find(_inside(row), parts[1:], covered * times)
+        if inner_row is not None:
+            return inner_row
     return None
 
 
@@ -265,8 +265,8 @@ def _titled(row: Row, title: str) -> Row:
 
 
 def _no_such(analysis: Analysis, path: str) -> Diagnostic:
-    known = list(dict.fromkeys(_paths(analysis.tree())))
-    hint = did_you_mean(path, known) or f"the top level has {', '.join(p for p in known if '.' not in p)}"
+    paths = list(dict.fromkeys(_paths(analysis.tree())))
+    hint = did_you_mean(path, paths) or f"the top level has {', '.join(p for p in paths if '.' not in p)}"
     return Diagnostic("E503", f"the network has nothing at {path!r}", hint=hint)
 
 

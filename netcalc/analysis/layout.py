@@ -89,8 +89,8 @@ def _in_shape(op: Any, layout: Layout, shape: Shape) -> Layout | None:
 
 def _transposed(op: Any, layout: Layout, shape: Shape) -> Layout:
     axes = list(range(len(layout.shape)))
-    one, other = (axis % len(axes) for axis in op.axes)
-    axes[one], axes[other] = other, one
+    first, other = (axis % len(axes) for axis in op.axes)
+    axes[first], axes[other] = other, first
     return layout.permuted(axes)
 
 

@@ -136,8 +136,8 @@ class _Peaks:
             owned = tuple(
                 (is_passed or not first) if i < carried else (is_passed and last) for i, is_passed in enumerate(passed)
             )
-            kept = _bytes(v for v, a, b in zip(node.inputs, passed, owned, strict=True) if a and not b)
-            peak |= self.body(node.body, owned).plus(kept)
+            held_bytes = _bytes(v for v, a, b in zip(node.inputs, passed, owned, strict=True) if a and not b)
+            peak |= self.body(node.body, owned).plus(held_bytes)
         return peak
 
     def _parameters(self, node: OpNode) -> int:

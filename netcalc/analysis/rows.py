@@ -58,13 +58,13 @@ class Place(NamedTuple):
     ranges: Ranges = ()
     shared: bool = False
 
-    def inside(self, found: Instances) -> Place:
+    def inside(self, instances: Instances) -> Place:
         """Return the position inside instances of a call."""
         ranges = self.ranges
-        if found.numbers is not None and found.times > 1:
-            ranges = (*ranges, (join(self.path, found.named("")), found.numbers))
-        shared = self.shared or (isinstance(found.node, CallNode) and found.node.shares is not None)
-        return Place(join(self.path, found.name), join(self.title, found.label), ranges, shared)
+        if instances.numbers is not None and instances.times > 1:
+            ranges = (*ranges, (join(self.path, instances.named("")), instances.numbers))
+        shared = self.shared or (isinstance(instances.node, CallNode) and instances.node.shares is not None)
+        return Place(join(self.path, instances.name), join(self.title, instances.label), ranges, shared)
 
     def below(self, name: str) -> Place:
         """Return the position below a part of a path."""

@@ -233,13 +233,13 @@ def _all_layers(
     nodes: Sequence[Node], layer_of: Callable[[OpNode], Layer], inside: Callable[[Body], Iterable[Layer]]
 ) -> Iterator[Layer]:
     """Yield the layers of nodes from those of each operation and each body that is called."""
-    for found in folded(nodes):
-        node = found.node
+    for copies in folded(nodes):
+        node = copies.node
         if isinstance(node, OpNode):
             yield layer_of(node)
             continue
-        path, title, times, shared = found.name, found.label, found.times, node.shares is not None
-        around: Ranges = ((found.named(""), found.numbers),) if found.numbers is not None and times > 1 else ()
+        path, title, times, shared = copies.name, copies.label, copies.times, node.shares is not None
+        around: Ranges = ((copies.named(""), copies.numbers),) if copies.numbers is not None and times > 1 else ()
         start, heading = (path and path + "."), (title and title + ".")
         for name, op, inputs, outputs, values, repeat, label, inner, _ in inside(node.body):
             ranges = around + tuple([(start + stem if stem else path, numbers) for stem, numbers in inner])
@@ -272,10 +272,10 @@ def _layers_inside(analysis: Analysis, body: Body) -> tuple[Layer, ...]:
     if isinstance(body, SketchedBody):
         return _sketched(analysis, body)
     key = Layer, analysis.settings
-    found = body.derived.get(key)
-    if found is None or found[0] is not analysis.convention:
-        found = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
-    return found[1]
+    layers = body.derived.get(key)
+    if layers is None or layers[0] is not analysis.convention:
+        layers = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
+    return layers[1]
 
 
 def _sketched(analysis: Analysis, body: SketchedBody) -> tuple[Layer, ...]:

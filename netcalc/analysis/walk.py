@@ -51,8 +51,8 @@ class ParameterInstance(NamedTuple):
     @property
     def entries(self) -> tuple[CheckpointEntry, ...]:
         """Declared places in the reference's checkpoint, under full names; those of the spec precede its blocks'."""
-        found = ((prefix, checkpoint.find(_below(self.path, prefix))) for prefix, checkpoint in self.checkpoints)
-        return tuple(_absolute(entry, prefix) for prefix, entry in found if entry is not None)
+        places = ((prefix, checkpoint.find(_below(self.path, prefix))) for prefix, checkpoint in self.checkpoints)
+        return tuple(_absolute(entry, prefix) for prefix, entry in places if entry is not None)
 
 
 class _Place(NamedTuple):

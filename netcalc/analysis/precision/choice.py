@@ -69,7 +69,7 @@ class Choice:
             return None
         self._work.add(site.owner, self._patterns)
         rule, prune = first(self._quantised, site.owner), first(self._pruned, site.owner)
-        self.used |= {one for one in (rule, prune) if one is not None}
+        self.used |= {assignment for assignment in (rule, prune) if assignment is not None}
         recipe = None if rule is None else self._recipes.get(rule)
         kind = "adapter" if site.owner in self._program.added else self._kinds.kind(site.node, site.param)
         case = _Case(
@@ -87,15 +87,15 @@ class Choice:
         return self._known[case]
 
     def _form(self, case: _Case) -> Storage:
-        scheme, kept = self._scheme(case)
+        scheme, reason = self._scheme(case)
         shape = matrices(case.shape, case.windowed, scheme)
         sparsity, dense = self._removed(case, shape[-1])
         if sparsity is not None and not scheme.sparse:
             message = f"--prune {sparsity}: {scheme.name} has no layout with elements removed"
             raise NetcalcError(Diagnostic("E502", message, hint="element types, int8 and int4-g128 have one"))
-        texts = [f"{one.option} {one.text}" for one in (case.rule, case.prune) if one is not None]
+        texts = [f"{rule.option} {rule.text}" for rule in (case.rule, case.prune) if rule is not None]
         own = case.rule is not None and case.rule.option == OWN
-        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=kept or dense, is_own=own)
+        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=reason or dense, is_own=own)
 
     def _scheme(self, case: _Case) -> tuple[Scheme, str]:
         """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""
@@ -115,10 +115,10 @@ class Choice:
                 return plain, case.described
         missing = ""
         for tried in (scheme, *map(scheme_named, scheme.fallback)):
-            found = unmet(tried, matrices(case.shape, case.windowed, tried))
-            if found is None:
+            problem = unmet(tried, matrices(case.shape, case.windowed, tried))
+            if problem is None:
                 return tried, missing
-            missing = missing or f"for {tried.name}, {found}"
+            missing = missing or f"for {tried.name}, {problem}"
         return plain, missing
 
     def _removed(self, case: _Case, columns: Dim) -> tuple[Sparsity | None, str]:

@@ -64,9 +64,9 @@ def _last_linear(body: Body) -> OpNode | None:
     """Return the last operation with matrices as parameters if it is a linear layer that is not repeated."""
     for node in reversed(body.nodes):
         if isinstance(node, CallNode):
-            found = _last_linear(node.body)
-            if found is not None:
-                return found if node.times == 1 else None
+            last = _last_linear(node.body)
+            if last is not None:
+                return last if node.times == 1 else None
         elif any(len(param.shape) >= _RANK and not param.is_buffer for param in node.params):
             return node if node.op.name == _LINEAR else None
     return None

@@ -74,8 +74,8 @@ class Recipe:
     @property
     def plain(self) -> str:
         """The element type of what is not quantised."""
-        kept: str = _data()["plain_type"]
-        return kept
+        type_name: str = _data()["plain_type"]
+        return type_name
 
     def type_of(self, site: Site) -> str | None:
         """Return the type of a parameter before its shape is considered; None if it is not quantised."""
@@ -92,9 +92,9 @@ class Recipe:
         if (
             self._model["experts"] > _MIXED_EXPERTS
             and listed.startswith("ffn")
-            and (found := _NUMBER.search(site.owner))
+            and (match := _NUMBER.search(site.owner))
         ):
-            number, count = int(found[1]), self._model["layers"]
+            number, count = int(match[1]), self._model["layers"]
         scope = {**self._model, "i": number, "n": count, "type": chosen}
         scope["unquantised"] = self._file.get("unquantised", False)
         scope["codebook"] = self._file.get("codebook", False)
@@ -147,5 +147,5 @@ def _tensors() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def _data() -> Mapping[str, Any]:
     from netcalc.spec.yaml_document import parse_yaml
 
-    found: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
-    return found
+    data: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
+    return data

@@ -45,12 +45,12 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
     choice = Choice(program, (*quantised, *own), pruned)
     if choice.by_iteration:
         require_visits(program)
-    with recorded() as found:
+    with recorded() as assumptions:
         result = with_storage(program, choice.choose, by_iteration=choice.by_iteration)
     _check_used(program, (*quantised, *pruned), choice.used)
     return replace(
         result,
-        assumptions=tuple(dict.fromkeys((*program.assumptions, *found))),
+        assumptions=tuple(dict.fromkeys((*program.assumptions, *assumptions))),
         assigned={
             option: tuple(rule.text for rule in rules)
             for option, rules in (("--quantize", quantised), ("--prune", pruned), (OWN, own))
@@ -64,8 +64,8 @@ def _check_used(program: Program, rules: Iterable[Assignment], used: set[Assignm
     unused = [rule for rule in rules if rule not in used]
     if not unused:
         return
-    found = islice((p for p in parameters(program) if not p.param.is_buffer), _CANDIDATES)
-    owners = {parameter.path: parameter.owner for parameter in found}
+    candidates = islice((p for p in parameters(program) if not p.param.is_buffer), _CANDIDATES)
+    owners = {parameter.path: parameter.owner for parameter in candidates}
     raise NetcalcError(_unused(rule, owners) for rule in unused)
 
 

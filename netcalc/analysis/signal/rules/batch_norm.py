@@ -22,8 +22,8 @@ def _batch_norm(call: Call) -> Outcome:
     shape = call.shape()
     count = shape[0] * math.prod(shape[2:])
     if x.square is None or x.shared is None or not x.square > x.shared:
-        known = Signal(0.0, 1.0, 0.0, x.normal, x.roots, x.exchangeable)
-        return Outcome(affine(call, known), {0: None}, {"bias": 1.0}, note=NO_EPS)
+        normalized = Signal(0.0, 1.0, 0.0, x.normal, x.roots, x.exchangeable)
+        return Outcome(affine(call, normalized), {0: None}, {"bias": 1.0}, note=NO_EPS)
     variance = x.square - x.shared  # that of a channel: the square of its mean is what samples share
     total = variance + op.eps
     signal = Signal(0.0, variance / total, 0.0, x.normal, x.roots, x.exchangeable)

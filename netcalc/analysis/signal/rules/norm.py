@@ -43,10 +43,10 @@ def _whole(call: Call, features: int, *, centred: bool) -> Outcome:
     offset = x.mean if centred else 0.0
     eps = _EPSILON if call.op.eps is None else call.op.eps
     if x.square is None or x.mean is None or offset is None:
-        known = Signal(0.0 if centred or x.normal else None, 1.0, None, x.normal, x.roots, gap=x.gap)
-        if known.mean is None:
-            known = replace(known, square=None, gap=x.gap)
-        return Outcome(affine(call, known), {0: None}, {"bias": 1.0}, note=NO_EPS)
+        normalized = Signal(0.0 if centred or x.normal else None, 1.0, None, x.normal, x.roots, gap=x.gap)
+        if normalized.mean is None:
+            normalized = replace(normalized, square=None, gap=x.gap)
+        return Outcome(affine(call, normalized), {0: None}, {"bias": 1.0}, note=NO_EPS)
     variance = x.square - offset**2 + eps
     signal = x.plus(-offset).times(1 / math.sqrt(variance))
     removed = (2 if centred else 1) / features

@@ -113,9 +113,9 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     head = {key: data.pop(key) for key in _HEAD}
     own, dims = data.pop("vars"), data.pop("dims")
     used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
-    kept = {name for name in own if name in parent.vars or name in used}
+    names = {name for name in own if name in parent.vars or name in used}
     dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
-    variables = {name: _plain(values[name]) for name in loaded.document.vars if name in kept}
+    variables = {name: _plain(values[name]) for name in loaded.document.vars if name in names}
     return {**head, "dims": dims, "vars": variables, **data}
 
 
@@ -130,13 +130,13 @@ def _plain(value: Any) -> Any:
 
 def _moved(source: Cursor, target: Path) -> _Spans:
     """Return the places of a value and of all within it, for the same values at another path."""
-    found: _Spans = {}
+    spans: _Spans = {}
     pending = [(source, target)]
     while pending:
         place, path = pending.pop()
         if place.path in place.spans:
-            found[path] = place.spans[place.path]
+            spans[path] = place.spans[place.path]
         if isinstance(place.data, (dict, list)):
             keys = place.data if isinstance(place.data, dict) else range(len(place.data))
             pending += ((place[key], (*path, key)) for key in keys)
-    return found
+    return spans

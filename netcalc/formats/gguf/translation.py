@@ -133,13 +133,13 @@ class Translation:
     def _check_known(self) -> None:
         """Add an error for every key that the table does not name."""
         fields = self.table.part("fields")
-        known = {*fields, *self.table.part("without_effect")}
+        named = {*fields, *self.table.part("without_effect")}
         for key, value in self.given.items():
             scaling = PREFIX in fields and (key.startswith(f"{PREFIX}.") or key == "rope.scale_linear")
-            if key not in known and not scaling:
+            if key not in named and not scaling:
                 name = f"{self.table.architecture}.{key}"
                 message = f"the key {name[:80]!r} is not known; it is {_shown(value)}"
-                self._problem(message, did_you_mean(key, known))
+                self._problem(message, did_you_mean(key, named))
         kind = self.file.metadata.get("general.type", "model")
         if kind != "model":
             self._problem(f"general.type is {written(kind, quoted=True)}: this is no whole model")

@@ -33,14 +33,14 @@ def arguments_of(group: list[Sequence]) -> tuple[dict[str, Any], list[dict[str, 
         slot = column[0]
         if all(_same(value, values[0]) for value in values):
             continue
-        name = next((name for name, known in taken.items() if all(map(_same, known, values))), None)
+        name = next((name for name, taken_values in taken.items() if all(map(_same, taken_values, values))), None)
         text = name or _multiple(values, taken)
         if text is None:
             text = _free(slot, taken)
             taken[text] = values
             declared[text] = _declared(values)
         slot.values[slot.name] = Expression(text)
-    given = [
+    passed = [
         {
             name: values[index]
             for name, values in taken.items()
@@ -48,7 +48,7 @@ def arguments_of(group: list[Sequence]) -> tuple[dict[str, Any], list[dict[str, 
         }
         for index in range(len(group))
     ]
-    return declared, given
+    return declared, passed
 
 
 def _names(group: list[Sequence]) -> list[list[str]]:
@@ -80,12 +80,12 @@ def _given(item: Step | Call) -> dict[str, Any]:
 def _slots(items: list[Item], names: list[list[str]]) -> Iterator[_Slot]:
     for item, own in zip(_owners(items), names, strict=True):
         for name in own:
-            given = _given(item)
-            if name not in given:
-                given[name] = _default(item, name)
-            if isinstance(given[name], float) and math.isnan(given[name]):
-                given[name] = math.nan  # the same object, which equals itself in lists and mappings
-            yield _Slot(item.name, name, given)
+            arguments = _given(item)
+            if name not in arguments:
+                arguments[name] = _default(item, name)
+            if isinstance(arguments[name], float) and math.isnan(arguments[name]):
+                arguments[name] = math.nan  # the same object, which equals itself in lists and mappings
+            yield _Slot(item.name, name, arguments)
 
 
 def _default(item: Step | Call, name: str) -> Any:
@@ -101,19 +101,19 @@ def _value(slot: _Slot) -> Any:
     return slot.values[slot.name]
 
 
-def _same(one: Any, other: Any) -> bool:
-    both_nan = one != one and other != other  # a buffer without a known value
-    return type(one) is type(other) and bool(both_nan or one == other)
+def _same(first: Any, other: Any) -> bool:
+    both_nan = first != first and other != other  # a buffer without a known value
+    return type(first) is type(other) and bool(both_nan or first == other)
 
 
 def _multiple(values: list[Any], taken: dict[str, list[Any]]) -> str | None:
     """Return a multiple of an argument that equals the values; None if there is none."""
-    for name, known in taken.items():
+    for name, bases in taken.items():
         if all(
-            type(value) is int and type(base) is int and base > 0 for value, base in zip(values, known, strict=True)
+            type(value) is int and type(base) is int and base > 0 for value, base in zip(values, bases, strict=True)
         ):
-            factor, rest = divmod(values[0], known[0])
-            if factor > 1 and not rest and all(v == factor * base for v, base in zip(values, known, strict=True)):
+            factor, rest = divmod(values[0], bases[0])
+            if factor > 1 and not rest and all(v == factor * base for v, base in zip(values, bases, strict=True)):
                 return f"{factor} * {name}"
     return None
 

@@ -37,8 +37,8 @@ def _cycle(items: list[Item], used: Mapping[Value, int]) -> tuple[Cycle | None, 
             length += 1
         times = length // size
         if times > 1:
-            whole = calls[: times * size]
-            return Cycle(whole[:size], times, whole[size].start - whole[0].start, whole), times * size
+            repeated = calls[: times * size]
+            return Cycle(repeated[:size], times, repeated[size].start - repeated[0].start, repeated), times * size
     return None, 1
 
 

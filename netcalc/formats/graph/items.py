@@ -196,11 +196,11 @@ def last_value(turns: Turns) -> Value:
 
 def free_name(name: str, taken: set[str]) -> str:
     """Return a name that is not taken: the given one, or the first free one with a number."""
-    number, found = 0, name
-    while found in taken:
+    number, free = 0, name
+    while free in taken:
         number += 1
-        found = f"{name}_{number}"
-    return found
+        free = f"{name}_{number}"
+    return free
 
 
 def inside(path: str, place: str) -> str:

@@ -20,16 +20,16 @@ def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
         items: the items of a spec, block or sequence.
         used: the number of uses of each value.
     """
-    found: list[Item] = []
+    unwrapped: list[Item] = []
     for item in items:
         if isinstance(item, Sequence):
             item.items = fold_repeats(item.items, used)
-            found += _unwrapped(item)
+            unwrapped += _unwrapped(item)
         else:
-            found.append(item)
+            unwrapped.append(item)
     result: list[Item] = []
     run: list[Call] = []
-    for item in found:
+    for item in unwrapped:
         if run and not (isinstance(item, Call) and _continues(run, item)):
             result.append(_repeated(run))
             run = []

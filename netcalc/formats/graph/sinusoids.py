@@ -36,8 +36,8 @@ def sinusoid_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:
 
 def _without(rows: int, padding: int) -> list[dict[str, Any]]:
     """Return the lines that put zeros in the row of the padding."""
-    kept: list[dict[str, Any]] = [{"arange": rows}, {"not_equal": padding}, {"cast": "float32"}]
-    return [*kept, {"name": "kept", "unsqueeze": -1}, {"mul": None, "from": ["table", "kept"]}]
+    lines: list[dict[str, Any]] = [{"arange": rows}, {"not_equal": padding}, {"cast": "float32"}]
+    return [*lines, {"name": "kept", "unsqueeze": -1}, {"mul": None, "from": ["table", "kept"]}]
 
 
 def _same(sines: Any, cosines: Any, frequencies: list[float], padding: int | None) -> bool:
@@ -46,9 +46,9 @@ def _same(sines: Any, cosines: Any, frequencies: list[float], padding: int | Non
         if position == padding:
             continue
         near = _ROUNDING * (position + 1)
-        for frequency, one, other in zip(frequencies, sine, cosine, strict=True):
+        for frequency, first, other in zip(frequencies, sine, cosine, strict=True):
             angle = position * frequency
-            if abs(math.sin(angle) - one) > near or abs(math.cos(angle) - other) > near:
+            if abs(math.sin(angle) - first) > near or abs(math.cos(angle) - other) > near:
                 return False
     return True
 

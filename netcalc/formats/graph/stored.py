@@ -109,8 +109,8 @@ def _holder_name(line: Line) -> str:
     names = {
         stored.path.rpartition(".")[2].removesuffix(f"_{name}") for name, stored in line.parameters.items() if name
     }
-    found = names.pop() if len(names) == 1 else ""
-    return found if found.isidentifier() and found not in line.parameters else line.operation
+    holder = names.pop() if len(names) == 1 else ""
+    return holder if holder.isidentifier() and holder not in line.parameters else line.operation
 
 
 def _joined(path: str, name: str) -> str:

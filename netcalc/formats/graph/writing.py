@@ -157,21 +157,21 @@ class _Writer:
         elif call.shares:
             line["tie"] = inside(call.shares, self.body.place)
         defaults = call.block.arguments
-        given = {name: plain(value) for name, value in call.arguments.items() if value is not defaults.get(name)}
+        arguments = {name: plain(value) for name, value in call.arguments.items() if value is not defaults.get(name)}
         (only,) = defaults if len(defaults) == 1 else ("",)
-        short = only in given and not isinstance(given[only], (dict, list))
-        return {**line, call.block.name: given[only] if short else given}
+        short = only in arguments and not isinstance(arguments[only], (dict, list))
+        return {**line, call.block.name: arguments[only] if short else arguments}
 
     def _source(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
         """Return what ``from`` says: None if the item takes the line before, or nothing."""
         taken = _taken(item)
         if not taken or taken == [current]:
             return None
-        if isinstance(item, Step) and not item.branches and None in (given := _given(item)):
-            ports = zip(_operation(item).inputs, given, strict=False)
+        if isinstance(item, Step) and not item.branches and None in (inputs := _given(item)):
+            ports = zip(_operation(item).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
-        found = [self._name(value, current, around) for value in taken]
-        return found[0] if len(found) == 1 else found
+        names = [self._name(value, current, around) for value in taken]
+        return names[0] if len(names) == 1 else names
 
     def _name(self, value: Value, current: Value | None, around: tuple[Sequence, ...]) -> str:
         return "_" if value is current else self.names.reference(value, around)
@@ -189,10 +189,10 @@ class _Writer:
 
 def _given(item: Step) -> list[Value | None]:
     """Return the inputs of a line, without those at the end that are not given."""
-    given = list(item.line.inputs)
-    while given and given[-1] is None:
-        given.pop()
-    return given
+    inputs = list(item.line.inputs)
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    return inputs
 
 
 def _taken(item: Step | Call) -> list[Value]:
@@ -236,12 +236,12 @@ def _attributes(item: Step) -> dict[str, Any]:
     }
 
 
-def _short(operation: type[Operation], given: dict[str, Any]) -> Any:
+def _short(operation: type[Operation], attributes: dict[str, Any]) -> Any:
     """Return attributes, or the value of the only one if the operation's shorthand sets it."""
-    if list(given) != [operation.shorthand]:
-        return given
-    (value,) = given.values()
-    return given if isinstance(value, dict) or value is None else value
+    if list(attributes) != [operation.shorthand]:
+        return attributes
+    (value,) = attributes.values()
+    return attributes if isinstance(value, dict) or value is None else value
 
 
 def plain(value: Any) -> Any:

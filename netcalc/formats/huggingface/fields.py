@@ -47,9 +47,9 @@ class Fields:
                     message = f"{within}{key} = {written(place.data, quoted=True)} is not known"
                     self.problem(message, place, HINTS.get(key))
             elif key not in {*harmless, *nested} and not (key in SOURCES and "rope_theta" in fields):
-                known = [*fields, *also]
+                names = [*fields, *also]
                 message = f"the field {within + key!r} of {table.model_type} is not known; it is {written(place.data)}"
-                self.problem(message, place, did_you_mean(key, known) if len(known) > 12 else None)
+                self.problem(message, place, did_you_mean(key, names) if len(names) > 12 else None)
         for unknown in quantization_problems(config):
             self.problem(*unknown)
         self._read_rope(config, fields, prefix)
@@ -57,7 +57,7 @@ class Fields:
         self._check_lists(fields, prefix)
         for key, kinds in nested.items():
             if config.data.get(key) is None:
-                self.given |= {f"{prefix}{key}_{name}": given for name, given in table.defaults_of(key).items()}
+                self.given |= {f"{prefix}{key}_{name}": default for name, default in table.defaults_of(key).items()}
             self._read_nested(config, key, kinds, prefix, also=table.option_of(key, "also"))
             if (other := table.overriding.get(key)) and config.data.get(other) is not None:
                 for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:
@@ -114,8 +114,8 @@ class Fields:
         kind = (also or {}).get(str(kind), kind)
         table = next((table for table in kinds if table.model_type == kind), None)
         if table is None:
-            known = " or ".join(table.model_type for table in kinds)
-            self.problem(f"{key} of type {written(kind, quoted=True)} is not known; {known} is", inner)
+            expected = " or ".join(table.model_type for table in kinds)
+            self.problem(f"{key} of type {written(kind, quoted=True)} is not known; {expected} is", inner)
             return
         for name in ("dtype", "torch_dtype"):
             value, outer = inner.data.get(name), config.data.get("dtype") or config.data.get("torch_dtype") or "float32"
@@ -142,11 +142,11 @@ class Fields:
             return
         place = config[sources[0]]
         try:
-            found = rope_fields(config.data, fields)
+            rope = rope_fields(config.data, fields)
         except ValueError as why:
             self.problem(f"{sources[0]}: {why}", place)
             return
-        for name, value in found.items():
+        for name, value in rope.items():
             if name in fields:
                 self.given[prefix + name] = (value, place)
             else:

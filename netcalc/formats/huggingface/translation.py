@@ -61,8 +61,8 @@ class _Translation:
         place = self.config.at(("architectures",))
         if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
             message = f"architectures should name one class, not {written(named, quoted=True)}"
-            known = ", ".join(models.data)
-            return self.fields.problem(message, place, f"for models of type {self.table.model_type}: {known}")
+            names = ", ".join(models.data)
+            return self.fields.problem(message, place, f"for models of type {self.table.model_type}: {names}")
         if named[0] not in models.data:
             hint = did_you_mean(named[0], models.data)
             return self.fields.problem(

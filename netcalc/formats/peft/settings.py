@@ -78,7 +78,7 @@ class _Reader:
             raise NetcalcError(Diagnostic("E007", message, self.config["peft_type"].span, hint="LORA is known"))
         layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _all(v, _is_int))
         layers_pattern = self.value("layers_pattern", None, lambda v: v is None or _expressions(v))
-        found = {
+        values = {
             "rank": self.value("r", 8, _is_rank),
             "alpha": self.value("lora_alpha", 8, _is_number),
             "dropout": self.value("lora_dropout", 0.0, lambda v: _is_number(v) and 0 <= v < 1),
@@ -100,7 +100,7 @@ class _Reader:
                 self.problem(f"the field {key!r} of an adapter is not known; it is {written(place.data)}", place, hint)
         if self.problems:
             raise NetcalcError(self.problems)
-        return found
+        return values
 
     def value(self, key: str, default: Any, valid: Any) -> Any:
         """Return the value of a field; one that is not valid is a problem."""

@@ -28,8 +28,8 @@ def own_weights(source: Source) -> Tensors | None:
     if own is None:
         return None
     base = base_of(source.parsed(MAX_SPEC_SIZE), source)
-    found = model_weights(base)
-    files = found.files if isinstance(found, Joined) else [] if found is None else [found]
+    base_weights = model_weights(base)
+    files = base_weights.files if isinstance(base_weights, Joined) else [] if base_weights is None else [base_weights]
     return unpacked_weights(Joined([*files, _Adapter(own)], own.name), base)  # quantised for QLoRA
 
 

@@ -53,7 +53,7 @@ def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
     A module that is made of a ``config``, as those of transformers are, is made once more, without memory for its
     parameters: the innermost such module around a buffer.
     """
-    found: dict[str, Any] = {}
+    buffers: dict[str, Any] = {}
     parts = dict(module.named_modules())
     again: dict[str, Any] = {}
     for path, part in parts.items():
@@ -61,12 +61,12 @@ def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
         if type(part).__module__.startswith("torch.nn."):  # statistics, which are weights
             names = []
         for name in names:
-            whole = f"{path}.{name}".lstrip(".")
-            new = next((value for value in _rebuilt(whole, parts, again) if value is not None), None)
+            full_path = f"{path}.{name}".lstrip(".")
+            new = next((value for value in _rebuilt(full_path, parts, again) if value is not None), None)
             old = part._buffers[name]
             if new is not None and (new.shape, new.dtype) == (old.shape, old.dtype):
-                found[whole] = new
-    return found
+                buffers[full_path] = new
+    return buffers
 
 
 def _rebuilt(path: str, parts: Mapping[str, Any], again: dict[str, Any]) -> Iterator[Any]:

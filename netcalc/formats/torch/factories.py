@@ -69,16 +69,16 @@ def _found(name: str, path: str) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found: Any = import_module(name)
+        owner: Any = import_module(name)
     except Exception as error:  # of the user's code
         raise refused(f"the Python module {name} cannot be imported", error) from error
     for part in path.split("."):
-        if not hasattr(found, part):
-            message = f"{part!r} is not in {found.__name__ if hasattr(found, '__name__') else name}"
-            hint = did_you_mean(part, [known for known in dir(found) if not known.startswith("_")])
+        if not hasattr(owner, part):
+            message = f"{part!r} is not in {owner.__name__ if hasattr(owner, '__name__') else name}"
+            hint = did_you_mean(part, [member for member in dir(owner) if not member.startswith("_")])
             raise NetcalcError(Diagnostic("E009", message, hint=hint))
-        found = getattr(found, part)
-    return found
+        owner = getattr(owner, part)
+    return owner
 
 
 def program_of(path: str | Path) -> Any:

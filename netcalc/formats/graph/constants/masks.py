@@ -60,8 +60,8 @@ def mask_of(expression: Expression, sizes: Sequence[Dim]) -> Mask | None:
     parts = expression.operands if expression.function == "and" else (expression,)
     mask: Mask | None = Mask()
     for part in parts:
-        one = _band(part, apart)
-        mask = None if one is None or mask is None else _both(mask, one)
+        band = _band(part, apart)
+        mask = None if band is None or mask is None else _both(mask, band)
     return mask
 
 

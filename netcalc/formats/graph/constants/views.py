@@ -32,8 +32,8 @@ def _squeeze(case: Case) -> Expression:
     shape = case.inputs[0].shape
     axes = range(len(shape)) if case.op.axis is None else map(case.axis, case.op.axis)
     gone = {axis for axis in axes if shape[axis] == 1}
-    kept = [axis for axis in range(len(shape)) if axis not in gone]
-    return moved(case, {**dict.fromkeys(gone, 0), **{a: index(i, case.sizes) for i, a in enumerate(kept)}})
+    remaining = [axis for axis in range(len(shape)) if axis not in gone]
+    return moved(case, {**dict.fromkeys(gone, 0), **{a: index(i, case.sizes) for i, a in enumerate(remaining)}})
 
 
 @rule("permute")
@@ -169,16 +169,16 @@ def indexed_axes(indexed: list[int], rank: int, result: int) -> IndexedAxes:
     first, count = min(indexed), result - (rank - len(indexed))
     front = first if sorted(indexed) == list(range(first, first + len(indexed))) else 0
     others = [axis for axis in range(rank) if axis not in indexed]
-    kept = {axis: place if place < front else place + count for place, axis in enumerate(others)}
-    return IndexedAxes(indexed, kept, front + count)
+    remaining = {axis: place if place < front else place + count for place, axis in enumerate(others)}
+    return IndexedAxes(indexed, remaining, front + count)
 
 
 def _taken(case: Case, places: Mapping[int, Expression]) -> Expression | None:
     """Return the elements at places, which must not be negative, unless nothing depends on them."""
     used = axes_of(case.operands[0])
-    known: dict[int, Dim] = {}
+    indices: dict[int, Dim] = {}
     for axis, place in places.items():
-        known[axis] = place if axis in used and isinstance(place, (int, Poly)) else 0
+        indices[axis] = place if axis in used and isinstance(place, (int, Poly)) else 0
         if axis in used and not (isinstance(place, (int, Poly)) and never_negative(place)):
             return None
-    return moved(case, known)
+    return moved(case, indices)

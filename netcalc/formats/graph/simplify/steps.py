@@ -35,14 +35,14 @@ def _with_units(source: Sequence[Group], target: Sequence[Group]) -> Iterator[li
 
 
 def _chains(shape: Sizes, source: Sequence[Group], target: Sequence[Group]) -> Iterator[list[Step]]:
-    kept = {factor for group in target for factor in group}
-    before = [factor for group in source for factor in group if factor in kept]
+    target_factors = {factor for group in target for factor in group}
+    before = [factor for group in source for factor in group if factor in target_factors]
     after = [factor for group in target for factor in group]
-    whole = [tuple(factor for factor in group if factor in kept) for group in source]
+    source_groups = [tuple(factor for factor in group if factor in target_factors) for group in source]
     wanted = tuple(product(factor.size for factor in group) for group in target)
     if _moving(before) == _moving(after):
         yield regrouped(shape, wanted)
-    for units in (_units([group for group in whole if group], target), _runs(before, after)):
+    for units in (_units([group for group in source_groups if group], target), _runs(before, after)):
         yield _through(shape, units, target, wanted)
 
 

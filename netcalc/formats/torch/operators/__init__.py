@@ -55,5 +55,5 @@ def rule_of(overload: str) -> Rule | None:
 
     An in-place operator takes the element type of its input afterwards, and the translation makes it the input's value.
     """
-    found = rules().get(overload)
-    return rules().get(_IN_PLACE.sub(r"\1\2", overload)) if found is None else found
+    rule = rules().get(overload)
+    return rules().get(_IN_PLACE.sub(r"\1\2", overload)) if rule is None else rule

@@ -105,12 +105,12 @@ def _pieces(build: Builder, value: Value, axis: int) -> list[Value]:
 
 def _cut(build: Builder, pieces: Sequence[Value], axis: int, start: Dim, stop: Dim) -> list[Value]:
     """Return a range of joined tensors as pieces."""
-    found = []
+    cut = []
     place: Dim = 0
     for piece in pieces:
         end = place + piece.type.shape[axis]
         if end > start and place < stop:
             first, last = maximum(start - place, 0), minimum(stop - place, piece.type.shape[axis])
-            found.append(part(build, piece, axis, first, last))
+            cut.append(part(build, piece, axis, first, last))
         place = end
-    return found
+    return cut

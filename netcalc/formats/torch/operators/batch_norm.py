@@ -44,13 +44,13 @@ def _running(build: Builder, mean: Value | None, variance: Value | None) -> dict
     """Return the buffers of running statistics, with the counter of batches that is stored beside them."""
     if mean is None or variance is None:
         return {}
-    found = {"running_mean": mean, "running_var": variance}
+    buffers = {"running_mean": mean, "running_var": variance}
     if mean.stored is not None:
         path = ".".join([*mean.stored.path.split(".")[:-1], "num_batches_tracked"])
         counter = build.graph.tensors.get(path)
         if counter is not None and counter.buffer and counter.type.shape == ():
-            found["num_batches_tracked"] = Value(counter.type, "", Stored(path))
-    return found
+            buffers["num_batches_tracked"] = Value(counter.type, "", Stored(path))
+    return buffers
 
 
 def _kept(build: Builder, x: Value, *values: Value | None) -> bool:

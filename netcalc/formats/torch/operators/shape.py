@@ -62,13 +62,13 @@ def merged(build: Builder, input: Value, first: int, last: int) -> Value:
     return build.line("flatten", [input], attributes)
 
 
-def split(build: Builder, input: Value, axis: int, sizes: Sequence[Dim], given: Sequence[Any] = ()) -> Value:
-    """Return a value with an axis split into ``sizes``, written as ``given`` if that leaves a size open."""
+def split(build: Builder, input: Value, axis: int, sizes: Sequence[Dim], written: Sequence[Any] = ()) -> Value:
+    """Return a value with an axis split into ``sizes``, written as ``written`` if that leaves a size open."""
     if len(sizes) == 1:
         return input
     if len(sizes) == 2 and 1 in sizes:
         return build.line("unsqueeze", [input], {"axis": axis if sizes[0] == 1 else axis + 1})
-    return build.line("unflatten", [input], {"axis": axis, "sizes": given if -1 in given else opened(sizes)})
+    return build.line("unflatten", [input], {"axis": axis, "sizes": written if -1 in written else opened(sizes)})
 
 
 def opened(sizes: Sequence[Dim]) -> list[Any]:
@@ -80,9 +80,9 @@ def opened(sizes: Sequence[Dim]) -> list[Any]:
     if 0 in listed:
         return listed
     for wanted in (_symbolic, _only(listed), lambda size: isinstance(size, int) and size > 4):
-        found = next((place for place, size in enumerate(listed) if wanted(size)), None)
-        if found is not None:
-            return [*listed[:found], -1, *listed[found + 1 :]]
+        open_place = next((place for place, size in enumerate(listed) if wanted(size)), None)
+        if open_place is not None:
+            return [*listed[:open_place], -1, *listed[open_place + 1 :]]
     return [*listed[:-1], -1]
 
 
@@ -121,9 +121,9 @@ def reshaped(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
     several_symbols = sum(map(_symbolic, target)) > 1
     if (single or several_symbols) and all(min(group.counts) > 0 for group in groups):
         for group in reversed(changed):  # the last first, so that numbers of axes before it stay
-            given = list(sizes[group.new_start : group.new_stop])
+            requested = list(sizes[group.new_start : group.new_stop])
             input = merged(build, input, group.start, group.stop - 1)
-            input = split(build, input, group.start, target[group.new_start : group.new_stop], given)
+            input = split(build, input, group.start, target[group.new_start : group.new_stop], requested)
         return input
     return build.line("reshape", [input], {"shape": _with_open_size(list(sizes), list(target))})
 
@@ -136,8 +136,8 @@ def _with_open_size(sizes: list[Any], target: list[Any]) -> list[Any]:
 
 
 def _filled(sizes: Sequence[Any], elements: Dim) -> tuple[Dim, ...]:
-    known = product(size for size in sizes if size != -1)
-    return tuple(elements // known if size == -1 else size for size in sizes)
+    fixed = product(size for size in sizes if size != -1)
+    return tuple(elements // fixed if size == -1 else size for size in sizes)
 
 
 def _groups(shape: Sequence[Dim], target: Sequence[Dim]) -> list[_Group]:

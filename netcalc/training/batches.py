@@ -106,9 +106,9 @@ def _require_samples(file: str, inputs: Iterable[InputSpec], shapes: Mapping[str
         raise NetcalcError(problems)
     counts = {spec.name: shapes[spec.name][0] for spec in inputs}
     batches = {spec.name: _sizes(spec)[0] for spec in inputs}
-    for what, found in (("samples", counts), ("samples in a batch", batches)):
-        if len(set(found.values())) > 1:
-            listed = ", ".join(f"{name!r} has {count:,}" for name, count in found.items())
+    for what, numbers in (("samples", counts), ("samples in a batch", batches)):
+        if len(set(numbers.values())) > 1:
+            listed = ", ".join(f"{name!r} has {count:,}" for name, count in numbers.items())
             raise NetcalcError(Diagnostic("E602", f"{file}: inputs have different numbers of {what}: {listed}"))
     count, batch = next(iter(counts.values()), 1), next(iter(batches.values()), 1)
     if count < batch or not batch:

@@ -155,16 +155,16 @@ class _Kinds(dict[str, "tuple[Header, np.dtype[Any] | None, int | None]"]):
             raise DamagedError(f"{clipped(name)} has no valid element type or shape")
         shape = tuple(sizes)
         require_axes(shape, name)
-        known = _NAMES.get(kind) or _OTHERS.get(kind)
-        dtype = None if known is None else numpy_dtype(known)
+        type_name = _NAMES.get(kind) or _OTHERS.get(kind)
+        dtype = None if type_name is None else numpy_dtype(type_name)
         bits = 8 * dtype.itemsize if dtype else BITS.get(kind)
         start, stop = entry["data_offsets"]
         header = Header(shape, _NAMES.get(kind, kind), None if bits is not None else stop - start)
         size = None if bits is None else stored_bytes(shape, bits, stop - start)
-        found = header, dtype, size
+        parsed = header, dtype, size
         if size is not None and size == stop - start:
-            self[key] = found
-        return found
+            self[key] = parsed
+        return parsed
 
 
 def _stored(name: str, entry: Mapping[str, Any], data: int, kinds: _Kinds) -> Stored:

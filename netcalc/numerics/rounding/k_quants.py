@@ -60,8 +60,8 @@ class Q2K(Blocks):
         both, outer, offset = packed[:, :16], whole(packed[:, 80:82]), whole(packed[:, 82:84])
         codes = self._codes.unpack(packed[:, 16:80]).reshape(-1, 16, 16).astype(np.float32)
         scales, minima = (outer * (both & np.uint8(15)))[..., None], (offset * (both >> np.uint8(4)))[..., None]
-        found: Array = scales * codes - minima
-        return found.reshape(-1, 256)
+        values: Array = scales * codes - minima
+        return values.reshape(-1, 256)
 
 
 class Q3K(Blocks):
@@ -93,8 +93,8 @@ class Q3K(Blocks):
             self._high_scales.unpack(packed[:, 104:108]) << np.uint8(4)
         )
         scales = whole(packed[:, 108:110]) * (shifted.astype(np.float32) - np.float32(32))
-        found: Array = scales[..., None] * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(4))
-        return found.reshape(-1, 256)
+        values: Array = scales[..., None] * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(4))
+        return values.reshape(-1, 256)
 
 
 class UnsignedK(Blocks):
@@ -120,8 +120,8 @@ class UnsignedK(Blocks):
         if self._bits == 5:
             codes = codes | (self._high.unpack(packed[:, 16:48]) << np.uint8(4))
         step, shift = whole(packed[:, :2]) * scales, whole(packed[:, 2:4]) * minima
-        found: Array = step[..., None] * codes.reshape(-1, 8, 32).astype(np.float32) - shift[..., None]
-        return found.reshape(-1, 256)
+        values: Array = step[..., None] * codes.reshape(-1, 8, 32).astype(np.float32) - shift[..., None]
+        return values.reshape(-1, 256)
 
 
 def _joined(scales: Array, minima: Array) -> Array:
@@ -155,8 +155,8 @@ class Q6K(Blocks):
         codes = self._low.unpack(packed[:, :128]) | (self._high.unpack(packed[:, 128:192]) << np.uint8(4))
         scales = np.ascontiguousarray(packed[:, 192:208]).view(np.int8).astype(np.float32)
         step = (whole(packed[:, 208:210]) * scales)[..., None]
-        found: Array = step * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(32))
-        return found.reshape(-1, 256)
+        values: Array = step * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(32))
+        return values.reshape(-1, 256)
 
 
 class Iq4Xs(Blocks):
@@ -182,5 +182,5 @@ class Iq4Xs(Blocks):
         low, high = self._low_scales.unpack(packed[:, 4:8]), self._high_scales.unpack(packed[:, 2:4])
         scales = (low | (high << np.uint8(4))).astype(np.float32) - np.float32(32)
         step = (whole(packed[:, :2]) * scales)[..., None]
-        found: Array = step * NON_LINEAR[self._codes.unpack(packed[:, 8:])].reshape(-1, 8, 32)
-        return found.reshape(-1, 256)
+        values: Array = step * NON_LINEAR[self._codes.unpack(packed[:, 8:])].reshape(-1, 8, 32)
+        return values.reshape(-1, 256)

@@ -124,28 +124,28 @@ class _Reader:
     def metadata(self, pairs: int) -> dict[str, Any]:
         """Return so many values by key."""
         self._count(pairs)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for _ in range(pairs):
             key = self.text("a key")
-            if key in found:
+            if key in values:
                 raise DamagedError(f"the key {clipped(key)} stands in it twice")
-            found[key] = self._value(self.number("I"), key)
-        return found
+            values[key] = self._value(self.number("I"), key)
+        return values
 
     def entries(self, count: int) -> dict[str, tuple[tuple[int, ...], int, int]]:
         """Return the shape, the number of the type and the offset of so many tensors, by name."""
         self._count(count)
-        found: dict[str, tuple[tuple[int, ...], int, int]] = {}
+        entries: dict[str, tuple[tuple[int, ...], int, int]] = {}
         for _ in range(count):
             name = self.text("the name of a tensor")
-            if name in found:
+            if name in entries:
                 raise DamagedError(f"the tensor {clipped(name)} stands in it twice")
             axes = self.number("I")
             if axes > _MAX_AXES:
                 raise DamagedError(f"{clipped(name)} has {axes:,} axes, and a tensor has at most {_MAX_AXES}")
             shape = tuple(self.number("Q") for _ in range(axes))[::-1]
-            found[name] = (shape, self.number("I"), self.number("Q"))
-        return found
+            entries[name] = (shape, self.number("I"), self.number("Q"))
+        return entries
 
     def _count(self, values: int) -> None:
         self.values += values
@@ -220,7 +220,7 @@ def _placed(
 ) -> dict[str, GgufTensor]:
     """Return the tensors, with their places in the file, which may not overlap."""
     types = _types()
-    found: dict[str, GgufTensor] = {}
+    tensors: dict[str, GgufTensor] = {}
     for name, (shape, kind, offset) in entries.items():
         if kind not in types:
             hint = "the installed library gguf does not know it"
@@ -230,15 +230,15 @@ def _placed(
             raise DamagedError(f"{clipped(name)} has rows of {shape[-1]:,}, which blocks of {block} do not fill")
         if offset % alignment:
             raise DamagedError(f"the data of {clipped(name)} are not aligned to {alignment:,} bytes")
-        found[name] = GgufTensor(shape, type_name, data + offset, prod(shape) // block * bytes_)
+        tensors[name] = GgufTensor(shape, type_name, data + offset, prod(shape) // block * bytes_)
     end, before = data, ""
-    for start, stop, name in sorted((t.start, t.start + t.size, name) for name, t in found.items()):
+    for start, stop, name in sorted((t.start, t.start + t.size, name) for name, t in tensors.items()):
         if start < end:
             raise DamagedError(f"the data of {clipped(name)} overlap those of {clipped(before)}")
         if stop > length:
             raise DamagedError(f"it ends too early: {clipped(name)} ends at byte {stop:,} of {length:,}")
         end, before = stop, name
-    return found
+    return tensors
 
 
 def _types() -> dict[int, tuple[str, int, int]]:

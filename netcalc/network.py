@@ -429,10 +429,10 @@ class Network:
         from netcalc.training import Recipe, train
 
         program, options["loss"] = self._with_loss(options["loss"], "train")
-        (program, _), given = self._pass(options, None, program)
-        chosen = {name: given.pop(name) for name in ("lr", "loss", "schedule", "warmup", "least_lr", "clip", "seed")}
-        recipe = Recipe(steps, given.pop("training") or "adamw", settings=given.pop("settings") or {}, **chosen)
-        return train(program, recipe, **given)
+        (program, _), values = self._pass(options, None, program)
+        chosen = {name: values.pop(name) for name in ("lr", "loss", "schedule", "warmup", "least_lr", "clip", "seed")}
+        recipe = Recipe(steps, values.pop("training") or "adamw", settings=values.pop("settings") or {}, **chosen)
+        return train(program, recipe, **values)
 
     @accepts
     def compile(self, weights: Weights | None = None, **options: Unpack[CompileOptions]) -> Compiled:

@@ -523,8 +523,8 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
     it names itself, and its other arguments, are checked too.
     """
     group = globals()[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
-    declared, known = options_of(group), signature(function)
-    own = [parameter for parameter in known.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    declared, original = options_of(group), signature(function)
+    own = [parameter for parameter in original.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     names = {parameter.name for parameter in own}
     positional = [parameter.name for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
     rest = {name: option for name, option in declared.items() if name not in names}
@@ -551,7 +551,7 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
         return function(*values, **named)
 
     more = (Parameter(name, Parameter.KEYWORD_ONLY, default=option.default) for name, option in rest.items())
-    call.__dict__["__signature__"] = known.replace(parameters=[*own, *more])
+    call.__dict__["__signature__"] = original.replace(parameters=[*own, *more])
     listed = "\n".join(f"            {name}: {option.help}" for name, option in declared.items())
     call.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n        Options:\n{listed}\n        "
     return call

@@ -40,7 +40,7 @@ def for_typer(command: Callable[..., Any], declared: Iterable[Declared]) -> Call
     def run(**values: Any) -> Any:
         return command(**{name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()})
 
-    run.__dict__["__signature__"] = Signature([_parameter(one) for one in declared])
+    run.__dict__["__signature__"] = Signature([_parameter(parameter) for parameter in declared])
     return run
 
 

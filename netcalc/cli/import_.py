@@ -106,12 +106,12 @@ def _model_types(call: Call) -> Iterable[str]:
     from netcalc.render.table_markdown import table_markdown
     from netcalc.render.table_text import table_text
 
-    known = [table for name in model_types() if (table := read_table(name)) is not None]
-    listed = [ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in known]
+    tables = [table for name in model_types() if (table := read_table(name)) is not None]
+    listed = [ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in tables]
     others = [
-        GgufArchitecture(name, found.family)
+        GgufArchitecture(name, gguf_table.family)
         for name in gguf.architectures()
-        if (found := gguf.read_table(name)) is not None
+        if (gguf_table := gguf.read_table(name)) is not None
     ]
     if call["format"] == "json":
         return json_lines(record(ModelTypes(tuple(listed), tuple(others))), rows="model_types")

@@ -25,7 +25,8 @@ def option_reference() -> Iterator[str]:
     for name, about in COMMANDS.items():
         yield from ("", f"## netcalc {name}", "", about, "")
         columns = [Column("option"), Column("Python"), Column("default"), Column("meaning")]
-        yield from table_markdown(Table(columns, [Row(_cells(one)) for one in command_module(name).command.parameters]))
+        rows = [Row(_cells(parameter)) for parameter in command_module(name).command.parameters]
+        yield from table_markdown(Table(columns, rows))
 
 
 def _cells(declared: Declared) -> list[str]:

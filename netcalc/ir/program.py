@@ -149,13 +149,13 @@ class CallNode(_Typed):
         if not path.startswith(self.stem):
             return None
         number, _, rest = path[len(self.stem) :].partition(".")
-        found = number.isdecimal() and self.start <= int(number) < self.start + self.times
-        return (int(number) - self.start, rest) if found else None
+        is_instance = number.isdecimal() and self.start <= int(number) < self.start + self.times
+        return (int(number) - self.start, rest) if is_instance else None
 
     def inside(self, path: str) -> str | None:
         """Return the rest of ``path`` below an instance of the call, or None if it leads elsewhere."""
-        found = self.locate(path)
-        return None if found is None else found[1]
+        located = self.locate(path)
+        return None if located is None else located[1]
 
     @property
     def stem(self) -> str:
@@ -277,9 +277,9 @@ def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | Non
                     return node, param
         else:
             rest = node.inside(path)
-            found = None if rest is None else parameter_at(node.body.nodes, rest)
-            if found is not None:
-                return found
+            parameter = None if rest is None else parameter_at(node.body.nodes, rest)
+            if parameter is not None:
+                return parameter
     return None
 
 
@@ -290,18 +290,18 @@ def call_at(nodes: Sequence[Node], path: str) -> CallNode | None:
             rest = node.inside(path)
             if rest == "":
                 return node
-            found = None if rest is None else call_at(node.body.nodes, rest)
-            if found is not None:
-                return found
+            call = None if rest is None else call_at(node.body.nodes, rest)
+            if call is not None:
+                return call
     return None
 
 
 def operation_with_parameters(nodes: Iterable[Node]) -> OpNode | None:
     """Return the first operation that has parameters, also in bodies that are called, or None if there is none."""
     for node in nodes:
-        found = operation_with_parameters(node.body.nodes) if isinstance(node, CallNode) else node
-        if found is not None and found.params:
-            return found
+        operation = operation_with_parameters(node.body.nodes) if isinstance(node, CallNode) else node
+        if operation is not None and operation.params:
+            return operation
     return None
 
 

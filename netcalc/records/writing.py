@@ -96,7 +96,7 @@ def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
     further = value.record_values() if hasattr(value, "record_values") else {}
     replaced = {**further, **replaced}
     kind: Any = type(value)
-    found = {}
+    members = {}
     for entry in entries(kind) or ():
         item = replaced[entry.name] if entry.name in replaced else attrgetter(entry.attribute or entry.name)(value)
         if callable(item):
@@ -104,5 +104,5 @@ def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
         if entry.by is not None:
             item = {getattr(each, entry.by): each for each in item}
         if item is not None or not entry.optional:
-            found[entry.name] = written(item)
-    return found | {name: written(item) for name, item in further.items() if name not in found and item is not None}
+            members[entry.name] = written(item)
+    return members | {name: written(item) for name, item in further.items() if name not in members and item is not None}

@@ -52,8 +52,8 @@ def outgoing(text: str, *, styled: bool) -> str:
     """Return text as it may leave: line ends and tabs stay, and styles of terminals if it is ``styled``."""
     if text.isprintable() or text.replace("\n", "").isprintable():
         return text
-    kept = r"(\x1b\[[0-9;]*m|[\n\t])" if styled else r"([\n\t])"
-    return "".join(part if place % 2 else clean(part) for place, part in enumerate(re.split(kept, text)))
+    pattern = r"(\x1b\[[0-9;]*m|[\n\t])" if styled else r"([\n\t])"
+    return "".join(part if place % 2 else clean(part) for place, part in enumerate(re.split(pattern, text)))
 
 
 def _shown(text: str) -> bool:

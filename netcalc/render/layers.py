@@ -191,11 +191,11 @@ def _fields(report: ReportView) -> list[_Field]:
     return [*_LEADING[report.columns], *figures, *receptive, *([share] if report.view != "shapes" else [])]
 
 
-def _receptive(found: Mapping[str, Fields]) -> list[_Field]:
+def _receptive(fields: Mapping[str, Fields]) -> list[_Field]:
     from netcalc.render.receptive_field import COLUMNS, field_texts
 
     def text(number: int) -> Callable[[LayerRow], str]:
-        return lambda row: field_texts(fields_of(row, found))[number]
+        return lambda row: field_texts(fields_of(row, fields))[number]
 
     from netcalc.analysis.receptive_field import fields_of
 

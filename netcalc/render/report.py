@@ -151,7 +151,7 @@ def _by_operation(report: ReportView) -> Table:
         for op, (count, cost) in order
     ]
     total = analysis.total
-    whole = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
+    total_row = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
     return Table(
         [
             Column("by operation"),
@@ -160,7 +160,7 @@ def _by_operation(report: ReportView) -> Table:
             Column("share", "share", priority=50),
         ],
         rows,
-        [whole],
+        [total_row],
     )
 
 

@@ -168,7 +168,7 @@ def _signal_charts(report: SignalReport) -> Iterator[Chart]:
         predicted = _points([read(row.predicted) for row in rows])
         series = [Series("measured", measured), Series("predicted", predicted, dashed=True)]
         if measured:
-            yield Chart(f"{report.spec}: {title}", "layer", title, [one for one in series if one.points], log_y=True)
+            yield Chart(f"{report.spec}: {title}", "layer", title, [line for line in series if line.points], log_y=True)
 
 
 def _comparison_charts(comparison: SignalComparison) -> Iterator[Chart]:
@@ -204,8 +204,8 @@ def _points(values: Sequence[float | None]) -> list[tuple[float, float]]:
 def _head(report: SignalReport, *, initialisers: bool = True) -> str:
     seeds = f"{len(report.seeds)} seeds" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     means = f", means of {seeds}" if len(report.seeds) > 1 else f", {seeds}"
-    given = [init for init in report.inits if init != "default"]
-    inits = f"; initialisers: {', '.join(given)}" if given and initialisers else ""
+    chosen = [init for init in report.inits if init != "default"]
+    inits = f"; initialisers: {', '.join(chosen)}" if chosen and initialisers else ""
     mode = ", training mode" if report.training else ""
     loss = {
         "random": "sum of the outputs with random weights",

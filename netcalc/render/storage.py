@@ -41,8 +41,8 @@ def storage_table(program: Program) -> Table:
     ]
     tensors = sum(group.tensors for group in report.groups)
     share = Share(report.bytes, report.bytes)
-    whole = Row(["total", tensors, report.params, report.bytes, report.bits, share, ""])
-    return Table(columns, rows, [whole])
+    total = Row(["total", tensors, report.params, report.bytes, report.bits, share, ""])
+    return Table(columns, rows, [total])
 
 
 def storage_of(program: Program) -> StorageReport:

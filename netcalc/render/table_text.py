@@ -65,10 +65,10 @@ def _heading(table: Table, terminal: Terminal) -> list[str]:
     if not table.title:
         return []
     title = clean(table.title)
-    whole = fill(f"{title}: {clean(table.about)}" if table.about else title, terminal.width, "", "  ")
-    if whole.startswith(title):
-        whole = terminal.styled(title, "bold") + whole[len(title) :]
-    return whole.split("\n")
+    heading = fill(f"{title}: {clean(table.about)}" if table.about else title, terminal.width, "", "  ")
+    if heading.startswith(title):
+        heading = terminal.styled(title, "bold") + heading[len(title) :]
+    return heading.split("\n")
 
 
 # -- cells ------------------------------------------------------------------------------------------

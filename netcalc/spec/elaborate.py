@@ -149,8 +149,8 @@ def _check_initialiser(text: str, place: Span | None) -> None:
 
 
 def _float_type(name: str) -> DType:
-    found = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
-    if found is None:
+    float_type = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
+    if float_type is None:
         hint = f"known here: {', '.join(dtype for dtype in DTYPES if dtype in FLOATS)}"
         raise NetcalcError(Diagnostic("E502", f"a network cannot have the element type {name!r}", hint=hint))
-    return found
+    return float_type

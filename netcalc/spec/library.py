@@ -144,9 +144,9 @@ def _resolve(spec: str) -> tuple[Path, tuple[Diagnostic, ...]]:
     is_name = "/" not in spec and path.suffix not in (".yaml", ".yml")
     if written_as_path and exists(path):
         return path, _shadowed(spec, "the file") if is_name and shipped_file(spec) is not None else ()
-    found = shipped_file(spec) or shipped_file(unaliased(spec) or "")
-    if found is not None:
-        return found, _shadowed(spec, "the shipped spec") if is_name and is_file(path) else ()
+    file = shipped_file(spec) or shipped_file(unaliased(spec) or "")
+    if file is not None:
+        return file, _shadowed(spec, "the shipped spec") if is_name and is_file(path) else ()
     if is_file(path) or path.suffix in (".yaml", ".yml") or "/" in spec:
         return path, ()
     hint = did_you_mean(spec, [*catalogue(), *aliases()])
@@ -194,9 +194,9 @@ def _read(path: Path, real: Path | None, way: _Way) -> Loaded:
     return loaded
 
 
-def _without_excerpt(found: Diagnostic, label: str) -> Diagnostic:
+def _without_excerpt(error: Diagnostic, label: str) -> Diagnostic:
     """Return an error that shows no line of the file: it may be any file, named by mistake or by another user."""
-    return found._replace(span=found.span._replace(text="")) if found.span and found.span.file == label else found
+    return error._replace(span=error.span._replace(text="")) if error.span and error.span.file == label else error
 
 
 def _label(path: Path) -> str:

@@ -47,7 +47,7 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
 
 def _imported(loaded: Loaded) -> dict[str, Any]:
     """Return the declarations of blocks of other files that are not found by their names alone."""
-    found: dict[str, Any] = {}
+    blocks: dict[str, Any] = {}
     for name, block in loaded.blocks.items():
         if block.home is loaded or block is find_block(name):
             continue
@@ -55,8 +55,8 @@ def _imported(loaded: Loaded) -> dict[str, Any]:
             if loaded.blocks.get(other) is not theirs and find_block(other) is not theirs:
                 message = f"the spec imports different blocks with the name {other!r}, which one document cannot have"
                 raise NetcalcError(Diagnostic("E502", message))
-        found[name] = block.cursor.data
-    return found
+        blocks[name] = block.cursor.data
+    return blocks
 
 
 def _plain(value: Any) -> Any:

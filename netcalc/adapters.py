@@ -40,7 +40,7 @@ def with_adapters(loaded: Loaded, lora: LoraArgument, settings: Mapping[str, Any
     """Return a spec with low-rank adapters beside linear lines, whose other parameters are frozen.
 
     Of the options whose pattern matches the path of a line the first counts.  Weights of the network need not have
-    those of the adapters, which start from their initialisers.
+    the matrices of the adapters, which start from their initializers.
 
     Args:
         loaded: the spec.

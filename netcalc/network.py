@@ -416,7 +416,7 @@ class Network:
         """Run steps of training in NumPy, to prove what is predicted of them; no way to train a model.
 
         Args:
-            steps: number of all steps, those of a checkpoint from which training goes on included.
+            steps: number of all steps, steps of a checkpoint from which training goes on included.
 
         Raises:
             NetcalcError: as :meth:`run` does; E502 also for a spec without loss, and for what no optimizer can do.
@@ -485,7 +485,7 @@ class Network:
     def signal(
         self, inputs: Mapping[str, Any] | None = None, *, mode: Mode | None = None, **options: Unpack[SignalOptions]
     ) -> SignalReport:
-        """Measure signals and gradients at initialisation, and predict them from the initialisers.
+        """Measure signals and gradients at initialization, and predict them from the initializers.
 
         Args:
             inputs: arrays or files by name; others are drawn at random.
@@ -516,7 +516,7 @@ class Network:
         mode: Mode | None = None,
         **options: Unpack[SignalOptions],
     ) -> SignalComparison:
-        """Measure signals and gradients with each of several initializers, which stand behind those of ``init``.
+        """Measure signals and gradients with each of several initializers, which follow the initializers of ``init``.
 
         Args:
             inits: ``[PATTERN=]INITIALIZER``.
@@ -543,7 +543,7 @@ class Network:
     def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
         """Compare the network with the PyTorch module that it was made of, on the same random weights.
 
-        The outputs of both plans are compared with those of the module, FLOPs by operator with those that PyTorch's
+        The outputs of both plans are compared with the module's, FLOPs by operator with those that PyTorch's
         ``FlopCounterMode`` counts, and the parameters by name with the state dict.  The module is not changed.
 
         Args:

@@ -32,7 +32,7 @@ def _abridged(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _difference(row: Row, other: Row) -> Row:
-    """Return ``row`` with only the children that differ from those of ``other``."""
+    """Return ``row`` with only the children that differ from the children of ``other``."""
     counterparts = {(child.label, child.op): child for child in other.children}
     children: list[Row] = []
     for child in row.children:

@@ -79,7 +79,7 @@ class BackwardWork:
 
 
 def _addition(node: OpNode, source: Source) -> Term:
-    """Return the work of adding a gradient to that of another use of the same tensor."""
+    """Return the work of adding a gradient to the gradient of another use of the same tensor."""
     if isinstance(source, str):
         return Term.of(
             "add",

@@ -41,7 +41,7 @@ class _Counts(NamedTuple):
 class Analysis:
     """The costs of a program under one convention, computed on demand.
 
-    With ``backward`` they include those of a backward pass, and the rows are those of its program.
+    With ``backward`` they include a backward pass, and the rows stand for its program.
     """
 
     def __init__(self, program: Program, convention: Convention, backward: BackwardWork | None = None) -> None:

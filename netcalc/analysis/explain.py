@@ -73,7 +73,7 @@ def explain(
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
     With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the backward pass.
-    The path may be that of one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
+    The path may lead to one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
 
     Raises:
         NetcalcError: E503 if the program has nothing at ``path``.

@@ -28,7 +28,7 @@ NO_START = "the network has no floating-point output to start a backward pass fr
 class Flow(NamedTuple):
     """Gradients at an operation: those that it computes, and the outputs of which one arrives.
 
-    ``added`` are the inputs and parameters whose gradient is added to that of another use.
+    ``added`` are the inputs and parameters whose gradient is added to the gradient of another use.
     """
 
     wanted: frozenset[Source] = frozenset()
@@ -38,7 +38,7 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradientFlow:
-    """A program in which each operation has one flow; ``flows`` are those of its operations, by the id of the node."""
+    """A program in which each operation has one flow; ``flows`` has them by the id of the node."""
 
     program: Program
     flows: Mapping[int, Flow]
@@ -53,7 +53,7 @@ def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | No
 
     Args:
         program: the program, which is not changed.
-        inputs: names of inputs whose gradients are computed beside those of all trained parameters.
+        inputs: names of inputs whose gradients are computed beside the gradients of all trained parameters.
         output: name of the output from which the pass starts; None for all floating-point outputs.
 
     Raises:
@@ -271,7 +271,7 @@ def _state(numbers: Sequence[int], used: Sequence[bool], weights: frozenset[str]
 
 
 def _after(copied: _Copied, order: Sequence[int], used: list[bool]) -> list[int]:
-    """Mark the tensors that a call used, and return the numbers of its outputs; those of new tensors are appended."""
+    """Mark the tensors that a call used, and return the numbers of its outputs; new tensors are appended."""
     for number, is_used in zip(order, copied.used, strict=False):
         if number >= 0:
             used[number] = is_used

@@ -16,7 +16,7 @@ from netcalc.tensor_type import TensorType
 
 @dataclass(eq=False, slots=True)
 class Storage:
-    """Memory that tensors are views of: its bytes, and True if it is that of a parameter or buffer."""
+    """Memory that tensors are views of: its bytes, and True if it belongs to a parameter or buffer."""
 
     nbytes: int
     parameter: bool = False

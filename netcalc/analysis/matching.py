@@ -34,7 +34,7 @@ def change(first: Dim | None, other: Dim | None) -> Dim:
 @recorded("path", "repeat", "instances", "layers", "attributes", "difference")
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The layers of several networks at one path; figures are those of one instance."""
+    """The layers of several networks at one path; figures count one instance."""
 
     path: str
     """Path of the first instance."""
@@ -60,7 +60,7 @@ class Match:
 
     @property
     def difference(self) -> Mapping[str, tuple[Dim, ...]]:
-        """Each figure of the networks after the first, minus that of the first; a missing layer counts as zero."""
+        """Each figure of the networks after the first, minus the first's; a missing layer counts as zero."""
         figures = {figure.name: self.figures(figure.name) for figure in COMPARED}
         return {name: tuple(change(values[0], value) for value in values[1:]) for name, values in figures.items()}
 
@@ -291,7 +291,7 @@ def _equal_but_path(match: Match, other: Match) -> bool:
 
 
 def _with_outer_repeat(match: Match, outer: int, ranges: Ranges) -> Match:
-    """Return the match with its repeat multiplied by ``outer``, that of the enclosing levels, and with their ranges."""
+    """Return the match with its repeat multiplied by ``outer``, the enclosing levels' repeat, and with their ranges."""
     if match.numbers is not None and match.numbers.size > 1:
         ranges = (*ranges, (match.path.removesuffix(str(match.numbers.first)), match.numbers))
     repeat = match.repeat * outer

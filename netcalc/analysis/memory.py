@@ -36,7 +36,7 @@ class Memory:
     """Memory of one forward pass by the reference path, in bytes.
 
     Attributes:
-        weights: all parameters, tied ones counted once; the path holds those of one operation at a time.
+        weights: all parameters, tied ones counted once; the path holds the weights of one operation at a time.
         buffers: all buffers, such as running statistics.
         activations: the peak of program inputs and live values, exactly.
         peak: the peak of the executor: live values, the parameters of the operation that runs, and an allowance for

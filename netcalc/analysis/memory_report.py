@@ -97,7 +97,7 @@ class MemoryReport(Result):
 
     @property
     def weights(self) -> Dim:
-        """Bytes of all parameters, as they are stored, with those of adapters."""
+        """Bytes of all parameters, as they are stored, with the parameters of adapters."""
         return _sum(group.bytes for group in self.stored if group.role != "buffers")
 
     @property

@@ -1,6 +1,6 @@
 """Receptive fields: the positions of the input that a position of a layer's output depends on.
 
-The first floating-point input with spatial axes (N, C, L…) is followed, axis by axis.  Fields are those of an unbounded
+The first floating-point input with spatial axes (N, C, L…) is followed, axis by axis.  Fields belong to an unbounded
 input: they include padding, as in Araujo et al. 2019, "Computing receptive fields of convolutional neural networks",
 https://distill.pub/2019/computing-receptive-fields.  Within the input they are cut at its borders.
 """
@@ -99,7 +99,7 @@ def receptive_fields(program: Program) -> Mapping[str, Fields]:
 
 
 def fields_of(row: Row, fields: Mapping[str, Fields]) -> Fields:
-    """Return the fields of a row of an unrolled report: those of its output."""
+    """Return the fields of a row of an unrolled report, which its output has."""
     if row.path in fields or not row.children:
         return fields.get(row.path, ())
     return fields_of(row.children[-1], fields)

@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
     ``path`` is the path of the first instance, and ``title`` the path with the numbers of all instances.
     ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.  ``numbers`` are those
-    of the row's own level, and ``ranges`` those of all levels, with the path before the number.
+    of the row's own level, and ``ranges`` the numbers of all levels, with the path before the number.
     """
 
     path: str

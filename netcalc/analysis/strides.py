@@ -1,4 +1,4 @@
-"""Strides of tensors: dense ones, and those of a view in another shape."""
+"""Strides of tensors: dense ones, and the strides of a view in another shape."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The summary of a network as typed data.
 
-A layer's figures are those of one instance, and ``repeat`` is the number of instances, so that the sum of figure ×
+A layer's figures count one instance, and ``repeat`` is the number of instances, so that the sum of figure ×
 ``repeat`` over the layers is the total.
 """
 
@@ -53,7 +53,7 @@ class _LayerFields(NamedTuple):
     Entry("receptive_field", optional=True),
 )
 class Layer(_LayerFields, Figures):
-    """An operation, or with `--depth` a part of the network; figures are those of one instance."""
+    """An operation, or with `--depth` a part of the network; figures count one instance."""
 
     __slots__ = ()
 
@@ -134,7 +134,7 @@ class Summary(Result):
 
     @property
     def record_name(self) -> str:
-        """Name of the record: that of the view."""
+        """Name of the record, which is the name of the view."""
         return self.view
 
     @property
@@ -232,7 +232,7 @@ def _layer_of(analysis: Analysis, node: OpNode) -> Layer:
 def _all_layers(
     nodes: Sequence[Node], layer_of: Callable[[OpNode], Layer], inside: Callable[[Body], Iterable[Layer]]
 ) -> Iterator[Layer]:
-    """Yield the layers of nodes from those of each operation and each body that is called."""
+    """Yield the layers of nodes from the layers of each operation and each body that is called."""
     for copies in folded(nodes):
         node = copies.node
         if isinstance(node, OpNode):

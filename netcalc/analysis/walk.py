@@ -50,13 +50,13 @@ class ParameterInstance(NamedTuple):
 
     @property
     def entries(self) -> tuple[CheckpointEntry, ...]:
-        """Declared places in the reference's checkpoint, under full names; those of the spec precede its blocks'."""
+        """Declared places in the reference's checkpoint, under full names; places of the spec precede its blocks'."""
         places = ((prefix, checkpoint.find(_below(self.path, prefix))) for prefix, checkpoint in self.checkpoints)
         return tuple(_absolute(entry, prefix) for prefix, entry in places if entry is not None)
 
 
 class _Place(NamedTuple):
-    """Position of the traversal: the prefix of paths, that of parameter paths, and the checkpoint mappings in force."""
+    """Position of the traversal: the prefixes of paths and of parameter paths, and the checkpoint mappings in force."""
 
     prefix: str
     owner: str

@@ -50,7 +50,7 @@ class SignalOptions(TypedDict, total=False):
     """Options of ``signal``."""
 
     compare_init: Annotated[
-        list[str], Option(NAMES, (), "Compare initialisers; repeatable.", metavar="[PATTERN=]INITIALISER")
+        list[str], Option(NAMES, (), "Compare initializers; repeatable.", metavar="[PATTERN=]INITIALIZER")
     ]
     plot: Annotated[
         str | None, Option(PATH.or_none(), None, "Write charts as .svg or .png, replacing the file.", metavar="FILE")

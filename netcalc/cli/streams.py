@@ -26,7 +26,7 @@ class _Output:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # styles are those of netcalc and of its help pages: texts of users are escaped before they get here
+        # styles come from netcalc and its help pages: texts of users are escaped before they get here
         self._styled = stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
     def __getattr__(self, name: str) -> Any:

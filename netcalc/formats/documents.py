@@ -91,7 +91,7 @@ class Document:
 
 
 def typed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the declaration of a var with a type, by default that of its value."""
+    """Return the declaration of a var with a type, by default the type of its value."""
     return {**options, "type": options.get("type", _TYPES.get(type(options["default"]), "any"))}
 
 
@@ -101,7 +101,7 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     Args:
         description: the document, with expressions.
         loaded: the spec of the document.
-        settings: values of fields, dims and vars by name, in place of those of the document.
+        settings: values of fields, dims and vars by name, in place of the document's values.
 
     Raises:
         NetcalcError: for invalid settings.

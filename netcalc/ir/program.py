@@ -225,7 +225,7 @@ class Program:
     pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``caches`` are the inputs
     and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
     parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
-    forms than their element type, see :mod:`netcalc.ir.storage`: those of options, and those of the checkpoint.
+    forms than their element type, see :mod:`netcalc.ir.storage`: options and the checkpoint assign them.
     """
 
     name: str
@@ -234,7 +234,7 @@ class Program:
     output_names: tuple[str, ...]
     training: bool = False
     dtype: DType = "float32"
-    init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initialiser, place); first wins
+    init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
     about: str = ""
     source: str = ""
     dims: Mapping[str, Any] = field(default_factory=dict)
@@ -255,7 +255,7 @@ def join(prefix: str, name: str) -> str:
 
 
 def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
-    """Return the element type of a parameter: its own, that of the first floating-point input, or ``default``."""
+    """Return the element type of a parameter: its own, the type of the first floating-point input, or ``default``."""
     if param.dtype is not None:
         return param.dtype
     return next((t.dtype for t in node.input_types if t is not None and t.dtype in FLOATS), default)

@@ -1,6 +1,6 @@
 """JSON Schemas of classes: the objects that :mod:`netcalc.records.writing` writes of their values.
 
-The type of a field is that of the attribute, and its description the docstring of the attribute or property.
+The type of a field is the type of the attribute, and its description the docstring of the attribute or property.
 """
 
 from __future__ import annotations

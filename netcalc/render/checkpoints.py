@@ -117,7 +117,7 @@ def packed_table(packed: Sequence[Packed]) -> Table:
 
 
 def _table(content: Checkpoint, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
-    """Rows without the column of stored elements if no tensor is packed, and that of bits if none is in blocks."""
+    """Rows, without stored elements if no tensor is packed, and without bits if none is in blocks."""
     left_out = {*(() if content.packed else [_STORED]), *(() if content.in_blocks else [_BITS])}
     shown = [0, *(position + 1 for position in range(len(_COLUMNS)) if position not in left_out)]
 

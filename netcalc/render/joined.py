@@ -1,4 +1,4 @@
-"""Statistics of numbered tensors of one type as those of one tensor, for tables of runs."""
+"""Statistics of numbered tensors of one type as statistics of one tensor, for tables of runs."""
 
 from __future__ import annotations
 

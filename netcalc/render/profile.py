@@ -37,7 +37,7 @@ PRESENTATIONS = {"Profile": _Profile()}
 
 
 def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:
-    """The time of the layers ``shown``, the time by operation, and the memory; totals are those of all layers."""
+    """The time of the layers ``shown``, the time by operation, and the memory; totals count all layers."""
     threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
     head = (
         f": medians of {profile.passes} passes on {threads}; of GEMM: relative to the {profile.gemm / 1e9:,.1f} "

@@ -63,4 +63,4 @@ def storage_notes(program: Program) -> Iterator[Line]:
     if program.assigned.get("--prune"):
         yield Line("removed elements are counted as work: the work is that of the dense network")
     if program.assigned.get("--quantize"):
-        yield Line("the work is that of the network in full precision, without dequantisation")
+        yield Line("the work is that of the network in full precision, without dequantization")

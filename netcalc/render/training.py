@@ -75,7 +75,7 @@ def _steps(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
 
 
 def _change(losses: Sequence[float]) -> tuple[str, str]:
-    """Return the change of the loss in words, and its style; of many steps, that of the mean of a tenth of them."""
+    """Return the change of the loss in words, and its style; of many steps, of the mean of a tenth of them."""
     bad = next((number for number, loss in enumerate(losses, 1) if not math.isfinite(loss)), None)
     if bad is not None:
         return (

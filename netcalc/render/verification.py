@@ -146,7 +146,7 @@ def _checks_data(checks: Sequence[Check]) -> Table:
 def _weights_page(report: WeightsReport, groups: Sequence[MismatchGroup]) -> Page:
     """The figures of a checkpoint, and those ``groups`` of mismatches that are to be shown."""
     head = f"{report.file}: {report.tensors:,} tensors; {report.spec} has {report.parameters:,} parameters and buffers"
-    notes = [f"{report.initial:,} absent, computed or initialised by netcalc"] if report.initial else []
+    notes = [f"{report.initial:,} absent, computed or initialized by netcalc"] if report.initial else []
     notes += [f"{report.ignored:,} tensors ignored"] if report.ignored else []
     inventory = report.inventory
     notes += [] if inventory is None else [_content(inventory)]

@@ -12,7 +12,7 @@ from netcalc.expressions import ExpressionError
 from netcalc.schemes.methods import Method, StoredAs, method_named, method_of, unknown_method
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
-#: Keys of a configuration that may say how a model is quantized; the second is that of MLX.
+#: Keys of a configuration that may say how a model is quantized; MLX writes the second.
 KEYS = ("quantization_config", "quantization")
 _LAYERS = "num_hidden_layers"
 #: A name of a module within one of several layers.
@@ -103,7 +103,7 @@ def quantization_of(config: Mapping[str, Any], name: str) -> Quantization | None
     """Return the quantization that a configuration, or one within it, describes; None if there is none.
 
     Raises:
-        NetcalcError: E007 if its method is not known; ``name`` is that of the configuration.
+        NetcalcError: E007 if its method is not known; ``name`` is the configuration's.
     """
     settings = _settings(config)
     if settings is None:

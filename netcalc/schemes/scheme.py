@@ -16,7 +16,7 @@ A scheme has these keys::
                                             # which the name of a setting stands for it
     tensors: {ROLE: {dtype, bits, bytes}}
 
-Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and those of the scheme.
+Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and the names of the scheme.
 
 A type of blocks of ggml, which lie along the last axis, has ``elements``, ``bytes``, ``holds`` (in words), ``codec``,
 and ``fallback``, the type for rows that it does not divide.

@@ -41,7 +41,7 @@ def elaborated_loss(
 
     Args:
         loaded: the spec.
-        settings: values of dims and vars by name, in place of those of the spec.
+        settings: values of dims and vars by name, in place of the spec's values.
         symbolic: names of dims that stay symbols.
         program: the program of the spec with these settings.
 

@@ -22,7 +22,7 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
     Args:
         loaded: the spec.
         settings: values of dims and vars by name, which become their defaults.
-        dtype: element type in place of that of the spec.
+        dtype: element type in place of the spec's.
 
     Raises:
         NetcalcError: E502 if two of the files that it imports have different blocks of one name.

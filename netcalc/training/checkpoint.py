@@ -61,7 +61,7 @@ def read_checkpoint(path: str | Path, program: Program, updater: Updater, seed: 
 
     Raises:
         NetcalcError: E605 for a file that cannot be read or is no checkpoint of training; E601 for tensors that are not
-            those of the program and the optimizer; E502 for another optimizer or seed than those of the checkpoint.
+            tensors of the program and the optimizer; E502 for another optimizer or seed than the checkpoint's.
     """
     require_checkpoint_name(path)
     file = open_tensors(path)
@@ -92,7 +92,7 @@ def _states(
     """Return the states of the optimizer by path and name.
 
     Raises:
-        NetcalcError: E601 for states that are not those of the optimizer and the parameters.
+        NetcalcError: E601 for states that do not belong to the optimizer and the parameters.
     """
     by_owner: dict[str, dict[str, Array]] = {}
     kinds = {state.name: state for state in updater.declared.states}

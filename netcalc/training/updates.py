@@ -62,7 +62,7 @@ class Updater:
         Args:
             path: path of the parameter, to which its states belong.
             parameter, gradient: arrays of one shape and type.
-            lr: learning rate of this step; that of the settings when None.
+            lr: learning rate of this step; the one of the settings when None.
         """
         rate = self.settings["lr"] if lr is None else lr
         with np.errstate(all="ignore"):
@@ -98,7 +98,7 @@ def _problem(name: str, settings: Mapping[str, float], key: str, value: float) -
 
 
 def _decayed(parameter: Array, gradient: Array, settings: Mapping[str, float]) -> Array:
-    """Return the gradient with that of the squared norm of the parameter added."""
+    """Return the gradient with the gradient of the parameter's squared norm added."""
     decay = settings["weight_decay"]
     return gradient + parameter * decay if decay else gradient
 

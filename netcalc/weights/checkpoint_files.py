@@ -199,13 +199,13 @@ def read_index(path: Path, name: str) -> Index:
 
 
 def _is_filename(shard: str) -> bool:
-    """Return True for the name of a file without that of a folder."""
+    """Return True for the name of a file without a folder."""
     outside = shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard
     return not outside and not Path(shard).drive
 
 
 def _limited(opened_files: Iterable[Tensors], count: int, name: str) -> list[Tensors]:
-    """Return the files of one checkpoint, which are opened here, with bounds on their number and that of tensors."""
+    """Return the files of one checkpoint, which are opened here, with bounds on the numbers of files and of tensors."""
     if count > MAX_TENSOR_FILES:
         raise _error(f"{name}: {count:,} files of weights, and the limit is {MAX_TENSOR_FILES:,}")
     files: list[Tensors] = []

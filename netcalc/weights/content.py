@@ -37,7 +37,7 @@ class CheckpointTensor(NamedTuple):
     bytes: int
     file: str
     scheme: str | None = None
-    """Scheme of quantisation of a packed tensor and its companions."""
+    """Scheme of quantization of a packed tensor and its companions."""
 
 
 class CheckpointTotals(NamedTuple):
@@ -45,7 +45,7 @@ class CheckpointTotals(NamedTuple):
 
     tensors: int
     params: int
-    """Elements of the tensors that those of the checkpoint stand for."""
+    """Elements of the tensors that the checkpoint stands for."""
     elements: int
     """Stored elements."""
     bytes: int
@@ -56,7 +56,7 @@ class CheckpointTotals(NamedTuple):
     *(Entry("elements", "figures.elements"), Entry("bytes", "figures.bytes"), "files"),
 )
 class Group(NamedTuple):
-    """A tensor, or all tensors under a prefix; figures are those of one of ``repeat`` equal groups."""
+    """A tensor, or all tensors under a prefix; figures count one of ``repeat`` equal groups."""
 
     name: str
     """Name of the prefix, or of the only tensor."""
@@ -152,7 +152,7 @@ class Checkpoint(Result):
 
     @property
     def params(self) -> int:
-        """Elements of the tensors that those of the checkpoint stand for."""
+        """Elements of the tensors that the checkpoint stands for."""
         return sum(tensor.params for tensor in self.tensors)
 
     @property
@@ -247,7 +247,7 @@ class _Headers:
 
 
 def _quantization(path: Path) -> tuple[Quantization | None, list[str]]:
-    """Return what the configuration beside a checkpoint says of its quantisation, or why it says nothing."""
+    """Return what the configuration beside a checkpoint says of its quantization, or why it says nothing."""
     try:
         return quantization_beside(path), []
     except NetcalcError as error:

@@ -78,7 +78,7 @@ def _extras(
 
 
 def index_mismatches(index: Index, figures: Inventory, params: int) -> Iterable[Mismatch]:
-    """Yield the totals in an index that are those of neither the tensors nor the program, of ``params`` parameters."""
+    """Yield the totals in an index that agree with neither the tensors nor the program, of ``params`` parameters."""
     declared = index.metadata.get(_SIZE)
     if declared is not None and _number(declared) != figures.bytes:
         yield _wrong(_SIZE, declared, f"the tensors have {figures.bytes:,} bytes")

@@ -91,7 +91,7 @@ def _matched(program: Program, headers: Mapping[str, Header], is_drawn: IsDrawn,
 class _Matching:
     """Locations found so far.
 
-    ``aliases`` are further places of an owner: those of parameters tied to it, and alternatives that are present too.
+    ``aliases`` are further places of an owner: of parameters tied to it, and alternatives that are present too.
     """
 
     program: Program
@@ -224,7 +224,7 @@ def _names(parameter: ParameterInstance) -> Iterator[str]:
 def _misfits(
     parameter: ParameterInstance, location: CheckpointLocation, names: Sequence[str], headers: Mapping[str, Header]
 ) -> Iterator[Mismatch]:
-    """Yield what is wrong with the tensors of a parameter, whose names are those of the location."""
+    """Yield what is wrong with the tensors of a parameter, whose names the location has."""
     shape = tuple(integer(size) for size in parameter.param.shape)
     paths = {name: None if name == parameter.path else parameter.path for name in names}
     missing = [name for name in names if name not in headers]

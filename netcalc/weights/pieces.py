@@ -143,7 +143,7 @@ def pieces(shape: Sequence[int], itemsize: int, ranges: Sequence[Range]) -> Iter
 
 
 def elements_before(shape: Sequence[int], index: Index) -> int:
-    """Return the number of elements of a dense array before those of a piece."""
+    """Return the number of elements of a dense array before a piece."""
     places = (place.start if isinstance(place, slice) else place for place in index)
     return sum(place * math.prod(shape[axis + 1 :]) for axis, place in enumerate(places))
 

@@ -106,7 +106,7 @@ class Inventory:
 
     files: int
     params: int
-    """Elements of the tensors that those of the checkpoint stand for."""
+    """Elements of the tensors that the checkpoint stands for."""
     elements: int
     """Stored elements."""
     bytes: int

@@ -1,6 +1,6 @@
 """Header of a ``.safetensors`` file, read and written: 8 bytes with its length, then JSON.
 
-The rules are those of the reference implementation (https://github.com/huggingface/safetensors): the data of tensors
+The rules come from the reference implementation (https://github.com/huggingface/safetensors): the data of tensors
 follow each other without gaps or overlaps, and fill the rest of the file.
 """
 
@@ -94,7 +94,7 @@ def _header(file: io.RawIOBase | io.BufferedIOBase, length: int) -> tuple[int, d
 
 
 def safetensors_header(tensors: Mapping[str, np.ndarray[Any, Any]], metadata: Mapping[str, str] | None = None) -> bytes:
-    """Return the header of a file whose data are those of ``tensors`` in their order, its length included.
+    """Return the header of a file that holds the data of ``tensors`` in their order, its length included.
 
     ``metadata`` are texts by name.
 

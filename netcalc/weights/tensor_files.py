@@ -260,7 +260,7 @@ def _bytes(array: Array) -> memoryview:
 
 
 def _safetensors_header(path: Path, arrays: dict[str, Array], metadata: Mapping[str, str] | None) -> bytes:
-    # those of several bytes first, as in the files of the reference implementation, so that all are aligned
+    # types of several bytes first, as in the files of the reference implementation, so that all are aligned
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     for name in order:
         arrays[name] = arrays.pop(name)

@@ -1,4 +1,4 @@
-"""Kinds of parameters, by which schemes choose what they quantise: linear layers, the head, embeddings, norms."""
+"""Kinds of parameters, by which schemes choose what they quantize: linear layers, the head, embeddings, norms."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Kinds(NamedTuple):
 
 
 def _is_bias(param: Param) -> bool:
-    """Return True for a bias, which has two axes if it is that of several experts."""
+    """Return True for a bias, which has two axes if it belongs to several experts."""
     return param.name == "bias" or param.name.startswith("bias_") or param.name.endswith("_bias")
 
 

@@ -24,11 +24,11 @@ from netcalc.schemes.scheme import scheme_named
 _FILE = Path(__file__).parent.parent.parent / "data" / "gguf_files.yaml"
 _NUMBER = re.compile(r"\.([0-9]+)(?:\.|$)")
 _STACKED = 3  # axes of the weights of several experts
-_MIXED_EXPERTS = 1  # with more, the number of a tensor is that of its layer
+_MIXED_EXPERTS = 1  # with more, the number of a tensor is the number of its layer
 
 
 def is_file(name: str) -> bool:
-    """Return True if a name is that of a type of file."""
+    """Return True if a name stands for a type of file."""
     return name in _data()["files"] or name in _data()["aliases"]
 
 
@@ -73,12 +73,12 @@ class Recipe:
 
     @property
     def plain(self) -> str:
-        """The element type of what is not quantised."""
+        """The element type of what is not quantized."""
         type_name: str = _data()["plain_type"]
         return type_name
 
     def type_of(self, site: Site) -> str | None:
-        """Return the type of a parameter before its shape is considered; None if it is not quantised."""
+        """Return the type of a parameter before its shape is considered; None if it is not quantized."""
         data = _data()
         tensor, number = self._places.get(site.owner, ("plain", 0))
         if tensor == "plain":
@@ -96,7 +96,7 @@ class Recipe:
         ):
             number, count = int(match[1]), self._model["layers"]
         scope = {**self._model, "i": number, "n": count, "type": chosen}
-        scope["unquantised"] = self._file.get("unquantised", False)
+        scope["unquantized"] = self._file.get("unquantized", False)
         scope["codebook"] = self._file.get("codebook", False)
         scope["stacked"] = len(site.param.shape) == _STACKED
         used = frozenset(name for rule in (*own, *always) for name in parse(rule.get("when", "0")).names())

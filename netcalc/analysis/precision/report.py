@@ -1,4 +1,4 @@
-"""The storage of a network's parameters: bytes and bits by scheme, and the reasons for what is not quantised."""
+"""The storage of a network's parameters: bytes and bits by scheme, and the reasons for what is not quantized."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def rope_scaling(
 ) -> dict[str, Any] | None:
     """Return the scaling that the keys after ``rope.scaling.`` and tensors describe, or None.
 
-    ``divisors`` are those of the frequencies that tensors hold: for all lengths, or for short and for long ones.
+    ``divisors`` are divisors of the frequencies that tensors hold: for all lengths, or for short and for long ones.
 
     Raises:
         ValueError: with the reason, if it is not known.

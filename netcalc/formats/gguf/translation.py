@@ -17,7 +17,7 @@ from netcalc.spec.evaluate import evaluate_expression, words_in
 if TYPE_CHECKING:
     from netcalc.weights.gguf.tensors import GgufFile
 
-#: Element type of a program by that of most of the weights; quantised ones are computed in float32.
+#: Element type of a program by the type of most weights; quantized ones are computed in float32.
 _DTYPES = {"F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 #: Bytes of a tensor with divisors of rotary frequencies.
 _MAX_DIVISORS = 65_536
@@ -33,7 +33,7 @@ def field_name(key: str) -> str:
 
 
 class Translation:
-    """The document of a model: its metadata are vars, and those of the shipped spec follow from them.
+    """The document of a model: its metadata are vars, from which the vars of the shipped spec follow.
 
     Attributes:
         values: the values of all fields, by their names in expressions.

@@ -22,7 +22,7 @@ class _Slot(NamedTuple):
 def arguments_of(group: list[Sequence]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the arguments of the block of equal sequences, and those that each sequence gives.
 
-    The items of the first sequence become those of the block: attributes that differ are expressions there.
+    The items of the first sequence become the items of the block: attributes that differ are expressions there.
     """
     names = _names(group)
     columns = list(zip(*(list(_slots(sequence.items, names)) for sequence in group), strict=True))
@@ -119,7 +119,7 @@ def _multiple(values: list[Any], taken: dict[str, list[Any]]) -> str | None:
 
 
 def _free(slot: _Slot, taken: dict[str, list[Any]]) -> str:
-    """Return a name for an argument: that of the attribute, after the line's if it is not the only one."""
+    """Return a name for an argument: the attribute's name, after the line's if it is not the only one."""
     base = slot.name
     if base in taken and slot.owner.isidentifier():
         base = f"{slot.owner}_{slot.name}"

@@ -109,7 +109,7 @@ def _block(group: list[Sequence], structures: dict[int, Structure], names: set[s
 
 
 def _exported(structures: list[Structure], item: Item) -> list[int]:
-    """Return the numbers of the values that any of the sequences gives; that of the last item first."""
+    """Return the numbers of the values that any of the sequences gives; the value of the last item comes first."""
     numbers = {index for structure in structures for index in structure.given}
     last = len(structures[0].made) - 1
     if isinstance(item, Step) and item.line.outputs:

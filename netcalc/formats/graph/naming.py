@@ -35,9 +35,9 @@ _NOUNS = {
 
 
 class _Place(NamedTuple):
-    """The item that makes a value, the sequences around it, and what follows the item's name in that of the value.
+    """The item that makes a value, the sequences around it, and what follows the item's name in the name of the value.
 
-    ``name`` is that of the value itself, for one that a call makes whose name is not fixed.
+    ``name`` is the value's own, if a call makes it whose name is not fixed.
     """
 
     item: Step | Call | Turns

@@ -70,7 +70,7 @@ def _same(windows: _Windows, masks: Any) -> bool:
 
 
 def _lines(windows: _Windows, shape: tuple[int, ...], hidden: float, dtype: str) -> Iterator[dict[str, Any]]:
-    """Yield lines that number the regions of the image, and compare those of two places."""
+    """Yield lines that number the regions of the image, and compare the numbers of two places."""
     heights, widths = zip(*windows, strict=True)
     for name, (count, size, shift), axes in (("rows", heights, (0, 2)), ("columns", widths, (1, 3))):
         yield {"arange": count * size}

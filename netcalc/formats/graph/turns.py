@@ -106,7 +106,7 @@ def _result(item: Item) -> Value | None:
 class _Match:
     """The comparison of a turn with the first one.
 
-    ``values`` are counterparts of those of the first turn, and ``steps`` the names of its items as expressions.
+    ``values`` are counterparts of the values of the first turn, and ``steps`` the names of its items as expressions.
     """
 
     def __init__(self, begin: Value, current: Value | None, turn: int) -> None:

@@ -20,7 +20,7 @@ class Body(NamedTuple):
         items: its lines, in order.
         inputs: its inputs by name, the first one first.
         outputs: the values that it gives.
-        is_block: True for a block, whose only output needs no name if it is that of the last line.
+        is_block: True for a block, whose only output needs no name if the last line makes it.
         path, place: of the module in the source and in the network, if it is a block.
     """
 
@@ -196,7 +196,7 @@ def _given(item: Step) -> list[Value | None]:
 
 
 def _taken(item: Step | Call) -> list[Value]:
-    """Return the values that an item takes: those of its ports, or the one from which its branches start."""
+    """Return the values that an item takes: the values of its ports, or the one from which its branches start."""
     if isinstance(item, Call):
         return list(item.inputs)
     if item.origin is not None:

@@ -139,5 +139,5 @@ class Repository:
             yield
         except (NetcalcError, MemoryError):
             raise
-        except Exception as error:  # those of the transport have no class in common
+        except Exception as error:  # errors of the transport have no class in common
             raise NetcalcError(diagnosed(error, self.name)) from error

@@ -16,7 +16,7 @@ from netcalc.spec.cursor import Cursor
 
 
 class Fields:
-    """The values of all fields; those of a configuration within have names with a prefix.
+    """The values of all fields; fields of a configuration within have names with a prefix.
 
     Attributes:
         given: the values of fields that are given, each with its place.
@@ -30,7 +30,7 @@ class Fields:
         self.problems: list[Diagnostic] = []
 
     def read(self, config: Cursor, table: Table, prefix: str = "") -> None:
-        """Read the fields of a configuration; ``prefix`` is that of the names of a configuration within."""
+        """Read the fields of a configuration; ``prefix`` precedes the names of a configuration within."""
         also, fields, nested = table.also, table.part("fields"), table.nested
         harmless = {*WITHOUT_EFFECT, *READ, *table.part("without_effect"), *table.overriding.values()} - set(fields)
         within = ".".join([*(str(part) for part in config.path), ""])
@@ -82,7 +82,7 @@ class Fields:
         return None, None
 
     def _without_flat(self, config: Cursor, table: Table, prefix: str) -> Cursor:
-        """Read the fields of configurations within that stand beside those of ``config``, and return the others."""
+        """Read fields of configurations within that stand beside the fields of ``config``, and return the others."""
         rest = dict(config.data)
         for key, kinds in table.nested.items():
             if not table.option_of(key, "flat") or rest.get(key) is not None:
@@ -103,7 +103,7 @@ class Fields:
         field: str | None = None,
         also: Mapping[str, str] | None = None,
     ) -> None:
-        """Read the configuration under a key, if there is one, as that of a field (by default of the same name)."""
+        """Read the configuration under a key, if there is one, as a field's value (by default of the same name)."""
         if config.data.get(key) is None:
             return
         inner = config[key]
@@ -153,7 +153,7 @@ class Fields:
                 self.problem(f"{name} = {written(value)} is not known", place)
 
     def _read_labels(self, config: Cursor, fields: dict[str, Any], prefix: str) -> None:
-        """Read the number of labels, which is that of ``id2label`` if there are names."""
+        """Read the number of labels, which is the length of ``id2label`` if there are names."""
         for name in ("num_labels", "id2label"):
             value = config.data.get(name)
             if "num_labels" in fields and value is not None:

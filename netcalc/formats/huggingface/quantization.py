@@ -1,6 +1,6 @@
-"""Quantisation that a configuration describes: a known method with known fields, or an error.
+"""Quantization that a configuration describes: a known method with known fields, or an error.
 
-Shapes and work are those of the model that is meant; how its tensors are stored concerns the audit of a checkpoint.
+Shapes and work belong to the model that is meant; how its tensors are stored concerns the audit of a checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 
 
 def quantization_problems(config: Cursor) -> Iterator[Problem]:
-    """Yield every field and value that is not known in what a configuration says of its quantisation."""
+    """Yield every field and value that is not known in what a configuration says of its quantization."""
     for key in KEYS:
         if config.data.get(key) is None:
             continue

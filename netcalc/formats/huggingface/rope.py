@@ -3,7 +3,7 @@
 Version 5 has ``rope_parameters``, for all layers or for each type of layer, earlier ones ``rope_theta`` and
 ``rope_scaling``, some models names of their own.  The earlier fields are what tables use: ``rope_theta``,
 ``rope_scaling``, ``partial_rotary_factor``, ``rope_local_base_freq`` of the layers with a sliding window, and
-``mrope_section`` of pairs of features with positions of their own.  Defaults within a scaling are those of
+``mrope_section`` of pairs of features with positions of their own.  Defaults within a scaling come from
 transformers.modeling_rope_utils.
 """
 

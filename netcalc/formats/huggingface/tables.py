@@ -16,7 +16,7 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     without_effect: [FIELD]                     # on shapes and work
 
-``also`` are other names of a field, and ``names`` those of the activations that a class reads in its own way.
+``also`` are other names of a field, and ``names`` the names of the activations that a class reads in its own way.
 
 In expressions, a field that has the name of a var with an expression is called ``config_FIELD``, and a field of a
 configuration within ``FIELD_INNER``, as it is under ``without_effect`` of the outer table.  If several types are
@@ -74,7 +74,7 @@ class Table(NamedTuple):
         return {name: (value, self.cursor["nested"][field]["defaults"][name]) for name, value in defaults.items()}
 
     def declarations(self, chosen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Cursor]:
-        """Return the declarations of all fields, those of configurations within included.
+        """Return the declarations of all fields, fields of configurations within included.
 
         Args:
             chosen: the type of each configuration within that is not of the first possible type.

@@ -15,7 +15,7 @@ from netcalc.spec.evaluate import words_in
 
 
 def translated(config: Cursor, table: Table, name: str) -> Cursor:
-    """Return the spec document of a configuration: its fields are vars, and those of the shipped spec follow from them.
+    """Return the spec document of a configuration: its fields are vars, from which the shipped spec's vars follow.
 
     Values have their places in the configuration, expressions theirs in the table.
 
@@ -89,7 +89,7 @@ class _Translation:
 
 
 def _options(declared: Any) -> dict[str, Any]:
-    """Return the declaration of a field as that of a var, with a type."""
+    """Return the declaration of a field as the declaration of a var, with a type."""
     options = dict(declared) if isinstance(declared, dict) and "default" in declared else {"default": declared}
     for key in ("also", "length"):
         options.pop(key, None)

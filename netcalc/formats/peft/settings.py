@@ -10,7 +10,7 @@ from typing import Any, Self
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.spec.cursor import Cursor
 
-#: Fields that neither shapes nor work depend on: initialisation, bookkeeping, the storage of the base model.
+#: Fields that neither shapes nor work depend on: initialization, bookkeeping, the storage of the base model.
 _WITHOUT_EFFECT = frozenset(
     {
         *("auto_mapping", "base_model_name_or_path", "corda_config", "eva_config", "fan_in_fan_out", "inference_mode"),

@@ -22,7 +22,7 @@ class _Module(NamedTuple):
     name: str
     path: str
     op: str
-    whole: bool  # False if the line's weight consists of those of several modules
+    whole: bool  # False if the line's weight consists of the weights of several modules
 
 
 def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> Iterator[tuple[dict[str, Any], Cursor]]:

@@ -108,7 +108,7 @@ class Module(NamedTuple):
 
 
 def dense_folders(source: Source, max_size: int) -> tuple[str, list[str]]:
-    """Return the folder of the transformer, and those of the other modules that have weights."""
+    """Return the folder of the transformer, and the folders of the other modules that have weights."""
     transformer, *others = read_modules(source, max_size)
     return transformer.folder, [module.folder for module in others if module.kind == "Dense"]
 
@@ -168,7 +168,7 @@ def pooling_lines(module: Module, tokens: Value, mask: str | None, max_size: int
 
 
 def normalize_lines(module: Module, embedding: Value, mask: str | None, max_size: int) -> tuple[list[Line], Value]:
-    """Return the line of a normalisation to length 1, which has no configuration in earlier versions."""
+    """Return the line of a normalization to length 1, which has no configuration in earlier versions."""
     names = dict.fromkeys(("module_input_name", "module_output_name"), (_EMBEDDING,))
     if module.optional_file("config.json", max_size) is not None:
         module.settings(max_size, names)

@@ -1,4 +1,4 @@
-"""Weights of models of sentence-transformers: those of the transformer, and of each module in its folder."""
+"""Weights of models of sentence-transformers: weights of the transformer, and of each module in its folder."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ def compare_module(
     integers for which the spec has a range; other inputs are those that are given.
 
     Args:
-        program: the program; sizes that are symbolic become those of the arguments.
+        program: the program; symbolic sizes become the sizes of the arguments.
         module: the ``torch.nn.Module`` or the exported program.
-        args, kwargs: arguments of a call; those of an exported program are its own if there are none.
+        args, kwargs: arguments of a call; an exported program has its own if there are none.
 
     Raises:
         NetcalcError: E009 if the module has buffers without values, or its code fails; E602 if the arguments are not
@@ -124,7 +124,7 @@ def _tensors(torch: Any, module: Any, seed: int) -> dict[str, Any]:
 
 
 def _drawn(torch: Any, name: str, tensor: Any, generator: Any) -> Any:
-    """Return random values for a parameter, of a size that keeps those of the layers near 1."""
+    """Return random values for a parameter, of a size that keeps the layers' values near 1."""
     shape = tuple(tensor.shape)
     if len(shape) < 2 and name.endswith(("weight", "var")):
         values = torch.rand(shape, generator=generator) + 0.5

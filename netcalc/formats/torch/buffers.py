@@ -50,7 +50,7 @@ def has_data(tensor: Any) -> bool:
 def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
     """Return the buffers that a module on the meta device would have elsewhere, by path, as far as they can be told.
 
-    A module that is made of a ``config``, as those of transformers are, is made once more, without memory for its
+    A module that is made of a ``config``, as modules of transformers are, is made once more, without memory for its
     parameters: the innermost such module around a buffer.
     """
     buffers: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def _rebuilt(path: str, parts: Mapping[str, Any], again: dict[str, Any]) -> Iter
 
 
 def _made_again(path: str, parts: Mapping[str, Any]) -> Any:
-    """Return a module made of its configuration or that of the module around it; None if it takes other arguments."""
+    """Return a module made of its own or its parent's configuration; None if it takes other arguments."""
     config, around = None, path
     while config is None:
         config = getattr(parts[around], "config", None)

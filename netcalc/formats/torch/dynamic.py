@@ -110,7 +110,7 @@ def found_dims(
         exported: the program.
         found: shapes of its inputs by name, with symbols.
         axes: the dims by input and axis; symbols without a name get one.
-        defaults: sizes of the dims, in place of those of the example.
+        defaults: sizes of the dims, in place of the example's sizes.
 
     Raises:
         NetcalcError: E009 for a dim that is not free.

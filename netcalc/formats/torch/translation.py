@@ -85,7 +85,7 @@ class Translation:
             return input
 
     def _translated(self, node: Any) -> Any:
-        """Return the value of a node from those of its arguments; the lines are added in the current scope."""
+        """Return the value of a node from the values of its arguments; the lines are added in the current scope."""
         name = str(node.target)
         example = node.meta.get("val")
         if name.startswith("aten.sym_") or type(example).__name__ in ("SymInt", "SymBool", "SymFloat"):

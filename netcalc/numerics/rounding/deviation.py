@@ -20,9 +20,9 @@ _PART = 1 << 20
 class Deviation:
     """Sums over the elements of tensors, from which the measures follow.
 
-    ``signal`` and ``found`` are the sums of squares of the true and of the other numbers, ``noise`` that of their
-    differences, ``product`` the sum of products.  Elements that are
-    infinite or no number in both, and equal, are left out; if they differ, noise and difference are infinite.
+    ``signal`` and ``found`` are sums of squares, of the true and of the other numbers, and ``noise`` the sum for their
+    differences; ``product`` is the sum of products.  Elements that are infinite or no number in both, and equal, are
+    left out; if they differ, noise and difference are infinite.
     """
 
     elements: int = 0
@@ -79,7 +79,7 @@ class Deviation:
 
     @property
     def relative(self) -> Real:
-        """Root mean square of the differences, over that of the values in full precision."""
+        """Root mean square of the differences, over the root mean square of the values in full precision."""
         if not self.noise:
             return 0.0
         return sqrt(self.noise / self.signal) if self.signal else inf

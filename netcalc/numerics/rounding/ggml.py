@@ -1,4 +1,4 @@
-"""Blocks of 32 elements of llama.cpp's ggml; the encoders of q4_0 … q8_0 are those of its reference, bit by bit.
+"""Blocks of 32 elements of llama.cpp's ggml; the encoders of q4_0 … q8_0 follow its reference bit by bit.
 
 Source: llama.cpp, ggml/src/ggml-quants.c and ggml-common.h; the library gguf, quants.py.
 """

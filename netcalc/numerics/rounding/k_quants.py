@@ -1,7 +1,7 @@
 """Super-blocks of 256 elements of llama.cpp's ggml, whose groups have scales of a few bits.
 
-The layouts are ggml's.  Its encoder searches for scales with a small squared error; here a group's scale is that of its
-least and greatest, or its extreme element.
+The layouts are ggml's.  Its encoder searches for scales with a small squared error; here a group's scale follows
+from its least and greatest, or its extreme element.
 
 Source: llama.cpp, ggml/src/ggml-quants.c and ggml-common.h; the library gguf, quants.py.
 """

@@ -1,4 +1,4 @@
-"""Codes of 4 bits into a table of numbers, as bitsandbytes has them: nf4, fp4, with and without double quantisation."""
+"""Codes of 4 bits into a table of numbers, as bitsandbytes has them: nf4, fp4, with and without double quantization."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TableCodes:
         self.rows = 0 if nested else _BLOCK
 
     def encode(self, values: Array) -> Tensors:
-        """Return codes, scales and tables; with double quantisation also the mean of the scales, which is taken off."""
+        """Return codes, scales and tables; with double quantization also the mean of the scales, which is taken off."""
         flat = values.reshape(-1).astype(np.float32)
         blocks = groups_of(flat, _BLOCK)
         scales = magnitude(blocks)

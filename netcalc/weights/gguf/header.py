@@ -1,6 +1,6 @@
 """Header of a ``.gguf`` file: metadata, and the names, shapes, types and places of its tensors.
 
-The rules are those of llama.cpp (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3 in either
+The rules come from llama.cpp (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3 in either
 byte order.  The reader of the library ``gguf`` trusts the numbers in a file, so that netcalc reads the header itself;
 the sizes of the element types are the library's.
 """
@@ -42,7 +42,7 @@ class Unread(NamedTuple):
 class GgufTensor(NamedTuple):
     """A tensor in a file.
 
-    ``shape`` is that of the array, the reverse of the sizes in the file, ``type`` the name of its elements' type in the
+    ``shape`` is the array's, the reverse of the sizes in the file, ``type`` the name of its elements' type in the
     library ``gguf``; the ``size`` bytes of data begin at ``start`` of the file.
     """
 

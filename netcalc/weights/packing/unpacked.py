@@ -30,7 +30,7 @@ class Role(NamedTuple):
 
 @dataclass(slots=True)
 class Packed:
-    """Figures of the tensors that a scheme of quantisation packs, with their companions (scales, zero points)."""
+    """Figures of the tensors that a scheme of quantization packs, with their companions (scales, zero points)."""
 
     scheme: str
     tensors: int = 0
@@ -44,7 +44,7 @@ class Packed:
 
 
 def unpacked(tensors: Tensors, quantization: Quantization | None) -> Tensors:
-    """Return the tensors that those of a checkpoint stand for; the same if none is packed."""
+    """Return the tensors that a checkpoint's tensors stand for; the same if none is packed."""
     if isinstance(tensors, UnpackedTensors):
         return tensors
     if quantization is None and not any(header.dtype in _TYPES for header in tensors.headers.values()):

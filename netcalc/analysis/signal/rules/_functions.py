@@ -69,7 +69,7 @@ def _of_normal(
 
 
 def _of_function(curve: Curve, origin: Origin) -> tuple[ActivationMoments, float | None]:
-    """Return the same of an activation function of another function; the slope is that of the outer one."""
+    """Return moments and expectation for an activation function of another function, with the slope of the outer."""
     inner = origin.curve
     composed = curve.after(inner)
     outer_slope = Curve(curve.name, composed.value, lambda x: curve.slope(inner.value(x)), inner.kinks)

@@ -38,7 +38,7 @@ def _group_norm(call: Call) -> Outcome:
 
 
 def _whole(call: Call, features: int, *, centred: bool) -> Outcome:
-    """Normalisation of a sample by the statistics of its own ``features`` elements."""
+    """Normalization of a sample by the statistics of its own ``features`` elements."""
     x = call.x
     offset = x.mean if centred else 0.0
     eps = _EPSILON if call.op.eps is None else call.op.eps

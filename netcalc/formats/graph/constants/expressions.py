@@ -1,6 +1,6 @@
 """Elements of constant tensors as expressions of their indices, with symbolic sizes.
 
-An integer is a size of :mod:`netcalc.dims`, in which the index along an axis is a named size below that of the axis.
+An integer is a size of :mod:`netcalc.dims`, in which the index along an axis is a named size below the axis's.
 An element of another type is a number or a call.  A call may be an integer too, and is then an atom of sizes.  The
 functions here bring them into a common form, so that equal expressions are mostly equal objects.
 """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netcalc.dims import Dim
 from netcalc.formats.graph.constants.expressions import Call, Expression, Number, axes_of, call, index, truth, whole
 
-#: Largest additive number of a mask that hides a key whatever its score: that of float16, the smallest type.
+#: Largest additive number of a mask that hides a key whatever its score: the limit of float16, the smallest type.
 _HIDDEN = {"float16": -65504.0, "bfloat16": -3.3e38, "float32": -3.4e38, "float64": -1.7e308}
 
 

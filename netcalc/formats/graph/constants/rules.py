@@ -1,4 +1,4 @@
-"""Rules by which the elements of an operation's outputs follow from those of its inputs."""
+"""Rules by which the elements of an operation's outputs follow from the elements of its inputs."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class IndexedAxes(NamedTuple):
     Attributes:
         indexed: the axes of the input that the indices select from.
         kept: the axis of the result for each other one of the input.
-        stop: the axis of the result after those of the indices.
+        stop: the axis of the result after the axes of the indices.
     """
 
     indexed: list[int]

@@ -1,4 +1,4 @@
-"""Shorter graphs with the same values: dead lines left out, views joined, idioms recognised."""
+"""Shorter graphs with the same values: dead lines left out, views joined, idioms recognized."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def simplify(graph: Graph) -> None:
 
     The tensors of the checkpoint stay declared also where no line is left that uses them.
     """
-    for _ in range(2):  # what is recognised may take masks and positions that are constant
+    for _ in range(2):  # what is recognized may take masks and positions that are constant
         fold_constants(graph)
         work = Rewriter(graph)
         work.sweep()

@@ -1,7 +1,7 @@
 """Chains of views as an arrangement of factors of the axes, and short chains with the same result.
 
 A view of a tensor of 2×12 that splits the second axis into 3×4 and swaps the new axes with the first is the
-arrangement ``a (b c) → b a c``: the axes of the source are written as products of factors, and those of the result as
+arrangement ``a (b c) → b a c``: the axes of the source are written as products of factors, and axes of the result as
 groups of the same factors.  Two chains are equal if their arrangements are.
 """
 

@@ -69,7 +69,7 @@ def _in_front(
 
 
 def _scope_of_views(work: Rewriter, line: Line) -> Scope | None:
-    """Return the module of the views around a linear map: that of the map, or one that calls it."""
+    """Return the module of the views around a linear map: the module of the map, or one that calls it."""
     maker = work.maker(line.inputs[0])
     if maker is None or maker.operation not in VIEWS or line.scope[: len(maker.scope)] != maker.scope:
         return None

@@ -1,4 +1,4 @@
-"""Attributes of layers that other lines write out: padding, standardised filters, indices that nothing uses."""
+"""Attributes of layers that other lines write out: padding, standardized filters, indices that nothing uses."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def without_indices(work: Rewriter, line: Line) -> Sequence[Value] | None:
 
 
 def standardised(work: Rewriter, line: Line) -> Sequence[Value] | None:
-    """Return a convolution that standardises its filters itself."""
+    """Return a convolution that standardizes its filters itself."""
     if len(line.inputs) < 2 or line.inputs[1] is None:
         return None
     norm = _behind_views(work, line.inputs[1], line)

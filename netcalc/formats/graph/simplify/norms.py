@@ -1,4 +1,4 @@
-"""Normalisation that is written out in arithmetic."""
+"""Normalization that is written out in arithmetic."""
 
 from __future__ import annotations
 

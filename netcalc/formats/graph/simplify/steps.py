@@ -25,7 +25,7 @@ def steps_of(arrangement: Arrangement) -> list[Step]:
 
 
 def _with_units(source: Sequence[Group], target: Sequence[Group]) -> Iterator[list[Group]]:
-    """Yield the groups with axes of size 1 of the source in the places of those of the target."""
+    """Yield the groups, with the source's axes of size 1 in the places of the target's."""
     units = [factor for group in source for factor in group if factor.size == 1]
     places = [axis for axis, group in enumerate(target) if not group]
     count = min(len(units), len(places))

@@ -16,7 +16,7 @@ from netcalc.formats.torch.operators._operands import cast
 
 @dataclass(frozen=True)
 class Complex:
-    """A complex tensor: its parts, or that of a Fourier transform, whose imaginary part is None."""
+    """A complex tensor: its two parts, or the result of a Fourier transform, whose imaginary part is None."""
 
     real: Value
     imag: Value | None

@@ -61,7 +61,7 @@ def diagonal(build: Builder, input: Value, offset: int, dim1: int, dim2: int) ->
 
 
 def diagonal_places(input: Value, offset: int, dim1: int, dim2: int) -> tuple[list[int], tuple[Dim, Dim, Dim]]:
-    """Return the order of axes that puts those of a diagonal last, and where it is in the flattened matrix."""
+    """Return the order of axes that puts the axes of a diagonal last, and where it is in the flattened matrix."""
     rank = input.type.rank
     first, second = dim1 % rank, dim2 % rank
     order = [*(axis for axis in range(rank) if axis not in (first, second)), first, second]

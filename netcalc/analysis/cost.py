@@ -58,16 +58,16 @@ class Analysis:
     @cached_property
     def total(self) -> Cost:
         """The cost of the whole program."""
-        return self._all.cost
+        return self._total_counts.cost
 
     @cached_property
-    def _all(self) -> _Counts:
+    def _total_counts(self) -> _Counts:
         return self._body(self.program.main)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
         """Operations whose work the convention does not count, in order of first use."""
-        return tuple(self._all.uncounted)
+        return tuple(self._total_counts.uncounted)
 
     @property
     def phases(self) -> frozenset[Phase]:
@@ -91,16 +91,16 @@ class Analysis:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Operators whose work is not known, in order of first use; with any, totals are at least what they are."""
-        return tuple(self._all.unknown)
+        return tuple(self._total_counts.unknown)
 
     def counts(self, operation: str) -> bool:
         """Return False for an operation whose work the convention leaves out, or is not known."""
-        return operation not in self.uncounted and operation not in self._all.unknown.values()
+        return operation not in self.uncounted and operation not in self._total_counts.unknown.values()
 
     @property
     def counted_as(self) -> dict[str, str]:
         """The implementation whose work is counted, for each operation whose implementations differ in their work."""
-        return dict(self._all.counted_as)
+        return dict(self._total_counts.counted_as)
 
     @cached_property
     def by_operation(self) -> dict[str, tuple[int, Cost]]:

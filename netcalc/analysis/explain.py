@@ -82,14 +82,14 @@ def explain(
     if not path:
         inputs, outputs = _inputs(program.main), program.main.outputs
         network = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
-        return _part(analysis, network)
+        return _row_explanation(analysis, network)
     row = _find(analysis.tree(), path.replace("...", "…").split("."))
     if row is None:
         raise NetcalcError(_no_such(analysis, path))
     row = _titled(row, path)
     if isinstance(row.node, OpNode):
         return _operation(analysis, row, row.node)
-    return _part(analysis, row)
+    return _row_explanation(analysis, row)
 
 
 # -- one operation ----------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _ownership(param: Param, tie: Tie | None) -> str:
 # -- a part of the network --------------------------------------------------------------------------
 
 
-def _part(analysis: Analysis, row: Row) -> Explanation:
+def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
     figures = [f for f in FIGURES.values() if "explain" in f.fields and f.phase in analysis.phases]
     if analysis.program.assigned:
         figures.insert(1, FIGURES["weight_bytes"])

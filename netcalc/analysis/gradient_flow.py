@@ -208,7 +208,7 @@ class _Copier:
                 state, order = _state(numbers, uses.used, weights)
                 copied = self.body(node.body, run.wants, run.arrived, state)
                 first_new = len(uses.used)
-                following = _after(copied, order, uses.used)
+                following = _outputs_after(copied, order, uses.used)
                 following += numbers[len(following) :] if node.times > 1 else []
                 if weights is not None:
                     uses.weights |= {prefix + path for path in copied.weights}
@@ -270,7 +270,7 @@ def _state(numbers: Sequence[int], used: Sequence[bool], weights: frozenset[str]
     return _State(tensors, tuple(number >= 0 and used[number] for number in order), weights), order
 
 
-def _after(copied: _Copied, order: Sequence[int], used: list[bool]) -> list[int]:
+def _outputs_after(copied: _Copied, order: Sequence[int], used: list[bool]) -> list[int]:
     """Mark the tensors that a call used, and return the numbers of its outputs; new tensors are appended."""
     for number, is_used in zip(order, copied.used, strict=False):
         if number >= 0:

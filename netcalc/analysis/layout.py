@@ -109,7 +109,7 @@ def _sliced(op: Any, layout: Layout, shape: Shape) -> Layout:
     return replace(layout, shape=shape)
 
 
-def _part(op: Any, layout: Layout, shape: Shape) -> Layout:
+def _part_layout(op: Any, layout: Layout, shape: Shape) -> Layout:
     return replace(layout, shape=shape)
 
 
@@ -128,7 +128,7 @@ _VIEWS: Mapping[str, Callable[[Any, Layout, Shape], Layout | None]] = {
     "permute": _permuted,
     "select": _selected,
     "slice": _sliced,
-    "split": _part,
-    "chunk": _part,
+    "split": _part_layout,
+    "chunk": _part_layout,
     "expand": _expanded,
 }

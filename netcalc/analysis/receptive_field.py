@@ -151,12 +151,12 @@ def _output(
     if reach is None:
         return tuple("unknown" if any(some) else "none" for some in depends)
     return tuple(
-        reduce(_joined, (_read(state[axis], through) for state, through in zip(states, reach, strict=True)))
+        reduce(_either, (_through(state[axis], through) for state, through in zip(states, reach, strict=True)))
         for axis in range(axes)
     )
 
 
-def _read(along: Traced, reach: Sequence[AxisReach]) -> Traced:
+def _through(along: Traced, reach: Sequence[AxisReach]) -> Traced:
     """Return what an output depends on that reads a value so."""
     if not isinstance(along, (Extent, Merged)):
         return along
@@ -185,7 +185,7 @@ def _composed(along: Extent, window: Window) -> Traced:
     return Extent(window.axis, low, high, step)
 
 
-def _joined(first: Traced, other: Traced) -> Traced:
+def _either(first: Traced, other: Traced) -> Traced:
     """Return what depends on both."""
     if first == "none" or other == "all":
         return other

@@ -226,7 +226,7 @@ def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
 
 def _layer_of(analysis: Analysis, node: OpNode) -> Layer:
     name, values = node.name, analysis.node(node).values
-    return Layer(name, node.op.name, _types(_given(node)), node.output_types, values, 1, name)
+    return Layer(name, node.op.name, _types(_present_inputs(node)), node.output_types, values, 1, name)
 
 
 def _all_layers(
@@ -329,7 +329,7 @@ def _counted(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, .
     return layers
 
 
-def _given(node: OpNode) -> tuple[Value, ...]:
+def _present_inputs(node: OpNode) -> tuple[Value, ...]:
     return tuple([value for value in node.inputs if value is not None])
 
 

@@ -104,9 +104,9 @@ class Recipe:
             scope["fills_blocks"] = equal(site.param.shape[-1] % _columns(chosen), 0)
         for name in used & data["names"].keys():
             scope[name] = parse(data["names"][name]).evaluate(scope)
-        chosen = next((rule["type"] for rule in own if _holds(rule, scope)), chosen)
+        chosen = next((rule["type"] for rule in own if _rule_holds(rule, scope)), chosen)
         for rule in always:
-            if _holds(rule, {**scope, "type": chosen}):
+            if _rule_holds(rule, {**scope, "type": chosen}):
                 chosen = rule["type"]
         return chosen
 
@@ -116,7 +116,7 @@ def tensor_of(path: str) -> str:
     return next((tensor for tensor, pattern in _tensors() if pattern.match(path)), "other")
 
 
-def _holds(rule: Mapping[str, str], scope: Mapping[str, Any]) -> bool:
+def _rule_holds(rule: Mapping[str, str], scope: Mapping[str, Any]) -> bool:
     return "when" not in rule or bool(parse(rule["when"]).evaluate(scope))
 
 
@@ -128,12 +128,12 @@ def _columns(scheme: str) -> int:
 
 def _model(program: Program) -> dict[str, Any]:
     """Return what conditions may say of a model; a var that it lacks is 1."""
-    values = {name: _whole(program.vars.get(name)) for name in ("layers", "heads", "kv_heads")}
+    values = {name: _positive_or_one(program.vars.get(name)) for name in ("layers", "heads", "kv_heads")}
     gqa = values["heads"] // values["kv_heads"] if program.vars.get("kv_heads") else 1
     return {"layers": values["layers"], "gqa": gqa, "experts": 1, "falcon": program.name.startswith("falcon")}
 
 
-def _whole(value: Any) -> int:
+def _positive_or_one(value: Any) -> int:
     return value if isinstance(value, int) and value > 0 else 1
 
 

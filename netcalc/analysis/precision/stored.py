@@ -74,7 +74,7 @@ def _unused(rule: Assignment, owners: Mapping[str, str]) -> Diagnostic:
     matched = [path for path in owners if rule.pattern is None or rule.matches.match(path)]
     if not matched:
         message = "no parameter has a path that matches"
-        hint = _near(rule.pattern or "", owners) or "a pattern may have *, as in '*.mlp.*'"
+        hint = _nearest_hint(rule.pattern or "", owners) or "a pattern may have *, as in '*.mlp.*'"
     elif all(owners[path] != path for path in matched):
         message = f"{matched[0]} is tied to {owners[matched[0]]}"
         hint = f"a tied parameter is stored once: {owners[matched[0]]}={rule.value}"
@@ -84,7 +84,7 @@ def _unused(rule: Assignment, owners: Mapping[str, str]) -> Diagnostic:
     return Diagnostic("E503", f"{rule.option} {rule.text}: {message}", hint=hint)
 
 
-def _near(pattern: str, paths: Iterable[str]) -> str | None:
+def _nearest_hint(pattern: str, paths: Iterable[str]) -> str | None:
     """Return a hint for a misspelt pattern: the nearest path, or the nearest part of one."""
     paths = list(paths)
     if "*" not in pattern:

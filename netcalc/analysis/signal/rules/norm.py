@@ -18,13 +18,13 @@ _EPSILON = 2.0**-23
 @rule("layer_norm")
 def _layer_norm(call: Call) -> Outcome:
     features = math.prod(call.shape()[-call.op.count :])
-    return _whole(call, features, centred=True)
+    return _sample_norm(call, features, centred=True)
 
 
 @rule("rms_norm")
 def _rms_norm(call: Call) -> Outcome:
     features = math.prod(call.shape()[-call.op.count :])
-    return _whole(call, features, centred=False)
+    return _sample_norm(call, features, centred=False)
 
 
 @rule("group_norm")
@@ -34,10 +34,10 @@ def _group_norm(call: Call) -> Outcome:
         return Outcome(
             unknown(f"statistics of {shape[1] // groups} channels, too few for their expectation"), {0: None}
         )
-    return _whole(call, math.prod(shape[1:]) // groups, centred=True)
+    return _sample_norm(call, math.prod(shape[1:]) // groups, centred=True)
 
 
-def _whole(call: Call, features: int, *, centred: bool) -> Outcome:
+def _sample_norm(call: Call, features: int, *, centred: bool) -> Outcome:
     """Normalization of a sample by the statistics of its own ``features`` elements."""
     x = call.x
     offset = x.mean if centred else 0.0

@@ -115,16 +115,16 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
     names = {name for name in own if name in parent.vars or name in used}
     dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
-    variables = {name: _plain(values[name]) for name in loaded.document.vars if name in names}
+    variables = {name: _plain_data(values[name]) for name in loaded.document.vars if name in names}
     return {**head, "dims": dims, "vars": variables, **data}
 
 
-def _plain(value: Any) -> Any:
+def _plain_data(value: Any) -> Any:
     """Return a value of a var as plain data."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain_data(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return shortened([_plain(item) for item in value])
+        return shortened([_plain_data(item) for item in value])
     return str(value) if isinstance(value, str) else value
 
 

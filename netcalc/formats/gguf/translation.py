@@ -44,7 +44,7 @@ class Translation:
         self.table = table
         self.document = Document([])
         self.place = Cursor({}, (), {(): (None, Span(file.name))})
-        self.given = self._given()
+        self.given = self._own_keys()
         self.values = {field_name(key): value for key, value in self._fields()}
         self.values |= {name: self._fact(fact) for name, fact in table.part("tensors").items()}
 
@@ -74,7 +74,7 @@ class Translation:
                 document.copy(key, entry)
         return document.finished()
 
-    def _given(self) -> dict[str, Any]:
+    def _own_keys(self) -> dict[str, Any]:
         """Return the keys of the architecture, without its name."""
         prefix = f"{self.table.architecture}."
         return {k.removeprefix(prefix): v for k, v in self.file.metadata.items() if k.startswith(prefix)}
@@ -138,7 +138,7 @@ class Translation:
             scaling = PREFIX in fields and (key.startswith(f"{PREFIX}.") or key == "rope.scale_linear")
             if key not in named and not scaling:
                 name = f"{self.table.architecture}.{key}"
-                message = f"the key {name[:80]!r} is not known; it is {_shown(value)}"
+                message = f"the key {name[:80]!r} is not known; it is {_shown_value(value)}"
                 self._problem(message, did_you_mean(key, named))
         kind = self.file.metadata.get("general.type", "model")
         if kind != "model":
@@ -187,5 +187,5 @@ def _is_list(declared: Any) -> bool:
     return isinstance(declared, dict) and str(declared.get("type", "")).startswith("list")
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     return written(value) if not isinstance(value, tuple) else f"a list of {value[0]:,} items"

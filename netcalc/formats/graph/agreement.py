@@ -27,14 +27,14 @@ def differing_outputs(graph: Graph, program: Program) -> list[str]:
         else:
             declared = find(line.operation)
             assert declared is not None  # the builder found it
-            made = _made(declared(**line.attributes), inputs, tensors)
+            made = _operation_hash(declared(**line.attributes), inputs, tensors)
         hashes.update((value, hash((made, index))) for index, value in enumerate(line.outputs))
 
     def evaluate(instance: Instance, inputs: Sequence[int | None]) -> list[int]:
         op, owners = instance.node.op, instance.owners
         learned = {param.name for param in instance.node.params if not param.is_buffer}
         tensors = {name: owner for name, owner in owners.items() if name in learned}
-        made = hash(owners[""]) if op.name == "buffer" else _made(op, inputs, tensors)
+        made = hash(owners[""]) if op.name == "buffer" else _operation_hash(op, inputs, tensors)
         return [hash((made, index)) for index in range(len(instance.node.outputs))]
 
     computed = unroll(program, [hash(value.name) for value in program.inputs], evaluate)
@@ -42,7 +42,7 @@ def differing_outputs(graph: Graph, program: Program) -> list[str]:
     return [name for name, wanted, other in zip(graph.outputs, expected, computed, strict=True) if wanted != other]
 
 
-def _made(operation: Operation, inputs: Sequence[int | None], tensors: Mapping[str, str]) -> int:
+def _operation_hash(operation: Operation, inputs: Sequence[int | None], tensors: Mapping[str, str]) -> int:
     """Return a number for what an operation makes of values, which are numbers themselves."""
     attributes = operation.model_dump(exclude={"init"})
     numbers = tuple(inputs)

@@ -31,9 +31,9 @@ def arguments_of(group: list[Sequence]) -> tuple[dict[str, Any], list[dict[str, 
     for column in columns:
         values = [_value(slot) for slot in column]
         slot = column[0]
-        if all(_same(value, values[0]) for value in values):
+        if all(_same_value(value, values[0]) for value in values):
             continue
-        name = next((name for name, taken_values in taken.items() if all(map(_same, taken_values, values))), None)
+        name = next((name for name, taken_values in taken.items() if all(map(_same_value, taken_values, values))), None)
         text = name or _multiple(values, taken)
         if text is None:
             text = _free(slot, taken)
@@ -44,7 +44,7 @@ def arguments_of(group: list[Sequence]) -> tuple[dict[str, Any], list[dict[str, 
         {
             name: values[index]
             for name, values in taken.items()
-            if isinstance(declared[name], Required) or not _same(values[index], declared[name])
+            if isinstance(declared[name], Required) or not _same_value(values[index], declared[name])
         }
         for index in range(len(group))
     ]
@@ -54,7 +54,7 @@ def arguments_of(group: list[Sequence]) -> tuple[dict[str, Any], list[dict[str, 
 def _names(group: list[Sequence]) -> list[list[str]]:
     """Return the names of the attributes that any of the sequences gives, for each line in order."""
     lines = zip(*(list(_owners(sequence.items)) for sequence in group), strict=True)
-    return [sorted({name for item in items for name in _given(item)}, key=_order(items[0])) for items in lines]
+    return [sorted({name for item in items for name in _item_arguments(item)}, key=_order(items[0])) for items in lines]
 
 
 def _order(item: Step | Call) -> Any:
@@ -73,14 +73,14 @@ def _owners(items: list[Item]) -> Iterator[Step | Call]:
             yield item
 
 
-def _given(item: Step | Call) -> dict[str, Any]:
+def _item_arguments(item: Step | Call) -> dict[str, Any]:
     return item.arguments if isinstance(item, Call) else item.line.attributes
 
 
 def _slots(items: list[Item], names: list[list[str]]) -> Iterator[_Slot]:
     for item, own in zip(_owners(items), names, strict=True):
         for name in own:
-            arguments = _given(item)
+            arguments = _item_arguments(item)
             if name not in arguments:
                 arguments[name] = _default(item, name)
             if isinstance(arguments[name], float) and math.isnan(arguments[name]):
@@ -101,7 +101,7 @@ def _value(slot: _Slot) -> Any:
     return slot.values[slot.name]
 
 
-def _same(first: Any, other: Any) -> bool:
+def _same_value(first: Any, other: Any) -> bool:
     both_nan = first != first and other != other  # a buffer without a known value
     return type(first) is type(other) and bool(both_nan or first == other)
 
@@ -134,9 +134,9 @@ def _declared(values: list[Any]) -> Any:
     """Return the default of an argument: its most common value, if it is common; or its type."""
     if any(isinstance(value, Poly) for value in values):
         return Required("int")
-    common = max(values, key=lambda value: sum(_same(value, other) for other in values))
+    common = max(values, key=lambda value: sum(_same_value(value, other) for other in values))
     kinds = {type(value) for value in values}
     simple = len(kinds) == 1 and kinds <= {bool, int, float, str}
-    if simple and 2 * sum(_same(common, value) for value in values) <= len(values):
+    if simple and 2 * sum(_same_value(common, value) for value in values) <= len(values):
         return Required(kinds.pop().__name__)
     return common if simple else Required("any")

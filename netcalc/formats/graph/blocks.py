@@ -29,12 +29,12 @@ def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
             continue
         parts: dict[tuple[int, ...], list[Sequence]] = defaultdict(list)
         for sequence in group:
-            sequence.items = _called(sequence.items, calls)
+            sequence.items = _with_calls(sequence.items, calls)
             parts[_blocks_in(sequence.items)].append(sequence)
         for calling, part in parts.items():  # shared modules in some of them can be calls of another block
             if len(part) > 1:
                 blocks[key, calling] = _block(part, structures, names, calls)
-    root.items = _called(root.items, calls)
+    root.items = _with_calls(root.items, calls)
     return list(blocks.values())
 
 
@@ -61,7 +61,7 @@ def _is_worthwhile(sequence: Sequence) -> bool:
     return len(sequence.items) > 1 or isinstance(sequence.items[0], (Sequence, Call))
 
 
-def _called(items: list[Item], calls: dict[int, Call]) -> list[Item]:
+def _with_calls(items: list[Item], calls: dict[int, Call]) -> list[Item]:
     """Return items with calls in place of the sequences that have become blocks."""
     result: list[Item] = []
     for item in items:
@@ -69,7 +69,7 @@ def _called(items: list[Item], calls: dict[int, Call]) -> list[Item]:
             result.append(calls[id(item)])
             continue
         if isinstance(item, Sequence):
-            item.items = _called(item.items, calls)
+            item.items = _with_calls(item.items, calls)
         result.append(item)
     return result
 

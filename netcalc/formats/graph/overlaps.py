@@ -22,7 +22,7 @@ def separate_overlaps(graph: Graph) -> None:
     for line in graph.lines:
         for stored in line.parameters.values():
             forms[stored.path].add(stored)
-    several = {path for path, tensor_forms in forms.items() if not _fit(graph, tensor_forms)}
+    several = {path for path, tensor_forms in forms.items() if not _forms_fit(graph, tensor_forms)}
     if not several:
         return
     lines: list[Line] = []
@@ -38,7 +38,7 @@ def separate_overlaps(graph: Graph) -> None:
     graph.lines = lines
 
 
-def _fit(graph: Graph, forms: set[Stored]) -> bool:
+def _forms_fit(graph: Graph, forms: set[Stored]) -> bool:
     """Return True for one form of a tensor, or parts that make it up."""
     if len(forms) == 1:
         (stored,) = forms

@@ -56,7 +56,7 @@ def content_of(array: Any, dtype: str) -> Content | None:
         corner = _number(array[..., -1, 0].flat[0], dtype)
         return Content(computed=[{"constant": {"value": corner, "shape": list(shape), "dtype": dtype}}, {"tril": 0}])
     if elements <= _LISTED:
-        return Content(_listed(array, dtype))
+        return Content(_nested_list(array, dtype))
     lines = (shifted_window_lines(array, dtype) or sinusoid_lines(array, dtype)) if dtype.startswith("float") else None
     return None if lines is None else Content(computed=lines)
 
@@ -81,12 +81,12 @@ def _number(number: Any, dtype: str) -> Any:
     return float(str(number)) if dtype.startswith(("float", "bfloat")) else int(number)
 
 
-def _listed(array: Any, dtype: str) -> Any:
+def _nested_list(array: Any, dtype: str) -> Any:
     if not array.ndim:
         return _number(array.item(), dtype)
     if array.ndim == 1:
         return [_number(number, dtype) for number in array]
-    return [_listed(part, dtype) for part in array]
+    return [_nested_list(part, dtype) for part in array]
 
 
 def _is_triangle(array: Any) -> bool:

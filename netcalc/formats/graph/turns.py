@@ -128,7 +128,7 @@ class _Match:
             and first.arguments == other.arguments
             and self._same_values(first.inputs, other.inputs)
             and self._same_names(first, other)
-            and self._made(first.outputs, other.outputs)
+            and self._same_types(first.outputs, other.outputs)
         )
 
     def _steps(self, first: Step, other: Step) -> bool:
@@ -149,7 +149,7 @@ class _Match:
         return (
             origins
             and self._same_values(first.line.inputs, other.line.inputs)
-            and self._made(first.line.outputs, other.line.outputs)
+            and self._same_types(first.line.outputs, other.line.outputs)
         )
 
     def _same_values(self, first: tuple[Value | None, ...], other: tuple[Value | None, ...]) -> bool:
@@ -157,7 +157,7 @@ class _Match:
             (self.values.get(a, a) if a is not None else None) is b for a, b in zip(first, other, strict=True)
         )
 
-    def _made(self, first: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
+    def _same_types(self, first: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
         self.values.update(zip(first, other, strict=True))
         return [value.type for value in first] == [value.type for value in other]
 

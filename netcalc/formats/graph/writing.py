@@ -76,7 +76,7 @@ class _Writer:
                 self.refer(item.items, current)
                 current = last_value(item)
                 continue
-            taken = _taken(item)
+            taken = _taken_values(item)
             if taken != [current]:
                 for value in taken:
                     if value is not current:
@@ -164,10 +164,10 @@ class _Writer:
 
     def _source(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
         """Return what ``from`` says: None if the item takes the line before, or nothing."""
-        taken = _taken(item)
+        taken = _taken_values(item)
         if not taken or taken == [current]:
             return None
-        if isinstance(item, Step) and not item.branches and None in (inputs := _given(item)):
+        if isinstance(item, Step) and not item.branches and None in (inputs := _given_inputs(item)):
             ports = zip(_operation(item).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
         names = [self._name(value, current, around) for value in taken]
@@ -187,7 +187,7 @@ class _Writer:
             self.checkpoint[f"{path}.{name}" if name else path] = _entry(entry)
 
 
-def _given(item: Step) -> list[Value | None]:
+def _given_inputs(item: Step) -> list[Value | None]:
     """Return the inputs of a line, without those at the end that are not given."""
     inputs = list(item.line.inputs)
     while inputs and inputs[-1] is None:
@@ -195,7 +195,7 @@ def _given(item: Step) -> list[Value | None]:
     return inputs
 
 
-def _taken(item: Step | Call) -> list[Value]:
+def _taken_values(item: Step | Call) -> list[Value]:
     """Return the values that an item takes: the values of its ports, or the one from which its branches start."""
     if isinstance(item, Call):
         return list(item.inputs)

@@ -40,7 +40,7 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
         for layer_type, name in _BY_LAYER_TYPE.items():
             if parameters.get(layer_type) is None:
                 continue
-            theta, scaling, share = _parts(parameters[layer_type], config)
+            theta, scaling, share = _rope_parts(parameters[layer_type], config)
             if layer_type == "full_attention":
                 rope["rope_scaling"] = scaling
             elif scaling is not None:
@@ -54,7 +54,7 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
             parameters = {name: "default" if value == "mrope" else value for name, value in parameters.items()}
             if (sections := parameters.pop("mrope_section", None)) is not None:
                 rope["mrope_section"] = sections
-        theta, scaling, share = _parts(parameters, config)
+        theta, scaling, share = _rope_parts(parameters, config)
         if stated:  # otherwise the class has its default
             rope["rope_scaling"] = scaling
         if theta is not None:
@@ -64,7 +64,7 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
     return {name: value for name, value in rope.items() if name in fields or value is not None}
 
 
-def _parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, dict[str, Any] | None, float | None]:
+def _rope_parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, dict[str, Any] | None, float | None]:
     """Return the base, the scaling and the share of rotated features."""
     if not isinstance(parameters, dict):
         raise ValueError("should be an object for each type of layer")

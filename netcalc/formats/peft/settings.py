@@ -76,7 +76,7 @@ class _Reader:
         if self.config.data["peft_type"] != "LORA":
             message = f"adapters of the kind {written(self.config.data['peft_type'], quoted=True)} are not known"
             raise NetcalcError(Diagnostic("E007", message, self.config["peft_type"].span, hint="LORA is known"))
-        layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _all(v, _is_int))
+        layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _is_list_of(v, _is_int))
         layers_pattern = self.value("layers_pattern", None, lambda v: v is None or _expressions(v))
         values = {
             "rank": self.value("r", 8, _is_rank),
@@ -132,7 +132,7 @@ def _is_text(value: Any) -> bool:
 
 def _is_pattern(value: Any) -> bool:
     """Return True for names of modules, or one regular expression."""
-    return _is_expression(value) or (bool(value) and _all(value, _is_text))
+    return _is_expression(value) or (bool(value) and _is_list_of(value, _is_text))
 
 
 def _is_expression(value: Any) -> bool:
@@ -147,7 +147,7 @@ def _is_expression(value: Any) -> bool:
 
 
 def _expressions(value: Any) -> bool:
-    return _is_expression(value) or _all(value, _is_expression)
+    return _is_expression(value) or _is_list_of(value, _is_expression)
 
 
 def _is_fast(expression: str) -> bool:
@@ -164,7 +164,7 @@ def _is_fast(expression: str) -> bool:
     return True
 
 
-def _all(values: Any, valid: Any) -> bool:
+def _is_list_of(values: Any, valid: Any) -> bool:
     return isinstance(values, list) and all(map(valid, values))
 
 

@@ -24,7 +24,7 @@ def own_weights(source: Source) -> Tensors | None:
         NetcalcError: E007 if the base model or its quantization is not known, E605 if a file is damaged, E008 if the
             Hub cannot be read.
     """
-    own = _own(source)
+    own = _adapter_tensors(source)
     if own is None:
         return None
     base = base_of(source.parsed(MAX_SPEC_SIZE), source)
@@ -33,7 +33,7 @@ def own_weights(source: Source) -> Tensors | None:
     return unpacked_weights(Joined([*files, _Adapter(own)], own.name), base)  # quantized for QLoRA
 
 
-def _own(source: Source) -> Tensors | None:
+def _adapter_tensors(source: Source) -> Tensors | None:
     if source.repository is not None:
         return open_remote(source.repository, _STEM)
     path = source.path.parent / f"{_STEM}.safetensors"

@@ -40,7 +40,7 @@ def describe(source: Source, max_size: int) -> Description:
         raise NetcalcError(_unknown(config["architecture"]))
     document = Document([])
     entry = table.cursor["models"][architecture]
-    fields = _given(config, table, document)
+    fields = _given_fields(config, table, document)
     document.expressed = {*table.part("vars"), *entry.data.get("vars", ())}
     document.data |= {"name": source.name, "about": f"{architecture} of timm", "family": table.family}
     document.set("dtype", "float32", config)
@@ -61,7 +61,7 @@ def describe(source: Source, max_size: int) -> Description:
     return Description(document.finished(), set(table.part("fields")))
 
 
-def _given(config: Cursor, table: Table, document: Document) -> dict[str, tuple[Any, Cursor]]:
+def _given_fields(config: Cursor, table: Table, document: Document) -> dict[str, tuple[Any, Cursor]]:
     """Return the fields that a configuration gives, with their places; arguments of the model come last."""
     fields: dict[str, tuple[Any, Cursor]] = {}
     for key, place in config.items():

@@ -81,7 +81,7 @@ def is_exported(module: Any) -> bool:
 
 def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> Any:
     try:
-        with _plain(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
+        with _unfused(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
             return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
     except Exception as error:  # of PyTorch or of the user's code
         raise refused("torch.export refuses the module", error) from error
@@ -132,7 +132,7 @@ def in_inference(module: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _plain(torch: Any) -> Iterator[None]:
+def _unfused(torch: Any) -> Iterator[None]:
     """Leave out fused paths that would hide the operators of a layer, and the warnings of an export."""
     fused = torch.backends.mha.get_fastpath_enabled()
     with warnings.catch_warnings():

@@ -46,7 +46,7 @@ def made_module(model: str, settings: Mapping[str, Any]) -> Any:
     name, path = split_name(model)
     torch = torch_library()
     with without_parameters():
-        factory = _found(name, path)
+        factory = _object_at(name, path)
         if isinstance(factory, torch.nn.Module):
             if settings:
                 raise NetcalcError(Diagnostic("E502", f"{path} is a module already, which takes no settings"))
@@ -63,7 +63,7 @@ def made_module(model: str, settings: Mapping[str, Any]) -> Any:
     return made
 
 
-def _found(name: str, path: str) -> Any:
+def _object_at(name: str, path: str) -> Any:
     """Return the object that a Python module has at a path."""
     folder = str(Path.cwd())
     if folder not in sys.path:

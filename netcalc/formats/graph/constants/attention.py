@@ -65,7 +65,7 @@ def _split(
     for expression, sizes in shown:
         fixed = call("and", (fixed, broadcast(expression, sizes, shape)))
     fixed_mask = mask_of(fixed, shape)
-    if fixed_mask is None or not _fits(fixed_mask, lengths) or not (boolean or _sees_some(fixed_mask, lengths)):
+    if fixed_mask is None or not _shift_fits(fixed_mask, lengths) or not (boolean or _sees_some(fixed_mask, lengths)):
         return same, []
     if len(rest) < 2:
         return _Split(fixed_mask, rest[0] if rest else None), []
@@ -73,7 +73,7 @@ def _split(
     return _Split(fixed_mask, joined.outputs[0]), [joined]
 
 
-def _fits(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:
+def _shift_fits(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:
     """Report that the shift of a mask is one of the two that attention has."""
     return mask.shift == 0 or mask.shift == lengths[1] - lengths[0]
 

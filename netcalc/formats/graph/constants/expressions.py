@@ -142,7 +142,7 @@ def _zero(x: Any) -> Expression:
     return Call("zero", (min(x, -x, key=str),))
 
 
-def _joined(function: str, neutral: bool) -> Callable[..., Expression]:
+def _junction(function: str, neutral: bool) -> Callable[..., Expression]:
     """Return the simplification of a conjunction or disjunction."""
 
     def joined(*operands: Expression) -> Expression:
@@ -195,8 +195,8 @@ def _at_first(expression: Expression, axis: int) -> Expression:
 _SIMPLER: Mapping[str, Callable[..., Expression]] = {
     "nonnegative": _nonnegative,
     "zero": _zero,
-    "and": _joined("and", True),
-    "or": _joined("or", False),
+    "and": _junction("and", True),
+    "or": _junction("or", False),
     "not": _not,
     "where": _where,
 }

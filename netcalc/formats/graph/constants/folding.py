@@ -95,10 +95,10 @@ def _logical(fold: Folding, line: Line) -> Value | None:
     """Return the only operand of a conjunction or disjunction that is not neutral."""
     neutral = truth(line.operation == "logical_and")
     rest = [value for value in line.inputs if value is not None and fold.known.get(value) != neutral]
-    return _spread(fold, rest[0], line) if len(rest) == 1 else None
+    return _spread_value(fold, rest[0], line) if len(rest) == 1 else None
 
 
-def _spread(fold: Folding, value: Value | None, line: Line) -> Value | None:
+def _spread_value(fold: Folding, value: Value | None, line: Line) -> Value | None:
     """Return a value with the shape of the result of a line; None if it has another type."""
     result = line.outputs[0].type
     if value is None or value.type.dtype != result.dtype:
@@ -115,11 +115,11 @@ def _where(fold: Folding, line: Line) -> Value | None:
     condition = fold.number(line.inputs[0])
     if not isinstance(condition, bool):
         return None
-    return _spread(fold, line.inputs[1] if condition else line.inputs[2], line)
+    return _spread_value(fold, line.inputs[1] if condition else line.inputs[2], line)
 
 
 def _masked_fill(fold: Folding, line: Line) -> Value | None:
-    return _spread(fold, line.inputs[0], line) if fold.number(line.inputs[1]) is False else None
+    return _spread_value(fold, line.inputs[0], line) if fold.number(line.inputs[1]) is False else None
 
 
 def _arithmetic(fold: Folding, line: Line) -> Value | None:

@@ -61,7 +61,7 @@ def mask_of(expression: Expression, sizes: Sequence[Dim]) -> Mask | None:
     mask: Mask | None = Mask()
     for part in parts:
         band = _band(part, apart)
-        mask = None if band is None or mask is None else _both(mask, band)
+        mask = None if band is None or mask is None else _both_masks(mask, band)
     return mask
 
 
@@ -86,7 +86,7 @@ def _one_sided(constant: Dim, side: str) -> Mask | None:
     return Mask(0, None, constant) if side == "right" else Mask(0, constant, None)
 
 
-def _both(a: Mask, b: Mask) -> Mask | None:
+def _both_masks(a: Mask, b: Mask) -> Mask | None:
     if a.everything or b.everything:
         return b if a.everything else a
     if a.shift != b.shift:

@@ -12,7 +12,7 @@ from netcalc.formats.graph.constants.rules import Case, moved, rule, spread
 
 
 @rule("identity")
-def _same(case: Case) -> Expression:
+def _same_elements(case: Case) -> Expression:
     return case.operands[0]
 
 
@@ -126,7 +126,7 @@ def _split(case: Case) -> list[Expression]:
 
 @rule("gather")
 def _gather(case: Case) -> Expression | None:
-    return _taken(case, {case.axis(case.op.axis): spread(case, 1)})
+    return _elements_at(case, {case.axis(case.op.axis): spread(case, 1)})
 
 
 @rule("index_select")
@@ -135,7 +135,7 @@ def _index_select(case: Case) -> Expression | None:
         return None
     axis = case.axis(case.op.axis)
     along = {0: index(axis, case.sizes)}
-    return _taken(case, {axis: moved(case, along, 1)})
+    return _elements_at(case, {axis: moved(case, along, 1)})
 
 
 @rule("index")
@@ -147,7 +147,7 @@ def _index(case: Case) -> Expression | None:
         first = layout.stop - len(case.inputs[number].shape)
         along = {other: index(first + other, case.sizes) for other in range(len(case.inputs[number].shape))}
         places[axis] = substituted(case.operands[number], along)
-    return _taken(case, places)
+    return _elements_at(case, places)
 
 
 class IndexedAxes(NamedTuple):
@@ -173,7 +173,7 @@ def indexed_axes(indexed: list[int], rank: int, result: int) -> IndexedAxes:
     return IndexedAxes(indexed, remaining, front + count)
 
 
-def _taken(case: Case, places: Mapping[int, Expression]) -> Expression | None:
+def _elements_at(case: Case, places: Mapping[int, Expression]) -> Expression | None:
     """Return the elements at places, which must not be negative, unless nothing depends on them."""
     used = axes_of(case.operands[0])
     indices: dict[int, Dim] = {}

@@ -38,7 +38,7 @@ def write_constants(graph: Graph, constants: dict[Value, Expression]) -> None:
             key = (line.scope, constants[value], value.type)
             if key not in shared:
                 shared[key] = value
-                shorter = _written(graph, constants[value], value, line.scope)
+                shorter = _constant_lines(graph, constants[value], value, line.scope)
                 if shorter and len(shorter) < _count(value, makers, len(shorter)):
                     lines += shorter
                     shared[key] = shorter[-1].outputs[0]
@@ -63,7 +63,7 @@ def _count(value: Value, makers: dict[Value, Line], enough: int) -> int:
     return count
 
 
-def _written(graph: Graph, expression: Expression, value: Value, scope: Scope) -> list[Line] | None:
+def _constant_lines(graph: Graph, expression: Expression, value: Value, scope: Scope) -> list[Line] | None:
     """Return lines that make a constant; None if it has no short form."""
     build = Builder(Graph("", tensors=graph.tensors))
     build.scope, build.hint = scope, value.hint
@@ -88,7 +88,7 @@ def _add(build: Builder, expression: Expression, shape: Sequence[Dim], dtype: DT
         return False
     queries, keys = shape[-2:]
     attributes = {"queries": queries, "keys": None if keys == queries else keys, "window": mask.left}
-    _spread(build, build.line("causal_mask", [], attributes), len(shape) - 2, 2, shape)
+    _spread_axes(build, build.line("causal_mask", [], attributes), len(shape) - 2, 2, shape)
     return True
 
 
@@ -100,10 +100,10 @@ def _progression(build: Builder, counted: Progression, shape: Sequence[Dim], dty
         "step": None if step == 1 else step,
         "dtype": None if dtype == "int64" else dtype,
     }
-    _spread(build, build.line("arange", [], attributes), axis, 1, shape)
+    _spread_axes(build, build.line("arange", [], attributes), axis, 1, shape)
 
 
-def _spread(build: Builder, value: Value, front: int, count: int, shape: Sequence[Dim]) -> None:
+def _spread_axes(build: Builder, value: Value, front: int, count: int, shape: Sequence[Dim]) -> None:
     """Put axes of size 1 before and after the ``count`` axes of a value, and repeat it along them."""
     for _ in range(front):
         value = build.line("unsqueeze", [value], {"axis": 0})

@@ -76,10 +76,10 @@ class Arrangement:
                 self.target[first : last + 1] = [tuple(f for group in self.target[first : last + 1] for f in group)]
             case "unflatten":
                 axis = attributes.axis % rank
-                sizes = _filled(attributes.sizes, self.shape[axis])
+                sizes = _filled_sizes(attributes.sizes, self.shape[axis])
                 return sizes is not None and self._regroup(axis, axis + 1, sizes)
             case "reshape":
-                sizes = _filled(attributes.shape, product(self.shape))
+                sizes = _filled_sizes(attributes.shape, product(self.shape))
                 return sizes is not None and self._regroup(0, rank, sizes)
         return True
 
@@ -125,7 +125,7 @@ def arranged(shape: Sequence[Dim], ops: Sequence[Operation]) -> Arrangement | No
     return arrangement if all(arrangement.apply(op) for op in ops) else None
 
 
-def _filled(sizes: Sequence[Any], total: Dim) -> tuple[Dim, ...] | None:
+def _filled_sizes(sizes: Sequence[Any], total: Dim) -> tuple[Dim, ...] | None:
     """Return sizes with -1 replaced; None if the sizes do not divide the number of elements by their form."""
     fixed = product(size for size in sizes if size != -1)
     if -1 not in sizes:

@@ -26,7 +26,7 @@ def half(x: str, number: int) -> Pattern:
             return _range(operation, size) == ((0, first) if number == 0 else (first, size))
         return len(line.outputs) == 2 and output == number
 
-    return _part(x, ("slice", "chunk", "split"), test)
+    return _part_pattern(x, ("slice", "chunk", "split"), test)
 
 
 def every_other(x: str, number: int) -> Pattern:
@@ -42,7 +42,7 @@ def every_other(x: str, number: int) -> Pattern:
         return pairs is not None and pairs.type.shape[-1] == 2 and index in (number, number - 2)
 
     split = op("unflatten", x, axis=last_axis, sizes=lambda sizes, line: len(sizes) == 2)
-    return either(_part(x, ("slice",), test), op("select", split, axis=last_axis, index=of_pairs))
+    return either(_part_pattern(x, ("slice",), test), op("select", split, axis=last_axis, index=of_pairs))
 
 
 def in_front(x: str, name: str) -> Pattern:
@@ -86,7 +86,7 @@ def _range(operation: Any, size: Dim) -> tuple[Dim, Dim] | None:
     return (ends[0], ends[1] + size) if isinstance(ends[1], int) and ends[1] < 0 else ends
 
 
-def _part(x: str, operations: tuple[str, ...], test: _Test) -> Pattern:
+def _part_pattern(x: str, operations: tuple[str, ...], test: _Test) -> Pattern:
     """Return the pattern of an output of an operation along the last axis that passes a test."""
 
     def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
@@ -107,7 +107,7 @@ def _named_part(x: str, name: str, count: Callable[[Dim, Dim, Dim], Dim | None])
     """Return the pattern of one of two parts of the features; ``count`` gives the size of the first one."""
 
     def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
-        for half in _part(x, ("slice", "split", "chunk"), lambda *_: True).matches(work, value, match):
+        for half in _part_pattern(x, ("slice", "split", "chunk"), lambda *_: True).matches(work, value, match):
             line = half.lines[-1]
             size = _features(line)
             if line.operation == "slice":

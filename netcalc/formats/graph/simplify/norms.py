@@ -61,7 +61,7 @@ def weighted(work: Rewriter, match: Found) -> Value | None:
     """Return a norm with the weight that its result was multiplied by, to which a number may have been added."""
     line, weight = work.maker(match.values["normed"]), match.values["weight"]
     offset = float(match.number("offset", 0))
-    if line is None or not _fits(line, weight) or (offset and line.operation != "rms_norm"):
+    if line is None or not _fits_weight(line, weight) or (offset and line.operation != "rms_norm"):
         return None
     attributes = {name: value for name, value in line.attributes.items() if name != "affine"}
     attributes |= {"bias": False} if line.operation == "layer_norm" else {"offset": offset or None}
@@ -71,14 +71,14 @@ def weighted(work: Rewriter, match: Found) -> Value | None:
 def biased(work: Rewriter, match: Found) -> Value | None:
     """Return a norm with the bias that was added to its result."""
     line, bias = work.maker(match.values["normed"]), match.values["bias"]
-    if line is None or not _fits(line, bias):
+    if line is None or not _fits_weight(line, bias):
         return None
     attributes = {name: value for name, value in line.attributes.items() if name != "bias"}
     parameters = {"weight": work.stored(line.parameters["weight"]), "bias": bias}
     return work.build.line(line.operation, line.inputs, attributes, parameters)
 
 
-def _fits(line: Line, tensor: Value) -> bool:
+def _fits_weight(line: Line, tensor: Value) -> bool:
     """Return True if a tensor has the shape and type of a norm's weight."""
     type_ = line.outputs[0].type
     return tensor.type.shape == type_.shape[-1:] and tensor.type.dtype == type_.dtype

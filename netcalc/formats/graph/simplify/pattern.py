@@ -68,7 +68,7 @@ def op(operations: str, *inputs: Operand, **attributes: Any) -> Pattern:
             return
         orders = permutations(present) if line.operation in _COMMUTE else [tuple(present)]
         for order in orders:
-            for operands in _all(work, tuple(zip(inputs, order, strict=True)), bound):
+            for operands in _all_matches(work, tuple(zip(inputs, order, strict=True)), bound):
                 yield operands._replace(lines=(*operands.lines, line))
 
     return Pattern(matches, names)
@@ -165,13 +165,13 @@ def _closed(work: Rewriter, lines: Sequence[Line]) -> bool:
     )
 
 
-def _all(work: Rewriter, pairs: Sequence[tuple[Operand, Value]], match: Found) -> Iterator[Found]:
+def _all_matches(work: Rewriter, pairs: Sequence[tuple[Operand, Value]], match: Found) -> Iterator[Found]:
     if not pairs:
         yield match
         return
     (pattern, value), *others = pairs
     for extended in _operand(work, pattern, value, match):
-        yield from _all(work, others, extended)
+        yield from _all_matches(work, others, extended)
 
 
 def _operand(work: Rewriter, pattern: Operand, value: Value, match: Found) -> Iterator[Found]:

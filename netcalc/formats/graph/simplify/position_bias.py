@@ -30,7 +30,7 @@ def bucket_bias(work: Rewriter, line: Line) -> Sequence[Value] | None:
         return None
     if work.is_result(line.outputs[0]) or not all(_masked(user, line.outputs[0]) for user in users):
         return None
-    attributes = next(_matching(work, ids, rows.attributes["num_embeddings"]), None)
+    attributes = next(_matching_attributes(work, ids, rows.attributes["num_embeddings"]), None)
     if attributes is None:
         return None
     queries, keys = ids.type.shape
@@ -59,7 +59,7 @@ def _source(work: Rewriter, value: Value | None, length: Dim) -> Value | None:
     return value
 
 
-def _matching(work: Rewriter, ids: Value, buckets: int) -> Iterator[dict[str, Any]]:
+def _matching_attributes(work: Rewriter, ids: Value, buckets: int) -> Iterator[dict[str, Any]]:
     """Yield attributes that give these buckets at all lengths that are tried."""
     names = sorted({name for size in ids.type.shape if isinstance(size, Poly) for name in size.names()})
     lengths = [{name: length + place for place, name in enumerate(names)} for length in _LENGTHS] if names else [{}]

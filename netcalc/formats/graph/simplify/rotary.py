@@ -70,7 +70,7 @@ def _found_attributes(
     if (
         x.type.rank < -place
         or not isinstance(features, int)
-        or any(not _along(table, x, place) for table in (cos, sin))
+        or any(not _is_along(table, x, place) for table in (cos, sin))
     ):
         return None
     evaluation = work.memory.setdefault(Evaluation, Evaluation(work))
@@ -89,7 +89,7 @@ def _found_attributes(
     return {**attributes, "interleaved": True} if interleaved else attributes
 
 
-def _along(table: Value, x: Value, place: int) -> bool:
+def _is_along(table: Value, x: Value, place: int) -> bool:
     """Return True for a table of the positions along an axis of x: all others but the last have size 1."""
     shape = table.type.shape
     if len(shape) < -place or len(shape) > x.type.rank or shape[place] != x.type.shape[place]:

@@ -53,16 +53,16 @@ def _moving(factors: Sequence[Factor]) -> list[Factor]:
 def _units(source: Sequence[Group], target: Sequence[Group]) -> list[Group]:
     """Return the parts of axes of the source that stay together, in the order of the source."""
     inside = {group[i : i + 2] for group in target for i in range(len(group) - 1)}
-    return [run for group in source for run in _joined(group, lambda pair: pair in inside)]
+    return [run for group in source for run in _joined_groups(group, lambda pair: pair in inside)]
 
 
 def _runs(before: Sequence[Factor], after: Sequence[Factor]) -> list[Group]:
     """Return the runs of factors that stay together, also over several axes, in the order of the source."""
     follow = set(pairwise(after))
-    return _joined(tuple(before), lambda pair: pair in follow)
+    return _joined_groups(tuple(before), lambda pair: pair in follow)
 
 
-def _joined(factors: Group, together: Any) -> list[Group]:
+def _joined_groups(factors: Group, together: Any) -> list[Group]:
     runs: list[Group] = []
     for factor in factors:
         if runs and together((runs[-1][-1], factor)):

@@ -56,7 +56,7 @@ def whole_range(work: Rewriter, line: Line) -> Sequence[Value] | None:
 def growing(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Append to an earlier concatenation of the first tensors instead of joining all of them again."""
     inputs = line.inputs
-    while (earlier := _begun(work, line, inputs)) is not None:
+    while (earlier := _earlier_join(work, line, inputs)) is not None:
         inputs = (earlier.outputs[0], *inputs[len(earlier.inputs) :])
     if inputs is line.inputs:
         return None
@@ -64,7 +64,7 @@ def growing(work: Rewriter, line: Line) -> Sequence[Value] | None:
     return [work.build.line(line.operation, inputs, line.attributes)]
 
 
-def _begun(work: Rewriter, line: Line, inputs: Sequence[Value | None]) -> Line | None:
+def _earlier_join(work: Rewriter, line: Line, inputs: Sequence[Value | None]) -> Line | None:
     """Return the line before that joins most of the first tensors along the same axis."""
     first = inputs[0]
     candidates = [

@@ -53,7 +53,7 @@ def rule_for(overload: str, rule: Rule, arguments: Mapping[str, Any]) -> Rule:
         raise RuleError("there is no such operation on complex numbers")
 
     def by_parts(build: Builder, **arguments: Any) -> Complex:
-        real, imag = (rule(build, **{key: _part(value, index) for key, value in arguments.items()}) for index in (0, 1))
+        real, imag = (rule(build, **{key: _side(value, index) for key, value in arguments.items()}) for index in (0, 1))
         return Complex(real, imag)
 
     return by_parts
@@ -63,9 +63,9 @@ def _is_complex(value: Any) -> bool:
     return any(map(_is_complex, value)) if isinstance(value, list) else isinstance(value, Complex)
 
 
-def _part(value: Any, index: int) -> Any:
+def _side(value: Any, index: int) -> Any:
     if isinstance(value, list):
-        return [_part(item, index) for item in value]
+        return [_side(item, index) for item in value]
     return value.parts[index] if isinstance(value, Complex) else value
 
 

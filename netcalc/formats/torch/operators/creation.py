@@ -33,7 +33,7 @@ def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_
     fractional = any(isinstance(number, float) for number in (start, end, step))
     type_ = dtype_of(dtype) or ("float32" if fractional else "int64")
     if type_ not in FLOATS:
-        start, end, step = (_whole(number) for number in (start, end, step))
+        start, end, step = (_whole_number(number) for number in (start, end, step))
     attributes = {
         "start": None if start == 0 else start,
         "stop": end,
@@ -43,7 +43,7 @@ def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_
     return build.line("arange", [], attributes)
 
 
-def _whole(number: Any) -> Any:
+def _whole_number(number: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 

@@ -92,7 +92,7 @@ def _variance(build: Builder, input: Value, dim: Any, keepdim: bool, correction:
     return build.line("var", [input], attributes)
 
 
-def _spread(
+def _spread_and_mean(
     names: tuple[str, ...],
     build: Builder,
     input: Value,
@@ -110,7 +110,7 @@ def _spread(
 
 for _name in ("var", "std", "var_mean", "std_mean"):
     operator(*(f"aten.{_name}.{overload}" for overload in ("default", "dim", "correction")))(
-        partial(_spread, tuple(_name.split("_")))
+        partial(_spread_and_mean, tuple(_name.split("_")))
     )
 
 

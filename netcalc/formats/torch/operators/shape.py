@@ -43,7 +43,7 @@ def ravel(build: Builder, input: Value) -> Value:
 @operator("aten.unflatten.int")
 def unflatten(build: Builder, input: Value, dim: int, sizes: Sequence[Any]) -> Value:
     axis = dim % input.type.rank
-    return split(build, input, axis, _filled(sizes, input.type.shape[axis]), list(sizes))
+    return split(build, input, axis, _filled_sizes(sizes, input.type.shape[axis]), list(sizes))
 
 
 @operator("aten.view.dtype")
@@ -79,7 +79,7 @@ def opened(sizes: Sequence[Dim]) -> list[Any]:
     listed = list(sizes)
     if 0 in listed:
         return listed
-    for wanted in (_symbolic, _only(listed), lambda size: isinstance(size, int) and size > 4):
+    for wanted in (_symbolic, _only_size(listed), lambda size: isinstance(size, int) and size > 4):
         open_place = next((place for place, size in enumerate(listed) if wanted(size)), None)
         if open_place is not None:
             return [*listed[:open_place], -1, *listed[open_place + 1 :]]
@@ -90,7 +90,7 @@ def _symbolic(size: Dim) -> bool:
     return isinstance(size, Poly)
 
 
-def _only(sizes: Sequence[Dim]) -> Any:
+def _only_size(sizes: Sequence[Dim]) -> Any:
     """Return a test for the only size other than 1, which no size passes if there are several."""
     return lambda size: size != 1 and len(sizes) - sizes.count(1) == 1
 
@@ -112,7 +112,7 @@ class _Group(NamedTuple):
 def reshaped(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
     """Return the elements in another shape, by operations that name as few sizes as possible."""
     shape = input.type.shape
-    target = _filled(sizes, input.type.elements)
+    target = _filled_sizes(sizes, input.type.elements)
     if shape == target:
         return input
     groups = _groups(shape, target)
@@ -135,7 +135,7 @@ def _with_open_size(sizes: list[Any], target: list[Any]) -> list[Any]:
     return [*target[:place], -1, *target[place + 1 :]]
 
 
-def _filled(sizes: Sequence[Any], elements: Dim) -> tuple[Dim, ...]:
+def _filled_sizes(sizes: Sequence[Any], elements: Dim) -> tuple[Dim, ...]:
     fixed = product(size for size in sizes if size != -1)
     return tuple(elements // fixed if size == -1 else size for size in sizes)
 
@@ -147,7 +147,7 @@ def _groups(shape: Sequence[Dim], target: Sequence[Dim]) -> list[_Group]:
     while start < len(shape) and new_start < len(target):
         stop, new_stop = start + 1, new_start + 1
         while (old := product(shape[start:stop])) != (new := product(target[new_start:new_stop])):
-            grow = _less(old, new)
+            grow = _is_less(old, new)
             if stop < len(shape) and (grow is not False or new_stop == len(target)):
                 stop += 1
             elif new_stop < len(target):
@@ -160,7 +160,7 @@ def _groups(shape: Sequence[Dim], target: Sequence[Dim]) -> list[_Group]:
     return [*groups, _Group(last.start, len(shape), last.new_start, len(target))]  # with axes of size 1 at the end
 
 
-def _less(a: Dim, b: Dim) -> bool | None:
+def _is_less(a: Dim, b: Dim) -> bool | None:
     """Return the order of two sizes at their defaults; None if they are equal there, or have none."""
     try:
         first, second = value_at(a, {}), value_at(b, {})

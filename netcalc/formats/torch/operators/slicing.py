@@ -199,10 +199,10 @@ def take_along_dim(build: Builder, input: Value, indices: Value, dim: int | None
     if dim is None:
         return build.line("index", [reshaped(build, input, [-1]), reshaped(build, indices, [-1])], {"axis": 0})
     axis = dim % input.type.rank
-    shape = broadcast_shape([_without(value, axis) for value in (input, indices)])
+    shape = broadcast_shape([_shape_without(value, axis) for value in (input, indices)])
     wide = [expanded(build, x, (*shape[:axis], x.type.shape[axis], *shape[axis + 1 :])) for x in (input, indices)]
     return build.line("gather", wide, {"axis": dim})
 
 
-def _without(value: Value, axis: int) -> tuple[Any, ...]:
+def _shape_without(value: Value, axis: int) -> tuple[Any, ...]:
     return (*value.type.shape[:axis], 1, *value.type.shape[axis + 1 :])

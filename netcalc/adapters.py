@@ -112,9 +112,9 @@ def _starred(path: str) -> str:
 def _options(lora: LoraArgument) -> list[_Option]:
     """Return the adapters that are given; NetcalcError (E502) with every malformed one."""
     if isinstance(lora, Mapping):
-        options = [_Option(f"{pattern}={value}", pattern, _plain(value)) for pattern, value in lora.items()]
+        options = [_Option(f"{pattern}={value}", pattern, _as_cursor(value)) for pattern, value in lora.items()]
     elif isinstance(lora, int):
-        options = [_Option(str(lora), None, _plain(lora))]
+        options = [_Option(str(lora), None, _as_cursor(lora))]
     else:
         options = [_parsed(text) for text in ([lora] if isinstance(lora, str) else lora)]
     problems = [
@@ -143,7 +143,7 @@ def _parsed(text: str) -> _Option:
     return _Option(text, pattern.strip() if equals else None, parse_yaml(value if value.strip() else "''", "--lora"))
 
 
-def _plain(value: Any) -> Cursor:
+def _as_cursor(value: Any) -> Cursor:
     return read_data(value, "lora")
 
 

@@ -31,7 +31,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     value = plain(value)
     if isinstance(value, bool):
         raise TypeError
@@ -39,14 +39,14 @@ def _whole(value: Any) -> int:
 
 
 def _seed(value: Any) -> int:
-    seed = _whole(value)
+    seed = _integer(value)
     if seed < 0:
         raise TypeError
     return seed
 
 
 def _count(value: Any) -> int:
-    count = _whole(value)
+    count = _integer(value)
     if count < 1:
         raise TypeError
     return count
@@ -162,7 +162,7 @@ PATTERNS = Kind("a list of patterns", _names, many=True)
 ASSIGNMENTS = Kind("a string or a list of strings", _texts, many=True)
 NATURAL = Kind("a whole number of at least 0", _seed, word=int, least=0)
 COUNT = Kind("a whole number of at least 1", _count, word=int, least=1)
-THREADS = Kind("a whole number of at least 1, or None", _whole, optional=True, word=int, least=1)
+THREADS = Kind("a whole number of at least 1, or None", _integer, optional=True, word=int, least=1)
 AMOUNT = Kind("a number above 0", _amount, word=float)
 RATE = Kind("a number of at least 0", _rate, word=float)
 NUMBERS = Kind("a mapping of names to numbers of at least 0", _rates, many=True)

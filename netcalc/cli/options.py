@@ -195,7 +195,7 @@ def _inputs(words: Iterable[str]) -> dict[str, str]:
             raise NetcalcError(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
         return name, file
 
-    return _all(words, pair)
+    return _pairs_of(words, pair)
 
 
 def _numbers(words: Iterable[str]) -> dict[str, float]:
@@ -209,10 +209,10 @@ def _numbers(words: Iterable[str]) -> dict[str, float]:
             hint = "for example --hyper weight_decay=0.1"
             raise NetcalcError(Diagnostic("E502", f"--hyper {text}: should be name=number", hint=hint)) from None
 
-    return _all(words, pair)
+    return _pairs_of(words, pair)
 
 
-def _all(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
+def _pairs_of(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs that words stand for; NetcalcError with every malformed one."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
 

@@ -39,7 +39,7 @@ def plain_arguments(declared: Sequence[Declared], words: Sequence[str]) -> dict[
         if not text or (text.startswith("-") and text != "-"):
             return None
         texts.setdefault(option.name, []).append(text)
-    if not _placed([entry for entry in declared if isinstance(entry.declaration, Argument)], positional, texts):
+    if not _fill_places([entry for entry in declared if isinstance(entry.declaration, Argument)], positional, texts):
         return None
     values = {entry.name: _value(entry, texts.get(entry.name)) for entry in declared}
     return None if any(value is _Unread for value in values.values()) else values
@@ -49,7 +49,7 @@ class _Unread:
     """Stands for a value that typer has to read."""
 
 
-def _placed(arguments: Sequence[Declared], positional: list[str], texts: dict[str, list[str]]) -> bool:
+def _fill_places(arguments: Sequence[Declared], positional: list[str], texts: dict[str, list[str]]) -> bool:
     """Give the arguments by position their texts, the last one all that are left if it is a list; False if some do."""
     if "" in positional:
         return False

@@ -27,7 +27,7 @@ def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
         assumptions = tuple(_checked_assumptions(program.assumptions, sizes))
         return _Specializer(sizes).program(program, assumptions)
     except ZeroDivisionError:
-        raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed(sizes)}")) from None
+        raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed_sizes(sizes)}")) from None
 
 
 def specialised_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
@@ -68,7 +68,7 @@ def _checked_assumptions(assumptions: tuple[Assumption, ...], sizes: Mapping[str
         elif not holds:
             violated.append(assumption)
     if violated:
-        at = _listed(sizes)
+        at = _listed_sizes(sizes)
         raise NetcalcError(
             Diagnostic("E405", f"the symbolic program assumes that {claimed(assumption)}, which does not hold at {at}")
             for assumption in violated
@@ -168,5 +168,5 @@ class _Specializer:
         return {name: value for name, value in substituted.items() if value != attributes[name]}
 
 
-def _listed(sizes: Mapping[str, int]) -> str:
+def _listed_sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "any size"

@@ -79,7 +79,7 @@ PRESENTATIONS = {"Checkpoint": _Checkpoint()}
 def _tree_page(content: Checkpoint, tree: Sequence[Group], depth: int | None = None) -> Page:
     """Page of a checkpoint with its tensors as a tree, down to a depth."""
     rows = _tree(tree, content.bytes, depth, 0, 1)
-    return _page(content, _table(content, rows), any(map(_repeats, tree)))
+    return _groups_page(content, _table(content, rows), any(map(_repeats, tree)))
 
 
 def _list_page(content: Checkpoint, shown: Sequence[Group], others: Sequence[Group]) -> Page:
@@ -91,7 +91,7 @@ def _list_page(content: Checkpoint, shown: Sequence[Group], others: Sequence[Gro
         for label, part in ((f"{len(shown):,} shown", shown), (f"{len(others):,} not shown", others)):
             totals.append(_sum(label, part, total))
         totals.append(_sum("total", [*shown, *others], total))
-    return _page(content, _table(content, rows, totals), any(row.repeat > 1 for row in shown))
+    return _groups_page(content, _table(content, rows, totals), any(row.repeat > 1 for row in shown))
 
 
 def packed_table(packed: Sequence[Packed]) -> Table:
@@ -144,7 +144,7 @@ def _fields(row: Group) -> list[Any]:
     return [" ".join(row.dtypes), row.shape, *row.figures, " ".join(row.files), row.repeat]
 
 
-def _page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
+def _groups_page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
     yield Paragraph([Line(_head(content), content.name)])
     yield table
     columns = [Column("by type"), Column("tensors", "total")]

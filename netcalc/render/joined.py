@@ -22,12 +22,12 @@ def joined_rows(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
     for names, _ in fold_numbered((row.path, (row.op, row.shape, row.dtype)) for row in rows):
         members = [by_path[member] for member in names.members]
         if len(members) > _FEW:
-            yield _joined(names.name, members)
+            yield _joined_row(names.name, members)
         else:
             yield from members
 
 
-def _joined(path: str, rows: Sequence[TraceRow]) -> TraceRow:
+def _joined_row(path: str, rows: Sequence[TraceRow]) -> TraceRow:
     """Return the statistics of all elements of tensors of one size."""
     mean = sum(row.mean for row in rows) / len(rows)
     square = sum(row.std * row.std + (row.mean - mean) * (row.mean - mean) for row in rows) / len(rows)

@@ -50,7 +50,7 @@ def _page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) 
         yield _caches(report)
     yield _totals(report)
     if report.tokens_in is not None:
-        yield _fitting(report, report.tokens_in)
+        yield _fitting_table(report, report.tokens_in)
     yield Paragraph(list(_peaks(report)))
     if report.ideal is not None:
         yield _live(report.ideal)
@@ -83,7 +83,7 @@ def _data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
     rows = [Row([weights.role, "", weights.scheme, 1, *[weights.bytes] * len(names)]) for weights in report.stored]
     for group in grouped(report.kept):
         sizes = [group.bytes(rule) for rule in report.conventions]
-        rows.append(Row([_part(group), plain_numbers(group.title), _holds(group), group.layers, *sizes]))
+        rows.append(Row([_part_name(group), plain_numbers(group.title), _held_cells(group), group.layers, *sizes]))
     rows += [Row(["activations", point.path, point.op, point.repeat, *[point.bytes] * len(names)]) for point in layers]
     return Table(columns, rows)
 
@@ -111,7 +111,7 @@ def _caches(report: MemoryReport) -> Table:
         Row(
             [
                 repeated(group.title, group.layers),
-                _holds(group),
+                _held_cells(group),
                 group.cell_bytes,
                 group.parts[0].window,
                 group.parts[0].positions,
@@ -141,7 +141,7 @@ def _totals(report: MemoryReport) -> Table:
     return Table(columns, rows, [Row(["all", *(report.total(name) for name in conventions)])])
 
 
-def _fitting(report: MemoryReport, tokens_in: TokensIn) -> Table:
+def _fitting_table(report: MemoryReport, tokens_in: TokensIn) -> Table:
     """The tokens that fit a budget."""
     batch = report.kept[0].sequences
     columns = [Column("tokens that fit", "path"), *(Column(name, "text") for name in tokens_in.tokens)]
@@ -196,11 +196,11 @@ def _by_layer(activations: Activations, unit: int) -> Iterator[tuple[float, floa
         number += point.repeat
 
 
-def _part(group: KeptGroup) -> str:
+def _part_name(group: KeptGroup) -> str:
     return "state" if group.parts[0].positions is None else "cache"
 
 
-def _holds(group: KeptGroup) -> str:
+def _held_cells(group: KeptGroup) -> str:
     """Names of what a layer keeps, with the shapes of a cell: ``key, value 8×128 bfloat16``."""
     parts = group.parts
     if len({(part.cell, part.element.name) for part in parts}) == 1:

@@ -87,7 +87,7 @@ class Quantization(NamedTuple):
         if self.method.by_module:
             names += (name for name, own in self.settings.items() if own is False and name)
         patterns: list[str] = []
-        for name in _joined(names, layers):
+        for name in _joined_names(names, layers):
             if name.startswith("re:"):
                 match = _REGULAR.fullmatch(name[3:])
                 alike = [] if match is None else list(islice(_alternatives(match), _MOST_PATTERNS + 1))
@@ -167,7 +167,7 @@ def _scheme(storage: StoredAs, fields: Mapping[str, Any]) -> str | None:
     return name if is_scheme(name) else None
 
 
-def _joined(names: Iterable[str], layers: int | None) -> Iterator[str]:
+def _joined_names(names: Iterable[str], layers: int | None) -> Iterator[str]:
     """Yield names of modules, with * in place of the number of those that all layers have."""
     numbers: dict[str, set[str]] = {}
     names = list(dict.fromkeys(names))

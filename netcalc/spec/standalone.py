@@ -42,7 +42,7 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
         data["dtype"] = dtype
     ordered = {key: data.pop(key) for key in _HEAD if key in data}
     ordered |= {key: data.pop(key) for key in list(data) if key not in _TAIL}
-    return {key: _plain(value) for key, value in {**ordered, **data}.items()}
+    return {key: _plain_copy(value) for key, value in {**ordered, **data}.items()}
 
 
 def _imported(loaded: Loaded) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def _imported(loaded: Loaded) -> dict[str, Any]:
     return blocks
 
 
-def _plain(value: Any) -> Any:
+def _plain_copy(value: Any) -> Any:
     """Return a copy of a value of a document as plain data."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain_copy(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain_copy(item) for item in value]
     return str(value) if isinstance(value, str) else value

@@ -51,7 +51,7 @@ class Batches:
             if spec.name in shapes and shapes[spec.name] != _sizes(spec)
         }
         _require_samples(data.name, sampled.values(), shapes)
-        self._arrays = [_whole(spec, data) for spec in program.inputs]
+        self._arrays = [_whole_array(spec, data) for spec in program.inputs]
         self._samples = {place: self._arrays[place] for place in sampled}
         for place, spec in sampled.items():
             self.samples, self.batch = len(self._arrays[place]), _sizes(spec)[0]
@@ -117,7 +117,7 @@ def _require_samples(file: str, inputs: Iterable[InputSpec], shapes: Mapping[str
         raise NetcalcError(Diagnostic("E602", text, hint=hint))
 
 
-def _whole(spec: InputSpec, data: Tensors) -> Array:
+def _whole_array(spec: InputSpec, data: Tensors) -> Array:
     """Return the array of an input in its declared type, with all samples, or its default."""
     if spec.name not in data.headers:
         return np.full(_sizes(spec), spec.default, numpy_dtype(spec.type.dtype))

@@ -81,13 +81,13 @@ def index_mismatches(index: Index, figures: Inventory, params: int) -> Iterable[
     """Yield the totals in an index that agree with neither the tensors nor the program, of ``params`` parameters."""
     declared = index.metadata.get(_SIZE)
     if declared is not None and _number(declared) != figures.bytes:
-        yield _wrong(_SIZE, declared, f"the tensors have {figures.bytes:,} bytes")
+        yield _mismatch(_SIZE, declared, f"the tensors have {figures.bytes:,} bytes")
     declared = index.metadata.get(_PARAMETERS)
     if declared is not None and _number(declared) not in (params, figures.params):
-        yield _wrong(_PARAMETERS, declared, f"the spec has {params:,}, and the tensors stand for {figures.params:,}")
+        yield _mismatch(_PARAMETERS, declared, f"the spec has {params:,}, and the tensors stand for {figures.params:,}")
 
 
-def _wrong(key: str, declared: Any, fact: str) -> Mismatch:
+def _mismatch(key: str, declared: Any, fact: str) -> Mismatch:
     said = f"{_number(declared):,}" if _number(declared) is not None else repr(declared)[:40]
     return Mismatch("index", f"metadata.{key}", f"is {said}, but {fact}")
 

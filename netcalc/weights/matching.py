@@ -138,7 +138,7 @@ class _Matching:
         if isinstance(parameter.param, Buffer) and not parameter.param.persistent:
             self.used.add(self.rename(parameter.path))  # some checkpoints hold it nevertheless
             return
-        locations = self._found(parameter)
+        locations = self._present_places(parameter)
         if not locations:
             if not parameter.tied:
                 self.missing[parameter.owner] = parameter
@@ -153,7 +153,7 @@ class _Matching:
         if locations:
             self.aliases.setdefault(parameter.owner, []).extend(locations)
 
-    def _found(self, parameter: ParameterInstance) -> list[CheckpointLocation]:
+    def _present_places(self, parameter: ParameterInstance) -> list[CheckpointLocation]:
         """Return the first place that is present, then other alternatives of its entry that are.
 
         A place is preferred if all its tensors are present, else if one is, so that the others are reported.

@@ -38,7 +38,7 @@ class Deviation:
         """Return the deviation of a tensor from another of the same shape."""
         first, second = true.reshape(-1), other.reshape(-1)
         return cls.together(
-            cls._part(first[start : start + _PART], second[start : start + _PART])
+            cls._piece_deviation(first[start : start + _PART], second[start : start + _PART])
             for start in range(0, first.size, _PART)
         )
 
@@ -48,7 +48,7 @@ class Deviation:
         return reduce(cls._plus, parts, cls())
 
     @classmethod
-    def _part(cls, true: Array, other: Array) -> Deviation:
+    def _piece_deviation(cls, true: Array, other: Array) -> Deviation:
         x, y = true.astype(np.float64), other.astype(np.float64)
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(x) & np.isfinite(y)

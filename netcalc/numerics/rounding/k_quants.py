@@ -111,7 +111,7 @@ class UnsignedK(Blocks):
         codes, scales, minima, outer, offset = _minima(blocks.reshape(-1, 8, 32), (1 << self._bits) - 1, _SIX)
         high = [self._high.pack(codes >> np.uint8(4))] if self._bits == 5 else []
         low = self._low.pack(codes & np.uint8(15))
-        return np.concatenate([outer, offset, _joined(scales, minima), *high, low], axis=-1)
+        return np.concatenate([outer, offset, _packed_scales(scales, minima), *high, low], axis=-1)
 
     def unpack(self, packed: Array) -> Array:
         """Return scale·code − minimum."""
@@ -124,7 +124,7 @@ class UnsignedK(Blocks):
         return values.reshape(-1, 256)
 
 
-def _joined(scales: Array, minima: Array) -> Array:
+def _packed_scales(scales: Array, minima: Array) -> Array:
     """Return 8 scales and 8 minima of 6 bits in 12 bytes: the upper two bits of the later four are beside the first."""
     first, second = (part[:, :4] | ((part[:, 4:] >> np.uint8(4)) << np.uint8(6)) for part in (scales, minima))
     rest = (scales[:, 4:] & np.uint8(15)) | ((minima[:, 4:] & np.uint8(15)) << np.uint8(4))

@@ -93,7 +93,7 @@ def read_gguf_header(file: io.BufferedReader, length: int) -> GgufHeader:
         raise DamagedError("its general.alignment is no power of 2")
     entries = reader.entries(tensors)
     data = -(-file.tell() // alignment) * alignment
-    return GgufHeader(metadata, _placed(entries, data, alignment, length), length, order)
+    return GgufHeader(metadata, _placed_tensors(entries, data, alignment, length), length, order)
 
 
 class _Reader:
@@ -215,7 +215,7 @@ def shortest(value: float) -> float:
     return value
 
 
-def _placed(
+def _placed_tensors(
     entries: Mapping[str, tuple[tuple[int, ...], int, int]], data: int, alignment: int, length: int
 ) -> dict[str, GgufTensor]:
     """Return the tensors, with their places in the file, which may not overlap."""

@@ -182,7 +182,7 @@ def _require_parts(parts: Sequence[_Part], count: int) -> None:
 def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, part: Part) -> None:
     """Write a part of a tensor to its place, piece by piece."""
     if stored.type in _PLAIN:
-        write_stored(file, _plain(stored, order), part)
+        write_stored(file, _plain_layout(stored, order), part)
         return
     *lead, columns = stored.shape
     rows = prod(lead)
@@ -195,7 +195,7 @@ def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, p
         part.put(part.placed(index), block[inner])
 
 
-def _plain(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
+def _plain_layout(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
     """Return the layout of a tensor whose elements an array can have."""
     dtype = numpy_dtype(_PLAIN[stored.type])
     return Stored(Header(stored.shape, dtype.name), dtype.newbyteorder(order), 0)
@@ -204,7 +204,7 @@ def _plain(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
 def _numbers(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str) -> Array:
     """Return the numbers of a tensor, those in blocks as 32-bit floating-point numbers."""
     if stored.type in _PLAIN:
-        return load_stored(file, _plain(stored, order))
+        return load_stored(file, _plain_layout(stored, order))
     if order == ">":
         raise DamagedError(f"{name!r} is quantized in a file of another byte order, which cannot be read")
     from gguf.constants import GGMLQuantizationType

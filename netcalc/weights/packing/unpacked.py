@@ -143,14 +143,14 @@ class UnpackedTensors:
                 key = (id(layout), headers[name][:2], shapes, str(own), plain)
                 meant = self._shapes.get(key)
                 if meant is None:
-                    meant = self._shapes[key] = self._meant(method, packed, quantization)
+                    meant = self._shapes[key] = self._meant_header(method, packed, quantization)
                 unpacking = meant.unpacking
                 if quantization is not None or unpacking is None or not unpacking.problem:
                     yield method, packed, meant
                 elif unpacking.open:
                     self.undetermined[name] = method.name
 
-    def _meant(self, method: Method, packed: Found, quantization: Quantization | None) -> Header:
+    def _meant_header(self, method: Method, packed: Found, quantization: Quantization | None) -> Header:
         """Return the header of what packed tensors stand for, by the settings that fit."""
         if quantization is not None and quantization.stores_plainly(packed.base):
             return Header((), method.name, None, True, Unpacking("", "the configuration says that it is not packed"))

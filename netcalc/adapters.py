@@ -40,7 +40,7 @@ def with_adapters(loaded: Loaded, lora: LoraArgument, settings: Mapping[str, Any
     """Return a spec with low-rank adapters beside linear lines, whose other parameters are frozen.
 
     Of the options whose pattern matches the path of a line the first counts.  Weights of the network need not have
-    those of the adapters, which start from their initialisers.
+    the matrices of the adapters, which start from their initializers.
 
     Args:
         loaded: the spec.
@@ -112,23 +112,23 @@ def _starred(path: str) -> str:
 def _options(lora: LoraArgument) -> list[_Option]:
     """Return the adapters that are given; NetcalcError (E502) with every malformed one."""
     if isinstance(lora, Mapping):
-        found = [_Option(f"{pattern}={value}", pattern, _plain(value)) for pattern, value in lora.items()]
+        options = [_Option(f"{pattern}={value}", pattern, _as_cursor(value)) for pattern, value in lora.items()]
     elif isinstance(lora, int):
-        found = [_Option(str(lora), None, _plain(lora))]
+        options = [_Option(str(lora), None, _as_cursor(lora))]
     else:
-        found = [_parsed(text) for text in ([lora] if isinstance(lora, str) else lora)]
+        options = [_parsed(text) for text in ([lora] if isinstance(lora, str) else lora)]
     problems = [
         Diagnostic("E502", f"--lora {option.text}: should be a rank, or PATTERN=RANK", hint=_EXAMPLES)
-        for option in found
+        for option in options
         if option.pattern == ""
         or isinstance(option.value.data, bool)
         or not isinstance(option.value.data, (int, Mapping))
     ]
     if problems:
         raise NetcalcError(problems)
-    for option in found:
+    for option in options:
         adapter_settings(option.value.data, option.value)
-    return found
+    return options
 
 
 #: Most ends of paths that a hint lists.
@@ -143,7 +143,7 @@ def _parsed(text: str) -> _Option:
     return _Option(text, pattern.strip() if equals else None, parse_yaml(value if value.strip() else "''", "--lora"))
 
 
-def _plain(value: Any) -> Cursor:
+def _as_cursor(value: Any) -> Cursor:
     return read_data(value, "lora")
 
 
@@ -161,7 +161,7 @@ def _chosen(program: Program, options: list[_Option]) -> tuple[dict[str, int], l
                 message = f"--lora {text}: {line.path} is a line repeated by itself, which takes no adapter"
                 problems.append(Diagnostic("E502", message, hint="repeat a sequence that has the line"))
                 break
-    unmatched = (option for option, found in zip(options, matched, strict=True) if not found)
+    unmatched = (option for option, is_matched in zip(options, matched, strict=True) if not is_matched)
     return chosen, [*problems, *(_unmatched(option, linear, others) for option in unmatched)]
 
 
@@ -198,11 +198,11 @@ def _linear_lines(program: Program) -> tuple[list[_Linear], dict[str, str]]:
 def _last_lines(program: Program) -> set[str]:
     """Return the paths of the operations of the main body that compute an output, up to elementwise operations."""
     by_output = {id(value): node for node in program.main.nodes for value in node.outputs}
-    found = set()
+    paths = set()
     for value in program.main.outputs:
         node = by_output.get(id(value))
         while isinstance(node, OpNode) and node.op.elementwise and sum(v is not None for v in node.inputs) == 1:
             node = by_output.get(id(node.inputs[0]))
         if isinstance(node, OpNode):
-            found.add(node.name)
-    return found
+            paths.add(node.name)
+    return paths

@@ -35,7 +35,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     value = plain(value)
     if isinstance(value, bool):
         raise TypeError
@@ -43,14 +43,14 @@ def _whole(value: Any) -> int:
 
 
 def _seed(value: Any) -> int:
-    seed = _whole(value)
+    seed = _integer(value)
     if seed < 0:
         raise TypeError
     return seed
 
 
 def _count(value: Any) -> int:
-    count = _whole(value)
+    count = _integer(value)
     if count < 1:
         raise TypeError
     return count
@@ -166,7 +166,7 @@ PATTERNS = Kind("a list of patterns", _names, many=True)
 ASSIGNMENTS = Kind("a string or a list of strings", _texts, many=True)
 NATURAL = Kind("a whole number of at least 0", _seed, word=int, least=0)
 COUNT = Kind("a whole number of at least 1", _count, word=int, least=1)
-THREADS = Kind("a whole number of at least 1, or None", _whole, optional=True, word=int, least=1)
+THREADS = Kind("a whole number of at least 1, or None", _integer, optional=True, word=int, least=1)
 AMOUNT = Kind("a number above 0", _amount, word=float)
 RATE = Kind("a number of at least 0", _rate, word=float)
 NUMBERS = Kind("a mapping of names to numbers of at least 0", _rates, many=True)
@@ -295,8 +295,8 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
     it names itself, and its other arguments, are checked too.
     """
     group = function.__globals__[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
-    declared, known = options_of(group), signature(function)
-    own = [parameter for parameter in known.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+    declared, original = options_of(group), signature(function)
+    own = [parameter for parameter in original.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     names = {parameter.name for parameter in own}
     positional = [parameter.name for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
     rest = {name: option for name, option in declared.items() if name not in names}
@@ -317,7 +317,7 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
         return function(*values, **named)
 
     more = (Parameter(name, Parameter.KEYWORD_ONLY, default=option.default) for name, option in rest.items())
-    call.__dict__["__signature__"] = known.replace(parameters=[*own, *more])
+    call.__dict__["__signature__"] = original.replace(parameters=[*own, *more])
     listed = "\n".join(f"            {name}: {option.help}" for name, option in declared.items())
     call.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n        Options:\n{listed}\n        "
     return call

@@ -148,8 +148,8 @@ def compare(
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    given = (first, second, *more)
-    models = [model if isinstance(model, Network) else checked_argument("spec", model) for model in given]
+    arguments = (first, second, *more)
+    models = [model if isinstance(model, Network) else checked_argument("spec", model) for model in arguments]
     if sum(model == "-" for model in models) > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
     sources = [
@@ -195,15 +195,15 @@ def _settings_of_each(values: Mapping[str, Any], sources: Sequence[Loaded]) -> l
     """Return the settings of each model: shared ones whose name it has, and with its number those for it alone."""
     from netcalc.spec.settings import setting_names
 
-    known = [{*setting_names(source)} for source in sources]
+    own_names = [{*setting_names(source)} for source in sources]
     settings: list[dict[str, Any]] = [{} for _ in sources]
     problems: list[Diagnostic] = []
     for name, value in values.items():
         place, colon, single = name.rpartition(":")
         if not colon:
-            targets = [own for own, names in zip(settings, known, strict=True) if name in names]
+            targets = [own for own, names in zip(settings, own_names, strict=True) if name in names]
             if not targets:
-                hint = did_you_mean(name, sorted(set().union(*known)))
+                hint = did_you_mean(name, sorted(set().union(*own_names)))
                 problems.append(Diagnostic("E501", f"--set {name}: no spec has a dim or var of this name", hint=hint))
             for own in targets:
                 own[name] = value

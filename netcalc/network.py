@@ -415,7 +415,7 @@ class Network:
         """Run steps of training in NumPy, to prove what is predicted of them; no way to train a model.
 
         Args:
-            steps: number of all steps, those of a checkpoint from which training goes on included.
+            steps: number of all steps, steps of a checkpoint from which training goes on included.
 
         Raises:
             NetcalcError: as :meth:`run` does; E502 also for a spec without loss, and for what no optimizer can do.
@@ -428,10 +428,10 @@ class Network:
         from netcalc.training import Recipe, train
 
         program, options["loss"] = self._with_loss(options["loss"], "train")
-        (program, _), given = self._pass(options, None, program)
-        chosen = {name: given.pop(name) for name in ("lr", "loss", "schedule", "warmup", "least_lr", "clip", "seed")}
-        recipe = Recipe(steps, given.pop("training") or "adamw", settings=given.pop("settings") or {}, **chosen)
-        return train(program, recipe, **given)
+        (program, _), values = self._pass(options, None, program)
+        chosen = {name: values.pop(name) for name in ("lr", "loss", "schedule", "warmup", "least_lr", "clip", "seed")}
+        recipe = Recipe(steps, values.pop("training") or "adamw", settings=values.pop("settings") or {}, **chosen)
+        return train(program, recipe, **values)
 
     @accepts
     def compile(self, weights: Weights | None = None, **options: Unpack[CompileOptions]) -> Compiled:
@@ -484,7 +484,7 @@ class Network:
     def signal(
         self, inputs: Mapping[str, Any] | None = None, *, mode: Mode | None = None, **options: Unpack[SignalOptions]
     ) -> SignalReport:
-        """Measure signals and gradients at initialisation, and predict them from the initialisers.
+        """Measure signals and gradients at initialization, and predict them from the initializers.
 
         Args:
             inputs: arrays or files by name; others are drawn at random.
@@ -515,7 +515,7 @@ class Network:
         mode: Mode | None = None,
         **options: Unpack[SignalOptions],
     ) -> SignalComparison:
-        """Measure signals and gradients with each of several initializers, which stand behind those of ``init``.
+        """Measure signals and gradients with each of several initializers, which follow the initializers of ``init``.
 
         Args:
             inits: ``[PATTERN=]INITIALIZER``.
@@ -542,7 +542,7 @@ class Network:
     def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
         """Compare the network with the PyTorch module that it was made of, on the same random weights.
 
-        The outputs of both plans are compared with those of the module, FLOPs by operator with those that PyTorch's
+        The outputs of both plans are compared with the module's, FLOPs by operator with those that PyTorch's
         ``FlopCounterMode`` counts, and the parameters by name with the state dict.  The module is not changed.
 
         Args:

@@ -266,7 +266,7 @@ class DrawOptions(CastOptions, total=False):
 
     init: Annotated[
         str | Iterable[str],
-        Option(INITIALIZERS, "default", "Initialiser of weights; repeatable.", metavar="[PATTERN=]INITIALISER"),
+        Option(INITIALIZERS, "default", "Initializer of weights; repeatable.", metavar="[PATTERN=]INITIALIZER"),
     ]
 
 

@@ -26,7 +26,7 @@ class Request:
 
     Attributes:
         source: the spec.
-        settings: values of dims and vars by name, in place of those of the spec.
+        settings: values of dims and vars by name, in place of the spec's values.
         symbolic: names of dims that stay symbols.
         mode: mode of the operations; None for ``"eval"``, unless a step of training is counted.
         dtype: element type of floating-point tensors; None for the type of the spec.
@@ -163,7 +163,7 @@ class Request:
 
     @property
     def first_step(self) -> Program | None:
-        """The program of a first step, which has parameters that a later one may lack: those of an encoder.
+        """The program of a first step, which has parameters that a later one may lack: an encoder's.
 
         None unless this is a later step.
         """

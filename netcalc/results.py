@@ -17,8 +17,8 @@ class Entry(NamedTuple):
 
     Args:
         name: name in JSON.
-        attribute: the attribute or method, which may be one of an attribute (``deviation.cosine``); by default that of
-            the name.
+        attribute: the attribute or method, which may belong to an attribute (``deviation.cosine``); by default
+            it has the name.
         optional: True to leave the field out where the value is None.
         by: attribute by which the items of a sequence are an object.
     """
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
 
 
 def recorded(*fields: str | Entry, name: str | None = None) -> Callable[[type[T]], type[T]]:
-    """Declare the JSON object of a dataclass or a named tuple whose fields are not simply those of the class.
+    """Declare the JSON object of a dataclass or a named tuple whose fields are not simply the fields of the class.
 
     Args:
         fields: names of attributes, and entries, in the order of JSON; by default the fields of the class.

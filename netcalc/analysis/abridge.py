@@ -32,19 +32,19 @@ def _abridged(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _difference(row: Row, other: Row) -> Row:
-    """Return ``row`` with only the children that differ from those of ``other``."""
+    """Return ``row`` with only the children that differ from the children of ``other``."""
     counterparts = {(child.label, child.op): child for child in other.children}
     children: list[Row] = []
     for child in row.children:
         counterpart = counterparts.get((child.label, child.op))
         if counterpart is None:
             children.append(child)
-        elif not _same(child, counterpart):
+        elif not _show_the_same(child, counterpart):
             children.append(_difference(child, counterpart))
     return row._replace(children=tuple(children))
 
 
-def _same(a: Row, b: Row) -> bool:
+def _show_the_same(a: Row, b: Row) -> bool:
     """Return True if two rows below different layers show the same, so that one stands for both."""
     if (a.label, a.op, a.repeat) != (b.label, b.op, b.repeat):
         return False
@@ -57,5 +57,5 @@ def _same(a: Row, b: Row) -> bool:
     return (
         a.node is b.node is None
         and len(a.children) == len(b.children)
-        and all(_same(x, y) for x, y in zip(a.children, b.children, strict=True))
+        and all(_show_the_same(x, y) for x, y in zip(a.children, b.children, strict=True))
     )

@@ -35,13 +35,13 @@ class BackwardWork:
         self.program = flow.program
         with assumptions() as assumed:
             self._terms = {key: tuple(self._backward(node)) for key, node in _operations(flow.program).items()}
-        further = tuple(one for one in assumed if one not in flow.program.assumptions)
+        further = tuple(assumption for assumption in assumed if assumption not in flow.program.assumptions)
         self.program = replace(flow.program, assumptions=flow.program.assumptions + further)
 
     def call(self, node: OpNode) -> BackwardCall:
         """Return the description of the backward pass of an operation."""
-        found = self.flow.of(node)
-        return backward_call(node, found.wanted, found.given, self.program.training)
+        flow = self.flow.of(node)
+        return backward_call(node, flow.wanted, flow.given, self.program.training)
 
     def terms(self, node: OpNode) -> tuple[Term, ...]:
         """Return the work of the backward pass of an operation, with the additions of gradients that belong to it."""
@@ -61,25 +61,25 @@ class BackwardWork:
         """Return the work of the update of the parameters that an operation owns and has gradients of."""
         if self.optimizer is None:
             return ()
-        found = self.flow.of(node)
-        own = [p.elements for p in node.params if p.name in found.wanted and p.name not in found.added]
+        flow = self.flow.of(node)
+        own = [p.elements for p in node.params if p.name in flow.wanted and p.name not in flow.added]
         return self.optimizer.terms(sum(own)) if own else ()
 
     def _backward(self, node: OpNode) -> Iterable[Term]:
-        found, declared = self.flow.of(node), declaration(node.op)
-        if declared is None or not found.wanted:
+        flow, declared = self.flow.of(node), declaration(node.op)
+        if declared is None or not flow.wanted:
             return
         try:
             yield from declared.cost(node.op, self.call(node))
         except UndecidedError as error:
             hint = "leave out --symbolic for the sizes of the operation"
             raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error.message}", node.span, hint=hint)) from None
-        for source in sorted(found.added, key=str):
+        for source in sorted(flow.added, key=str):
             yield _addition(node, source)
 
 
 def _addition(node: OpNode, source: Source) -> Term:
-    """Return the work of adding a gradient to that of another use of the same tensor."""
+    """Return the work of adding a gradient to the gradient of another use of the same tensor."""
     if isinstance(source, str):
         return Term.of(
             "add",
@@ -96,16 +96,16 @@ def _addition(node: OpNode, source: Source) -> Term:
 
 def _operations(program: Program) -> dict[int, OpNode]:
     """Return the operations of all bodies of a program by the id of the node."""
-    found: dict[int, OpNode] = {}
+    operations: dict[int, OpNode] = {}
     pending, visited = [program.main], {program.main}
     while pending:
         for node in pending.pop().nodes:
             if isinstance(node, OpNode):
-                found[id(node)] = node
+                operations[id(node)] = node
             elif node.body not in visited:
                 visited.add(node.body)
                 pending.append(node.body)
-    return found
+    return operations
 
 
 def backward_work(

@@ -26,7 +26,7 @@ class Compared(NamedTuple):
     values: tuple[Dim, ...]
     """The figure of each network."""
     difference: tuple[Dim, ...]
-    """The figure of each network after the first, minus that of the first."""
+    """The figure of each network after the first, minus the first's."""
     ratio: tuple[float | None, ...]
     """The figure of each network after the first, divided by the first one; null if that is zero or one is symbolic."""
 

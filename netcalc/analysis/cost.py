@@ -41,7 +41,7 @@ class _Counts(NamedTuple):
 class Analysis:
     """The costs of a program under one convention, computed on demand.
 
-    With ``backward`` they include those of a backward pass, and the rows are those of its program.
+    With ``backward`` they include a backward pass, and the rows stand for its program.
     """
 
     def __init__(self, program: Program, convention: Convention, backward: BackwardWork | None = None) -> None:
@@ -58,16 +58,16 @@ class Analysis:
     @cached_property
     def total(self) -> Cost:
         """The cost of the whole program."""
-        return self._all.cost
+        return self._total_counts.cost
 
     @cached_property
-    def _all(self) -> _Counts:
+    def _total_counts(self) -> _Counts:
         return self._body(self.program.main)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
         """Operations whose work the convention does not count, in order of first use."""
-        return tuple(self._all.uncounted)
+        return tuple(self._total_counts.uncounted)
 
     @property
     def phases(self) -> frozenset[Phase]:
@@ -91,16 +91,16 @@ class Analysis:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Operators whose work is not known, in order of first use; with any, totals are at least what they are."""
-        return tuple(self._all.unknown)
+        return tuple(self._total_counts.unknown)
 
     def counts(self, operation: str) -> bool:
         """Return False for an operation whose work the convention leaves out, or is not known."""
-        return operation not in self.uncounted and operation not in self._all.unknown.values()
+        return operation not in self.uncounted and operation not in self._total_counts.unknown.values()
 
     @property
     def counted_as(self) -> dict[str, str]:
         """The implementation whose work is counted, for each operation whose implementations differ in their work."""
-        return dict(self._all.counted_as)
+        return dict(self._total_counts.counted_as)
 
     @cached_property
     def by_operation(self) -> dict[str, tuple[int, Cost]]:
@@ -154,15 +154,15 @@ class Analysis:
     def _node(self, node: OpNode) -> _Counts:
         # the rule of a convention may read anything of a node
         own = self.settings is None or node.applied is None or node.ties or node.op.name in self.convention.rules
-        known: dict[Any, Any] = self._costs if own or node.applied is None else node.applied.costs
+        costs: dict[Any, Any] = self._costs if own or node.applied is None else node.applied.costs
         key = id(node) if own else (self.settings, node.frozen)
-        found = known.get(key)
-        if found is None or found.convention is not self.convention:
+        counts = costs.get(key)
+        if counts is None or counts.convention is not self.convention:
             try:
-                found = known[key] = self._operation(node)
+                counts = costs[key] = self._operation(node)
             except NetcalcError as error:  # of a figure with too many terms, which has no place yet
                 raise error.at(node.span) from None
-        return found
+        return counts
 
     def _operation(self, node: OpNode) -> _Counts:
         training, op = self._context.training, node.op
@@ -200,25 +200,25 @@ class Analysis:
             yield use, Weight(node, param, param.elements, stored_bytes(param, node, self.program.dtype))
 
     def _body(self, body: Body) -> _Counts:
-        known: dict[Any, Any] = self._costs if self.settings is None else body.derived
+        costs: dict[Any, Any] = self._costs if self.settings is None else body.derived
         key = id(body) if self.settings is None else (_Counts, self.settings)
-        found = known.get(key)
-        if found is None and isinstance(body, SketchedBody) and self.settings is not None:
-            found = self._sketched(body)
-        if found is None or found.convention is not self.convention:
-            known[key] = found = self._sum(body.nodes)
-        return found
+        counts = costs.get(key)
+        if counts is None and isinstance(body, SketchedBody) and self.settings is not None:
+            counts = self._sketched(body)
+        if counts is None or counts.convention is not self.convention:
+            costs[key] = counts = self._sum(body.nodes)
+        return counts
 
     def _sum(self, nodes: Iterable[Node]) -> _Counts:
-        found = _Counts(self.convention, Cost(), {}, {}, {})
-        total = found.cost
+        totals = _Counts(self.convention, Cost(), {}, {}, {})
+        total = totals.cost
         for node in nodes:
             counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
             total += counts.cost if isinstance(node, OpNode) else self._call(node).times(node.times)
-            found.uncounted.update(counts.uncounted)
-            found.counted_as.update(counts.counted_as)
-            found.unknown.update(counts.unknown)
-        return found._replace(cost=total)
+            totals.uncounted.update(counts.uncounted)
+            totals.counted_as.update(counts.counted_as)
+            totals.unknown.update(counts.unknown)
+        return totals._replace(cost=total)
 
     def _sketched(self, body: SketchedBody) -> _Counts | None:
         """Return the cost of a body, computed from its sketch; None if that is not possible."""
@@ -228,8 +228,8 @@ class Analysis:
         _, function, counts = derived[key]
         if function is None:
             return None
-        found = body.derived[_Counts, self.settings] = counts._replace(cost=Cost(function(*body.sizes)))
-        return found  # type: ignore[no-any-return]
+        sketched = body.derived[_Counts, self.settings] = counts._replace(cost=Cost(function(*body.sizes)))
+        return sketched  # type: ignore[no-any-return]
 
     def _function(self, sketch: Sketch) -> tuple[Any, _Counts | None]:
         """Return the function from sizes to the cost of a sketch, None if it fails for the example of the sketch."""
@@ -261,11 +261,11 @@ class Analysis:
     # -- rows -------------------------------------------------------------------------------------
 
     def _leaves(self, body: Body, place: Place, repeat: int, unroll: bool) -> Iterator[Row]:
-        for found in folded(body.nodes, unroll=unroll):
-            if isinstance(found.node, OpNode):
-                yield self._leaf(found.node, place, repeat)
+        for instances in folded(body.nodes, unroll=unroll):
+            if isinstance(instances.node, OpNode):
+                yield self._leaf(instances.node, place, repeat)
             else:
-                yield from self._leaves(found.node.body, place.inside(found), repeat * found.times, unroll)
+                yield from self._leaves(instances.node.body, place.inside(instances), repeat * instances.times, unroll)
 
     def _leaf(self, node: OpNode, place: Place, repeat: int) -> Row:
         compute_cost = partial(self._instance, node, place.shared)
@@ -277,14 +277,14 @@ class Analysis:
 
     def _tree(self, body: Body, place: Place, unroll: bool) -> tuple[Row, ...]:
         rows: list[tuple[tuple[str, ...], Row]] = []
-        for found in folded(body.nodes, unroll=unroll):
-            row = self._leaf(found.node, place, 1) if isinstance(found.node, OpNode) else None
-            rows.append((parts_of(found.name), row or self._branch(found, place, unroll)))
+        for instances in folded(body.nodes, unroll=unroll):
+            row = self._leaf(instances.node, place, 1) if isinstance(instances.node, OpNode) else None
+            rows.append((parts_of(instances.name), row or self._branch(instances, place, unroll)))
         return grouped(rows, place)
 
-    def _branch(self, found: Instances, outer: Place, unroll: bool) -> Row:
+    def _branch(self, instances: Instances, outer: Place, unroll: bool) -> Row:
         """Return the row of the instances of a call."""
-        node, place = found.node, outer.inside(found)
+        node, place = instances.node, outer.inside(instances)
         assert isinstance(node, CallNode)
         children = self._tree(node.body, place, unroll)
         inputs, op = _used_inputs(node), node.body.block
@@ -301,10 +301,10 @@ class Analysis:
             inputs,
             node.results,
             compute_cost,
-            found.times,
+            instances.times,
             children,
             leaf,
-            found.numbers,
+            instances.numbers,
             place.ranges,
         )
 
@@ -335,15 +335,15 @@ def analyse(
             optimizer, an input or an output that does not exist, or for ``inputs`` and ``loss`` without a backward
             pass.
     """
-    found = convention_named(convention)
+    chosen = convention_named(convention)
     if not backward and optimizer is None:
         if loss is not None or tuple(inputs):
             raise NetcalcError(Diagnostic("E502", "a loss and gradients of inputs are for a backward pass"))
-        return Analysis(program, found)
-    require_backward(found)
+        return Analysis(program, chosen)
+    require_backward(chosen)
     from netcalc.analysis.backward_work import backward_work
 
-    return Analysis(program, found, backward_work(program, inputs, optimizer, loss, with_loss))
+    return Analysis(program, chosen, backward_work(program, inputs, optimizer, loss, with_loss))
 
 
 def _used_inputs(node: Node) -> tuple[Value, ...]:

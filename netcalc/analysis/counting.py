@@ -29,11 +29,11 @@ def _require(program: Program, limit: Limit, hint: str) -> None:
         raise NetcalcError(Diagnostic(limit.code, message, hint=hint))
 
 
-def _count(body: Body, each_call: int, known: dict[Body, int]) -> int:
+def _count(body: Body, each_call: int, counts: dict[Body, int]) -> int:
     """Return the operations in a body, and ``each_call`` for every call in it."""
-    if body not in known:
-        known[body] = sum(
-            node.times * (each_call + _count(node.body, each_call, known)) if isinstance(node, CallNode) else 1
+    if body not in counts:
+        counts[body] = sum(
+            node.times * (each_call + _count(node.body, each_call, counts)) if isinstance(node, CallNode) else 1
             for node in body.nodes
         )
-    return known[body]
+    return counts[body]

@@ -73,7 +73,7 @@ def explain(
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
     With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the backward pass.
-    The path may be that of one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
+    The path may lead to one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
 
     Raises:
         NetcalcError: E503 if the program has nothing at ``path``.
@@ -81,15 +81,15 @@ def explain(
     analysis = Analysis(program, convention, backward)
     if not path:
         inputs, outputs = _inputs(program.main), program.main.outputs
-        whole = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
-        return _part(analysis, whole)
+        network = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
+        return _row_explanation(analysis, network)
     row = _find(analysis.tree(), path.replace("...", "…").split("."))
     if row is None:
         raise NetcalcError(_no_such(analysis, path))
     row = _titled(row, path)
     if isinstance(row.node, OpNode):
         return _operation(analysis, row, row.node)
-    return _part(analysis, row)
+    return _row_explanation(analysis, row)
 
 
 # -- one operation ----------------------------------------------------------------------------------
@@ -177,20 +177,20 @@ def _ownership(param: Param, tie: Tie | None) -> str:
 # -- a part of the network --------------------------------------------------------------------------
 
 
-def _part(analysis: Analysis, row: Row) -> Explanation:
+def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
     figures = [f for f in FIGURES.values() if "explain" in f.fields and f.phase in analysis.phases]
     if analysis.program.assigned:
         figures.insert(1, FIGURES["weight_bytes"])
     rules = dict.fromkeys(("flops", "flops_backward"), _convention(analysis.convention))
     sections = [_sum(row, figure, rules.get(figure.name, "")) for figure in figures]
     program = analysis.program
-    whole = row.node is None and not row.path
+    is_network = row.node is None and not row.path
     return Explanation(
         program.name,
         row.title,
         row.op,
-        program.about if whole else "",
-        program.source if whole else "",
+        program.about if is_network else "",
+        program.source if is_network else "",
         row.inputs,
         row.outputs,
         row.repeat,
@@ -227,9 +227,9 @@ def _find(rows: Iterable[Row], parts: Sequence[str], times: int = 1) -> Row | No
             continue
         if len(parts) == 1:
             return row._replace(repeat=covered * times)
-        found = _find(_inside(row), parts[1:], covered * times)
-        if found is not None:
-            return found
+        inner_row = _find(_inside(row), parts[1:], covered * times)
+        if inner_row is not None:
+            return inner_row
     return None
 
 
@@ -265,8 +265,8 @@ def _titled(row: Row, title: str) -> Row:
 
 
 def _no_such(analysis: Analysis, path: str) -> Diagnostic:
-    known = list(dict.fromkeys(_paths(analysis.tree())))
-    hint = did_you_mean(path, known) or f"the top level has {', '.join(p for p in known if '.' not in p)}"
+    paths = list(dict.fromkeys(_paths(analysis.tree())))
+    hint = did_you_mean(path, paths) or f"the top level has {', '.join(p for p in paths if '.' not in p)}"
     return Diagnostic("E503", f"the network has nothing at {path!r}", hint=hint)
 
 

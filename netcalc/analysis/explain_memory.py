@@ -32,7 +32,7 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
     groups = tuple(grouped(report.kept))
     if groups:
         sections.append(Section("cells of caches and states", tuple(_cells(report, groups))))
-        sections += (_caches(report, groups, one) for one in report.conventions)
+        sections += (_caches(report, groups, convention) for convention in report.conventions)
     if report.ideal is not None:
         sections.append(_activations("activations, ideal", _IDEAL, report.ideal))
     if report.eager is not None:
@@ -79,10 +79,10 @@ def _tensors(group: StoredGroup) -> str:
 
 
 def _buffers(report: MemoryReport) -> Iterator[WorkingLine]:
-    for one in report.stored:
-        if one.role == "buffers":
-            working = f"{number_text(one.elements)}·{ITEMSIZE[one.scheme]}"
-            yield WorkingLine(one.scheme, "elements·bytes", working, one.bytes)
+    for stored in report.stored:
+        if stored.role == "buffers":
+            working = f"{number_text(stored.elements)}·{ITEMSIZE[stored.scheme]}"
+            yield WorkingLine(stored.scheme, "elements·bytes", working, stored.bytes)
 
 
 def _cells(report: MemoryReport, groups: Sequence[KeptGroup]) -> Iterator[WorkingLine]:
@@ -123,8 +123,8 @@ def _caches(report: MemoryReport, groups: Sequence[KeptGroup], convention: Cache
         factors, names = [group.layers, size, first.sequences], "layers·bytes·sequences"
         if first.positions is not None:
             formula = convention.formula(first.window)
-            known = {"positions": first.positions, "window": first.window}
-            bindings = {name: known[name] for name in formula.names()}
+            values = {"positions": first.positions, "window": first.window}
+            bindings = {name: values[name] for name in formula.names()}
             steps.append(WorkingLine(f"{group.title}: cells", formula.pretty(), formula.pretty(bindings), cells))
             factors, names = [group.layers, size, cells, first.sequences], "layers·cell·cells·sequences"
         steps.append(WorkingLine(f"{group.title}: bytes", names, product_text(factors), group.bytes(convention)))
@@ -132,28 +132,28 @@ def _caches(report: MemoryReport, groups: Sequence[KeptGroup], convention: Cache
     return Section(f"caches and states, {convention.name}", tuple(steps), f"{convention.about}; {convention.source}")
 
 
-def _activations(title: str, rule: str, found: Activations) -> Section:
+def _activations(title: str, rule: str, activations: Activations) -> Section:
     """Return the section of the tensors that are live at the peak."""
     steps = []
-    for names, tensor in fold_numbered((tensor.path, tensor._replace(path="")) for tensor in found.live):
+    for names, tensor in fold_numbered((tensor.path, tensor._replace(path="")) for tensor in activations.live):
         size, times = ITEMSIZE[tensor.dtype], names.times
-        whole = product(tensor.shape) * size == tensor.bytes
+        is_exact = product(tensor.shape) * size == tensor.bytes
         factors = [times] if times > 1 else []
-        working = f"{product_text([*factors, *tensor.shape])}·{size}" if whole else ""
+        working = f"{product_text([*factors, *tensor.shape])}·{size}" if is_exact else ""
         formula = "tensors·elements·bytes" if times > 1 else "elements·bytes"
         label = f"{names.name} ({tensor.work})" if tensor.work else names.name
-        steps.append(WorkingLine(label, formula if whole else "", working, tensor.bytes * times))
-    steps.append(WorkingLine(f"live at {found.at}", "", "", found.peak))
+        steps.append(WorkingLine(label, formula if is_exact else "", working, tensor.bytes * times))
+    steps.append(WorkingLine(f"live at {activations.at}", "", "", activations.peak))
     return Section(title, tuple(steps), rule)
 
 
 def _totals(report: MemoryReport) -> Iterator[WorkingLine]:
     if report.ideal is None:
         return
-    for one in report.conventions if report.kept else report.conventions[:1]:
-        parts = [report.weights, report.buffers, report.caches(one.name), report.ideal.peak]
+    for convention in report.conventions if report.kept else report.conventions[:1]:
+        parts = [report.weights, report.buffers, report.caches(convention.name), report.ideal.peak]
         formula = "weights + buffers + caches and states + activations"
-        yield WorkingLine(one.name, formula, _sum_text(parts), report.total(one.name))
+        yield WorkingLine(convention.name, formula, _sum_text(parts), report.total(convention.name))
     if report.eager is not None:
         parts = [report.weights, report.buffers, report.eager.peak]
         total = report.weights + report.buffers + report.eager.peak

@@ -320,7 +320,7 @@ class Cost(Figures):
 
     def with_tied_weights(self) -> Cost:
         """The same cost with all parameters counted as tied, and without buffers."""
-        values = [value if kept else 0 for value, kept in zip(self.values, _KEPT, strict=True)]
+        values = [value if is_kept else 0 for value, is_kept in zip(self.values, _KEPT, strict=True)]
         values[Figures.params_tied.index] += self.params
         return Cost(tuple(values))
 

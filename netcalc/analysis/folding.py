@@ -93,8 +93,8 @@ class Numbers(NamedTuple):
         if match is None:
             return None
         first, last = int(match[1]), int(match[2] or match[1])
-        known = any(start <= first <= last <= end for start, end in self._spans_around(first))
-        return type(self)(first, last - first + 1) if known else None
+        contains = any(start <= first <= last <= end for start, end in self._spans_around(first))
+        return type(self)(first, last - first + 1) if contains else None
 
     def _number(self, position: int) -> int:
         if self.period == 1:
@@ -164,9 +164,9 @@ def patterns(runs: Sequence[tuple[int, int]]) -> Iterator[Numbers]:
         later, reached = _best(runs, position + 1)
         if reached - later > covered - alternating:  # the first run is cut, and does not repeat
             alternating = covered = 1
-        found = runs[position : position + covered]
+        section = runs[position : position + covered]
         for offset in range(min(alternating, covered)):
-            own = found[offset::alternating]
+            own = section[offset::alternating]
             (first, length), size = own[0], sum(length for _, length in own)
             yield Numbers(first, size, length, own[1][0] - first) if len(own) > 1 else Numbers(first, size)
         position += covered

@@ -28,7 +28,7 @@ NO_START = "the network has no floating-point output to start a backward pass fr
 class Flow(NamedTuple):
     """Gradients at an operation: those that it computes, and the outputs of which one arrives.
 
-    ``added`` are the inputs and parameters whose gradient is added to that of another use.
+    ``added`` are the inputs and parameters whose gradient is added to the gradient of another use.
     """
 
     wanted: frozenset[Source] = frozenset()
@@ -38,7 +38,7 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradientFlow:
-    """A program in which each operation has one flow; ``flows`` are those of its operations, by the id of the node."""
+    """A program in which each operation has one flow; ``flows`` has them by the id of the node."""
 
     program: Program
     flows: Mapping[int, Flow]
@@ -53,7 +53,7 @@ def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | No
 
     Args:
         program: the program, which is not changed.
-        inputs: names of inputs whose gradients are computed beside those of all trained parameters.
+        inputs: names of inputs whose gradients are computed beside the gradients of all trained parameters.
         output: name of the output from which the pass starts; None for all floating-point outputs.
 
     Raises:
@@ -74,7 +74,7 @@ def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | No
     )
     copier = _Copier(program, passes)
     # an input that is an output has a gradient of the loss
-    used = tuple(one is Arrived.LOSS for one in passes.backward(program.main, wants, arrived).inputs)
+    used = tuple(arrival is Arrived.LOSS for arrival in passes.backward(program.main, wants, arrived).inputs)
     state = _State(tuple(range(len(wants))), used)
     main = copier.body(program.main, wants, arrived, state).body
     _free_first_uses(main, main, copier.flows, set(), set(copier.tracked))
@@ -207,13 +207,13 @@ class _Copier:
                 weights = uses.weights_in(node, prefix)
                 state, order = _state(numbers, uses.used, weights)
                 copied = self.body(node.body, run.wants, run.arrived, state)
-                known = len(uses.used)
-                following = _after(copied, order, uses.used)
+                first_new = len(uses.used)
+                following = _outputs_after(copied, order, uses.used)
                 following += numbers[len(following) :] if node.times > 1 else []
                 if weights is not None:
                     uses.weights |= {prefix + path for path in copied.weights}
                 # each output is a new tensor, or the one that the input was
-                alike = all(new >= known or new == old for new, old in zip(following, numbers, strict=False))
+                alike = all(new >= first_new or new == old for new, old in zip(following, numbers, strict=False))
                 alike &= weights is None or (node.start is None and copied.weights == weights)
                 times = end - done if alike and _state(following, uses.used, weights)[0] == state else 1
                 if pieces and pieces[-1][0] is copied.body:
@@ -270,11 +270,11 @@ def _state(numbers: Sequence[int], used: Sequence[bool], weights: frozenset[str]
     return _State(tensors, tuple(number >= 0 and used[number] for number in order), weights), order
 
 
-def _after(copied: _Copied, order: Sequence[int], used: list[bool]) -> list[int]:
-    """Mark the tensors that a call used, and return the numbers of its outputs; those of new tensors are appended."""
-    for number, one in zip(order, copied.used, strict=False):
+def _outputs_after(copied: _Copied, order: Sequence[int], used: list[bool]) -> list[int]:
+    """Mark the tensors that a call used, and return the numbers of its outputs; new tensors are appended."""
+    for number, is_used in zip(order, copied.used, strict=False):
         if number >= 0:
-            used[number] = one
+            used[number] = is_used
     numbers = dict(enumerate(order))
     for tensor in copied.outputs:
         if tensor not in numbers:

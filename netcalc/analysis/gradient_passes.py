@@ -124,29 +124,29 @@ class Passes:
 
     def _backward(self, body: Body, flags: Flags, arrived: tuple[Arrived, ...]) -> _Arrivals:
         wants = self.forward(body, flags)
-        found: dict[Value, Arrived] = {}
-        _merge(found, body.outputs, arrived)
+        arrivals: dict[Value, Arrived] = {}
+        _merge(arrivals, body.outputs, arrived)
         operations: dict[int, tuple[Arrived, ...]] = {}
         calls: dict[int, tuple[Run, ...]] = {}
         for position in reversed(range(len(body.nodes))):
             node = body.nodes[position]
-            at_outputs = tuple(found.get(value, Arrived.NOTHING) for value in node.outputs)
+            at_outputs = tuple(arrivals.get(value, Arrived.NOTHING) for value in node.outputs)
             if isinstance(node, OpNode):
                 operations[position] = at_outputs
                 if any(at_outputs):
                     sources = (node.inputs[s] for s in wants.operations[position] if isinstance(s, int))
-                    _merge(found, [value for value in sources if value is not None], None)
+                    _merge(arrivals, [value for value in sources if value is not None], None)
             else:
                 calls[position], at_inputs = self._backward_call(node, wants.calls[position], at_outputs)
-                _merge(found, node.inputs, at_inputs)
-        inputs = tuple(Arrived.NOTHING if v is None else found.get(v, Arrived.NOTHING) for v in body.inputs)
+                _merge(arrivals, node.inputs, at_inputs)
+        inputs = tuple(Arrived.NOTHING if v is None else arrivals.get(v, Arrived.NOTHING) for v in body.inputs)
         return _Arrivals(inputs, operations, calls)
 
     def _backward_call(
         self, node: CallNode, runs: Sequence[Run], arrived: tuple[Arrived, ...]
     ) -> tuple[tuple[Run, ...], tuple[Arrived, ...]]:
         """Return the runs by what arrives too, in order of execution, and what arrives at the inputs."""
-        found: list[Run] = []
+        backward_runs: list[Run] = []
         carried = node.carried
         inputs = (Arrived.NOTHING,) * len(node.inputs)
         for run in reversed(runs):
@@ -156,18 +156,18 @@ class Passes:
                 inputs = tuple(map(max, inputs, at_inputs))
                 before = at_inputs[:carried] if carried else arrived
                 times = remaining if before == arrived else 1
-                found.append(Run(times, run.wants, arrived))
-                require_runs(self._program, found)
+                backward_runs.append(Run(times, run.wants, arrived))
+                require_runs(self._program, backward_runs)
                 remaining, arrived = remaining - times, before
         first = arrived if carried else inputs[:0]
-        return tuple(reversed(found)), first + inputs[len(first) :]
+        return tuple(reversed(backward_runs)), first + inputs[len(first) :]
 
 
-def _merge(found: dict[Value, Arrived], values: Sequence[Value | None], arrived: Sequence[Arrived] | None) -> None:
+def _merge(arrivals: dict[Value, Arrived], values: Sequence[Value | None], arrived: Sequence[Arrived] | None) -> None:
     """Add what arrives at values; a gradient of a later operation if ``arrived`` is None."""
-    for value, one in zip(values, arrived or [Arrived.LATER] * len(values), strict=True):
+    for value, arrival in zip(values, arrived or [Arrived.LATER] * len(values), strict=True):
         if value is not None:
-            found[value] = max(found.get(value, Arrived.NOTHING), one)
+            arrivals[value] = max(arrivals.get(value, Arrived.NOTHING), arrival)
 
 
 def backward_call(node: OpNode, wanted: frozenset[Source], given: tuple[bool, ...], training: bool) -> BackwardCall:

@@ -16,7 +16,7 @@ from netcalc.tensor_type import TensorType
 
 @dataclass(eq=False, slots=True)
 class Storage:
-    """Memory that tensors are views of: its bytes, and True if it is that of a parameter or buffer."""
+    """Memory that tensors are views of: its bytes, and True if it belongs to a parameter or buffer."""
 
     nbytes: int
     parameter: bool = False
@@ -89,8 +89,8 @@ def _in_shape(op: Any, layout: Layout, shape: Shape) -> Layout | None:
 
 def _transposed(op: Any, layout: Layout, shape: Shape) -> Layout:
     axes = list(range(len(layout.shape)))
-    one, other = (axis % len(axes) for axis in op.axes)
-    axes[one], axes[other] = other, one
+    first, other = (axis % len(axes) for axis in op.axes)
+    axes[first], axes[other] = other, first
     return layout.permuted(axes)
 
 
@@ -109,7 +109,7 @@ def _sliced(op: Any, layout: Layout, shape: Shape) -> Layout:
     return replace(layout, shape=shape)
 
 
-def _part(op: Any, layout: Layout, shape: Shape) -> Layout:
+def _part_layout(op: Any, layout: Layout, shape: Shape) -> Layout:
     return replace(layout, shape=shape)
 
 
@@ -128,7 +128,7 @@ _VIEWS: Mapping[str, Callable[[Any, Layout, Shape], Layout | None]] = {
     "permute": _permuted,
     "select": _selected,
     "slice": _sliced,
-    "split": _part,
-    "chunk": _part,
+    "split": _part_layout,
+    "chunk": _part_layout,
     "expand": _expanded,
 }

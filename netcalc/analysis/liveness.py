@@ -15,9 +15,9 @@ def dying(body: Body, *, held: bool = False) -> list[tuple[Value, ...]]:
     for position, node in enumerate(body.nodes):
         last.update((value, position) for value in (*node.inputs, *node.outputs) if value is not None)
         last.update((value, position) for value in node.holds if held)
-    kept = set(body.outputs)
+    outputs = set(body.outputs)
     dead: list[list[Value]] = [[] for _ in body.nodes]
     for value, position in last.items():
-        if value not in kept:
+        if value not in outputs:
             dead[position].append(value)
     return [tuple(values) for values in dead]

@@ -34,7 +34,7 @@ def change(first: Dim | None, other: Dim | None) -> Dim:
 @recorded("path", "repeat", "instances", "layers", "attributes", "difference")
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The layers of several networks at one path; figures are those of one instance."""
+    """The layers of several networks at one path; figures count one instance."""
 
     path: str
     """Path of the first instance."""
@@ -60,9 +60,9 @@ class Match:
 
     @property
     def difference(self) -> Mapping[str, tuple[Dim, ...]]:
-        """Each figure of the networks after the first, minus that of the first; a missing layer counts as zero."""
-        found = {figure.name: self.figures(figure.name) for figure in COMPARED}
-        return {name: tuple(change(values[0], value) for value in values[1:]) for name, values in found.items()}
+        """Each figure of the networks after the first, minus the first's; a missing layer counts as zero."""
+        figures = {figure.name: self.figures(figure.name) for figure in COMPARED}
+        return {name: tuple(change(values[0], value) for value in values[1:]) for name, values in figures.items()}
 
     def record_values(self) -> dict[str, Any]:
         """Return the layers with the figures that are compared."""
@@ -172,7 +172,7 @@ def _folded(matches: Iterable[tuple[_Range, Match]], alternating: Collection[str
 
 def _ranges(rows: Iterable[_CountedRow]) -> dict[_Range, _CountedRow]:
     """Return the rows by the ranges of instances that they stand for."""
-    found: list[tuple[_Range, _CountedRow]] = []
+    ranges: list[tuple[_Range, _CountedRow]] = []
     occurrences: dict[str, int] = {}
     for row, iterations in rows:
         name = row.path.rpartition(".")[2]
@@ -180,14 +180,14 @@ def _ranges(rows: Iterable[_CountedRow]) -> dict[_Range, _CountedRow]:
         if row.numbers is not None and row.label != name:
             stem = row.label.removesuffix(str(row.numbers))
             spans = (_Range(stem, first, last, occurrence) for first, last in row.numbers.spans())
-            found += ((span, _CountedRow(row, iterations)) for span in spans)
+            ranges += ((span, _CountedRow(row, iterations)) for span in spans)
             continue
         numbered = _NUMBERED.fullmatch(name)
         range_ = _Range(numbered[1], int(numbered[2]), int(numbered[2])) if numbered else _Range(name)
-        found.append((range_._replace(occurrence=occurrence), _CountedRow(row, iterations * row.repeat)))
+        ranges.append((range_._replace(occurrence=occurrence), _CountedRow(row, iterations * row.repeat)))
     # the runs of layers that alternate, in order
     ordered: list[tuple[_Range, _CountedRow]] = []
-    for _, group in groupby(found, lambda item: (item[0].stem, item[1].row.numbers is not None)):
+    for _, group in groupby(ranges, lambda item: (item[0].stem, item[1].row.numbers is not None)):
         ordered += sorted(group, key=lambda item: (item[0].first, item[0].occurrence))
     return dict(ordered)
 
@@ -219,11 +219,11 @@ def _merge(networks: Sequence[Iterable[_Range]]) -> list[_Range]:
     """
     merged: list[_Range] = []
     for ranges in networks:
-        known = set(merged)
+        present = set(merged)
         inserted: dict[_Range | None, list[_Range]] = {}
         predecessor: _Range | None = None
         for range_ in ranges:
-            if range_ in known:
+            if range_ in present:
                 predecessor = range_
             else:
                 inserted.setdefault(predecessor, []).append(range_)
@@ -274,24 +274,24 @@ def _different_attributes(rows: Sequence[Row | None]) -> dict[str, tuple[Any, ..
     }
 
 
-def _equal_but_path(one: Match, other: Match) -> bool:
+def _equal_but_path(match: Match, other: Match) -> bool:
     """Return True if two matches differ only in their paths."""
     return (
-        one.attributes == other.attributes
-        and len(one.children) == len(other.children)
+        match.attributes == other.attributes
+        and len(match.children) == len(other.children)
         and all(
             a == b if a is None or b is None else a == b._replace(path=a.path, title=a.title)
-            for a, b in zip(one.layers, other.layers, strict=True)
+            for a, b in zip(match.layers, other.layers, strict=True)
         )
         and all(
             (a.label, a.repeat) == (b.label, b.repeat) and _equal_but_path(a, b)
-            for a, b in zip(one.children, other.children, strict=True)
+            for a, b in zip(match.children, other.children, strict=True)
         )
     )
 
 
 def _with_outer_repeat(match: Match, outer: int, ranges: Ranges) -> Match:
-    """Return the match with its repeat multiplied by ``outer``, that of the enclosing levels, and with their ranges."""
+    """Return the match with its repeat multiplied by ``outer``, the enclosing levels' repeat, and with their ranges."""
     if match.numbers is not None and match.numbers.size > 1:
         ranges = (*ranges, (match.path.removesuffix(str(match.numbers.first)), match.numbers))
     repeat = match.repeat * outer

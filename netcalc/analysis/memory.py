@@ -36,7 +36,7 @@ class Memory:
     """Memory of one forward pass by the reference path, in bytes.
 
     Attributes:
-        weights: all parameters, tied ones counted once; the path holds those of one operation at a time.
+        weights: all parameters, tied ones counted once; the path holds the weights of one operation at a time.
         buffers: all buffers, such as running statistics.
         activations: the peak of program inputs and live values, exactly.
         peak: the peak of the executor: live values, the parameters of the operation that runs, and an allowance for
@@ -136,8 +136,8 @@ class _Peaks:
             owned = tuple(
                 (is_passed or not first) if i < carried else (is_passed and last) for i, is_passed in enumerate(passed)
             )
-            kept = _bytes(v for v, a, b in zip(node.inputs, passed, owned, strict=True) if a and not b)
-            peak |= self.body(node.body, owned).plus(kept)
+            held_bytes = _bytes(v for v, a, b in zip(node.inputs, passed, owned, strict=True) if a and not b)
+            peak |= self.body(node.body, owned).plus(held_bytes)
         return peak
 
     def _parameters(self, node: OpNode) -> int:

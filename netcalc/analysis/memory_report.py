@@ -97,25 +97,25 @@ class MemoryReport(Result):
 
     @property
     def weights(self) -> Dim:
-        """Bytes of all parameters, as they are stored, with those of adapters."""
-        return _sum(one.bytes for one in self.stored if one.role != "buffers")
+        """Bytes of all parameters, as they are stored, with the parameters of adapters."""
+        return _sum(group.bytes for group in self.stored if group.role != "buffers")
 
     @property
     def buffers(self) -> Dim:
         """Bytes of all buffers."""
-        return _sum(one.bytes for one in self.stored if one.role == "buffers")
+        return _sum(group.bytes for group in self.stored if group.role == "buffers")
 
     @property
     def token_bytes(self) -> Dim:
         """Bytes that a position of one sequence adds to all caches, as long as no window is full."""
-        return _sum(one.cell_bytes for one in self.kept if one.positions is not None)
+        return _sum(group.cell_bytes for group in self.kept if group.positions is not None)
 
     @property
     def by_convention(self) -> tuple[CacheMemory, ...]:
         """Memory under each convention of caches."""
         return tuple(
-            CacheMemory(one.name, one.about, one.source, self.caches(one.name), self.total(one.name))
-            for one in self.conventions
+            CacheMemory(rule.name, rule.about, rule.source, self.caches(rule.name), self.total(rule.name))
+            for rule in self.conventions
         )
 
     def caches(self, convention: str = "ideal") -> Dim:
@@ -129,7 +129,7 @@ class MemoryReport(Result):
         return self.weights + self.buffers + self.caches(convention) + self.ideal.peak
 
     def _convention(self, name: str) -> CacheConvention:
-        return next(one for one in self.conventions if one.name == name)
+        return next(convention for convention in self.conventions if convention.name == name)
 
 
 def memory_report(
@@ -185,7 +185,7 @@ def _tokens_in(report: MemoryReport, budget: str | int) -> TokensIn:
     if report.symbolic:
         raise NetcalcError(Diagnostic("E404", f"--tokens-in: {report.symbolic[0]} is a symbol", hint="set it"))
     left = size - integer(report.weights) - integer(report.buffers)
-    return TokensIn(size, {one.name: tokens_that_fit(report.kept, one, left) for one in report.conventions})
+    return TokensIn(size, {rule.name: tokens_that_fit(report.kept, rule, left) for rule in report.conventions})
 
 
 def _sum(sizes: Iterable[Dim]) -> Dim:

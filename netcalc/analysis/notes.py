@@ -9,13 +9,13 @@ from typing import NamedTuple
 from netcalc.analysis.cost import Analysis
 from netcalc.ir import Body, CallNode, OpNode, Value
 
-#: Remark on figures of the training mode, which are easily taken for those of a training step.
+#: Remark on figures of the training mode, which are easily taken for figures of a training step.
 TRAINING_MODE = "training mode: a forward pass; no backward pass, no update of parameters"
 
 #: Remark on figures of a backward pass or a step of training.
 _MODES = {False: "eval mode", True: "training mode"}
 
-#: A heavy layer has at least this many parameters, and at least half of those of the network.
+#: A heavy layer has at least this many parameters, and at least half of all parameters of the network.
 HEAVY = 100_000_000
 
 

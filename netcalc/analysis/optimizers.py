@@ -18,7 +18,7 @@ _FILE = Path(__file__).parent.parent / "data" / "optimizers.yaml"
 class State(NamedTuple):
     """A tensor that an optimizer keeps for each parameter, with a number for each element or one for all of them.
 
-    ``dtype`` is None for that of the parameter.
+    ``dtype`` is None for the type of the parameter.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Optimizer(NamedTuple):
         return tuple(part for part in self.update if not part.when or values[part.when])
 
     def terms(self, elements: Dim, **settings: float) -> tuple[Term, ...]:
-        """Return the work of one update of ``elements`` elements; that of a step after the first."""
+        """Return the work of one update of ``elements`` elements, in a step after the first."""
         return tuple(
             Term.of(kind, part.role, elements=elements, **({"each": times} if times > 1 else {}))
             for part in self.parts(**settings)

@@ -26,7 +26,7 @@ class Work(NamedTuple):
     """The work of an operation as a convention counts it, from which work figures are read.
 
     ``executed`` is all work, which does not depend on the data.  ``expected`` is its useful part if tokens are
-    distributed evenly among experts.  ``backward`` is the backward pass, ``update`` that of the parameters.
+    distributed evenly among experts.  ``backward`` is the backward pass, ``update`` the update of the parameters.
     """
 
     node: OpNode

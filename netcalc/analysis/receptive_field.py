@@ -1,6 +1,6 @@
 """Receptive fields: the positions of the input that a position of a layer's output depends on.
 
-The first floating-point input with spatial axes (N, C, L…) is followed, axis by axis.  Fields are those of an unbounded
+The first floating-point input with spatial axes (N, C, L…) is followed, axis by axis.  Fields belong to an unbounded
 input: they include padding, as in Araujo et al. 2019, "Computing receptive fields of convolutional neural networks",
 https://distill.pub/2019/computing-receptive-fields.  Within the input they are cut at its borders.
 """
@@ -98,11 +98,11 @@ def receptive_fields(program: Program) -> Mapping[str, Fields]:
     return {path: _fields(states[0]) for path, _, states in traced(program)}
 
 
-def fields_of(row: Row, found: Mapping[str, Fields]) -> Fields:
-    """Return the fields of a row of an unrolled report: those of its output."""
-    if row.path in found or not row.children:
-        return found.get(row.path, ())
-    return fields_of(row.children[-1], found)
+def fields_of(row: Row, fields: Mapping[str, Fields]) -> Fields:
+    """Return the fields of a row of an unrolled report, which its output has."""
+    if row.path in fields or not row.children:
+        return fields.get(row.path, ())
+    return fields_of(row.children[-1], fields)
 
 
 def _fields(state: Sequence[Traced]) -> Fields:
@@ -120,7 +120,7 @@ def traced(program: Program) -> Iterator[tuple[str, Instance | CallNode, Sequenc
     untouched: tuple[Traced, ...] = tuple("none" for _ in range(axes))
     inputs: list[tuple[Traced, ...] | None] = [untouched] * len(program.inputs)
     inputs[followed] = tuple(Extent(axis + 2, (0,), (0,), 1) for axis in range(axes))
-    found: list[tuple[str, Instance | CallNode, Sequence[Sequence[Traced]]]] = []
+    visited: list[tuple[str, Instance | CallNode, Sequence[Sequence[Traced]]]] = []
 
     def evaluate(instance: Instance, states: Sequence[tuple[Traced, ...] | None]) -> list[tuple[Traced, ...]]:
         present = [state for state in states if state is not None]
@@ -128,11 +128,11 @@ def traced(program: Program) -> Iterator[tuple[str, Instance | CallNode, Sequenc
         outputs = [
             _output(instance, types, present, output, axes, program.training) for output in instance.node.output_types
         ]
-        found.append((instance.path, instance, outputs))
+        visited.append((instance.path, instance, outputs))
         return outputs
 
-    unroll(program, inputs, evaluate, lambda path, call, states: found.append((path, call, tuple(states))))
-    yield from found
+    unroll(program, inputs, evaluate, lambda path, call, states: visited.append((path, call, tuple(states))))
+    yield from visited
 
 
 def _output(
@@ -151,12 +151,12 @@ def _output(
     if reach is None:
         return tuple("unknown" if any(some) else "none" for some in depends)
     return tuple(
-        reduce(_joined, (_read(state[axis], through) for state, through in zip(states, reach, strict=True)))
+        reduce(_either, (_through(state[axis], through) for state, through in zip(states, reach, strict=True)))
         for axis in range(axes)
     )
 
 
-def _read(along: Traced, reach: Sequence[AxisReach]) -> Traced:
+def _through(along: Traced, reach: Sequence[AxisReach]) -> Traced:
     """Return what an output depends on that reads a value so."""
     if not isinstance(along, (Extent, Merged)):
         return along
@@ -164,8 +164,8 @@ def _read(along: Traced, reach: Sequence[AxisReach]) -> Traced:
     if isinstance(through, str):
         return through
     if isinstance(along, Merged) or isinstance(through, Merged):
-        kept = isinstance(through, Merged) or through == Window(through.axis)
-        return Merged(through.axis) if kept else "unknown"
+        stays_merged = isinstance(through, Merged) or through == Window(through.axis)
+        return Merged(through.axis) if stays_merged else "unknown"
     return _composed(along, through)
 
 
@@ -185,19 +185,19 @@ def _composed(along: Extent, window: Window) -> Traced:
     return Extent(window.axis, low, high, step)
 
 
-def _joined(one: Traced, other: Traced) -> Traced:
+def _either(first: Traced, other: Traced) -> Traced:
     """Return what depends on both."""
-    if one == "none" or other == "all":
+    if first == "none" or other == "all":
         return other
-    if other == "none" or one == "all":
-        return one
-    if isinstance(one, Merged) and one == other:
-        return one
-    if not isinstance(one, Extent) or not isinstance(other, Extent) or one.axis != other.axis:
+    if other == "none" or first == "all":
+        return first
+    if isinstance(first, Merged) and first == other:
+        return first
+    if not isinstance(first, Extent) or not isinstance(other, Extent) or first.axis != other.axis:
         return "unknown"
-    period = lcm(len(one.low), len(other.low))
-    if period > MAX_PERIOD or one.step * len(other.low) != other.step * len(one.low):
+    period = lcm(len(first.low), len(other.low))
+    if period > MAX_PERIOD or first.step * len(other.low) != other.step * len(first.low):
         return "unknown"
-    bounds = [(one.bounds(i), other.bounds(i)) for i in range(period)]
+    bounds = [(first.bounds(i), other.bounds(i)) for i in range(period)]
     low, high = tuple(min(a[0], b[0]) for a, b in bounds), tuple(max(a[1], b[1]) for a, b in bounds)
-    return Extent(one.axis, low, high, one.step * period // len(one.low))
+    return Extent(first.axis, low, high, first.step * period // len(first.low))

@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
     ``path`` is the path of the first instance, and ``title`` the path with the numbers of all instances.
     ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.  ``numbers`` are those
-    of the row's own level, and ``ranges`` those of all levels, with the path before the number.
+    of the row's own level, and ``ranges`` the numbers of all levels, with the path before the number.
     """
 
     path: str
@@ -58,13 +58,13 @@ class Place(NamedTuple):
     ranges: Ranges = ()
     shared: bool = False
 
-    def inside(self, found: Instances) -> Place:
+    def inside(self, instances: Instances) -> Place:
         """Return the position inside instances of a call."""
         ranges = self.ranges
-        if found.numbers is not None and found.times > 1:
-            ranges = (*ranges, (join(self.path, found.named("")), found.numbers))
-        shared = self.shared or (isinstance(found.node, CallNode) and found.node.shares is not None)
-        return Place(join(self.path, found.name), join(self.title, found.label), ranges, shared)
+        if instances.numbers is not None and instances.times > 1:
+            ranges = (*ranges, (join(self.path, instances.named("")), instances.numbers))
+        shared = self.shared or (isinstance(instances.node, CallNode) and instances.node.shares is not None)
+        return Place(join(self.path, instances.name), join(self.title, instances.label), ranges, shared)
 
     def below(self, name: str) -> Place:
         """Return the position below a part of a path."""

@@ -44,15 +44,15 @@ def saved_tensors(program: Program) -> list[SavedTensor]:
         UndecidedError: if a size is symbolic.
         NetcalcError: E603 for a program with too many operations to go through one by one.
     """
-    found: list[SavedTensor] = []
+    saved: list[SavedTensor] = []
 
     def evaluate(instance: Instance, values: Sequence[_Value | None]) -> list[_Value]:
         tensors, outputs = _evaluated(program, instance, values)
-        found.extend(tensors)
+        saved.extend(tensors)
         return outputs
 
     unroll(program, [_Value(Layout.new(spec.type), False) for spec in program.inputs], evaluate)
-    return found
+    return saved
 
 
 def saved_bytes(tensors: Iterable[SavedTensor]) -> int:

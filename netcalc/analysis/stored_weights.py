@@ -27,8 +27,8 @@ def stored_weights(program: Program) -> tuple[StoredWeights, ...]:
     """Return the parameters and buffers of a program by role and scheme, tied ones counted once."""
     forms = _Forms(program).body(program.main)
     order = {"weights": 0, "adapters": 1, "buffers": 2}
-    found = [StoredWeights(role, scheme, elements, size) for (role, scheme), (elements, size) in forms.items()]
-    return tuple(sorted(found, key=lambda one: order[one.role]))
+    groups = [StoredWeights(role, scheme, elements, size) for (role, scheme), (elements, size) in forms.items()]
+    return tuple(sorted(groups, key=lambda group: order[group.role]))
 
 
 class _Forms:

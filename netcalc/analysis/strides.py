@@ -1,4 +1,4 @@
-"""Strides of tensors: dense ones, and those of a view in another shape."""
+"""Strides of tensors: dense ones, and the strides of a view in another shape."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reshaped(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
             result.append(old[min(start, len(old) - 1)][1] if old else 1)
             position += 1
             continue
-        ends = _matching(old, start, target, position)
+        ends = _matching_runs(old, start, target, position)
         if ends is None:
             return None
         end, stop = ends
@@ -49,7 +49,7 @@ def reshaped(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
     return tuple(result) if start == len(old) else None
 
 
-def _matching(old: Sequence[tuple[int, int]], start: int, target: Shape, position: int) -> tuple[int, int] | None:
+def _matching_runs(old: Sequence[tuple[int, int]], start: int, target: Shape, position: int) -> tuple[int, int] | None:
     """Return the ends of the shortest runs of old axes and of target axes whose sizes have the same product."""
     end, stop, product, wanted = start, position, 1, 1
     while product != wanted or end == start:

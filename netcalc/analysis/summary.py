@@ -1,6 +1,6 @@
 """The summary of a network as typed data.
 
-A layer's figures are those of one instance, and ``repeat`` is the number of instances, so that the sum of figure ×
+A layer's figures count one instance, and ``repeat`` is the number of instances, so that the sum of figure ×
 ``repeat`` over the layers is the total.
 """
 
@@ -52,7 +52,7 @@ class _LayerFields(NamedTuple):
     Entry("receptive_field", optional=True),
 )
 class Layer(_LayerFields, Figures):
-    """An operation, or with `--depth` a part of the network; figures are those of one instance."""
+    """An operation, or with `--depth` a part of the network; figures count one instance."""
 
     __slots__ = ()
 
@@ -196,7 +196,7 @@ class Summary(Result):
 
     @property
     def record_name(self) -> str:
-        """Name of the record: that of the view."""
+        """Name of the record, which is the name of the view."""
         return self.view
 
     @property
@@ -249,20 +249,20 @@ def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
 
 def _layer_of(analysis: Analysis, node: OpNode) -> Layer:
     name, values = node.name, analysis.node(node).values
-    return Layer(name, node.op.name, _types(_given(node)), node.output_types, values, 1, name)
+    return Layer(name, node.op.name, _types(_present_inputs(node)), node.output_types, values, 1, name)
 
 
 def _all_layers(
     nodes: Sequence[Node], layer_of: Callable[[OpNode], Layer], inside: Callable[[Body], Iterable[Layer]]
 ) -> Iterator[Layer]:
-    """Yield the layers of nodes from those of each operation and each body that is called."""
-    for found in folded(nodes):
-        node = found.node
+    """Yield the layers of nodes from the layers of each operation and each body that is called."""
+    for copies in folded(nodes):
+        node = copies.node
         if isinstance(node, OpNode):
             yield layer_of(node)
             continue
-        path, title, times, shared = found.name, found.label, found.times, node.shares is not None
-        around: Ranges = ((found.named(""), found.numbers),) if found.numbers is not None and times > 1 else ()
+        path, title, times, shared = copies.name, copies.label, copies.times, node.shares is not None
+        around: Ranges = ((copies.named(""), copies.numbers),) if copies.numbers is not None and times > 1 else ()
         start, heading = (path and path + "."), (title and title + ".")
         for name, op, inputs, outputs, values, repeat, label, inner, _ in inside(node.body):
             ranges = around + tuple([(start + stem if stem else path, numbers) for stem, numbers in inner])
@@ -295,10 +295,10 @@ def _layers_inside(analysis: Analysis, body: Body) -> tuple[Layer, ...]:
     if isinstance(body, SketchedBody):
         return _sketched(analysis, body)
     key = Layer, analysis.settings
-    found = body.derived.get(key)
-    if found is None or found[0] is not analysis.convention:
-        found = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
-    return found[1]
+    layers = body.derived.get(key)
+    if layers is None or layers[0] is not analysis.convention:
+        layers = body.derived[key] = analysis.convention, tuple(_layers(analysis, body))
+    return layers[1]
 
 
 def _sketched(analysis: Analysis, body: SketchedBody) -> tuple[Layer, ...]:
@@ -352,7 +352,7 @@ def _counted(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, .
     return layers
 
 
-def _given(node: OpNode) -> tuple[Value, ...]:
+def _present_inputs(node: OpNode) -> tuple[Value, ...]:
     return tuple([value for value in node.inputs if value is not None])
 
 

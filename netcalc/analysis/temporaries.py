@@ -70,8 +70,8 @@ def _windows(node: OpNode, terms: Sequence[Term], width: int) -> int:
         return 0
     filters = next((param.shape for param in node.params if param.name == "weight"), None)
     if filters is None:
-        given = node.input_types[1] if len(node.input_types) > 1 else None
-        filters = None if given is None else given.shape
+        weight = node.input_types[1] if len(node.input_types) > 1 else None
+        filters = None if weight is None else weight.shape
     if filters is None:  # the same filter for every channel
         return width * min(macs, _SLAB // width)
     leading, share, *kernel = map(integer, filters)

@@ -50,13 +50,13 @@ class ParameterInstance(NamedTuple):
 
     @property
     def entries(self) -> tuple[CheckpointEntry, ...]:
-        """Declared places in the reference's checkpoint, under full names; those of the spec precede its blocks'."""
-        found = ((prefix, checkpoint.find(_below(self.path, prefix))) for prefix, checkpoint in self.checkpoints)
-        return tuple(_absolute(entry, prefix) for prefix, entry in found if entry is not None)
+        """Declared places in the reference's checkpoint, under full names; places of the spec precede its blocks'."""
+        places = ((prefix, checkpoint.find(_path_below(self.path, prefix))) for prefix, checkpoint in self.checkpoints)
+        return tuple(_absolute(entry, prefix) for prefix, entry in places if entry is not None)
 
 
 class _Place(NamedTuple):
-    """Position of the traversal: the prefix of paths, that of parameter paths, and the checkpoint mappings in force."""
+    """Position of the traversal: the prefixes of paths and of parameter paths, and the checkpoint mappings in force."""
 
     prefix: str
     owner: str
@@ -67,7 +67,7 @@ def instances(program: Program) -> Iterator[Instance]:
     """Yield every operation in order of execution, repeats unrolled; NetcalcError (E603) if there are too many."""
     require_visits(program)
     owners: dict[str, str] = {}  # tied paths only
-    yield from _walk(program.main, _Place("", "", _with(program.main, "", ())), owners)
+    yield from _walk(program.main, _Place("", "", _add_map(program.main, "", ())), owners)
 
 
 def parameters(program: Program) -> Iterator[ParameterInstance]:
@@ -99,7 +99,7 @@ def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instanc
             name = node.instance(index)
             prefix = join(place.prefix, name)
             owner = join(place.owner, name) if node.shares is None else _target(node.shares, place)
-            yield from _walk(node.body, _Place(prefix, owner, _with(node.body, prefix, place.checkpoints)), owners)
+            yield from _walk(node.body, _Place(prefix, owner, _add_map(node.body, prefix, place.checkpoints)), owners)
 
 
 def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:
@@ -119,11 +119,11 @@ def _target(tie: Tie, place: _Place) -> str:
     return tie.target if tie.absolute else join(place.owner, tie.target)
 
 
-def _with(body: Body, prefix: str, outer: _Maps) -> _Maps:
+def _add_map(body: Body, prefix: str, outer: _Maps) -> _Maps:
     return (*outer, (prefix, body.checkpoint)) if body.checkpoint else outer
 
 
-def _below(path: str, prefix: str) -> str:
+def _path_below(path: str, prefix: str) -> str:
     return path.removeprefix(prefix + ".") if prefix else path
 
 

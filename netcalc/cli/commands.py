@@ -16,7 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Run": {
         "run": "A forward pass in NumPy, or gradients by a backward pass.",
         "verify": "Run the network and check every prediction against the execution.",
-        "signal": "Activations and gradients at initialisation, by depth, measured and predicted.",
+        "signal": "Activations and gradients at initialization, by depth, measured and predicted.",
         "train": "Some steps of training in NumPy, with the loss curve.",
     },
     "Plan": {"memory": "Weights, caches and activations: what a model holds, and what fits."},

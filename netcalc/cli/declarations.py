@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 
 class Argument:
-    """An argument by position; ``settings`` are those of ``typer.Argument``, and ``choices``."""
+    """An argument by position; ``settings`` are the arguments of ``typer.Argument``, and ``choices``."""
 
     names: tuple[str, ...] = ()
 
@@ -18,7 +18,7 @@ class Argument:
 
 
 class Option:
-    """An option by its names; ``settings`` are those of ``typer.Option``, and ``choices``."""
+    """An option by its names; ``settings`` are the arguments of ``typer.Option``, and ``choices``."""
 
     def __init__(self, *names: str, **settings: Any) -> None:
         self.names = names
@@ -40,7 +40,7 @@ def for_typer(command: Callable[..., Any], declared: Iterable[Declared]) -> Call
     def run(**values: Any) -> Any:
         return command(**{name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()})
 
-    run.__dict__["__signature__"] = Signature([_parameter(one) for one in declared])
+    run.__dict__["__signature__"] = Signature([_parameter(parameter) for parameter in declared])
     return run
 
 

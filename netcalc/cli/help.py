@@ -23,10 +23,10 @@ def command(call: Call) -> None:
     """Print the page of a code or a command."""
     from netcalc.cli.output import write
 
-    write(_lines(call), call["output"])
+    write(_page_lines(call), call["output"])
 
 
-def _lines(call: Call) -> Iterable[str]:
+def _page_lines(call: Call) -> Iterable[str]:
     """Return the lines of a page; NetcalcError (E502) for an unknown topic or a format that a page does not have."""
     from netcalc.cli.commands import COMMANDS
     from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean

@@ -50,11 +50,11 @@ def command(call: Call) -> int:
         raise NetcalcError(Diagnostic("E502", message))
     if call["format"] != "table":
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
-    write(_lines(import_spec(source, **call.of(ImportOptions))), call["output"])
+    write(_text_lines(import_spec(source, **call.of(ImportOptions))), call["output"])
     return 0
 
 
-def _lines(text: str) -> list[str]:
+def _text_lines(text: str) -> list[str]:
     return text.rstrip("\n").split("\n")
 
 
@@ -84,7 +84,7 @@ def _import_module(call: Call) -> int:
         source, call["example"] or [], call.of(ImportOptions).get("set", {}), allow_unknown=call["allow_unknown"]
     )
     network = network_of(imported.document)
-    write(_lines(network.to_yaml()), call["output"])
+    write(_text_lines(network.to_yaml()), call["output"])
     if not call["verify"]:
         return 0
     args, kwargs = imported.call[:2]
@@ -106,12 +106,12 @@ def _model_types(call: Call) -> Iterable[str]:
     from netcalc.render.table_markdown import table_markdown
     from netcalc.render.table_text import table_text
 
-    known = [table for name in model_types() if (table := read_table(name)) is not None]
-    listed = [ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in known]
+    tables = [table for name in model_types() if (table := read_table(name)) is not None]
+    listed = [ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in tables]
     others = [
-        GgufArchitecture(name, found.family)
+        GgufArchitecture(name, gguf_table.family)
         for name in gguf.architectures()
-        if (found := gguf.read_table(name)) is not None
+        if (gguf_table := gguf.read_table(name)) is not None
     ]
     if call["format"] == "json":
         return json_lines(record(ModelTypes(tuple(listed), tuple(others))), rows="model_types")

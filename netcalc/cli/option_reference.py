@@ -25,7 +25,7 @@ def option_reference() -> Iterator[str]:
     for name, about in COMMANDS.items():
         yield from ("", f"## netcalc {name}", "", about, "")
         columns = [Column("option"), Column("Python"), Column("default"), Column("meaning")]
-        rows = [Row(_cells(declared)) for declared in command_module(name).command.parameters]
+        rows = [Row(_cells(parameter)) for parameter in command_module(name).command.parameters]
         yield from (line.replace("*", r"\*") for line in table_markdown(Table(columns, rows)))
 
 

@@ -47,7 +47,7 @@ class SignalOptions(TypedDict, total=False):
     """Options of ``signal``."""
 
     compare_init: Annotated[
-        list[str], Option(NAMES, (), "Compare initialisers; repeatable.", metavar="[PATTERN=]INITIALISER")
+        list[str], Option(NAMES, (), "Compare initializers; repeatable.", metavar="[PATTERN=]INITIALIZER")
     ]
     plot: Annotated[str | None, Option(PATH, None, "Write charts as .svg or .png, replacing the file.", metavar="FILE")]
     charts: Annotated[bool, Option(FLAG, False, "Print charts by depth below the table.")]
@@ -210,7 +210,7 @@ def _inputs(words: Iterable[str]) -> dict[str, str]:
             raise NetcalcError(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
         return name, file
 
-    return _all(words, pair)
+    return _pairs_of(words, pair)
 
 
 def _numbers(words: Iterable[str]) -> dict[str, float]:
@@ -224,10 +224,10 @@ def _numbers(words: Iterable[str]) -> dict[str, float]:
             hint = "for example --hyper weight_decay=0.1"
             raise NetcalcError(Diagnostic("E502", f"--hyper {text}: should be name=number", hint=hint)) from None
 
-    return _all(words, pair)
+    return _pairs_of(words, pair)
 
 
-def _all(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
+def _pairs_of(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs that words stand for; NetcalcError with every malformed one."""
     from netcalc.diagnostics import Diagnostic, NetcalcError
 

@@ -33,8 +33,8 @@ def write(lines: Iterable[str], output: str | None = None, *, option: str = "--o
 
 def print_warnings(warnings: Iterable[Diagnostic]) -> None:
     """Write warnings to standard error, each once."""
-    given = distinct(warnings)
-    if given:
+    unique = distinct(warnings)
+    if unique:
         from netcalc.render.diagnostics import render_diagnostics
 
-        print(render_diagnostics(given, terminal_of(sys.stderr)), file=sys.stderr)
+        print(render_diagnostics(unique, terminal_of(sys.stderr)), file=sys.stderr)

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
 
 def plain_arguments(declared: Sequence[Declared], words: Sequence[str]) -> dict[str, Any] | None:
     """Return the values of a command's parameters by name; None if typer has to read the words."""
-    by_name = {name: one for one in declared for name in one.declaration.names}
+    by_name = {name: parameter for parameter in declared for name in parameter.declaration.names}
     texts: dict[str, list[str]] = {}
     positional: list[str] = []
     rest = iter(words)
@@ -39,9 +39,9 @@ def plain_arguments(declared: Sequence[Declared], words: Sequence[str]) -> dict[
         if not text or (text.startswith("-") and text != "-"):
             return None
         texts.setdefault(option.name, []).append(text)
-    if not _placed([one for one in declared if isinstance(one.declaration, Argument)], positional, texts):
+    if not _fill_places([entry for entry in declared if isinstance(entry.declaration, Argument)], positional, texts):
         return None
-    values = {one.name: _value(one, texts.get(one.name)) for one in declared}
+    values = {entry.name: _value(entry, texts.get(entry.name)) for entry in declared}
     return None if any(value is _Unread for value in values.values()) else values
 
 
@@ -49,7 +49,7 @@ class _Unread:
     """Stands for a value that typer has to read."""
 
 
-def _placed(arguments: Sequence[Declared], positional: list[str], texts: dict[str, list[str]]) -> bool:
+def _fill_places(arguments: Sequence[Declared], positional: list[str], texts: dict[str, list[str]]) -> bool:
     """Give the arguments by position their texts, the last one all that are left if it is a list; False if some do."""
     if "" in positional:
         return False
@@ -65,19 +65,19 @@ def _placed(arguments: Sequence[Declared], positional: list[str], texts: dict[st
     return not positional
 
 
-def _value(one: Declared, texts: list[str] | None) -> Any:
+def _value(parameter: Declared, texts: list[str] | None) -> Any:
     """Return the value of a parameter, _Unread if it is missing or not plain."""
     if texts is None:
-        return _Unread if one.default is Parameter.empty else one.default
-    members = _members(one.type)
+        return _Unread if parameter.default is Parameter.empty else parameter.default
+    members = _members(parameter.type)
     if members is not None:
-        values = [_converted(members, text, one) for text in texts]
+        values = [_converted(members, text, parameter) for text in texts]
         return _Unread if _Unread in values else values
-    return _converted(_required(one.type), texts[0], one) if len(texts) == 1 else _Unread
+    return _converted(_required(parameter.type), texts[0], parameter) if len(texts) == 1 else _Unread
 
 
-def _converted(type_: Any, text: str, one: Declared) -> Any:
-    settings = one.declaration.settings
+def _converted(type_: Any, text: str, parameter: Declared) -> Any:
+    settings = parameter.declaration.settings
     if type_ is str:
         return text if text in settings.get("choices", (text,)) else _Unread
     if type_ is bool:

@@ -1,7 +1,7 @@
-"""Inputs without --input are drawn at random within their declared range, and weights from their initialisers.
+"""Inputs without --input are drawn at random within their declared range, and weights from their initializers.
 
---init takes an initialiser (default, xavier_normal, kaiming_uniform(mode=fan_out, nonlinearity=relu), normal(std=0.02),
-constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALISER for parameters whose path matches.
+--init takes an initializer (default, xavier_normal, kaiming_uniform(mode=fan_out, nonlinearity=relu), normal(std=0.02),
+constant(0.1), zeros, …) for all parameters, or PATTERN=INITIALIZER for parameters whose path matches.
 
 By default the run is planned as a whole: operations are fused and distributed over all threads, with all weights in
 memory. --plan reference runs the reference kernels one after the other; --trace and --mode train imply it. --profile

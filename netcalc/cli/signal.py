@@ -1,13 +1,13 @@
 """Runs forward and backward with random weights and inputs, and reports for every layer the variance of activations,
 the gradients, saturated and dead units, and the factors by which layers multiply them: as measured, means over --seeds,
-and as predicted from the initialisers by mean-field theory, side by side. Where no rule is known, the report names the
+and as predicted from the initializers by mean-field theory, side by side. Where no rule is known, the report names the
 gap. It says in words where signals vanish or explode, from which layer, why, and what would help.
 
 The loss is the sum of all outputs with independent normal weights, so that the gradient of the outputs has an expected
 norm of 1; --loss loss takes that of the spec, --loss sum the plain sum, --loss NAME that of one output. --set batch=64
 gives the channels more data.
 
---init takes initialisers as in netcalc run. --compare-init, repeatable, compares initialisers layer by layer. --depth
+--init takes initializers as in netcalc run. --compare-init, repeatable, compares initializers layer by layer. --depth
 joins layers into groups; --sort, --top and --filter select rows. --plot writes charts of variances and gradients as
 .svg, or as .png with the extra 'plot'; --charts prints them.
 """
@@ -35,7 +35,7 @@ from netcalc.options import ModelOptions, SelectOptions, SignalOptions
     without=("symbolic", "lora", "quantize", "prune"),
 )
 def command(call: Call) -> None:
-    """Measure and predict signals and gradients at initialisation."""
+    """Measure and predict signals and gradients at initialization."""
     require_picture(call["plot"])
     result = _result(call)
     if call["plot"] is not None:
@@ -44,7 +44,7 @@ def command(call: Call) -> None:
 
 
 def _result(call: Call) -> Any:
-    """Measure with each of the initialisers, with a progress bar."""
+    """Measure with each of the initializers, with a progress bar."""
     with call.progress() as progress:
         network = call.network()
         options = {**call.of(InputOptions, SignalOptions), **call.weights(network)}

@@ -26,14 +26,14 @@ class _Output:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # styles are those of netcalc and of its help pages: texts of users are escaped before they get here
+        # styles come from netcalc and its help pages: texts of users are escaped before they get here
         self._styled = stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with self._failing():
+        with self._as_output_errors():
             return self._stream.write(outgoing(text, styled=self._styled))
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -41,11 +41,11 @@ class _Output:
             self.write(line)
 
     def flush(self) -> None:
-        with self._failing():
+        with self._as_output_errors():
             self._stream.flush()
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _as_output_errors(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:
@@ -58,7 +58,7 @@ class _Errors(_Output):
     """Standard error.  If it cannot be written, the exit code alone tells the result."""
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _as_output_errors(self) -> Iterator[None]:
         with suppress(OSError):
             yield
 

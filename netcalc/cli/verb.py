@@ -31,7 +31,7 @@ class Call:
         return self._values.get(name)
 
     def given(self, *names: str) -> list[str]:
-        """Return those of several parameters that have a value other than None, False or an empty list."""
+        """Return the parameters that have a value other than None, False or an empty list."""
         return [name for name in names if self._values.get(name)]
 
     def of(self, *groups: type) -> dict[str, Any]:

@@ -139,5 +139,5 @@ def pending_downloads(weights: Weights | None) -> dict[str, int]:
     from netcalc.weights.tensor_files import Tensors
 
     parts = weights if isinstance(weights, (list, tuple)) else [weights]
-    found = {part.name: pending_bytes(part) for part in parts if isinstance(part, Tensors)}
-    return {name: pending for name, pending in found.items() if pending}
+    sizes = {part.name: pending_bytes(part) for part in parts if isinstance(part, Tensors)}
+    return {name: pending for name, pending in sizes.items() if pending}

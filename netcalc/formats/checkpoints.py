@@ -54,7 +54,7 @@ def _on_the_hub(model: str) -> tuple[Path, Tensors]:
 
     source = find_source(model)
     assert source is not None and source.repository is not None
-    found = open_remote(source.repository)
-    if found is None:
+    tensors = open_remote(source.repository)
+    if tensors is None:
         raise source.repository.lacks("model.safetensors")
-    return source.path, found
+    return source.path, tensors

@@ -91,7 +91,7 @@ class Document:
 
 
 def typed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the declaration of a var with a type, by default that of its value."""
+    """Return the declaration of a var with a type, by default the type of its value."""
     return {**options, "type": options.get("type", _TYPES.get(type(options["default"]), "any"))}
 
 
@@ -101,7 +101,7 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     Args:
         description: the document, with expressions.
         loaded: the spec of the document.
-        settings: values of fields, dims and vars by name, in place of those of the document.
+        settings: values of fields, dims and vars by name, in place of the document's values.
 
     Raises:
         NetcalcError: for invalid settings.
@@ -113,30 +113,30 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     head = {key: data.pop(key) for key in _HEAD}
     own, dims = data.pop("vars"), data.pop("dims")
     used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
-    kept = {name for name in own if name in parent.vars or name in used}
+    names = {name for name in own if name in parent.vars or name in used}
     dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
-    variables = {name: _plain(values[name]) for name in loaded.document.vars if name in kept}
+    variables = {name: _plain_data(values[name]) for name in loaded.document.vars if name in names}
     return {**head, "dims": dims, "vars": variables, **data}
 
 
-def _plain(value: Any) -> Any:
+def _plain_data(value: Any) -> Any:
     """Return a value of a var as plain data."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain_data(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return shortened([_plain(item) for item in value])
+        return shortened([_plain_data(item) for item in value])
     return str(value) if isinstance(value, str) else value
 
 
 def _moved(source: Cursor, target: Path) -> _Spans:
     """Return the places of a value and of all within it, for the same values at another path."""
-    found: _Spans = {}
+    spans: _Spans = {}
     pending = [(source, target)]
     while pending:
         place, path = pending.pop()
         if place.path in place.spans:
-            found[path] = place.spans[place.path]
+            spans[path] = place.spans[place.path]
         if isinstance(place.data, (dict, list)):
             keys = place.data if isinstance(place.data, dict) else range(len(place.data))
             pending += ((place[key], (*path, key)) for key in keys)
-    return found
+    return spans

@@ -35,7 +35,7 @@ def own_weights(source: Source) -> Path | Tensors | None:
 
 
 def unpacked_weights(tensors: Tensors, source: Source) -> Tensors:
-    """Return the tensors that those of a quantised checkpoint stand for, by the configuration of its model."""
+    """Return the tensors that a quantized checkpoint stands for, by the configuration of its model."""
     return unpacked(tensors, quantization_beside(source.path))
 
 

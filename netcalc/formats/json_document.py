@@ -43,7 +43,7 @@ class _Reader:
             raise self._error("E001", f"JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.pos) from None
         for path, key, value in self._places(text):
             self.spans[path] = (key, value)
-        self.data = self._plain(data, ())
+        self.data = self._plain_data(data, ())
 
     def _check_size(self, text: str) -> None:
         """Raise NetcalcError (E003) for more values or levels than a document may have."""
@@ -94,16 +94,16 @@ class _Reader:
                     keys.append(None)
                     expects_key = token == "{"
 
-    def _plain(self, data: Any, path: Path) -> Any:
+    def _plain_data(self, data: Any, path: Path) -> Any:
         """Return the data with mappings for lists of pairs; NetcalcError for keys that are given twice."""
         if isinstance(data, _Pairs):
             keys = [joined(key) for key, _ in data]
             if len(set(keys)) < len(keys):
                 key = Counter(keys).most_common(1)[0][0]
                 raise NetcalcError(Diagnostic("E002", f"duplicate key {key!r}", self.spans[*path, key][0]))
-            return {key: self._plain(value, (*path, key)) for key, (_, value) in zip(keys, data, strict=True)}
+            return {key: self._plain_data(value, (*path, key)) for key, (_, value) in zip(keys, data, strict=True)}
         if isinstance(data, list):
-            return [self._plain(value, (*path, index)) for index, value in enumerate(data)]
+            return [self._plain_data(value, (*path, index)) for index, value in enumerate(data)]
         try:
             return joined_surrogates(data) if isinstance(data, str) else data
         except UnicodeError:

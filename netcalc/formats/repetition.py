@@ -19,7 +19,7 @@ def shortened(values: Sequence[Any]) -> list[Any] | str:
     [1, 2, 3]
     """
     listed = list(values)
-    if len(listed) <= _SHORT or not all(map(_plain, listed)):
+    if len(listed) <= _SHORT or not all(map(_has_literal, listed)):
         return listed
     period = next(size for size in range(1, len(listed) + 1) if listed[size:] == listed[:-size])
     times, rest = divmod(len(listed), period)
@@ -53,9 +53,9 @@ def literal(value: Any) -> str:
     return repr(value)
 
 
-def _plain(value: Any) -> bool:
+def _has_literal(value: Any) -> bool:
     """Return True for a value that has a literal: a word, a number, null, or a list of these."""
     if isinstance(value, (list, tuple)):
-        return all(map(_plain, value))
+        return all(map(_has_literal, value))
     is_word = type(value) is str and value.replace("-", "_").isidentifier()
     return is_word or value is None or type(value) in (bool, int, float)

@@ -53,8 +53,8 @@ class Source(NamedTuple):
         if self.repository is None:
             path = self.path.parent / filename
             return self._replace(path=path, label=label, content=None) if exists(path) else None
-        found = self.repository.file(filename, max_size)
-        return None if found is None else self._replace(path=found, label=label, content=None)
+        file = self.repository.file(filename, max_size)
+        return None if file is None else self._replace(path=file, label=label, content=None)
 
 
 def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:

@@ -37,7 +37,7 @@ def _entries(data: Mapping[str, Any], margin: str) -> Iterator[str]:
             yield head
             yield from _items(value, margin + "  ")
         else:
-            yield from _wrapped(head, value, margin + "  ")
+            yield from _wrapped_lines(head, value, margin + "  ")
 
 
 def _items(data: list[Any], margin: str) -> Iterator[str]:
@@ -51,10 +51,10 @@ def _items(data: list[Any], margin: str) -> Iterator[str]:
             yield f"{margin}- {first.lstrip()}"
             yield from rest
         else:
-            yield from _wrapped(f"{margin}-", item, margin + "  ")
+            yield from _wrapped_lines(f"{margin}-", item, margin + "  ")
 
 
-def _wrapped(head: str, value: Any, margin: str) -> Iterator[str]:
+def _wrapped_lines(head: str, value: Any, margin: str) -> Iterator[str]:
     """Yield a long text or list of single values, in lines behind its key."""
     room = max(_WIDTH - len(margin), 40)
     if isinstance(value, list):

@@ -24,10 +24,10 @@ def with_loss(program: Program, loss: Loss | None) -> Program:
         raise NetcalcError(no_loss(program.name))
     main = program.main
     inputs = {spec.name: Value(spec.type, spec.name) for spec in loss.inputs}
-    known = {**dict(zip(program.output_names, main.outputs, strict=True)), **inputs}
+    values = {**dict(zip(program.output_names, main.outputs, strict=True)), **inputs}
     (result,) = loss.body.outputs
     value = Value(result.type, LOSS, result.span)
-    call = CallNode(_free_path(program), loss.body, tuple(known[name] for name in loss.sources), (value,))
+    call = CallNode(_free_path(program), loss.body, tuple(values[name] for name in loss.sources), (value,))
     body = replace(
         main, inputs=(*main.inputs, *inputs.values()), nodes=(*main.nodes, call), outputs=(*main.outputs, value)
     )

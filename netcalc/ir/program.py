@@ -149,13 +149,13 @@ class CallNode(_Typed):
         if not path.startswith(self.stem):
             return None
         number, _, rest = path[len(self.stem) :].partition(".")
-        found = number.isdecimal() and self.start <= int(number) < self.start + self.times
-        return (int(number) - self.start, rest) if found else None
+        is_instance = number.isdecimal() and self.start <= int(number) < self.start + self.times
+        return (int(number) - self.start, rest) if is_instance else None
 
     def inside(self, path: str) -> str | None:
         """Return the rest of ``path`` below an instance of the call, or None if it leads elsewhere."""
-        found = self.locate(path)
-        return None if found is None else found[1]
+        located = self.locate(path)
+        return None if located is None else located[1]
 
     @property
     def stem(self) -> str:
@@ -225,7 +225,7 @@ class Program:
     pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``caches`` are the inputs
     and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
     parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
-    forms than their element type, see :mod:`netcalc.ir.storage`: those of options, and those of the checkpoint.
+    forms than their element type, see :mod:`netcalc.ir.storage`: options and the checkpoint assign them.
     """
 
     name: str
@@ -234,7 +234,7 @@ class Program:
     output_names: tuple[str, ...]
     training: bool = False
     dtype: DType = "float32"
-    init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initialiser, place); first wins
+    init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
     about: str = ""
     source: str = ""
     dims: Mapping[str, Any] = field(default_factory=dict)
@@ -255,7 +255,7 @@ def join(prefix: str, name: str) -> str:
 
 
 def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
-    """Return the element type of a parameter: its own, that of the first floating-point input, or ``default``."""
+    """Return the element type of a parameter: its own, the type of the first floating-point input, or ``default``."""
     if param.dtype is not None:
         return param.dtype
     return next((t.dtype for t in node.input_types if t is not None and t.dtype in FLOATS), default)
@@ -277,9 +277,9 @@ def parameter_at(nodes: Sequence[Node], path: str) -> tuple[OpNode, Param] | Non
                     return node, param
         else:
             rest = node.inside(path)
-            found = None if rest is None else parameter_at(node.body.nodes, rest)
-            if found is not None:
-                return found
+            parameter = None if rest is None else parameter_at(node.body.nodes, rest)
+            if parameter is not None:
+                return parameter
     return None
 
 
@@ -290,18 +290,18 @@ def call_at(nodes: Sequence[Node], path: str) -> CallNode | None:
             rest = node.inside(path)
             if rest == "":
                 return node
-            found = None if rest is None else call_at(node.body.nodes, rest)
-            if found is not None:
-                return found
+            call = None if rest is None else call_at(node.body.nodes, rest)
+            if call is not None:
+                return call
     return None
 
 
 def operation_with_parameters(nodes: Iterable[Node]) -> OpNode | None:
     """Return the first operation that has parameters, also in bodies that are called, or None if there is none."""
     for node in nodes:
-        found = operation_with_parameters(node.body.nodes) if isinstance(node, CallNode) else node
-        if found is not None and found.params:
-            return found
+        operation = operation_with_parameters(node.body.nodes) if isinstance(node, CallNode) else node
+        if operation is not None and operation.params:
+            return operation
     return None
 
 

@@ -1,4 +1,4 @@
-"""Specialisation: a symbolic program at given sizes."""
+"""Specialization: a symbolic program at given sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netcalc.opdef import Operation
 def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
     """Return the program with symbolic dims replaced by numbers; dims that ``sizes`` lacks stay symbolic.
 
-    Sizes are substituted in types, attributes, parameters and assumptions. The figures of the result are those of the
+    Sizes are substituted in types, attributes, parameters and assumptions. The result has the figures of the
     spec elaborated at these sizes. The program itself is not changed.
 
     Raises:
@@ -25,9 +25,9 @@ def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
     _check_sizes(program, sizes)
     try:
         assumptions = tuple(_checked_assumptions(program.assumptions, sizes))
-        return _Specialiser(sizes).program(program, assumptions)
+        return _Specializer(sizes).program(program, assumptions)
     except ZeroDivisionError:
-        raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed(sizes)}")) from None
+        raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed_sizes(sizes)}")) from None
 
 
 def specialised_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
@@ -36,7 +36,7 @@ def specialised_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
     Raises:
         NetcalcError: E405 an assumption of the loss does not hold at these sizes.
     """
-    return _Specialiser(sizes).loss(loss)
+    return _Specializer(sizes).loss(loss)
 
 
 def _check_sizes(program: Program, sizes: Mapping[str, int]) -> None:
@@ -68,7 +68,7 @@ def _checked_assumptions(assumptions: tuple[Assumption, ...], sizes: Mapping[str
         elif not holds:
             violated.append(assumption)
     if violated:
-        at = _listed(sizes)
+        at = _listed_sizes(sizes)
         raise NetcalcError(
             Diagnostic("E405", f"the symbolic program assumes that {claimed(assumption)}, which does not hold at {at}")
             for assumption in violated
@@ -76,7 +76,7 @@ def _checked_assumptions(assumptions: tuple[Assumption, ...], sizes: Mapping[str
     return remaining
 
 
-class _Specialiser:
+class _Specializer:
     """Substitution in a program; each body and each value is converted once."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -168,5 +168,5 @@ class _Specialiser:
         return {name: value for name, value in substituted.items() if value != attributes[name]}
 
 
-def _listed(sizes: Mapping[str, int]) -> str:
+def _listed_sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "any size"

@@ -1,6 +1,6 @@
 """JSON Schemas of classes: the objects that :mod:`netcalc.records.writing` writes of their values.
 
-The type of a field is that of the attribute, and its description the docstring of the attribute or property.
+The type of a field is the type of the attribute, and its description the docstring of the attribute or property.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SIMPLE: Mapping[Any, str] = {
 _NULL = {"type": "null"}
 
 
-def _head(name: str | None, schema: Schema | None = None) -> Mapping[str, Schema]:
+def _head_schemas(name: str | None, schema: Schema | None = None) -> Mapping[str, Schema]:
     """Return the schemas of the first fields of a record, of which a nested one has the name as any text."""
     if name is None:
         return {}
@@ -53,7 +53,7 @@ class TypeSchemas:
 
     def record(self, name: str, kind: type) -> Schema:
         """Return the schema of the record of a class."""
-        schema = self.object(kind, _head(name, {"const": schema_id(name)}))
+        schema = self.object(kind, _head_schemas(name, {"const": schema_id(name)}))
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": f"netcalc {name} record, version {VERSIONS[name]}",
@@ -101,7 +101,7 @@ class TypeSchemas:
             raise TypeError(f"a record has two classes of the name {name}")
         if name not in self.definitions:
             self.definitions[name] = {}  # first, since it may refer to itself
-            self.definitions[name] = self.object(kind, _head(getattr(kind, "record_name", None)))
+            self.definitions[name] = self.object(kind, _head_schemas(getattr(kind, "record_name", None)))
         return {"$ref": f"#/$defs/{name}"}
 
     def _field(self, kind: type, entry: Entry) -> Schema:

@@ -20,7 +20,7 @@ _NAMES = (
     *("verify-module", "weights", "check", "checkpoint", "specs", "spec-page", "ops", "operation", "block", "errors"),
     *("code", "model-types", "signal", "signal-comparison", "memory"),
 )
-#: The version of every record: that of a new one is 1.
+#: The version of every record, 1 for a new one.
 VERSIONS: dict[str, int] = dict.fromkeys(_NAMES, 1) | {"compare": 2, "explain": 2, "errors": 2}
 
 #: Records of reference pages and lists, which do not name the version of netcalc.
@@ -38,7 +38,7 @@ def record(result: Any, name: str | None = None, /, **replaced: Any) -> dict[str
     Args:
         result: a value of a class with a ``record_name``, or of any class with a ``name`` for the record.
         name: name of the record in :data:`~netcalc.records.VERSIONS`.
-        replaced: values in place of those of the result, such as selected rows.
+        replaced: values in place of the result's own, such as selected rows.
 
     Raises:
         TypeError: the result has no record.
@@ -96,7 +96,7 @@ def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
     further = value.record_values() if hasattr(value, "record_values") else {}
     replaced = {**further, **replaced}
     kind: Any = type(value)
-    found = {}
+    members = {}
     for entry in entries(kind) or ():
         item = replaced[entry.name] if entry.name in replaced else attrgetter(entry.attribute or entry.name)(value)
         if callable(item):
@@ -104,5 +104,5 @@ def _object(value: Any, replaced: Mapping[str, Any]) -> dict[str, Any]:
         if entry.by is not None:
             item = {getattr(each, entry.by): each for each in item}
         if item is not None or not entry.optional:
-            found[entry.name] = written(item)
-    return found | {name: written(item) for name, item in further.items() if name not in found and item is not None}
+            members[entry.name] = written(item)
+    return members | {name: written(item) for name, item in further.items() if name not in members and item is not None}

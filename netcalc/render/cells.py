@@ -46,8 +46,8 @@ def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]
         if isinstance(value, (Tied, Uncounted)):
             return write(value.value)
         if isinstance(value, Share):
-            known = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
-            return value.part / value.whole if known else ""  # type: ignore[operator]
+            are_numbers = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
+            return value.part / value.whole if are_numbers else ""  # type: ignore[operator]
         if column.kind == "shapes":
             return plain_shapes((type_ for type_ in value if type_ is not None), layout)
         if column.kind == "shape":

@@ -79,19 +79,19 @@ PRESENTATIONS = {"Checkpoint": _Checkpoint()}
 def _tree_page(content: Checkpoint, tree: Sequence[Group], depth: int | None = None) -> Page:
     """Page of a checkpoint with its tensors as a tree, down to a depth."""
     rows = _tree(tree, content.bytes, depth, 0, 1)
-    return _page(content, _table(content, rows), any(map(_repeats, tree)))
+    return _groups_page(content, _table(content, rows), any(map(_repeats, tree)))
 
 
 def _list_page(content: Checkpoint, shown: Sequence[Group], others: Sequence[Group]) -> Page:
     """Page of a checkpoint with selected tensors or groups by their full names."""
-    whole = content.bytes
-    rows = [Row([row.title, *_cells(row, whole, 1)], row.repeat) for row in shown]
+    total = content.bytes
+    rows = [Row([row.title, *_cells(row, total, 1)], row.repeat) for row in shown]
     totals = []
     if others:
         for label, part in ((f"{len(shown):,} shown", shown), (f"{len(others):,} not shown", others)):
-            totals.append(_sum(label, part, whole))
-        totals.append(_sum("total", [*shown, *others], whole))
-    return _page(content, _table(content, rows, totals), any(row.repeat > 1 for row in shown))
+            totals.append(_sum(label, part, total))
+        totals.append(_sum("total", [*shown, *others], total))
+    return _groups_page(content, _table(content, rows, totals), any(row.repeat > 1 for row in shown))
 
 
 def packed_table(packed: Sequence[Packed]) -> Table:
@@ -117,17 +117,19 @@ def packed_table(packed: Sequence[Packed]) -> Table:
 
 
 def _table(content: Checkpoint, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
-    """Rows without the column of stored elements if no tensor is packed, and that of bits if none is in blocks."""
+    """Rows, without stored elements if no tensor is packed, and without bits if none is in blocks."""
     left_out = {*(() if content.packed else [_STORED]), *(() if content.in_blocks else [_BITS])}
-    kept = [0, *(position + 1 for position in range(len(_COLUMNS)) if position not in left_out)]
+    shown = [0, *(position + 1 for position in range(len(_COLUMNS)) if position not in left_out)]
 
     def without(row: Row) -> Row:
-        return row._replace(cells=[row.cells[position] for position in kept], children=list(map(without, row.children)))
+        return row._replace(
+            cells=[row.cells[position] for position in shown], children=list(map(without, row.children))
+        )
 
     columns = [Column("tensor", "path"), *_COLUMNS]
     if content.in_blocks:
         columns[-1] = columns[-1]._replace(priority=ALWAYS - 6)  # the bits say more than the share
-    return Table([columns[position] for position in kept], list(map(without, rows)), list(map(without, totals)))
+    return Table([columns[position] for position in shown], list(map(without, rows)), list(map(without, totals)))
 
 
 def _groups_data(rows: Iterable[Group]) -> Table:
@@ -142,7 +144,7 @@ def _fields(row: Group) -> list[Any]:
     return [" ".join(row.dtypes), row.shape, *row.figures, " ".join(row.files), row.repeat]
 
 
-def _page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
+def _groups_page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
     yield Paragraph([Line(_head(content), content.name)])
     yield table
     columns = [Column("by type"), Column("tensors", "total")]
@@ -178,8 +180,8 @@ def _duplicates(content: Checkpoint) -> Iterator[Table | Paragraph]:
         size = sum(duplicate.bytes for duplicate in content.duplicates)
         columns = [Column("in several files", "path"), Column("files", "prose"), Column("shapes")]
         rows = [
-            Row([found.name, ", ".join(found.files), "equal" if found.same else "differ"])
-            for found in content.duplicates[:_SHOWN]
+            Row([copy.name, ", ".join(copy.files), "equal" if copy.same else "differ"])
+            for copy in content.duplicates[:_SHOWN]
         ]
         yield Table(columns, rows, omitted=len(content.duplicates) - len(rows))
         yield Paragraph([Line(f"{len(content.duplicates):,} counted once; the copies have {bytes_text(size)} more")])
@@ -195,7 +197,7 @@ def _duplicates(content: Checkpoint) -> Iterator[Table | Paragraph]:
         )
 
 
-def _tree(groups: Sequence[Group], whole: int, depth: int | None, prefix: int, outer: int) -> list[Row]:
+def _tree(groups: Sequence[Group], total: int, depth: int | None, prefix: int, outer: int) -> list[Row]:
     """The groups with what is below them, to a depth, without the ``prefix`` first characters of their titles.
 
     ``outer`` is the product of the enclosing repeats.
@@ -205,13 +207,13 @@ def _tree(groups: Sequence[Group], whole: int, depth: int | None, prefix: int, o
         children = []
         if group.children and (depth is None or depth > 1):
             inner = len(group.title) + 1
-            children = _tree(group.children, whole, depth and depth - 1, inner, outer * group.repeat)
+            children = _tree(group.children, total, depth and depth - 1, inner, outer * group.repeat)
         label = group.title[prefix:] or group.title.rpartition(".")[2]  # of a tensor that others are named after
-        rows.append(Row([label, *_cells(group, whole, outer)], group.repeat, children))
+        rows.append(Row([label, *_cells(group, total, outer)], group.repeat, children))
     return rows
 
 
-def _cells(group: Group, whole: int, outer: int) -> list[Any]:
+def _cells(group: Group, total: int, outer: int) -> list[Any]:
     _, params, elements, size = group.figures
     return [
         group.shape,
@@ -220,14 +222,14 @@ def _cells(group: Group, whole: int, outer: int) -> list[Any]:
         elements,
         size,
         _bits(size, params),
-        Share(size * group.repeat * outer, whole),
+        Share(size * group.repeat * outer, total),
     ]
 
 
-def _sum(label: str, groups: Sequence[Group], whole: int) -> Row:
+def _sum(label: str, groups: Sequence[Group], total: int) -> Row:
     names = ("params", "elements", "bytes")
     params, elements, size = (sum(group.repeat * group.figure(name) for group in groups) for name in names)
-    return Row([label, None, None, params, elements, size, _bits(size, params), Share(size, whole)])
+    return Row([label, None, None, params, elements, size, _bits(size, params), Share(size, total)])
 
 
 def _bits(size: int, elements: int) -> float | None:

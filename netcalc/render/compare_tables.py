@@ -131,7 +131,7 @@ def _columns(comparison: Comparison, title: str, kind: Kind, priority: int) -> l
     """A column for the figure of the first network, and one for the difference of each other network.
 
     For two networks, the difference has a higher priority than the figure.  For more, the columns of a figure are
-    dropped together, those of the parameters last.
+    dropped together, columns of the parameters last.
     """
     others = comparison.names[1:]
     if len(others) == 1:

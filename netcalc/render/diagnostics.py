@@ -39,7 +39,7 @@ def render_diagnostic(diagnostic: Diagnostic, terminal: Terminal = PLAIN) -> str
     if span is not None:
         lines.append(terminal.styled(f"{margin}--> ", "place") + clean(str(span)))
         lines += _snippet(span, margin, terminal, kind)
-    notes = [*_placed(diagnostic.related), *_calls(diagnostic.chain)]
+    notes = [*_placed_facts(diagnostic.related), *_calls(diagnostic.chain)]
     if diagnostic.bindings:
         bound = ", ".join(f"{name}={written(value, length=60)}" for name, value in diagnostic.bindings.items())
         notes.append(f"with {bound}")
@@ -76,7 +76,7 @@ def _visible(line: str) -> str:
     return clean(line.replace("\t", _TAB))
 
 
-def _placed(related: Sequence[Related]) -> list[str]:
+def _placed_facts(related: Sequence[Related]) -> list[str]:
     """Return related facts as lines with aligned places."""
     if any(r.text.endswith(" here") for r in related):
         return [_line(r) for r in related]

@@ -26,12 +26,12 @@ def clean(text: str) -> str:
     >>> clean("a\\x1b[31mb\\n\\u202e")
     'a\\\\x1b[31mb\\\\n\\\\u202e'
     """
-    return text if _shown(text) else _escaped(text, _python_escape)
+    return text if _is_shown(text) else _escaped(text, _python_escape)
 
 
 def json_text(text: str) -> str:
     """Return JSON with ``\\u`` escapes for the characters that :func:`clean` escapes; its value is the same."""
-    return text if _shown(text) else _escaped(text, _json_escape)
+    return text if _is_shown(text) else _escaped(text, _json_escape)
 
 
 def markup(text: str, *, cell: bool = False) -> str:
@@ -52,11 +52,11 @@ def outgoing(text: str, *, styled: bool) -> str:
     """Return text as it may leave: line ends and tabs stay, and styles of terminals if it is ``styled``."""
     if text.isprintable() or text.replace("\n", "").isprintable():
         return text
-    kept = r"(\x1b\[[0-9;]*m|[\n\t])" if styled else r"([\n\t])"
-    return "".join(part if place % 2 else clean(part) for place, part in enumerate(re.split(kept, text)))
+    pattern = r"(\x1b\[[0-9;]*m|[\n\t])" if styled else r"([\n\t])"
+    return "".join(part if place % 2 else clean(part) for place, part in enumerate(re.split(pattern, text)))
 
 
-def _shown(text: str) -> bool:
+def _is_shown(text: str) -> bool:
     return text.isprintable() and (text.isascii() or _invisible().search(text) is None)
 
 

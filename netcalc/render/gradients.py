@@ -45,7 +45,7 @@ PRESENTATIONS = {"GradientResult": _Gradients()}
 
 
 def _table(rows: Sequence[LayerGradient], *, complete: bool = False) -> Table:
-    """Layers with the norms of their gradients; ``complete`` also for those of a row that has one instance."""
+    """Layers with the norms of their gradients; ``complete`` also for the gradients of a row that has one instance."""
     columns = [
         Column("gradient", "path", key="path"),
         Column("operation", priority=30, key="op"),

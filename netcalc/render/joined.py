@@ -1,4 +1,4 @@
-"""Statistics of numbered tensors of one type as those of one tensor, for tables of runs."""
+"""Statistics of numbered tensors of one type as statistics of one tensor, for tables of runs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def joined_rows(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
     """Yield the rows, with the statistics of all elements together where numbered tensors of one type are many."""
     by_path = {row.path: row for row in rows}
     for names, _ in fold_numbered((row.path, (row.op, row.shape, row.dtype)) for row in rows):
-        found = [by_path[member] for member in names.members]
-        if len(found) > _FEW:
-            yield _joined(names.name, found)
+        members = [by_path[member] for member in names.members]
+        if len(members) > _FEW:
+            yield _joined_row(names.name, members)
         else:
-            yield from found
+            yield from members
 
 
-def _joined(path: str, rows: Sequence[TraceRow]) -> TraceRow:
+def _joined_row(path: str, rows: Sequence[TraceRow]) -> TraceRow:
     """Return the statistics of all elements of tensors of one size."""
     mean = sum(row.mean for row in rows) / len(rows)
     square = sum(row.std * row.std + (row.mean - mean) * (row.mean - mean) for row in rows) / len(rows)
@@ -45,5 +45,5 @@ def _joined(path: str, rows: Sequence[TraceRow]) -> TraceRow:
 
 def _most(values: Iterable[float]) -> float:
     """Return the largest value, or NaN if any is."""
-    found = list(values)
-    return math.nan if any(map(math.isnan, found)) else max(found)
+    numbers = list(values)
+    return math.nan if any(map(math.isnan, numbers)) else max(numbers)

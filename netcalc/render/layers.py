@@ -121,7 +121,7 @@ def _tree(rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None,
     """The rows with their children down to a depth; ``outer`` is the product of the enclosing repeats."""
     result = []
     for row in rows:
-        # shares are those of all instances
+        # shares count all instances
         unrolled = row if outer == 1 else row._replace(repeat=outer * row.repeat)
         children: list[Row] = []
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
@@ -167,7 +167,7 @@ def _tensors(row: LayerRow) -> Any:
 
 _TENSORS = _Field(Column("tensors", "named_shapes", ALWAYS - 4), _tensors)
 
-#: The columns of a view before those of its figures.
+#: The columns of a view before the columns of figures.
 _LEADING: dict[View, tuple[_Field, ...]] = {
     "shapes": (
         _OPERATION._replace(column=Column("operation", priority=ALWAYS - 5)),
@@ -191,11 +191,11 @@ def _fields(report: ReportView) -> list[_Field]:
     return [*_LEADING[report.columns], *figures, *receptive, *([share] if report.view != "shapes" else [])]
 
 
-def _receptive(found: Mapping[str, Fields]) -> list[_Field]:
+def _receptive(fields: Mapping[str, Fields]) -> list[_Field]:
     from netcalc.render.receptive_field import COLUMNS, field_texts
 
     def text(number: int) -> Callable[[LayerRow], str]:
-        return lambda row: field_texts(fields_of(row, found))[number]
+        return lambda row: field_texts(fields_of(row, fields))[number]
 
     from netcalc.analysis.receptive_field import fields_of
 

@@ -50,41 +50,41 @@ def _page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) 
         yield _caches(report)
     yield _totals(report)
     if report.tokens_in is not None:
-        yield _fitting(report, report.tokens_in)
+        yield _fitting_table(report, report.tokens_in)
     yield Paragraph(list(_peaks(report)))
     if report.ideal is not None:
         yield _live(report.ideal)
     if layers:
         columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
-        rows = [Row([repeated(one.path, one.repeat), one.op, one.bytes]) for one in layers]
+        rows = [Row([repeated(point.path, point.repeat), point.op, point.bytes]) for point in layers]
         yield Table(columns, rows, omitted=omitted)
     yield from memory_charts(report)
-    notes = [Line(f": {one.about}", one.name, hanging="  ") for one in report.conventions if report.kept]
+    notes = [Line(f": {point.about}", point.name, hanging="  ") for point in report.conventions if report.kept]
     if notes:
         yield Paragraph(notes)
 
 
 def memory_charts(report: MemoryReport) -> Iterator[Chart]:
     """Yield a chart of the activations that are live in each layer."""
-    found = [one for one in (report.ideal, report.eager) if one is not None and len(one.layers) > 1]
-    if not found:
+    recorded = [run for run in (report.ideal, report.eager) if run is not None and len(run.layers) > 1]
+    if not recorded:
         return
-    most = max(point.bytes for one in found for point in one.layers)
+    most = max(point.bytes for run in recorded for point in run.layers)
     power = next((p for p in range(len(_UNITS) - 1) if most < 1024 ** (p + 1)), len(_UNITS) - 1)
-    series = [Series(one.execution, list(_by_layer(one, 1024**power))) for one in found]
+    series = [Series(run.execution, list(_by_layer(run, 1024**power))) for run in recorded]
     yield Chart(f"{report.spec}: live activations by layer", "layer", _UNITS[power], series)
 
 
 def _data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
     """Weights, buffers, caches, states and layers with their bytes under each convention, for CSV."""
-    names = [one.name for one in report.conventions]
+    names = [rule.name for rule in report.conventions]
     columns = [Column(title) for title in ("part", "path", "detail")]
     columns += [Column("times", "total"), *(Column(name, "total") for name in names)]
-    rows = [Row([one.role, "", one.scheme, 1, *[one.bytes] * len(names)]) for one in report.stored]
+    rows = [Row([weights.role, "", weights.scheme, 1, *[weights.bytes] * len(names)]) for weights in report.stored]
     for group in grouped(report.kept):
-        sizes = [group.bytes(one) for one in report.conventions]
-        rows.append(Row([_part(group), plain_numbers(group.title), _holds(group), group.layers, *sizes]))
-    rows += [Row(["activations", one.path, one.op, one.repeat, *[one.bytes] * len(names)]) for one in layers]
+        sizes = [group.bytes(rule) for rule in report.conventions]
+        rows.append(Row([_part_name(group), plain_numbers(group.title), _held_cells(group), group.layers, *sizes]))
+    rows += [Row(["activations", point.path, point.op, point.repeat, *[point.bytes] * len(names)]) for point in layers]
     return Table(columns, rows)
 
 
@@ -105,17 +105,17 @@ def _caches(report: MemoryReport) -> Table:
         Column("cell", "bytes", 50, "cell_bytes"),
         Column("window", "total", 60),
         Column("positions", "total", 40),
-        *(Column(one.name, "bytes") for one in report.conventions),
+        *(Column(convention.name, "bytes") for convention in report.conventions),
     ]
     rows = [
         Row(
             [
                 repeated(group.title, group.layers),
-                _holds(group),
+                _held_cells(group),
                 group.cell_bytes,
                 group.parts[0].window,
                 group.parts[0].positions,
-                *(group.bytes(one) for one in report.conventions),
+                *(group.bytes(convention) for convention in report.conventions),
             ]
         )
         for group in groups
@@ -126,10 +126,12 @@ def _caches(report: MemoryReport) -> Table:
 
 
 def _totals(report: MemoryReport) -> Table:
-    conventions = [one.name for one in report.conventions] if report.kept else ["ideal"]
+    conventions = [rule.name for rule in report.conventions] if report.kept else ["ideal"]
     columns = [Column("memory", "path"), *(Column(name if report.kept else "bytes", "bytes") for name in conventions)]
     rows = [
-        Row([f"{one.role}, {one.scheme}", *[one.bytes] * len(conventions)]) for one in report.stored if one.bytes != 0
+        Row([f"{kind.role}, {kind.scheme}", *[kind.bytes] * len(conventions)])
+        for kind in report.stored
+        if kind.bytes != 0
     ]
     if report.kept:
         rows.append(Row(["caches and states", *(report.caches(name) for name in conventions)]))
@@ -139,12 +141,12 @@ def _totals(report: MemoryReport) -> Table:
     return Table(columns, rows, [Row(["all", *(report.total(name) for name in conventions)])])
 
 
-def _fitting(report: MemoryReport, found: TokensIn) -> Table:
+def _fitting_table(report: MemoryReport, tokens_in: TokensIn) -> Table:
     """The tokens that fit a budget."""
     batch = report.kept[0].sequences
-    columns = [Column("tokens that fit", "path"), *(Column(name, "text") for name in found.tokens)]
+    columns = [Column("tokens that fit", "path"), *(Column(name, "text") for name in tokens_in.tokens)]
     each = "" if batch == 1 else f", each of {exact(batch)} sequences"
-    row = Row([f"in {bytes_text(found.budget)} with the weights{each}", *map(_tokens, found.tokens.values())])
+    row = Row([f"in {bytes_text(tokens_in.budget)} with the weights{each}", *map(_tokens, tokens_in.tokens.values())])
     return Table(columns, [row])
 
 
@@ -178,7 +180,8 @@ def _live(activations: Activations) -> Table:
     shown = sorted(activations.live, key=lambda tensor: -tensor.bytes)[:_LIVE]
     columns = [Column(f"live at {activations.at}", "path"), Column("shape", "shape", 60), Column("type", priority=50)]
     rows = [
-        Row([f"{one.path} ({one.work})" if one.work else one.path, one.shape, one.dtype, one.bytes]) for one in shown
+        Row([f"{live.path} ({live.work})" if live.work else live.path, live.shape, live.dtype, live.bytes])
+        for live in shown
     ]
     return Table([*columns, Column("bytes", "bytes")], rows, omitted=len(activations.live) - len(shown))
 
@@ -193,11 +196,11 @@ def _by_layer(activations: Activations, unit: int) -> Iterator[tuple[float, floa
         number += point.repeat
 
 
-def _part(group: KeptGroup) -> str:
+def _part_name(group: KeptGroup) -> str:
     return "state" if group.parts[0].positions is None else "cache"
 
 
-def _holds(group: KeptGroup) -> str:
+def _held_cells(group: KeptGroup) -> str:
     """Names of what a layer keeps, with the shapes of a cell: ``key, value 8×128 bfloat16``."""
     parts = group.parts
     if len({(part.cell, part.element.name) for part in parts}) == 1:

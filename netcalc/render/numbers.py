@@ -163,8 +163,8 @@ def _scaled(value: Poly) -> tuple[str, str]:
     power = min((len(str(least)) - 1) // 3, len(_THOUSANDS) - 1)
 
     def number(coefficient: int) -> str:
-        whole = coefficient // 1000**power
-        return f"{whole:,}" if power == 0 or whole >= 1000 else _digits(coefficient, 1000**power, 4)
+        quotient = coefficient // 1000**power
+        return f"{quotient:,}" if power == 0 or quotient >= 1000 else _digits(coefficient, 1000**power, 4)
 
     return _formula(value, number, _TWO_LINES), _THOUSANDS[power]
 

@@ -85,9 +85,9 @@ def page_html(page: Page) -> str:
 
 def _line(line: Line, terminal: Terminal) -> str:
     lead = clean(line.lead)
-    whole = fill(lead + clean(line.text), terminal.width, "", line.hanging)
+    text = fill(lead + clean(line.text), terminal.width, "", line.hanging)
     if not line.text:
-        return "\n".join(terminal.styled(part, line.style) for part in whole.split("\n"))
-    if lead and whole.startswith(lead):
-        return terminal.styled(lead, line.style) + whole[len(lead) :]
-    return whole
+        return "\n".join(terminal.styled(part, line.style) for part in text.split("\n"))
+    if lead and text.startswith(lead):
+        return terminal.styled(lead, line.style) + text[len(lead) :]
+    return text

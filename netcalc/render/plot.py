@@ -90,19 +90,19 @@ def _scaled(value: float, log: bool) -> float:
 
 def _axis(values: Iterable[float], log: bool, marks: int, *, rounded: bool) -> Axis:
     """Return an axis for values; a ``rounded`` one begins and ends at marks."""
-    found = list(values)
-    low, high = _scaled(min(found), log), _scaled(max(found), log)
-    whole = not log and all(float(value).is_integer() for value in found)
+    numbers = list(values)
+    low, high = _scaled(min(numbers), log), _scaled(max(numbers), log)
+    integral = not log and all(float(value).is_integer() for value in numbers)
     size = max(abs(low), abs(high))
     if high - low <= max(_CLOSE * size, 1 / _MOST):  # too close to be told apart
         margin = 0.5 if log or size < 1 / _MOST else size * 0.05
-        margin = 1.0 if whole and not rounded and size <= 1 / _CLOSE else margin
+        margin = 1.0 if integral and not rounded and size <= 1 / _CLOSE else margin
         low, high = low - margin, high + margin
     if log and high - low < 1:
         return _within_a_decade(low, high, rounded)
     least = (high - low) / max(marks, 1)
     step = max(1.0, math.ceil(least)) if log else _step(least)
-    step = max(step, 1.0) if whole and not rounded else step
+    step = max(step, 1.0) if integral and not rounded else step
     if rounded:
         ends = 1.0 if log else step  # a logarithmic axis ends at powers of ten, also at those without a mark
         low, high = math.floor(low / ends + 1e-9) * ends, math.ceil(high / ends - 1e-9) * ends

@@ -61,11 +61,11 @@ def _draw(draw: ImageDraw, chart: Chart, top: int) -> None:
     font = _font()
     right, bottom = _WIDTH - _RIGHT, top + _HEIGHT - _BOTTOM
     draw.text((_WIDTH / 2, top + _TOP / 2), clean(chart.title), _INK, font, anchor="mm")
-    found = axes(chart, 8, 6)
-    if found is None:
+    pair = axes(chart, 8, 6)
+    if pair is None:
         draw.text((_WIDTH / 2, top + _HEIGHT / 2), "no finite values", _INK, font, anchor="mm")
         return
-    horizontal, vertical = found
+    horizontal, vertical = pair
     for place, label in horizontal.marks:
         x = _LEFT + horizontal.share(place) * (right - _LEFT)
         draw.line([(x, top + _TOP), (x, bottom)], _GRID, 1)

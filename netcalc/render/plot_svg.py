@@ -57,11 +57,11 @@ def _height(chart: Chart, width: int, height: int) -> int:
 def _body(chart: Chart, width: int, height: int) -> Iterator[str]:
     """Yield grid, axes and lines."""
     right, bottom = width - _RIGHT, height - _BOTTOM
-    found = axes(chart, 8, 6)
-    if found is None:
+    pair = axes(chart, 8, 6)
+    if pair is None:
         yield f'<text x="{width / 2:g}" y="{height / 2:g}" text-anchor="middle">no finite values</text>'
         return
-    horizontal, vertical = found
+    horizontal, vertical = pair
     for place, label in horizontal.marks:
         x = _between(horizontal.share(place), _LEFT, right)
         yield f'<path d="M{x} {_TOP}V{bottom}" stroke="#e4e4e4"/>'

@@ -24,11 +24,11 @@ def chart_text(chart: Chart, terminal: Terminal = PLAIN, *, height: int = 12) ->
     if chart.title:
         yield terminal.styled(fill(clean(chart.title), terminal.width), "bold")
     width = min(terminal.width or _WIDTH, _MOST)
-    found = axes(chart, 1 + width // 16, max(2, height // 3))
-    if found is None:
+    pair = axes(chart, 1 + width // 16, max(2, height // 3))
+    if pair is None:
         yield "no finite values"
         return
-    horizontal, vertical = found
+    horizontal, vertical = pair
     labels = {round((1 - vertical.share(place)) * (height - 1)): label for place, label in vertical.marks}
     margin = max(map(len, labels.values()), default=0)
     columns = max(_LEAST, width - margin - 2)

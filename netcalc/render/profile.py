@@ -37,13 +37,13 @@ PRESENTATIONS = {"Profile": _Profile()}
 
 
 def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:
-    """The time of the layers ``shown``, the time by operation, and the memory; totals are those of all layers."""
+    """The time of the layers ``shown``, the time by operation, and the memory; totals count all layers."""
     threads = "1 thread" if profile.threads == 1 else f"{profile.threads} threads"
     head = (
         f": medians of {profile.passes} passes on {threads}; of GEMM: relative to the {profile.gemm / 1e9:,.1f} "
         "GFLOP/s of NumPy's product of large float32 matrices on as many threads"
     )
-    whole = _figures(profile, profile.seconds, profile.flops)
+    figures = _figures(profile, profile.seconds, profile.flops)
     columns = [Column("layer", "path"), Column("operation"), Column("fused operations", priority=20), *_FIGURES]
     layers = [
         Row([layer.path, layer.op, _fused(layer), *_figures(profile, layer.seconds, layer.flops)]) for layer in shown
@@ -53,12 +53,12 @@ def profile_page(profile: Profile, shown: Sequence[LayerTime]) -> Page:
         for operation in profile.operations
     ]
     yield Paragraph([Line(head, "profile")])
-    totals = [Row(["total", None, None, *whole])]
+    totals = [Row(["total", None, None, *figures])]
     if len(shown) < len(profile.layers):
         seconds, flops = sum(layer.seconds for layer in shown), sum(layer.flops for layer in shown)
         totals.insert(0, Row([f"{len(shown):,} shown", None, None, *_figures(profile, seconds, flops)]))
     yield Table(columns, layers, totals)
-    yield Table([Column("operation"), *_FIGURES], operations, [Row(["total", *whole])])
+    yield Table([Column("operation"), *_FIGURES], operations, [Row(["total", *figures])])
     yield _memory(profile)
     yield Paragraph([Line("", _measured(profile), "dim")])
 

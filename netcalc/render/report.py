@@ -148,7 +148,7 @@ def _by_operation(report: ReportView) -> Table:
         for op, (count, cost) in order
     ]
     total = analysis.total
-    whole = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
+    total_row = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
     return Table(
         [
             Column("by operation"),
@@ -157,7 +157,7 @@ def _by_operation(report: ReportView) -> Table:
             Column("share", "share", priority=50),
         ],
         rows,
-        [whole],
+        [total_row],
     )
 
 
@@ -170,7 +170,7 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
     analysis, total, name = report.analysis, report.analysis.total, report.analysis.convention.name
     if report.view in ("params", "summary"):
         bits = bits_text(analysis.program)
-        yield Line(f", {_trained(total)}{_further(total, bits)}", f"{measured(total.params)} parameters")
+        yield Line(f", {_trained(total)}{_further_totals(total, bits)}", f"{measured(total.params)} parameters")
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
     if report.view in ("flops", "summary"):
@@ -215,7 +215,7 @@ def _trained(total: Cost) -> str:
     return f"{exact(total.params_trainable)} trainable, {exact(total.params - total.params_trainable)} frozen"
 
 
-def _further(total: Cost, bits: str) -> str:
+def _further_totals(total: Cost, bits: str) -> str:
     parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes)} of weights{bits}"]
     if total.buffers != 0:
         parts.append(f"{exact(total.buffers)} in buffers")

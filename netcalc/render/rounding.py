@@ -33,7 +33,7 @@ class _Rounding(Presentation[RoundingResult]):
         yield _outputs(result.errors)
         yield _table(rows.shown)._replace(omitted=len(rows.others))
         if result.kept:
-            yield _kept(result.kept)
+            yield _kept_table(result.kept)
         memory = f"predicted peak memory of both in lockstep: {bytes_text(result.memory.peak)}"
         yield Paragraph([Line("", memory, "dim")])
 
@@ -99,7 +99,7 @@ def _cells(row: LayerError, complete: bool) -> list[object]:
     ]
 
 
-def _kept(groups: Sequence[KeptParameters]) -> Table:
+def _kept_table(groups: Sequence[KeptParameters]) -> Table:
     columns = [
         Column("not as assigned", "prose", key="reason"),
         Column("stored as", priority=60, key="scheme"),

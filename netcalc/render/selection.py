@@ -71,8 +71,8 @@ class Selection(NamedTuple):
             shown = shown[: self.top]
         if len(shown) == len(rows):
             return Selected(shown)
-        kept = {id(item) for item in shown}
-        return Selected(shown, [item for item in rows if id(item) not in kept])
+        selected = {id(item) for item in shown}
+        return Selected(shown, [item for item in rows if id(item) not in selected])
 
 
 def keys_of(*fields: str) -> dict[str, Callable[[Any], Any]]:
@@ -95,10 +95,10 @@ def _rank(value: Any) -> tuple[int, Any]:
 def _check_patterns(patterns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Raise NetcalcError (E503) with every pattern that matches no name of any row."""
     problems = []
-    known = dict.fromkeys(name for names in rows for name in names)
+    all_names = dict.fromkeys(name for names in rows for name in names)
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            hint = did_you_mean(pattern, known) or "a pattern may have *, as in 'layer1.*' or '*conv*'"
+        if not any(fnmatchcase(name, pattern) for name in all_names):
+            hint = did_you_mean(pattern, all_names) or "a pattern may have *, as in 'layer1.*' or '*conv*'"
             problems.append(Diagnostic("E503", f"--filter {pattern}: no row has a name that matches", hint=hint))
     if problems:
         raise NetcalcError(problems)

@@ -57,11 +57,11 @@ def shorten_shapes(text: str, width: int) -> str:
         return " → ".join(shorten_shapes(part, 0) for part in (first, *others)) if width_of(text) > width else text
     shapes = text.split(", ")
     shorter, all_ = text, sum(map(_number, shapes))
-    for kept in range(min(len(shapes) - 1, max(width, 1)), 0, -1):  # a shape takes a column at least
+    for count in range(min(len(shapes) - 1, max(width, 1)), 0, -1):  # a shape takes a column at least
         if width_of(shorter) <= width:
             break
-        more = all_ - sum(map(_number, shapes[:kept]))
-        shorter = f"{', '.join(shapes[:kept])} + {more} more"
+        more = all_ - sum(map(_number, shapes[:count]))
+        shorter = f"{', '.join(shapes[:count])} + {more} more"
     return shorter
 
 

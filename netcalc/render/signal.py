@@ -1,4 +1,4 @@
-"""Pages, tables and charts of signals at initialisation."""
+"""Pages, tables and charts of signals at initialization."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _data(rows: Sequence[SignalRow]) -> Table:
 
 
 def _comparison_data(comparison: SignalComparison) -> Table:
-    """All figures of all initialisers, for CSV."""
+    """All figures of all initializers, for CSV."""
     tables = [_data(report.rows) for report in comparison.reports]
     rows = [
         Row([name, *row.cells]) for name, table in zip(_names(comparison), tables, strict=True) for row in table.rows
@@ -145,10 +145,10 @@ def _comparison_data(comparison: SignalComparison) -> Table:
 
 
 def _comparison_page(comparison: SignalComparison, shown: Sequence[str], *, charts: bool = False) -> Page:
-    """Page of a comparison of initialisers: the variances and gradients of the layers ``shown``, by path."""
+    """Page of a comparison of initializers: the variances and gradients of the layers ``shown``, by path."""
     first = comparison.reports[0]
     names = _names(comparison)
-    yield Paragraph([Line(_head(first, initialisers=False), first.spec)])
+    yield Paragraph([Line(_head(first, initializers=False), first.spec)])
     yield _comparison_table("variance", comparison, names, shown, lambda figures: figures.variance)
     if any(row.measured.gradient is not None for row in first.rows):
         yield _comparison_table("norm of gradient", comparison, names, shown, lambda figures: figures.gradient)
@@ -168,11 +168,11 @@ def _signal_charts(report: SignalReport) -> Iterator[Chart]:
         predicted = _points([read(row.predicted) for row in rows])
         series = [Series("measured", measured), Series("predicted", predicted, dashed=True)]
         if measured:
-            yield Chart(f"{report.spec}: {title}", "layer", title, [one for one in series if one.points], log_y=True)
+            yield Chart(f"{report.spec}: {title}", "layer", title, [line for line in series if line.points], log_y=True)
 
 
 def _comparison_charts(comparison: SignalComparison) -> Iterator[Chart]:
-    """Yield the same charts with a line for each initialiser, as measured."""
+    """Yield the same charts with a line for each initializer, as measured."""
     names = _names(comparison)
     for title, read in _PLOTS.items():
         series = [
@@ -201,11 +201,11 @@ def _points(values: Sequence[float | None]) -> list[tuple[float, float]]:
     return [(number, float("nan") if value is None else value) for number, value in enumerate(values, start=1)]
 
 
-def _head(report: SignalReport, *, initialisers: bool = True) -> str:
+def _head(report: SignalReport, *, initializers: bool = True) -> str:
     seeds = f"{len(report.seeds)} seeds" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     means = f", means of {seeds}" if len(report.seeds) > 1 else f", {seeds}"
-    given = [init for init in report.inits if init != "default"]
-    inits = f"; initialisers: {', '.join(given)}" if given and initialisers else ""
+    chosen = [init for init in report.inits if init != "default"]
+    inits = f"; initializers: {', '.join(chosen)}" if chosen and initializers else ""
     mode = ", training mode" if report.training else ""
     loss = {
         "random": "sum of the outputs with random weights",
@@ -213,7 +213,7 @@ def _head(report: SignalReport, *, initialisers: bool = True) -> str:
         "loss": "loss of the spec",
     }.get(report.loss, f"sum of {report.loss}")
     gradients = report.gradients or f"gradients of the {loss}"
-    return f": signals at initialisation{means}{mode}{inits}; {gradients}"
+    return f": signals at initialization{means}{mode}{inits}; {gradients}"
 
 
 def _table(rows: Sequence[SignalRow]) -> Table:
@@ -280,5 +280,5 @@ def _comparison_table(
 
 
 def _names(comparison: SignalComparison) -> list[str]:
-    """Return the last initialiser of each report, in which they differ."""
+    """Return the last initializer of each report, in which they differ."""
     return [report.inits[-1] if report.inits else "default" for report in comparison.reports]

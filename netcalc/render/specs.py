@@ -174,8 +174,8 @@ def _default(setting: SettingReference) -> str:
 
 def _formula(expression: str) -> str:
     """Return an expression without its ``${}`` if it is the whole text."""
-    whole = expression.startswith("${") and expression.endswith("}") and expression.count("${") == 1
-    return expression[2:-1] if whole else expression
+    is_formula = expression.startswith("${") and expression.endswith("}") and expression.count("${") == 1
+    return expression[2:-1] if is_formula else expression
 
 
 def _tensors(title: str, tensors: Sequence[TensorReference]) -> Table:

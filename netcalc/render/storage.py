@@ -41,8 +41,8 @@ def storage_table(program: Program) -> Table:
     ]
     tensors = sum(group.tensors for group in report.groups)
     share = Share(report.bytes, report.bytes)
-    whole = Row(["total", tensors, report.params, report.bytes, report.bits, share, ""])
-    return Table(columns, rows, [whole])
+    total = Row(["total", tensors, report.params, report.bytes, report.bits, share, ""])
+    return Table(columns, rows, [total])
 
 
 def storage_of(program: Program) -> StorageReport:
@@ -63,4 +63,4 @@ def storage_notes(program: Program) -> Iterator[Line]:
     if program.assigned.get("--prune"):
         yield Line("removed elements are counted as work: the work is that of the dense network")
     if program.assigned.get("--quantize"):
-        yield Line("the work is that of the network in full precision, without dequantisation")
+        yield Line("the work is that of the network in full precision, without dequantization")

@@ -47,14 +47,14 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
         shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
         if terminal.width is None:
             break
-        dropped, shortened = _fit(shown, terminal.width, priority)
+        dropped, shortened = _fit_columns(shown, terminal.width, priority)
         shown = [column for column in shown if column not in dropped]
         collapsed = priority < ALWAYS and any(cell.startswith(NO_TERM) for column in shown for cell in column.cells)
         if not collapsed and _total([column.width for column in shown]) <= terminal.width:
             break
     for column in shown:
         column.fit()
-    lines += [indent + line.replace("\n", "\n" + indent) for line in _lines(table, shown, terminal)]
+    lines += [indent + line.replace("\n", "\n" + indent) for line in _table_lines(table, shown, terminal)]
     for note in (rows_shown(len(table.rows), table.omitted), _footer(dropped, shortened)):
         if note:
             lines += [terminal.styled(line, "dim") for line in fill(note, terminal.width).split("\n")]
@@ -65,10 +65,10 @@ def _heading(table: Table, terminal: Terminal) -> list[str]:
     if not table.title:
         return []
     title = clean(table.title)
-    whole = fill(f"{title}: {clean(table.about)}" if table.about else title, terminal.width, "", "  ")
-    if whole.startswith(title):
-        whole = terminal.styled(title, "bold") + whole[len(title) :]
-    return whole.split("\n")
+    heading = fill(f"{title}: {clean(table.about)}" if table.about else title, terminal.width, "", "  ")
+    if heading.startswith(title):
+        heading = terminal.styled(title, "bold") + heading[len(title) :]
+    return heading.split("\n")
 
 
 # -- cells ------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def _fit(columns: list[_Formatted], width: int, priority: int) -> tuple[list[_Formatted], list[_Formatted]]:
+def _fit_columns(columns: list[_Formatted], width: int, priority: int) -> tuple[list[_Formatted], list[_Formatted]]:
     """Set the widths of the columns; return those to be dropped and those that are shortened.
 
     Only columns of a lower ``priority`` are dropped.
@@ -197,7 +197,7 @@ def _shrink(columns: Sequence[_Formatted], starts: Sequence[int], floors: Sequen
 # -- lines ------------------------------------------------------------------------------------------
 
 
-def _lines(table: Table, columns: Sequence[_Formatted], terminal: Terminal) -> Iterator[str]:
+def _table_lines(table: Table, columns: Sequence[_Formatted], terminal: Terminal) -> Iterator[str]:
     rule = terminal.styled("─" * _total([column.width for column in columns]), "dim")
     if table.header:
         title = _GAP.join(

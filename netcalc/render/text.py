@@ -94,14 +94,14 @@ def fill(text: str, width: int | None, indent: str = "", hanging: str | None = N
             line, empty = rest, True
         line = line + word if empty else f"{line} {word}"
         empty = False
-        while (fitting := _fitting(line, width)) < len(line) and width > width_of(rest) + 8:
+        while (fitting := _fitting_length(line, width)) < len(line) and width > width_of(rest) + 8:
             cut = _cut(line, fitting)
             lines.append(line[:cut])
             line = rest + line[cut:]
     return "\n".join([*lines, line])
 
 
-def _fitting(line: str, width: int) -> int:
+def _fitting_length(line: str, width: int) -> int:
     """Number of characters of ``line`` that fit in ``width``; the rest of it, which may be long, is not looked at."""
     if len(line) <= width and width_of(line) <= width:
         return len(line)

@@ -46,7 +46,7 @@ def _page(result: TrainingResult) -> Page:
     yield Paragraph(lines)
     if count > 1:
         yield _loss_chart(result)
-    shown = _some(result.steps)
+    shown = _some_steps(result.steps)
     yield _steps(shown)._replace(omitted=count - len(shown))
     change, style = _change(result.losses)
     yield Paragraph([Line("", change, style), Line("", f"{result.seconds_per_step:.3g} s for each step", "dim")])
@@ -75,7 +75,7 @@ def _steps(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
 
 
 def _change(losses: Sequence[float]) -> tuple[str, str]:
-    """Return the change of the loss in words, and its style; of many steps, that of the mean of a tenth of them."""
+    """Return the change of the loss in words, and its style; of many steps, of the mean of a tenth of them."""
     bad = next((number for number, loss in enumerate(losses, 1) if not math.isfinite(loss)), None)
     if bad is not None:
         return (
@@ -90,7 +90,7 @@ def _change(losses: Sequence[float]) -> tuple[str, str]:
     return f"loss {first:.4g} → {last:.4g}{mean}", "good" if last < first else "bad"
 
 
-def _some(steps: Sequence[TrainingStep]) -> Sequence[TrainingStep]:
+def _some_steps(steps: Sequence[TrainingStep]) -> Sequence[TrainingStep]:
     """Return at most so many steps as a page shows, the first and the last among them."""
     if len(steps) <= _ROWS:
         return steps

@@ -146,21 +146,21 @@ def _checks_data(checks: Sequence[Check]) -> Table:
 def _weights_page(report: WeightsReport, groups: Sequence[MismatchGroup]) -> Page:
     """The figures of a checkpoint, and those ``groups`` of mismatches that are to be shown."""
     head = f"{report.file}: {report.tensors:,} tensors; {report.spec} has {report.parameters:,} parameters and buffers"
-    notes = [f"{report.initial:,} absent, computed or initialised by netcalc"] if report.initial else []
+    notes = [f"{report.initial:,} absent, computed or initialized by netcalc"] if report.initial else []
     notes += [f"{report.ignored:,} tensors ignored"] if report.ignored else []
-    found = report.inventory
-    notes += [] if found is None else [_content(found)]
+    inventory = report.inventory
+    notes += [] if inventory is None else [_content(inventory)]
     yield Paragraph([Line(head), *(Line(note) for note in notes)])
-    if found is not None and found.packed:
-        yield packed_table(found.packed)
-    if found is not None and found.extra:
+    if inventory is not None and inventory.packed:
+        yield packed_table(inventory.packed)
+    if inventory is not None and inventory.extra:
         columns = [Column("not in the spec", "path"), Column("tensors", "total"), Column("parameters", "count")]
         columns += [Column("bytes", "bytes"), Column("")]
         rows = [
             Row([clipped(e.prefix, _NAME), e.tensors, e.params, e.bytes, "ignored" if e.ignored else None], e.groups)
-            for e in found.extra[:_EXTRA]
+            for e in inventory.extra[:_EXTRA]
         ]
-        yield Table(columns, rows, omitted=len(found.extra) - len(rows))
+        yield Table(columns, rows, omitted=len(inventory.extra) - len(rows))
     if report.ok:
         yield Paragraph([Line("", "every name, shape and type fits", "good")])
     else:
@@ -171,13 +171,13 @@ def _weights_page(report: WeightsReport, groups: Sequence[MismatchGroup]) -> Pag
         yield Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])
 
 
-def _content(found: Inventory) -> str:
+def _content(inventory: Inventory) -> str:
     """Figures of a checkpoint in words: parameters, stored elements if they differ, types, and files."""
-    types = ", ".join(f"{kind.dtype} ×{kind.tensors:,}" for kind in found.types)
-    stored = f" in {found.elements:,} stored elements" if found.packed else ""
-    files = f" in {found.files:,} files" if found.files > 1 else ""
-    bits = "" if found.bits is None else f", {found.bits:.4g} bits each"
-    return f"{measured(found.params)} parameters{stored}; {bytes_text(found.bytes)}{bits}{files}: {types}"
+    types = ", ".join(f"{kind.dtype} ×{kind.tensors:,}" for kind in inventory.types)
+    stored = f" in {inventory.elements:,} stored elements" if inventory.packed else ""
+    files = f" in {inventory.files:,} files" if inventory.files > 1 else ""
+    bits = "" if inventory.bits is None else f", {inventory.bits:.4g} bits each"
+    return f"{measured(inventory.params)} parameters{stored}; {bytes_text(inventory.bytes)}{bits}{files}: {types}"
 
 
 def _mismatches_data(mismatches: Sequence[Mismatch]) -> Table:

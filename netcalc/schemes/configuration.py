@@ -12,7 +12,7 @@ from netcalc.expressions import ExpressionError
 from netcalc.schemes.methods import Method, StoredAs, method_named, method_of, unknown_method
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
-#: Keys of a configuration that may say how a model is quantized; the second is that of MLX.
+#: Keys of a configuration that may say how a model is quantized; MLX writes the second.
 KEYS = ("quantization_config", "quantization")
 _LAYERS = "num_hidden_layers"
 #: A name of a module within one of several layers.
@@ -87,7 +87,7 @@ class Quantization(NamedTuple):
         if self.method.by_module:
             names += (name for name, own in self.settings.items() if own is False and name)
         patterns: list[str] = []
-        for name in _joined(names, layers):
+        for name in _joined_names(names, layers):
             if name.startswith("re:"):
                 match = _REGULAR.fullmatch(name[3:])
                 alike = [] if match is None else list(islice(_alternatives(match), _MOST_PATTERNS + 1))
@@ -103,7 +103,7 @@ def quantization_of(config: Mapping[str, Any], name: str) -> Quantization | None
     """Return the quantization that a configuration, or one within it, describes; None if there is none.
 
     Raises:
-        NetcalcError: E007 if its method is not known; ``name`` is that of the configuration.
+        NetcalcError: E007 if its method is not known; ``name`` is the configuration's.
     """
     settings = _settings(config)
     if settings is None:
@@ -167,7 +167,7 @@ def _scheme(storage: StoredAs, fields: Mapping[str, Any]) -> str | None:
     return name if is_scheme(name) else None
 
 
-def _joined(names: Iterable[str], layers: int | None) -> Iterator[str]:
+def _joined_names(names: Iterable[str], layers: int | None) -> Iterator[str]:
     """Yield names of modules, with * in place of the number of those that all layers have."""
     numbers: dict[str, set[str]] = {}
     names = list(dict.fromkeys(names))

@@ -16,7 +16,7 @@ A scheme has these keys::
                                             # which the name of a setting stands for it
     tensors: {ROLE: {dtype, bits, bytes}}
 
-Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and those of the scheme.
+Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and the names of the scheme.
 
 A type of blocks of ggml, which lie along the last axis, has ``elements``, ``bytes``, ``holds`` (in words), ``codec``,
 and ``fallback``, the type for rows that it does not divide.
@@ -84,8 +84,8 @@ def scheme_named(name: str, others: Iterable[str] = ()) -> Scheme:
     """Return a scheme; NetcalcError (E502) if there is none of that name, nor among ``others``, names beside it."""
     scheme = _find(name)
     if scheme is None:
-        known = list(dict.fromkeys((*scheme_names(), *others)))
-        hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
+        names = list(dict.fromkeys((*scheme_names(), *others)))
+        hint = did_you_mean(name, names) or f"known are {', '.join(names)}"
         raise NetcalcError(Diagnostic("E502", f"--quantize: there is no scheme {name!r}", hint=hint))
     return scheme
 

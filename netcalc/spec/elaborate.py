@@ -96,14 +96,14 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
         scope.defined["in"] = Outputs.single(current, current.span)
     outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
     caches = declared_caches(elaboration, inputs, outputs)
-    _check_initialisers(elaboration)
+    _check_initializers(elaboration)
     entries = _checkpoint(elaboration, scope)
     elaboration.reporter.raise_if_any()
     body = main.finish(tuple(outputs.values()), entries)
     if not elaboration.may_count:  # whether paths collide depends on the number of iterations
         _check(elaboration, body, is_default=is_default)
-    initialisers = (*elaboration.initialisers, *_own_initialisers(elaboration))
-    return Main(body, inputs, outputs, initialisers, caches, frozenset(elaboration.called))
+    initializers = (*elaboration.initialisers, *_own_initializers(elaboration))
+    return Main(body, inputs, outputs, initializers, caches, frozenset(elaboration.called))
 
 
 def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
@@ -129,19 +129,19 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
         raise NetcalcError(problems)
 
 
-def _own_initialisers(elaboration: Elaboration) -> Iterator[tuple[str, str, Span | None]]:
-    """Yield the initialisers of the spec by pattern, with their places."""
+def _own_initializers(elaboration: Elaboration) -> Iterator[tuple[str, str, Span | None]]:
+    """Yield the initializers of the spec by pattern, with their places."""
     for pattern, text in elaboration.loaded.document.init.items():
         yield pattern, text, elaboration.loaded.cursor["init"][pattern].span
 
 
-def _check_initialisers(elaboration: Elaboration) -> None:
+def _check_initializers(elaboration: Elaboration) -> None:
     for pattern, text in elaboration.loaded.document.init.items():
         place = elaboration.loaded.cursor["init"][pattern].span
-        elaboration.reporter.guard(_check_initialiser, text, place)
+        elaboration.reporter.guard(_check_initializer, text, place)
 
 
-def _check_initialiser(text: str, place: Span | None) -> None:
+def _check_initializer(text: str, place: Span | None) -> None:
     try:
         parse_init(text)
     except NetcalcError as error:
@@ -149,8 +149,8 @@ def _check_initialiser(text: str, place: Span | None) -> None:
 
 
 def _float_type(name: str) -> DType:
-    found = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
-    if found is None:
+    float_type = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
+    if float_type is None:
         hint = f"known here: {', '.join(dtype for dtype in DTYPES if dtype in FLOATS)}"
         raise NetcalcError(Diagnostic("E502", f"a network cannot have the element type {name!r}", hint=hint))
-    return found
+    return float_type

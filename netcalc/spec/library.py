@@ -144,9 +144,9 @@ def _resolve(spec: str) -> tuple[Path, tuple[Diagnostic, ...]]:
     is_name = "/" not in spec and path.suffix not in (".yaml", ".yml")
     if written_as_path and exists(path):
         return path, _shadowed(spec, "the file") if is_name and shipped_file(spec) is not None else ()
-    found = shipped_file(spec) or shipped_file(unaliased(spec) or "")
-    if found is not None:
-        return found, _shadowed(spec, "the shipped spec") if is_name and is_file(path) else ()
+    file = shipped_file(spec) or shipped_file(unaliased(spec) or "")
+    if file is not None:
+        return file, _shadowed(spec, "the shipped spec") if is_name and is_file(path) else ()
     if is_file(path) or path.suffix in (".yaml", ".yml") or "/" in spec:
         return path, ()
     hint = did_you_mean(spec, [*catalogue(), *aliases()])
@@ -170,15 +170,15 @@ _READ: dict[tuple[Path, Path, int, int], Loaded] = {}
 
 def _load(path: Path, way: _Way) -> Loaded:
     if not is_file(path):  # a pipe can be read once
-        return _read(path, None, way)
+        return _read_spec(path, None, way)
     real = Path(os.path.realpath(path))
     key = (path, real, real.stat().st_mtime_ns, way.max_size)
     if key not in _READ:  # a spec that has been read is not part of a circle
-        _READ[key] = _read(path, real, way)
+        _READ[key] = _read_spec(path, real, way)
     return _READ[key]
 
 
-def _read(path: Path, real: Path | None, way: _Way) -> Loaded:
+def _read_spec(path: Path, real: Path | None, way: _Way) -> Loaded:
     label = _label(path)
     text = read_spec(path, label, way.max_size)
     if way.files and not looks_like_spec(text):  # no part of another file may be shown in a message
@@ -194,9 +194,9 @@ def _read(path: Path, real: Path | None, way: _Way) -> Loaded:
     return loaded
 
 
-def _without_excerpt(found: Diagnostic, label: str) -> Diagnostic:
+def _without_excerpt(error: Diagnostic, label: str) -> Diagnostic:
     """Return an error that shows no line of the file: it may be any file, named by mistake or by another user."""
-    return found._replace(span=found.span._replace(text="")) if found.span and found.span.file == label else found
+    return error._replace(span=error.span._replace(text="")) if error.span and error.span.file == label else error
 
 
 def _label(path: Path) -> str:
@@ -212,14 +212,14 @@ def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
     inherited: frozenset[str] = frozenset()
     warnings: list[Diagnostic] = []
     if own.extends is not None:
-        parent = _follow(own.extends, cursor["extends"], folder, way)
+        parent = _load_named(own.extends, cursor["extends"], folder, way)
         cursor, renamed = with_current_names(parent.cursor, cursor)
         warnings += (*parent.warnings, *renamed)
         cursor = merged(parent.cursor, cursor)
         inherited = frozenset(parent.blocks)
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     for index, name in enumerate(own.import_):
-        imported |= _follow(name, cursor["import"][index], folder, way).blocks
+        imported |= _load_named(name, cursor["import"][index], folder, way).blocks
     complete = with_appended_lines(cursor)
     document = validate(complete) if own.extends is not None or complete is not cursor else own
     cursor = complete
@@ -233,7 +233,7 @@ def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
     return loaded
 
 
-def _follow(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
+def _load_named(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
     """Load the file that ``extends`` or ``import`` names, from the folder of the spec or the shipped specs."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]

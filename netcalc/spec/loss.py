@@ -41,7 +41,7 @@ def elaborated_loss(
 
     Args:
         loaded: the spec.
-        settings: values of dims and vars by name, in place of those of the spec.
+        settings: values of dims and vars by name, in place of the spec's values.
         symbolic: names of dims that stay symbols.
         program: the program of the spec with these settings.
 
@@ -82,7 +82,7 @@ def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: 
         network = elaboration.root_scope(PartialBody("network", loaded))
         network.defined |= {name: Outputs.single(value, value.span) for name, value in outputs.items()}
         own = tuple(program_inputs(elaboration, network, declared.inputs, cursor.at(("inputs",))))
-        names = {value: name for name, found in network.defined.items() if (value := found.first) is not None}
+        names = {value: name for name, defined in network.defined.items() if (value := defined.first) is not None}
         body = PartialBody(LOSS, loaded, network)
         scope = elaboration.root_scope(body)
         first = scope.lookup(next(iter(outputs)))  # as the first line of a network receives the first input
@@ -97,14 +97,14 @@ def _check_names(
     declared: Mapping[str, object], cursor: Cursor, inputs: tuple[InputSpec, ...], outputs: Mapping[str, Value]
 ) -> None:
     """Raise NetcalcError (E106) for an input of the loss that has the name of an input or output of the network."""
-    known = {**dict.fromkeys((spec.name for spec in inputs), "input"), **dict.fromkeys(outputs, "output")}
+    taken = {**dict.fromkeys((spec.name for spec in inputs), "input"), **dict.fromkeys(outputs, "output")}
     problems = [
-        Diagnostic("E106", f"loss: {name!r} is the name of an {known[name]} too", cursor["inputs"][name].key_span)
+        Diagnostic("E106", f"loss: {name!r} is the name of an {taken[name]} too", cursor["inputs"][name].key_span)
         for name in declared
-        if name in known
+        if name in taken
     ]
-    if LOSS in known:
-        message = f"a network with a loss cannot have an {known[LOSS]} called {LOSS!r}"
+    if LOSS in taken:
+        message = f"a network with a loss cannot have an {taken[LOSS]} called {LOSS!r}"
         problems.append(Diagnostic("E106", message, cursor.key_span))
     if problems:
         raise NetcalcError(problems)

@@ -22,7 +22,7 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
     Args:
         loaded: the spec.
         settings: values of dims and vars by name, which become their defaults.
-        dtype: element type in place of that of the spec.
+        dtype: element type in place of the spec's.
 
     Raises:
         NetcalcError: E502 if two of the files that it imports have different blocks of one name.
@@ -42,12 +42,12 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
         data["dtype"] = dtype
     ordered = {key: data.pop(key) for key in _HEAD if key in data}
     ordered |= {key: data.pop(key) for key in list(data) if key not in _TAIL}
-    return {key: _plain(value) for key, value in {**ordered, **data}.items()}
+    return {key: _plain_copy(value) for key, value in {**ordered, **data}.items()}
 
 
 def _imported(loaded: Loaded) -> dict[str, Any]:
     """Return the declarations of blocks of other files that are not found by their names alone."""
-    found: dict[str, Any] = {}
+    blocks: dict[str, Any] = {}
     for name, block in loaded.blocks.items():
         if block.home is loaded or block is find_block(name):
             continue
@@ -55,14 +55,14 @@ def _imported(loaded: Loaded) -> dict[str, Any]:
             if loaded.blocks.get(other) is not theirs and find_block(other) is not theirs:
                 message = f"the spec imports different blocks with the name {other!r}, which one document cannot have"
                 raise NetcalcError(Diagnostic("E502", message))
-        found[name] = block.cursor.data
-    return found
+        blocks[name] = block.cursor.data
+    return blocks
 
 
-def _plain(value: Any) -> Any:
+def _plain_copy(value: Any) -> Any:
     """Return a copy of a value of a document as plain data."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain_copy(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain_copy(item) for item in value]
     return str(value) if isinstance(value, str) else value

@@ -51,7 +51,7 @@ class Batches:
             if spec.name in shapes and shapes[spec.name] != _sizes(spec)
         }
         _require_samples(data.name, sampled.values(), shapes)
-        self._arrays = [_whole(spec, data) for spec in program.inputs]
+        self._arrays = [_whole_array(spec, data) for spec in program.inputs]
         self._samples = {place: self._arrays[place] for place in sampled}
         for place, spec in sampled.items():
             self.samples, self.batch = len(self._arrays[place]), _sizes(spec)[0]
@@ -106,9 +106,9 @@ def _require_samples(file: str, inputs: Iterable[InputSpec], shapes: Mapping[str
         raise NetcalcError(problems)
     counts = {spec.name: shapes[spec.name][0] for spec in inputs}
     batches = {spec.name: _sizes(spec)[0] for spec in inputs}
-    for what, found in (("samples", counts), ("samples in a batch", batches)):
-        if len(set(found.values())) > 1:
-            listed = ", ".join(f"{name!r} has {count:,}" for name, count in found.items())
+    for what, numbers in (("samples", counts), ("samples in a batch", batches)):
+        if len(set(numbers.values())) > 1:
+            listed = ", ".join(f"{name!r} has {count:,}" for name, count in numbers.items())
             raise NetcalcError(Diagnostic("E602", f"{file}: inputs have different numbers of {what}: {listed}"))
     count, batch = next(iter(counts.values()), 1), next(iter(batches.values()), 1)
     if count < batch or not batch:
@@ -117,7 +117,7 @@ def _require_samples(file: str, inputs: Iterable[InputSpec], shapes: Mapping[str
         raise NetcalcError(Diagnostic("E602", text, hint=hint))
 
 
-def _whole(spec: InputSpec, data: Tensors) -> Array:
+def _whole_array(spec: InputSpec, data: Tensors) -> Array:
     """Return the array of an input in its declared type, with all samples, or its default."""
     if spec.name not in data.headers:
         return np.full(_sizes(spec), spec.default, numpy_dtype(spec.type.dtype))

@@ -61,7 +61,7 @@ def read_checkpoint(path: str | Path, program: Program, updater: Updater, seed: 
 
     Raises:
         NetcalcError: E605 for a file that cannot be read or is no checkpoint of training; E601 for tensors that are not
-            those of the program and the optimizer; E502 for another optimizer or seed than those of the checkpoint.
+            tensors of the program and the optimizer; E502 for another optimizer or seed than the checkpoint's.
     """
     require_checkpoint_name(path)
     file = open_tensors(path)
@@ -92,9 +92,9 @@ def _states(
     """Return the states of the optimizer by path and name.
 
     Raises:
-        NetcalcError: E601 for states that are not those of the optimizer and the parameters.
+        NetcalcError: E601 for states that do not belong to the optimizer and the parameters.
     """
-    found: dict[str, dict[str, Array]] = {}
+    by_owner: dict[str, dict[str, Array]] = {}
     kinds = {state.name: state for state in updater.declared.states}
     for name in file.headers:
         if not name.startswith(_STATES):
@@ -105,11 +105,11 @@ def _states(
             raise _misfit(file, name, "belongs to no parameter and state of this training")
         shape = parameter[0] if state.per == "element" else ()
         _require_tensor(file, name, shape, state.dtype or parameter[1])
-        found.setdefault(owner, {})[kind] = file.load(name)
-    for owner, states in found.items():
+        by_owner.setdefault(owner, {})[kind] = file.load(name)
+    for owner, states in by_owner.items():
         for kind in kinds.keys() - states.keys():
             raise _misfit(file, f"{_STATES}{kind}/{owner}", "is missing")
-    return found
+    return by_owner
 
 
 def _require_same(file: TensorFile, expected: Mapping[str, tuple[tuple[int, ...], str]]) -> None:

@@ -84,8 +84,8 @@ class Trainer:
         tape = Tape(self._program, self._fetch, self._wanted.__contains__, frozenset(), self.state.rng, run_operation)
         outputs = dict(zip(self._program.output_names, tape.run([*self._batches.arrays(number)]), strict=True))
         value, seeds = seeds_of(self._program, outputs, self._loss)
-        found = dict(tape.backward(seeds))
-        gradients = {path: found[path] for path in self._wanted if path in found}
+        by_path = dict(tape.backward(seeds))
+        gradients = {path: by_path[path] for path in self._wanted if path in by_path}
         if not gradients:
             raise NetcalcError(Diagnostic("E502", f"{self._loss!r} depends on no parameter that is trained"))
         self.trained = frozenset(gradients)

@@ -59,9 +59,9 @@ class Recipe:
     """Recipe of training.
 
     Args:
-        steps: number of all steps, those of a checkpoint from which training goes on included.
+        steps: number of all steps, steps of a checkpoint from which training goes on included.
         optimizer: name of the optimizer.
-        lr: learning rate; that of the optimizer's defaults when None.
+        lr: learning rate; the optimizer's default when None.
         settings: further settings of the optimizer, such as ``weight_decay``.
         loss: ``"sum"``, or the name of an output, in place of the loss of the spec.
         schedule, warmup, least_lr: learning rates by step, see :class:`Schedule`.

@@ -23,7 +23,7 @@ _WORD = (1 << 64) - 1
 class State:
     """Parameters and buffers by the path of their owner, states of the optimizer, random generator and past steps.
 
-    ``seed`` is that of everything drawn; ``rng`` gives the masks of dropout.
+    ``seed`` is the seed of everything drawn; ``rng`` gives the masks of dropout.
     """
 
     arrays: dict[str, Array]

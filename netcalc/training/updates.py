@@ -45,11 +45,11 @@ class Updater:
         Raises:
             NetcalcError: E502 for an optimizer or a setting that does not exist, and a value that is not possible.
         """
-        known = optimizer_named(name).settings
-        problems = [_problem(name, known, key, value) for key, value in (settings or {}).items()]
-        if found := [problem for problem in problems if problem is not None]:
-            raise NetcalcError(found)
-        return cls(name, {**known, **(settings or {})})
+        defaults = optimizer_named(name).settings
+        problems = [_problem(name, defaults, key, value) for key, value in (settings or {}).items()]
+        if wrong := [problem for problem in problems if problem is not None]:
+            raise NetcalcError(wrong)
+        return cls(name, {**defaults, **(settings or {})})
 
     @property
     def declared(self) -> Optimizer:
@@ -62,7 +62,7 @@ class Updater:
         Args:
             path: path of the parameter, to which its states belong.
             parameter, gradient: arrays of one shape and type.
-            lr: learning rate of this step; that of the settings when None.
+            lr: learning rate of this step; the one of the settings when None.
         """
         rate = self.settings["lr"] if lr is None else lr
         with np.errstate(all="ignore"):
@@ -84,9 +84,9 @@ def clip_coefficient(norm: float, most: float) -> float:
     return min(most / (norm + _CLIP_EPSILON), 1.0) if not math.isnan(norm) else norm
 
 
-def _problem(name: str, known: Mapping[str, float], key: str, value: float) -> Diagnostic | None:
-    if key not in known:
-        hint = did_you_mean(key, known) or f"its settings are {', '.join(known)}"
+def _problem(name: str, settings: Mapping[str, float], key: str, value: float) -> Diagnostic | None:
+    if key not in settings:
+        hint = did_you_mean(key, settings) or f"its settings are {', '.join(settings)}"
         return Diagnostic("E502", f"the optimizer {name} has no setting {key!r}", hint=hint)
     below_one = key.startswith("beta")
     if not 0 <= value < (1 if below_one else math.inf):
@@ -98,7 +98,7 @@ def _problem(name: str, known: Mapping[str, float], key: str, value: float) -> D
 
 
 def _decayed(parameter: Array, gradient: Array, settings: Mapping[str, float]) -> Array:
-    """Return the gradient with that of the squared norm of the parameter added."""
+    """Return the gradient with the gradient of the parameter's squared norm added."""
     decay = settings["weight_decay"]
     return gradient + parameter * decay if decay else gradient
 

@@ -126,16 +126,16 @@ def read(
 def write(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:
     """Write a part of the parameter at ``location`` to its place, with no more than a piece of it in memory twice."""
     if location.numbers is not None:
-        for number, one in part.numbered(0):
-            write(tensors, location.numbered(number), one)
+        for number, piece in part.numbered(0):
+            write(tensors, location.numbered(number), piece)
         return
     if location.flatten is not None:  # two axes as one, of which a range need not be a range of either
         shape = assembled_shape(location._replace(flatten=None), tensors.headers)
-        whole = part.reshaped(shape)
-        if whole is None:
+        reshaped = part.reshaped(shape)
+        if reshaped is None:
             part.put(part.out, load(tensors, location, part.dtype)[part.slices])
             return
-        part = whole
+        part = reshaped
     if location.transpose:
         part = part.transposed((*range(part.out.ndim - 2), part.out.ndim - 1, part.out.ndim - 2))
     if location.slice is not None:
@@ -149,8 +149,8 @@ def write(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:
 def _write_combined(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:
     """Write a part of the sources joined or stacked."""
     if location.stacked:
-        for number, one in part.numbered(location.axis):
-            _write_source(tensors, location.sources[number], one)
+        for number, source_part in part.numbered(location.axis):
+            _write_source(tensors, location.sources[number], source_part)
         return
     if len(location.sources) == 1:
         _write_source(tensors, location.sources[0], part)

@@ -91,20 +91,20 @@ def checkpoint_files(path: Path | Tensors) -> CheckpointFiles:
     return CheckpointFiles(str(path), [open_tensors(path)])
 
 
-def _open(given: str | Path | Tensors) -> Tensors:
-    if isinstance(given, Tensors):
-        return given
-    found = checkpoint_files(Path(given))
-    if len(found.files) == 1 and found.index is None:
-        return found.files[0]
-    return Joined(found.files, found.name, found.index)
+def _open(source: str | Path | Tensors) -> Tensors:
+    if isinstance(source, Tensors):
+        return source
+    checkpoint = checkpoint_files(Path(source))
+    if len(checkpoint.files) == 1 and checkpoint.index is None:
+        return checkpoint.files[0]
+    return Joined(checkpoint.files, checkpoint.name, checkpoint.index)
 
 
 def _folder(folder: Path) -> CheckpointFiles:
     """Open the weights in a folder: its index, ``model.safetensors``, or all files of tensors."""
     with reading(str(folder)), os.scandir(folder) as entries:  # pathlib would ask for the kind of each file
-        known = (".safetensors", ".npz", _INDEX, *PICKLES)
-        files = sorted(folder / entry.name for entry in entries if entry.name.endswith(known) and entry.is_file())
+        suffixes = (".safetensors", ".npz", _INDEX, *PICKLES)
+        files = sorted(folder / entry.name for entry in entries if entry.name.endswith(suffixes) and entry.is_file())
     indices = [file for file in files if file.name.endswith(_INDEX)]
     if len(indices) > 1:
         names = ", ".join(file.name for file in indices)
@@ -112,8 +112,8 @@ def _folder(folder: Path) -> CheckpointFiles:
     if indices:
         return _indexed(indices[0], str(folder))
     shards = [file for file in files if file.suffix == ".safetensors"]
-    whole = [file for file in shards if file.name == "model.safetensors"]
-    chosen = whole or shards or [file for file in files if file.suffix == ".npz"]
+    single = [file for file in shards if file.name == "model.safetensors"]
+    chosen = single or shards or [file for file in files if file.suffix == ".npz"]
     if not chosen:
         raise _no_weights(folder, [file for file in files if file.suffix in PICKLES])
     _require_all_shards(folder, [file.name for file in chosen])
@@ -199,13 +199,13 @@ def read_index(path: Path, name: str) -> Index:
 
 
 def _is_filename(shard: str) -> bool:
-    """Return True for the name of a file without that of a folder."""
+    """Return True for the name of a file without a folder."""
     outside = shard in ("", ".", "..") or "/" in shard or "\\" in shard or "\0" in shard
     return not outside and not Path(shard).drive
 
 
 def _limited(opened_files: Iterable[Tensors], count: int, name: str) -> list[Tensors]:
-    """Return the files of one checkpoint, which are opened here, with bounds on their number and that of tensors."""
+    """Return the files of one checkpoint, which are opened here, with bounds on the numbers of files and of tensors."""
     if count > MAX_TENSOR_FILES:
         raise _error(f"{name}: {count:,} files of weights, and the limit is {MAX_TENSOR_FILES:,}")
     files: list[Tensors] = []

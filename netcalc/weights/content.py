@@ -37,7 +37,7 @@ class CheckpointTensor(NamedTuple):
     bytes: int
     file: str
     scheme: str | None = None
-    """Scheme of quantisation of a packed tensor and its companions."""
+    """Scheme of quantization of a packed tensor and its companions."""
 
 
 class CheckpointTotals(NamedTuple):
@@ -45,7 +45,7 @@ class CheckpointTotals(NamedTuple):
 
     tensors: int
     params: int
-    """Elements of the tensors that those of the checkpoint stand for."""
+    """Elements of the tensors that the checkpoint stands for."""
     elements: int
     """Stored elements."""
     bytes: int
@@ -56,7 +56,7 @@ class CheckpointTotals(NamedTuple):
     *(Entry("elements", "figures.elements"), Entry("bytes", "figures.bytes"), "files"),
 )
 class Group(NamedTuple):
-    """A tensor, or all tensors under a prefix; figures are those of one of ``repeat`` equal groups."""
+    """A tensor, or all tensors under a prefix; figures count one of ``repeat`` equal groups."""
 
     name: str
     """Name of the prefix, or of the only tensor."""
@@ -152,7 +152,7 @@ class Checkpoint(Result):
 
     @property
     def params(self) -> int:
-        """Elements of the tensors that those of the checkpoint stand for."""
+        """Elements of the tensors that the checkpoint stands for."""
         return sum(tensor.params for tensor in self.tensors)
 
     @property
@@ -178,8 +178,8 @@ class Checkpoint(Result):
             sums = totals.setdefault(tensor.dtype, [0, 0, 0, 0])
             for position, amount in enumerate((1, tensor.params, tensor.elements, tensor.bytes)):
                 sums[position] += amount
-        found = (TypeTotals(dtype, *sums) for dtype, sums in totals.items())
-        return tuple(sorted(found, key=lambda total: -total.bytes))
+        figures = (TypeTotals(dtype, *sums) for dtype, sums in totals.items())
+        return tuple(sorted(figures, key=lambda total: -total.bytes))
 
 
 def read_content(
@@ -196,22 +196,23 @@ def read_content(
     Raises:
         NetcalcError: E605 if a file cannot be read.
     """
-    found = checkpoint_files(path if opened is None else opened)
+    checkpoint = checkpoint_files(path if opened is None else opened)
     stands: dict[str, list[tuple[str, Header]]] = {}
     files = []
-    for file in found.files:
+    for file in checkpoint.files:
         name, headers = Path(file.name).name, file.headers
         files.append(CheckpointFile(name, len(headers), sum(header.bytes or 0 for header in headers.values())))
         for tensor, header in headers.items():
             stands.setdefault(tensor, []).append((name, header))
-    chosen = found.index.places if found.index else {}
+    chosen = checkpoint.index.places if checkpoint.index else {}
     duplicates = []
     for tensor, places in stands.items():
         if len(places) > 1:
             places.sort(key=lambda place: place[0] != chosen.get(tensor))
             duplicates.append(_duplicate(tensor, places))
     quantization, notes = _quantization(path)
-    meant = UnpackedTensors(_Headers(found.name, {name: places[0][1] for name, places in stands.items()}), quantization)
+    headers_by_name = {name: places[0][1] for name, places in stands.items()}
+    meant = UnpackedTensors(_Headers(checkpoint.name, headers_by_name), quantization)
     if meant.undetermined:
         names = " or ".join(sorted(set(meant.undetermined.values())))
         notes.append(
@@ -222,7 +223,7 @@ def read_content(
         notes.append(f"tensors that do not unpack are left out of the parameters: {wrong.problem}")
     tensors = tuple(_tensor(name, *places[0], meant.roles.get(name)) for name, places in stands.items())
     return Checkpoint(
-        found.name,
+        checkpoint.name,
         tuple(files),
         tensors,
         tuple(duplicates),
@@ -246,7 +247,7 @@ class _Headers:
 
 
 def _quantization(path: Path) -> tuple[Quantization | None, list[str]]:
-    """Return what the configuration beside a checkpoint says of its quantisation, or why it says nothing."""
+    """Return what the configuration beside a checkpoint says of its quantization, or why it says nothing."""
     try:
         return quantization_beside(path), []
     except NetcalcError as error:

@@ -34,10 +34,10 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
         sums = totals.setdefault(dtype, [0, 0, 0])
         for position, amount in enumerate((1, header.elements, header.bytes or 0)):
             sums[position] += count * amount
-    types = sorted((StoredTypes(dtype, *sums) for dtype, sums in totals.items()), key=lambda found: -found.bytes)
+    types = sorted((StoredTypes(dtype, *sums) for dtype, sums in totals.items()), key=lambda kind: -kind.bytes)
     packed = tensors.packed if isinstance(tensors, UnpackedTensors) else ()
-    elements = sum(found.elements for found in types)
-    params = elements + sum(found.params - found.elements for found in packed)
+    elements = sum(kind.elements for kind in types)
+    params = elements + sum(kind.params - kind.elements for kind in packed)
     extra: dict[str, list[tuple[int, int]]] = {}
     for name, header in stored.headers.items():
         role = roles.get(name)
@@ -49,7 +49,7 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
         len(stored.files) if isinstance(stored, Joined) else stored.files if isinstance(stored, GgufStored) else 1,
         params,
         elements,
-        sum(found.bytes for found in types),
+        sum(kind.bytes for kind in types),
         tuple(types),
         packed,
         tuple(_extras(extra, used, ignored)),
@@ -63,33 +63,33 @@ def _extras(
     if not extra:
         return []
     prefixes = {name[:position] for name in used for position, letter in enumerate(name) if letter == "."}
-    found: dict[tuple[str, bool], tuple[set[str], list[int]]] = {}
+    extras: dict[tuple[str, bool], tuple[set[str], list[int]]] = {}
     for name, figures in extra.items():
         parts = name.split(".")
         depth = next((n for n in range(1, len(parts)) if ".".join(parts[:n]) not in prefixes), len(parts))
         prefix = ".".join(parts[:depth])
-        groups, sums = found.setdefault((pattern_of(prefix), name in ignored), (set(), [0, 0, 0]))
+        groups, sums = extras.setdefault((pattern_of(prefix), name in ignored), (set(), [0, 0, 0]))
         groups.add(prefix)
         for params, size in figures:
             for position, amount in enumerate((1, params, size)):
                 sums[position] += amount
-    rows = (Extra(prefix, len(groups), is_ignored, *sums) for (prefix, is_ignored), (groups, sums) in found.items())
+    rows = (Extra(prefix, len(groups), is_ignored, *sums) for (prefix, is_ignored), (groups, sums) in extras.items())
     return sorted(rows, key=lambda row: -row.bytes)
 
 
-def index_mismatches(index: Index, found: Inventory, params: int) -> Iterable[Mismatch]:
-    """Yield the totals in an index that are those of neither the tensors nor the program, of ``params`` parameters."""
+def index_mismatches(index: Index, figures: Inventory, params: int) -> Iterable[Mismatch]:
+    """Yield the totals in an index that agree with neither the tensors nor the program, of ``params`` parameters."""
     declared = index.metadata.get(_SIZE)
-    if declared is not None and _number(declared) != found.bytes:
-        yield _wrong(_SIZE, declared, f"the tensors have {found.bytes:,} bytes")
+    if declared is not None and _number(declared) != figures.bytes:
+        yield _mismatch(_SIZE, declared, f"the tensors have {figures.bytes:,} bytes")
     declared = index.metadata.get(_PARAMETERS)
-    if declared is not None and _number(declared) not in (params, found.params):
-        yield _wrong(_PARAMETERS, declared, f"the spec has {params:,}, and the tensors stand for {found.params:,}")
+    if declared is not None and _number(declared) not in (params, figures.params):
+        yield _mismatch(_PARAMETERS, declared, f"the spec has {params:,}, and the tensors stand for {figures.params:,}")
 
 
-def _wrong(key: str, declared: Any, found: str) -> Mismatch:
+def _mismatch(key: str, declared: Any, fact: str) -> Mismatch:
     said = f"{_number(declared):,}" if _number(declared) is not None else repr(declared)[:40]
-    return Mismatch("index", f"metadata.{key}", f"is {said}, but {found}")
+    return Mismatch("index", f"metadata.{key}", f"is {said}, but {fact}")
 
 
 def _number(value: Any) -> int | None:

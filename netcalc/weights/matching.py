@@ -64,8 +64,8 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
     unused = [name for name in tensors.headers if name not in matching.used]
     unexpected = list(matching.without_ignored(unused))
     if unexpected and program.first_step is not None:
-        known = _matched(program.first_step, tensors.headers, is_drawn, cast).used
-        unexpected = [name for name in unexpected if name not in known]
+        named = _matched(program.first_step, tensors.headers, is_drawn, cast).used
+        unexpected = [name for name in unexpected if name not in named]
     mismatches += _absent(required, unexpected)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
     report = WeightsReport(
@@ -91,7 +91,7 @@ def _matched(program: Program, headers: Mapping[str, Header], is_drawn: IsDrawn,
 class _Matching:
     """Locations found so far.
 
-    ``aliases`` are further places of an owner: those of parameters tied to it, and alternatives that are present too.
+    ``aliases`` are further places of an owner: of parameters tied to it, and alternatives that are present too.
     """
 
     program: Program
@@ -138,22 +138,22 @@ class _Matching:
         if isinstance(parameter.param, Buffer) and not parameter.param.persistent:
             self.used.add(self.rename(parameter.path))  # some checkpoints hold it nevertheless
             return
-        found = self._found(parameter)
-        if not found:
+        locations = self._present_places(parameter)
+        if not locations:
             if not parameter.tied:
                 self.missing[parameter.owner] = parameter
             return
-        for location in found:
+        for location in locations:
             names = location.names
             self.used.update(names)
             self.mismatches += _misfits(parameter, location, names, self.headers)
             self.mismatches += self._wrong_types(parameter, names)
         if not parameter.tied:
-            self.locations[parameter.owner] = found.pop(0)
-        if found:
-            self.aliases.setdefault(parameter.owner, []).extend(found)
+            self.locations[parameter.owner] = locations.pop(0)
+        if locations:
+            self.aliases.setdefault(parameter.owner, []).extend(locations)
 
-    def _found(self, parameter: ParameterInstance) -> list[CheckpointLocation]:
+    def _present_places(self, parameter: ParameterInstance) -> list[CheckpointLocation]:
         """Return the first place that is present, then other alternatives of its entry that are.
 
         A place is preferred if all its tensors are present, else if one is, so that the others are reported.
@@ -224,7 +224,7 @@ def _names(parameter: ParameterInstance) -> Iterator[str]:
 def _misfits(
     parameter: ParameterInstance, location: CheckpointLocation, names: Sequence[str], headers: Mapping[str, Header]
 ) -> Iterator[Mismatch]:
-    """Yield what is wrong with the tensors of a parameter, whose names are those of the location."""
+    """Yield what is wrong with the tensors of a parameter, whose names the location has."""
     shape = tuple(integer(size) for size in parameter.param.shape)
     paths = {name: None if name == parameter.path else parameter.path for name in names}
     missing = [name for name in names if name not in headers]
@@ -253,12 +253,12 @@ def _problem(
     location: CheckpointLocation, names: Sequence[str], headers: Mapping[str, Header], shape: tuple[int, ...]
 ) -> str | None:
     """Return why tensors do not give a parameter of this shape, or None if they do."""
-    found = [headers[name] for name in names]
-    if wrong := next((header.unpacking.problem for header in found if header.unpacking), ""):
+    parts = [headers[name] for name in names]
+    if wrong := next((header.unpacking.problem for header in parts if header.unpacking), ""):
         return f"do not unpack: {wrong}"
-    if any(header.unpacking and header.unpacking.flat for header in found) and not location.slice:
-        elements = sum(header.elements for header in found)
-        return None if 0 <= elements - prod(shape) <= len(found) else f"have {elements:,} elements"
+    if any(header.unpacking and header.unpacking.flat for header in parts) and not location.slice:
+        elements = sum(header.elements for header in parts)
+        return None if 0 <= elements - prod(shape) <= len(parts) else f"have {elements:,} elements"
     try:
         assembled = assembled_shape(location, headers)
     except ValueError as error:
@@ -307,16 +307,16 @@ def _differences(
             yield Mismatch("tie", other.names[0], reason, f"{quoted(location.names[0])} and ", hint=hint)
 
 
-def _equal(tensors: Tensors, one: CheckpointLocation, other: CheckpointLocation) -> bool:
+def _equal(tensors: Tensors, left: CheckpointLocation, right: CheckpointLocation) -> bool:
     """Return True if two parameters of a checkpoint hold the same numbers; they are compared piece by piece."""
-    shape = assembled_shape(one, tensors.headers)
-    if shape != assembled_shape(other, tensors.headers):
+    shape = assembled_shape(left, tensors.headers)
+    if shape != assembled_shape(right, tensors.headers):
         return False
-    dtypes = [_numbers(tensors.headers[location.names[0]].dtype) for location in (one, other)]
+    dtypes = [_numbers(tensors.headers[location.names[0]].dtype) for location in (left, right)]
     itemsize = max(dtype.itemsize for dtype in dtypes)
     for index in pieces(shape, itemsize, [(0, size) for size in shape]):
         first, second = (
-            read(tensors, location, index, shape, dtype) for location, dtype in zip((one, other), dtypes, strict=True)
+            read(tensors, location, index, shape, dtype) for location, dtype in zip((left, right), dtypes, strict=True)
         )
         if not np.array_equal(first, second):
             return False

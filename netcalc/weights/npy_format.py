@@ -34,7 +34,7 @@ def read_npy_header(file: io.RawIOBase | io.BufferedIOBase, length: int, name: s
     """Return the layout of an array in a file or a member of an archive of ``length`` bytes, whose header is next.
 
     Raises:
-        DamagedError: the header does not follow the format, or the length is not that of the array.
+        DamagedError: the header does not follow the format, or the length does not fit the array.
     """
     magic = exactly(file, 8, "the header of an array")
     width = _LENGTHS.get((magic[6], magic[7]))

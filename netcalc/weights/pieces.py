@@ -86,7 +86,7 @@ class Part:
 
     def placed(self, index: Index) -> Array:
         """Return the view of ``out`` for a piece of the tensor, as :func:`pieces` of these ranges gives it."""
-        places = (_before(place, bounds[0]) for place, bounds in zip(index, self.ranges, strict=False))
+        places = (_index_from(place, bounds[0]) for place, bounds in zip(index, self.ranges, strict=False))
         return self.out[(*places, ...)]  # a view, even of a single element
 
     def put(self, target: Array, block: Array) -> None:
@@ -143,10 +143,10 @@ def pieces(shape: Sequence[int], itemsize: int, ranges: Sequence[Range]) -> Iter
 
 
 def elements_before(shape: Sequence[int], index: Index) -> int:
-    """Return the number of elements of a dense array before those of a piece."""
+    """Return the number of elements of a dense array before a piece."""
     places = (place.start if isinstance(place, slice) else place for place in index)
     return sum(place * math.prod(shape[axis + 1 :]) for axis, place in enumerate(places))
 
 
-def _before(place: int | slice, start: int) -> int | slice:
+def _index_from(place: int | slice, start: int) -> int | slice:
     return slice(place.start - start, place.stop - start) if isinstance(place, slice) else place - start

@@ -106,7 +106,7 @@ class Inventory:
 
     files: int
     params: int
-    """Elements of the tensors that those of the checkpoint stand for."""
+    """Elements of the tensors that the checkpoint stands for."""
     elements: int
     """Stored elements."""
     bytes: int
@@ -157,16 +157,16 @@ class WeightsReport(Result):
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Diagnostics with code E601: the first groups of each kind, and the number of further ones."""
-        found: list[Diagnostic] = []
+        listed: list[Diagnostic] = []
         groups = self.groups
         for kind in dict.fromkeys(group.kind for group in groups):
             same = [group for group in groups if group.kind == kind]
-            found += (Diagnostic("E601", f"{self.file}: {g.message}", hint=g.hint) for g in same[:_SHOWN])
+            listed += (Diagnostic("E601", f"{self.file}: {g.message}", hint=g.hint) for g in same[:_SHOWN])
             rest = sum(group.count for group in same[_SHOWN:])
             if rest:
                 hint = "netcalc verify --weights lists them all with --format csv"
-                found.append(Diagnostic("E601", f"{self.file}: {rest:,} more of kind {kind!r}", hint=hint))
-        return tuple(found)
+                listed.append(Diagnostic("E601", f"{self.file}: {rest:,} more of kind {kind!r}", hint=hint))
+        return tuple(listed)
 
 
 def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:

@@ -1,6 +1,6 @@
 """Header of a ``.safetensors`` file, read and written: 8 bytes with its length, then JSON.
 
-The rules are those of the reference implementation (https://github.com/huggingface/safetensors): the data of tensors
+The rules come from the reference implementation (https://github.com/huggingface/safetensors): the data of tensors
 follow each other without gaps or overlaps, and fill the rest of the file.
 """
 
@@ -94,7 +94,7 @@ def _header(file: io.RawIOBase | io.BufferedIOBase, length: int) -> tuple[int, d
 
 
 def safetensors_header(tensors: Mapping[str, np.ndarray[Any, Any]], metadata: Mapping[str, str] | None = None) -> bytes:
-    """Return the header of a file whose data are those of ``tensors`` in their order, its length included.
+    """Return the header of a file that holds the data of ``tensors`` in their order, its length included.
 
     ``metadata`` are texts by name.
 
@@ -155,16 +155,16 @@ class _Kinds(dict[str, "tuple[Header, np.dtype[Any] | None, int | None]"]):
             raise DamagedError(f"{clipped(name)} has no valid element type or shape")
         shape = tuple(sizes)
         require_axes(shape, name)
-        known = _NAMES.get(kind) or _OTHERS.get(kind)
-        dtype = None if known is None else numpy_dtype(known)
+        type_name = _NAMES.get(kind) or _OTHERS.get(kind)
+        dtype = None if type_name is None else numpy_dtype(type_name)
         bits = 8 * dtype.itemsize if dtype else BITS.get(kind)
         start, stop = entry["data_offsets"]
         header = Header(shape, _NAMES.get(kind, kind), None if bits is not None else stop - start)
         size = None if bits is None else stored_bytes(shape, bits, stop - start)
-        found = header, dtype, size
+        parsed = header, dtype, size
         if size is not None and size == stop - start:
-            self[key] = found
-        return found
+            self[key] = parsed
+        return parsed
 
 
 def _stored(name: str, entry: Mapping[str, Any], data: int, kinds: _Kinds) -> Stored:

@@ -96,12 +96,12 @@ class TensorFile:
     def load(self, name: str) -> Array:
         """Return the data of one tensor, in the byte order of this machine."""
         with reading(self.name), opened(self._path, self.most) as (file, _):
-            return load_stored(self._at(file, name), self._stored[name])
+            return load_stored(self._file_at(file, name), self._stored[name])
 
     def write(self, name: str, part: Part) -> None:
         """Read a part of one tensor piece by piece, and write it to its place."""
         with reading(self.name), opened(self._path, self.most) as (file, _):
-            write_stored(self._at(file, name), self._stored[name], part)
+            write_stored(self._file_at(file, name), self._stored[name], part)
 
     def metadata(self) -> dict[str, str]:
         """Return the texts by name that the file holds besides its tensors."""
@@ -128,7 +128,7 @@ class TensorFile:
     def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
         return read_safetensors_header(file, length)
 
-    def _at(self, file: BufferedReader, name: str) -> BufferedReader | RawIOBase:
+    def _file_at(self, file: BufferedReader, name: str) -> BufferedReader | RawIOBase:
         """The file, or one within it, where the data of a tensor begin."""
         file.seek(self._stored[name].start)
         return file
@@ -150,7 +150,7 @@ class _Npz(TensorFile):
             self._members[name] = member
         return {n: read_npy_header(MemberReader(file, m), m.size, n) for n, m in self._members.items()}
 
-    def _at(self, file: BufferedReader, name: str) -> RawIOBase:
+    def _file_at(self, file: BufferedReader, name: str) -> RawIOBase:
         member = MemberReader(file, self._members[name])
         exactly(member, self._stored[name].start, "the header of an array")
         return member
@@ -260,7 +260,7 @@ def _bytes(array: Array) -> memoryview:
 
 
 def _safetensors_header(path: Path, arrays: dict[str, Array], metadata: Mapping[str, str] | None) -> bytes:
-    # those of several bytes first, as in the files of the reference implementation, so that all are aligned
+    # types of several bytes first, as in the files of the reference implementation, so that all are aligned
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     for name in order:
         arrays[name] = arrays.pop(name)

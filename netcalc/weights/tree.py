@@ -75,8 +75,8 @@ def _groups(node: _Node, name: str, title: str, unroll: bool) -> Iterator[Group]
             yield _group(child, name + path, title + path, 1, unroll)
         elif not placed:
             placed = True
-            found = sorted((int(part), child) for part, child in numbered.items())
-            for numbers in [Numbers(number) for number, _ in found] if unroll else _folded(found):
+            children = sorted((int(part), child) for part, child in numbered.items())
+            for numbers in [Numbers(number) for number, _ in children] if unroll else _folded(children):
                 first = str(numbers.first)
                 yield _group(numbered[first], name + first, title + str(numbers), numbers.size, unroll)
 
@@ -89,10 +89,10 @@ def _only_tensor(node: _Node) -> str | None:
     return None if child.children or _is_number(part) else part
 
 
-def _folded(found: Sequence[tuple[int, _Node]]) -> list[Numbers]:
+def _folded(children: Sequence[tuple[int, _Node]]) -> list[Numbers]:
     """Return the patterns of numbers of equal nodes, in the order of their first numbers."""
     runs: dict[int, list[tuple[int, int]]] = {}
-    for number, node in found:
+    for number, node in children:
         same = runs.setdefault(node.kind, [])
         if same and sum(same[-1]) == number:
             same[-1] = (same[-1][0], same[-1][1] + 1)

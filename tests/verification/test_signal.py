@@ -145,6 +145,6 @@ def test_the_mode_is_that_which_is_asked_for() -> None:
     trained, found = (netcalc.loads(text).signal({"x": x}, seeds=1, mode=mode).rows[0] for mode in ("train", "eval"))
     assert trained.measured.variance == pytest.approx(1.0, rel=1e-3)
     assert found.measured.variance == pytest.approx(x.var(), rel=1e-3)
-    assert "nothing is normalised" in found.note and not trained.note
+    assert "nothing is normalized" in found.note and not trained.note
     with pytest.raises(NetcalcError, match="more than one value per channel"):
         netcalc.loads(text.replace("8, 4", "1, 4")).signal(mode="train")

@@ -30,6 +30,6 @@ def convention_named(name: str) -> Convention:
 def require_backward(convention: Convention) -> None:
     """Raise NetcalcError (E701) for a convention whose tool counts no backward passes."""
     if convention.backward is None:
-        counting = [name for name, one in CONVENTIONS.items() if one.backward is not None]
+        counting = [name for name, other in CONVENTIONS.items() if other.backward is not None]
         message = f"{convention.name} counts no backward pass"
         raise NetcalcError(Diagnostic("E701", message, hint=f"{' and '.join(counting)} count one"))

@@ -49,7 +49,7 @@ class Convention(NamedTuple):
     """A way of counting.
 
     A multiply-add is ``per_mac`` FLOPs, any other elementary operation ``per_other``.  ``rules`` replace these for
-    the operations that they name, and ``backward`` those of backward passes; it is None for a tool that counts none.
+    the operations that they name, and ``backward`` the backward formulas; it is None for a tool that counts none.
     ``differentiated`` replace ``rules`` where gradients are computed.
     """
 

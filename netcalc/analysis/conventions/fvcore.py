@@ -29,7 +29,7 @@ def _matmul(node: OpNode, macs: Dim, training: bool) -> RuleCount:
 
 
 def _conv(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    """Multiply-adds of a convolution; weight standardisation counts as a norm of the weight.
+    """Multiply-adds of a convolution; weight standardization counts as a norm of the weight.
 
     With a padding of ``same`` or ``valid`` torch runs an operator that fvcore does not count.
     """

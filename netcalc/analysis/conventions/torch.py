@@ -40,7 +40,7 @@ def _no_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
 
 
 def _conv_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
-    """Multiply-adds of both convolutions; those of the gradient of the weight as if there were no groups.
+    """Multiply-adds of both convolutions; the gradient of the weight counts as if there were no groups.
 
     ``conv_backward_flop`` computes them from the shapes of input and gradient, which do not show the groups.
     """
@@ -60,7 +60,7 @@ def _conv_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
 
 
 def _matmul_backward(node: OpNode, terms: Sequence[Term]) -> BackwardCount:
-    """Multiply-adds of the products; those of an outer product where torch runs a vector as a matrix of one row.
+    """Multiply-adds of the products, of an outer product where torch runs a vector as a matrix of one row.
 
     It does so for a vector before a batch of matrices, unless the vector has a gradient.
     """

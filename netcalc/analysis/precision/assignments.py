@@ -35,15 +35,15 @@ class Assignment(NamedTuple):
 
 def assignments(option: str, texts: str | Iterable[str]) -> tuple[Assignment, ...]:
     """Return the assignments of an option, in order; NetcalcError (E502) for one without a pattern before ``=``."""
-    found = []
+    assigned = []
     for text in (texts,) if isinstance(texts, str) else texts:
         pattern, equals, value = text.rpartition("=")
-        given = pattern.strip() if equals else None
-        if given == "" or not value.strip():
+        path_pattern = pattern.strip() if equals else None
+        if path_pattern == "" or not value.strip():
             message = f"{option} {text}: should be a value, or a pattern and a value: PATTERN=VALUE"
             raise NetcalcError(Diagnostic("E502", message))
-        found.append(Assignment(option, given, value.strip(), re.compile(translate(given or "*"))))
-    return tuple(found)
+        assigned.append(Assignment(option, path_pattern, value.strip(), re.compile(translate(path_pattern or "*"))))
+    return tuple(assigned)
 
 
 def first(rules: Sequence[Assignment], path: str) -> Assignment | None:

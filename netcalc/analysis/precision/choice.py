@@ -39,27 +39,27 @@ class _Case(NamedTuple):
 class Choice:
     """The forms of the parameters of a program; ``used`` are the assignments that counted for one."""
 
-    def __init__(self, program: Program, quantised: Sequence[Assignment], pruned: Sequence[Assignment]) -> None:
+    def __init__(self, program: Program, quantized: Sequence[Assignment], pruned: Sequence[Assignment]) -> None:
         self._program = program
         self._kinds = Kinds.of(program)
-        self._quantised = quantised
+        self._quantized = quantized
         self._pruned = pruned
-        self._recipes = {rule: Recipe(program, self._kinds, rule.value) for rule in quantised if _is_recipe(rule)}
+        self._recipes = {rule: Recipe(program, self._kinds, rule.value) for rule in quantized if _is_recipe(rule)}
         self._schemes = {
             rule: scheme_named(rule.value, file_names())
-            for rule in quantised
+            for rule in quantized
             if rule not in self._recipes and rule.value != PLAIN
         }
         self._sparsity = {rule: parse_sparsity(rule.value) for rule in pruned}
         self._known: dict[_Case, Storage] = {}
         self._work = PatternWork("--quantize and --prune")
-        self._patterns = size_of(rule.pattern or "" for rule in (*quantised, *pruned))
+        self._patterns = size_of(rule.pattern or "" for rule in (*quantized, *pruned))
         self.used: set[Assignment] = set()
 
     @property
     def by_iteration(self) -> bool:
         """True if the choice may differ between the iterations of a repeat."""
-        rules = (*self._quantised, *self._pruned)
+        rules = (*self._quantized, *self._pruned)
         return any(map(_tells_numbers_apart, rules)) or any(recipe.by_layer for recipe in self._recipes.values())
 
     def choose(self, site: Site) -> Storage | None:
@@ -68,8 +68,8 @@ class Choice:
         if site.param.is_buffer or dtype not in FLOATS:
             return None
         self._work.add(site.owner, self._patterns)
-        rule, prune = first(self._quantised, site.owner), first(self._pruned, site.owner)
-        self.used |= {one for one in (rule, prune) if one is not None}
+        rule, prune = first(self._quantized, site.owner), first(self._pruned, site.owner)
+        self.used |= {assignment for assignment in (rule, prune) if assignment is not None}
         recipe = None if rule is None else self._recipes.get(rule)
         kind = "adapter" if site.owner in self._program.added else self._kinds.kind(site.node, site.param)
         case = _Case(
@@ -87,21 +87,21 @@ class Choice:
         return self._known[case]
 
     def _form(self, case: _Case) -> Storage:
-        scheme, kept = self._scheme(case)
+        scheme, reason = self._scheme(case)
         shape = matrices(case.shape, case.windowed, scheme)
         sparsity, dense = self._removed(case, shape[-1])
         if sparsity is not None and not scheme.sparse:
             message = f"--prune {sparsity}: {scheme.name} has no layout with elements removed"
             raise NetcalcError(Diagnostic("E502", message, hint="element types, int8 and int4-g128 have one"))
-        texts = [f"{one.option} {one.text}" for one in (case.rule, case.prune) if one is not None]
+        texts = [f"{rule.option} {rule.text}" for rule in (case.rule, case.prune) if rule is not None]
         own = case.rule is not None and case.rule.option == OWN
-        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=kept or dense, is_own=own)
+        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=reason or dense, is_own=own)
 
     def _scheme(self, case: _Case) -> tuple[Scheme, str]:
         """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""
         rule, plain = case.rule, scheme_named(case.dtype)
         if rule is None:
-            return plain, "no pattern matches" if self._quantised else ""
+            return plain, "no pattern matches" if self._quantized else ""
         if rule.value == PLAIN:
             return plain, ""
         if rule in self._recipes:
@@ -115,10 +115,10 @@ class Choice:
                 return plain, case.described
         missing = ""
         for tried in (scheme, *map(scheme_named, scheme.fallback)):
-            found = unmet(tried, matrices(case.shape, case.windowed, tried))
-            if found is None:
+            problem = unmet(tried, matrices(case.shape, case.windowed, tried))
+            if problem is None:
                 return tried, missing
-            missing = missing or f"for {tried.name}, {found}"
+            missing = missing or f"for {tried.name}, {problem}"
         return plain, missing
 
     def _removed(self, case: _Case, columns: Dim) -> tuple[Sparsity | None, str]:
@@ -137,7 +137,7 @@ class Choice:
 
 
 def _is_recipe(rule: Assignment) -> bool:
-    """Return True for the name of a type of file; with a pattern, one such as q6_k is that of a type of block."""
+    """Return True for the name of a type of file; with a pattern, a name such as q6_k stands for a type of block."""
     return is_file(rule.value) and (rule.pattern is None or not is_scheme(rule.value))
 
 

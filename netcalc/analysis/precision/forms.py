@@ -53,7 +53,7 @@ def form(
     if sparsity is not None:
         values, *others = scheme.tensors
         index_source, index = index_named(sparsity.layout)
-        scope["kept"] = _kept(sparsity, scope["n"])
+        scope["kept"] = _kept_elements(sparsity, scope["n"])
         scope["bits"] = values.bits
         rules = (values._replace(bytes=_SPARSE_VALUES), *others, *index)
         source = f"{source}; {index_source}"
@@ -77,7 +77,7 @@ def _scope(scheme: Scheme, shape: tuple[Dim, Dim, Dim]) -> dict[str, Any]:
     return {**sizes, **scheme.settings}
 
 
-def _kept(sparsity: Sparsity, elements: Dim) -> Dim:
+def _kept_elements(sparsity: Sparsity, elements: Dim) -> Dim:
     """Return the number of elements that are kept: all but the whole part of the share that is removed."""
     if sparsity.pattern is not None:
         keep, of = sparsity.pattern

@@ -1,4 +1,4 @@
-"""Kinds of parameters, by which schemes choose what they quantise: linear layers, the head, embeddings, norms."""
+"""Kinds of parameters, by which schemes choose what they quantize: linear layers, the head, embeddings, norms."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Kinds(NamedTuple):
 
 
 def _is_bias(param: Param) -> bool:
-    """Return True for a bias, which has two axes if it is that of several experts."""
+    """Return True for a bias, which has two axes if it belongs to several experts."""
     return param.name == "bias" or param.name.startswith("bias_") or param.name.endswith("_bias")
 
 
@@ -64,9 +64,9 @@ def _last_linear(body: Body) -> OpNode | None:
     """Return the last operation with matrices as parameters if it is a linear layer that is not repeated."""
     for node in reversed(body.nodes):
         if isinstance(node, CallNode):
-            found = _last_linear(node.body)
-            if found is not None:
-                return found if node.times == 1 else None
+            last = _last_linear(node.body)
+            if last is not None:
+                return last if node.times == 1 else None
         elif any(len(param.shape) >= _RANK and not param.is_buffer for param in node.params):
             return node if node.op.name == _LINEAR else None
     return None

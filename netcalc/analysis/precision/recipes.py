@@ -24,11 +24,11 @@ from netcalc.schemes.scheme import scheme_named
 _FILE = Path(__file__).parent.parent.parent / "data" / "gguf_files.yaml"
 _NUMBER = re.compile(r"\.([0-9]+)(?:\.|$)")
 _STACKED = 3  # axes of the weights of several experts
-_MIXED_EXPERTS = 1  # with more, the number of a tensor is that of its layer
+_MIXED_EXPERTS = 1  # with more, the number of a tensor is the number of its layer
 
 
 def is_file(name: str) -> bool:
-    """Return True if a name is that of a type of file."""
+    """Return True if a name stands for a type of file."""
     return name in _data()["files"] or name in _data()["aliases"]
 
 
@@ -73,12 +73,12 @@ class Recipe:
 
     @property
     def plain(self) -> str:
-        """The element type of what is not quantised."""
-        kept: str = _data()["plain_type"]
-        return kept
+        """The element type of what is not quantized."""
+        type_name: str = _data()["plain_type"]
+        return type_name
 
     def type_of(self, site: Site) -> str | None:
-        """Return the type of a parameter before its shape is considered; None if it is not quantised."""
+        """Return the type of a parameter before its shape is considered; None if it is not quantized."""
         data = _data()
         tensor, number = self._places.get(site.owner, ("plain", 0))
         if tensor == "plain":
@@ -92,11 +92,11 @@ class Recipe:
         if (
             self._model["experts"] > _MIXED_EXPERTS
             and listed.startswith("ffn")
-            and (found := _NUMBER.search(site.owner))
+            and (match := _NUMBER.search(site.owner))
         ):
-            number, count = int(found[1]), self._model["layers"]
+            number, count = int(match[1]), self._model["layers"]
         scope = {**self._model, "i": number, "n": count, "type": chosen}
-        scope["unquantised"] = self._file.get("unquantised", False)
+        scope["unquantized"] = self._file.get("unquantized", False)
         scope["codebook"] = self._file.get("codebook", False)
         scope["stacked"] = len(site.param.shape) == _STACKED
         used = frozenset(name for rule in (*own, *always) for name in parse(rule.get("when", "0")).names())
@@ -104,9 +104,9 @@ class Recipe:
             scope["fills_blocks"] = equal(site.param.shape[-1] % _columns(chosen), 0)
         for name in used & data["names"].keys():
             scope[name] = parse(data["names"][name]).evaluate(scope)
-        chosen = next((rule["type"] for rule in own if _holds(rule, scope)), chosen)
+        chosen = next((rule["type"] for rule in own if _rule_holds(rule, scope)), chosen)
         for rule in always:
-            if _holds(rule, {**scope, "type": chosen}):
+            if _rule_holds(rule, {**scope, "type": chosen}):
                 chosen = rule["type"]
         return chosen
 
@@ -116,7 +116,7 @@ def tensor_of(path: str) -> str:
     return next((tensor for tensor, pattern in _tensors() if pattern.match(path)), "other")
 
 
-def _holds(rule: Mapping[str, str], scope: Mapping[str, Any]) -> bool:
+def _rule_holds(rule: Mapping[str, str], scope: Mapping[str, Any]) -> bool:
     return "when" not in rule or bool(parse(rule["when"]).evaluate(scope))
 
 
@@ -128,12 +128,12 @@ def _columns(scheme: str) -> int:
 
 def _model(program: Program) -> dict[str, Any]:
     """Return what conditions may say of a model; a var that it lacks is 1."""
-    values = {name: _whole(program.vars.get(name)) for name in ("layers", "heads", "kv_heads")}
+    values = {name: _positive_or_one(program.vars.get(name)) for name in ("layers", "heads", "kv_heads")}
     gqa = values["heads"] // values["kv_heads"] if program.vars.get("kv_heads") else 1
     return {"layers": values["layers"], "gqa": gqa, "experts": 1, "falcon": program.name.startswith("falcon")}
 
 
-def _whole(value: Any) -> int:
+def _positive_or_one(value: Any) -> int:
     return value if isinstance(value, int) and value > 0 else 1
 
 
@@ -147,5 +147,5 @@ def _tensors() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def _data() -> Mapping[str, Any]:
     from netcalc.spec.yaml_document import parse_yaml
 
-    found: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
-    return found
+    data: Mapping[str, Any] = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
+    return data

@@ -1,4 +1,4 @@
-"""The storage of a network's parameters: bytes and bits by scheme, and the reasons for what is not quantised."""
+"""The storage of a network's parameters: bytes and bits by scheme, and the reasons for what is not quantized."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def storage_report(program: Program) -> StorageReport:
             bytes=before.bytes + size * times,
             parts=before.parts | {role: before.parts.get(role, 0) + part * times for role, part in parts.items()},
         )
-    found = sorted(groups.values(), key=_rank)
-    params, size = sum((group.params for group in found), start=0), sum((group.bytes for group in found), start=0)
-    return StorageReport(params, size, tuple(found))
+    ranked = sorted(groups.values(), key=_rank)
+    params, size = sum((group.params for group in ranked), start=0), sum((group.bytes for group in ranked), start=0)
+    return StorageReport(params, size, tuple(ranked))
 
 
 def _rank(group: StoredGroup) -> tuple[int, str]:

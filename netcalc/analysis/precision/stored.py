@@ -1,4 +1,4 @@
-"""A program whose parameters are quantised and pruned as assignments say."""
+"""A program whose parameters are quantized and pruned as assignments say."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CANDIDATES = 2000
 def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | Iterable[str] = ()) -> Program:
     """Return the program with its parameters stored as the assignments say, those that it has coming first.
 
-    Behind them come those of the checkpoint of a model, which need not match a parameter.
+    Behind them come the assignments of a model's checkpoint, which need not match a parameter.
 
     Args:
         program: the program.
         quantize: ``[PATTERN=]SCHEME``, for example ``"int8"`` or ``"*.mlp.*=int4-g128"``; the first that matches the
-            path of a parameter counts.  Without a pattern a scheme quantises what its library does, with one all that
+            path of a parameter counts.  Without a pattern a scheme quantizes what its library does, with one all that
             have rows and columns.
         prune: ``[PATTERN=]SHARE``, for example ``"0.5"``, ``"0.5-csr"`` or ``"*.q_proj.*=2:4"``.
 
@@ -35,25 +35,25 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
         NetcalcError: E502 for an unknown scheme, or one that cannot be combined with pruning; E503 for every pattern
             that matches no parameter.
     """
-    quantised, pruned = (
+    quantized, pruned = (
         (*assignments(option, program.assigned.get(option, ())), *assignments(option, texts))
         for option, texts in (("--quantize", quantize), ("--prune", prune))
     )
     own = assignments(OWN, program.assigned.get(OWN, ()))
-    if not quantised and not pruned and not own:
+    if not quantized and not pruned and not own:
         return program
-    choice = Choice(program, (*quantised, *own), pruned)
+    choice = Choice(program, (*quantized, *own), pruned)
     if choice.by_iteration:
         require_visits(program)
-    with recorded() as found:
+    with recorded() as assumptions:
         result = with_storage(program, choice.choose, by_iteration=choice.by_iteration)
-    _check_used(program, (*quantised, *pruned), choice.used)
+    _check_used(program, (*quantized, *pruned), choice.used)
     return replace(
         result,
-        assumptions=tuple(dict.fromkeys((*program.assumptions, *found))),
+        assumptions=tuple(dict.fromkeys((*program.assumptions, *assumptions))),
         assigned={
             option: tuple(rule.text for rule in rules)
-            for option, rules in (("--quantize", quantised), ("--prune", pruned), (OWN, own))
+            for option, rules in (("--quantize", quantized), ("--prune", pruned), (OWN, own))
             if rules or option != OWN
         },
     )
@@ -64,17 +64,17 @@ def _check_used(program: Program, rules: Iterable[Assignment], used: set[Assignm
     unused = [rule for rule in rules if rule not in used]
     if not unused:
         return
-    found = islice((p for p in parameters(program) if not p.param.is_buffer), _CANDIDATES)
-    owners = {parameter.path: parameter.owner for parameter in found}
+    candidates = islice((p for p in parameters(program) if not p.param.is_buffer), _CANDIDATES)
+    owners = {parameter.path: parameter.owner for parameter in candidates}
     raise NetcalcError(_unused(rule, owners) for rule in unused)
 
 
 def _unused(rule: Assignment, owners: Mapping[str, str]) -> Diagnostic:
-    """Return the error of an assignment that counts for no parameter; ``owners`` are those of known paths."""
+    """Return the error of an assignment that counts for no parameter; ``owners`` are the owners of known paths."""
     matched = [path for path in owners if rule.pattern is None or rule.matches.match(path)]
     if not matched:
         message = "no parameter has a path that matches"
-        hint = _near(rule.pattern or "", owners) or "a pattern may have *, as in '*.mlp.*'"
+        hint = _nearest_hint(rule.pattern or "", owners) or "a pattern may have *, as in '*.mlp.*'"
     elif all(owners[path] != path for path in matched):
         message = f"{matched[0]} is tied to {owners[matched[0]]}"
         hint = f"a tied parameter is stored once: {owners[matched[0]]}={rule.value}"
@@ -84,7 +84,7 @@ def _unused(rule: Assignment, owners: Mapping[str, str]) -> Diagnostic:
     return Diagnostic("E503", f"{rule.option} {rule.text}: {message}", hint=hint)
 
 
-def _near(pattern: str, paths: Iterable[str]) -> str | None:
+def _nearest_hint(pattern: str, paths: Iterable[str]) -> str | None:
     """Return a hint for a misspelt pattern: the nearest path, or the nearest part of one."""
     paths = list(paths)
     if "*" not in pattern:

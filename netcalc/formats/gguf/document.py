@@ -40,5 +40,5 @@ def opened(path: Path) -> tuple[GgufFile, Translation]:
 
 
 def model_name(path: Path) -> str:
-    """Return the name of a model: that of its file without the number of the part."""
+    """Return the name of a model: the name of its file without the number of the part."""
     return _PART.sub("", path.stem)

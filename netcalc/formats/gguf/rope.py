@@ -29,26 +29,26 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {"yarn_ext_factor": (1.0,), "yarn_log_mul
 
 
 def rope_scaling(
-    given: Mapping[str, Any], context_length: Any, divisors: Sequence[list[float]]
+    settings: Mapping[str, Any], context_length: Any, divisors: Sequence[list[float]]
 ) -> dict[str, Any] | None:
     """Return the scaling that the keys after ``rope.scaling.`` and tensors describe, or None.
 
-    ``divisors`` are those of the frequencies that tensors hold: for all lengths, or for short and for long ones.
+    ``divisors`` are divisors of the frequencies that tensors hold: for all lengths, or for short and for long ones.
 
     Raises:
         ValueError: with the reason, if it is not known.
     """
-    kind = given.get("type", "none")
+    kind = settings.get("type", "none")
     if kind not in ("none", "longrope", *_OF_KIND):
         raise ValueError(f"rope.scaling.type = {written(kind, quoted=True)} is not known")
     if divisors and kind in _OF_KIND:
         raise ValueError(f"rope.scaling.type = {kind!r} beside factors in tensors is not known")
     if divisors:
-        return _by_frequency(given, context_length, divisors)
+        return _by_frequency(settings, context_length, divisors)
     if kind not in _OF_KIND:
         return None
-    found: dict[str, Any] = {}
-    for key, value in given.items():
+    scaling: dict[str, Any] = {}
+    for key, value in settings.items():
         name = _NAMES.get(key)
         if key == "type" or key in _IDLE or value in _NEUTRAL.get(key, ()):
             continue
@@ -56,19 +56,19 @@ def rope_scaling(
             if name is not None:
                 continue  # of another kind: the reader does not look at it
             raise ValueError(f"rope.scaling.{key} = {written(value)} is not known")
-        found[name] = value
+        scaling[name] = value
     if kind == "yarn":
-        found.setdefault("original_max_position_embeddings", context_length)
-    return {"rope_type": kind, "factor": 1.0, **found}
+        scaling.setdefault("original_max_position_embeddings", context_length)
+    return {"rope_type": kind, "factor": 1.0, **scaling}
 
 
-def _by_frequency(given: Mapping[str, Any], context_length: Any, divisors: Sequence[list[float]]) -> dict[str, Any]:
+def _by_frequency(settings: Mapping[str, Any], context_length: Any, divisors: Sequence[list[float]]) -> dict[str, Any]:
     """Return the scaling by divisors of the frequencies, those for short lengths first."""
     return {
         "rope_type": "longrope",
         "short_factor": divisors[0],
         "long_factor": divisors[-1],
-        "original_max_position_embeddings": given.get("original_context_length", context_length),
+        "original_max_position_embeddings": settings.get("original_context_length", context_length),
         "factor": 1.0,
-        "attention_factor": given.get("attn_factor", 1.0),
+        "attention_factor": settings.get("attn_factor", 1.0),
     }

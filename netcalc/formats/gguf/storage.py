@@ -65,11 +65,11 @@ def _paths(path: str, names: Iterable[str], schemes: Mapping[str, str]) -> Itera
         for name, scheme in schemes.items():
             match = form.fullmatch(name)
             if match is not None:
-                paths[_filled(path, match.groups())].add(scheme)
+                paths[_filled_pattern(path, match.groups())].add(scheme)
     yield from ((name, min(kinds) if len(kinds) == 1 else PLAIN) for name, kinds in paths.items())
 
 
-def _filled(path: str, texts: Iterable[str]) -> str:
+def _filled_pattern(path: str, texts: Iterable[str]) -> str:
     """Return a pattern with texts in place of its first ``*``."""
     for text in texts:
         path = path.replace("*", text, 1)

@@ -62,8 +62,8 @@ def table_of(architecture: Any, file: str) -> GgufTable:
 @cache
 def read_table(architecture: str) -> GgufTable | None:
     """Return the table of an architecture; None if there is none."""
-    found = find_table(architecture, _FOLDER)
-    return None if found is None else GgufTable(architecture, *found)
+    table = find_table(architecture, _FOLDER)
+    return None if table is None else GgufTable(architecture, *table)
 
 
 def architectures() -> list[str]:

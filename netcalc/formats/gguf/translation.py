@@ -17,7 +17,7 @@ from netcalc.spec.evaluate import evaluate_expression, words_in
 if TYPE_CHECKING:
     from netcalc.weights.gguf.tensors import GgufFile
 
-#: Element type of a program by that of most of the weights; quantised ones are computed in float32.
+#: Element type of a program by the type of most weights; quantized ones are computed in float32.
 _DTYPES = {"F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 #: Bytes of a tensor with divisors of rotary frequencies.
 _MAX_DIVISORS = 65_536
@@ -33,7 +33,7 @@ def field_name(key: str) -> str:
 
 
 class Translation:
-    """The document of a model: its metadata are vars, and those of the shipped spec follow from them.
+    """The document of a model: its metadata are vars, from which the vars of the shipped spec follow.
 
     Attributes:
         values: the values of all fields, by their names in expressions.
@@ -44,7 +44,7 @@ class Translation:
         self.table = table
         self.document = Document([])
         self.place = Cursor({}, (), {(): (None, Span(file.name))})
-        self.given = self._given()
+        self.given = self._own_keys()
         self.values = {field_name(key): value for key, value in self._fields()}
         self.values |= {name: self._fact(fact) for name, fact in table.part("tensors").items()}
 
@@ -74,7 +74,7 @@ class Translation:
                 document.copy(key, entry)
         return document.finished()
 
-    def _given(self) -> dict[str, Any]:
+    def _own_keys(self) -> dict[str, Any]:
         """Return the keys of the architecture, without its name."""
         prefix = f"{self.table.architecture}."
         return {k.removeprefix(prefix): v for k, v in self.file.metadata.items() if k.startswith(prefix)}
@@ -133,13 +133,13 @@ class Translation:
     def _check_known(self) -> None:
         """Add an error for every key that the table does not name."""
         fields = self.table.part("fields")
-        known = {*fields, *self.table.part("without_effect")}
+        named = {*fields, *self.table.part("without_effect")}
         for key, value in self.given.items():
             scaling = PREFIX in fields and (key.startswith(f"{PREFIX}.") or key == "rope.scale_linear")
-            if key not in known and not scaling:
+            if key not in named and not scaling:
                 name = f"{self.table.architecture}.{key}"
-                message = f"the key {name[:80]!r} is not known; it is {_shown(value)}"
-                self._problem(message, did_you_mean(key, known))
+                message = f"the key {name[:80]!r} is not known; it is {_shown_value(value)}"
+                self._problem(message, did_you_mean(key, named))
         kind = self.file.metadata.get("general.type", "model")
         if kind != "model":
             self._problem(f"general.type is {written(kind, quoted=True)}: this is no whole model")
@@ -187,5 +187,5 @@ def _is_list(declared: Any) -> bool:
     return isinstance(declared, dict) and str(declared.get("type", "")).startswith("list")
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     return written(value) if not isinstance(value, tuple) else f"a list of {value[0]:,} items"

@@ -17,9 +17,9 @@ def differing_outputs(graph: Graph, program: Program) -> list[str]:
 
     Two values are equal if the same operation with the same attributes makes them of equal values and parameters.
     """
-    known: dict[Value, int] = {value: hash(name) for name, value in graph.inputs.items()}
+    hashes: dict[Value, int] = {value: hash(name) for name, value in graph.inputs.items()}
     for line in graph.lines:
-        inputs = [None if value is None else known[value] for value in line.inputs]
+        inputs = [None if value is None else hashes[value] for value in line.inputs]
         learned = {name: stored for name, stored in line.parameters.items() if not graph.tensors[stored.path].buffer}
         tensors = {name: graph.places[stored] for name, stored in learned.items()}
         if line.operation == "buffer":  # known by its place; its lines are no attribute before they are read
@@ -27,25 +27,25 @@ def differing_outputs(graph: Graph, program: Program) -> list[str]:
         else:
             declared = find(line.operation)
             assert declared is not None  # the builder found it
-            made = _made(declared(**line.attributes), inputs, tensors)
-        known.update((value, hash((made, index))) for index, value in enumerate(line.outputs))
+            made = _operation_hash(declared(**line.attributes), inputs, tensors)
+        hashes.update((value, hash((made, index))) for index, value in enumerate(line.outputs))
 
     def evaluate(instance: Instance, inputs: Sequence[int | None]) -> list[int]:
         op, owners = instance.node.op, instance.owners
         learned = {param.name for param in instance.node.params if not param.is_buffer}
         tensors = {name: owner for name, owner in owners.items() if name in learned}
-        made = hash(owners[""]) if op.name == "buffer" else _made(op, inputs, tensors)
+        made = hash(owners[""]) if op.name == "buffer" else _operation_hash(op, inputs, tensors)
         return [hash((made, index)) for index in range(len(instance.node.outputs))]
 
-    found = unroll(program, [hash(value.name) for value in program.inputs], evaluate)
-    expected = [known[value] for value in graph.outputs.values()]
-    return [name for name, one, other in zip(graph.outputs, expected, found, strict=True) if one != other]
+    computed = unroll(program, [hash(value.name) for value in program.inputs], evaluate)
+    expected = [hashes[value] for value in graph.outputs.values()]
+    return [name for name, wanted, other in zip(graph.outputs, expected, computed, strict=True) if wanted != other]
 
 
-def _made(operation: Operation, inputs: Sequence[int | None], tensors: Mapping[str, str]) -> int:
+def _operation_hash(operation: Operation, inputs: Sequence[int | None], tensors: Mapping[str, str]) -> int:
     """Return a number for what an operation makes of values, which are numbers themselves."""
     attributes = operation.model_dump(exclude={"init"})
-    given = tuple(inputs)
-    while given and given[-1] is None:
-        given = given[:-1]
-    return hash((operation.name, repr(attributes), given, tuple(sorted(tensors.items()))))
+    numbers = tuple(inputs)
+    while numbers and numbers[-1] is None:
+        numbers = numbers[:-1]
+    return hash((operation.name, repr(attributes), numbers, tuple(sorted(tensors.items()))))

@@ -29,12 +29,12 @@ def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
             continue
         parts: dict[tuple[int, ...], list[Sequence]] = defaultdict(list)
         for sequence in group:
-            sequence.items = _called(sequence.items, calls)
+            sequence.items = _with_calls(sequence.items, calls)
             parts[_blocks_in(sequence.items)].append(sequence)
         for calling, part in parts.items():  # shared modules in some of them can be calls of another block
             if len(part) > 1:
                 blocks[key, calling] = _block(part, structures, names, calls)
-    root.items = _called(root.items, calls)
+    root.items = _with_calls(root.items, calls)
     return list(blocks.values())
 
 
@@ -49,11 +49,11 @@ def _survey(
     inner = [(index, item) for index, item in enumerate(sequence.items) if isinstance(item, Sequence)]
     for _, item in inner:
         _survey(item, used, structures, alike, sites)
-    found = structures[id(sequence)] = structure_of(sequence, used)
+    structure = structures[id(sequence)] = structure_of(sequence, used)
     if sequence.name:
-        alike[found.key].append(sequence)
+        alike[structure.key].append(sequence)
     for index, item in inner:
-        sites[structures[id(item)].key].add((found.key, index))
+        sites[structures[id(item)].key].add((structure.key, index))
 
 
 def _is_worthwhile(sequence: Sequence) -> bool:
@@ -61,7 +61,7 @@ def _is_worthwhile(sequence: Sequence) -> bool:
     return len(sequence.items) > 1 or isinstance(sequence.items[0], (Sequence, Call))
 
 
-def _called(items: list[Item], calls: dict[int, Call]) -> list[Item]:
+def _with_calls(items: list[Item], calls: dict[int, Call]) -> list[Item]:
     """Return items with calls in place of the sequences that have become blocks."""
     result: list[Item] = []
     for item in items:
@@ -69,29 +69,29 @@ def _called(items: list[Item], calls: dict[int, Call]) -> list[Item]:
             result.append(calls[id(item)])
             continue
         if isinstance(item, Sequence):
-            item.items = _called(item.items, calls)
+            item.items = _with_calls(item.items, calls)
         result.append(item)
     return result
 
 
 def _blocks_in(items: list[Item]) -> tuple[int, ...]:
     """Return which blocks the items call, in order."""
-    found: list[int] = []
+    blocks: list[int] = []
     for item in items:
         if isinstance(item, Sequence):
-            found += (-1, *_blocks_in(item.items))
+            blocks += (-1, *_blocks_in(item.items))
         elif isinstance(item, Call):
-            found.append(id(item.block))
-    return tuple(found)
+            blocks.append(id(item.block))
+    return tuple(blocks)
 
 
 def _block(group: list[Sequence], structures: dict[int, Structure], names: set[str], calls: dict[int, Call]) -> Block:
     """Return the block of equal sequences, and add its calls."""
-    found = [structures[id(sequence)] for sequence in group]
-    exported = _exported(found, group[0].items[-1])
-    order = _input_order(found, exported)
-    arguments, given = arguments_of(group)
-    first, shown = group[0], found[0]
+    members = [structures[id(sequence)] for sequence in group]
+    exported = _exported(members, group[0].items[-1])
+    order = _input_order(members, exported)
+    arguments, passed = arguments_of(group)
+    first, shown = group[0], members[0]
     block = Block(
         _name(first.kind, names),
         first.items,
@@ -101,34 +101,34 @@ def _block(group: list[Sequence], structures: dict[int, Structure], names: set[s
         first.place,
         arguments,
     )
-    for sequence, structure, values in zip(group, found, given, strict=True):
+    for sequence, structure, values in zip(group, members, passed, strict=True):
         inputs = tuple(structure.inputs[index] for index in order)
         outputs = tuple(structure.made[index] for index in exported)
         calls[id(sequence)] = Call(sequence.name, block, inputs, outputs, values, sequence.place, sequence.shares)
     return block
 
 
-def _exported(found: list[Structure], item: Item) -> list[int]:
-    """Return the numbers of the values that any of the sequences gives; that of the last item first."""
-    numbers = {index for structure in found for index in structure.given}
-    last = len(found[0].made) - 1
+def _exported(structures: list[Structure], item: Item) -> list[int]:
+    """Return the numbers of the values that any of the sequences gives; the value of the last item comes first."""
+    numbers = {index for structure in structures for index in structure.given}
+    last = len(structures[0].made) - 1
     if isinstance(item, Step) and item.line.outputs:
-        last = found[0].made.index(item.line.outputs[0])
+        last = structures[0].made.index(item.line.outputs[0])
     return [*([last] if last in numbers or not numbers else []), *sorted(numbers - {last})]
 
 
-def _input_order(found: list[Structure], outputs: list[int]) -> list[int]:
+def _input_order(structures: list[Structure], outputs: list[int]) -> list[int]:
     """Return the order of the inputs: first those that the outputs of an earlier sequence go to, in their order."""
     order: list[int] = []
     for output in outputs:
         chained = [
-            sum(later.inputs[index] is earlier.made[output] for earlier, later in pairwise(found))
-            for index in range(len(found[0].inputs))
+            sum(later.inputs[index] is earlier.made[output] for earlier, later in pairwise(structures))
+            for index in range(len(structures[0].inputs))
         ]
         best = max(range(len(chained)), key=lambda index: chained[index], default=None)
         if best is not None and chained[best] and best not in order:
             order.append(best)
-    return [*order, *(index for index in range(len(found[0].inputs)) if index not in order)]
+    return [*order, *(index for index in range(len(structures[0].inputs)) if index not in order)]
 
 
 def _name(kind: str, names: set[str]) -> str:

@@ -57,9 +57,9 @@ class Builder:
             RuleError: the operation does not take these inputs or attributes.
         """
         values = tuple(None if value is None else self.read(value) for value in inputs)
-        given = {name: value for name, value in (attributes or {}).items() if value is not None}
+        present = {name: value for name, value in (attributes or {}).items() if value is not None}
         stored = {name: _stored(value) for name, value in (parameters or {}).items() if value is not None}
-        return self._add(operation, given, values, stored)
+        return self._add(operation, present, values, stored)
 
     def read(self, value: Value) -> Value:
         """Return a value that lines can use: for a stored tensor the output of the line that reads it."""
@@ -76,11 +76,11 @@ class Builder:
     def _reading(self, stored: Stored) -> Value:
         tensor = self.graph.tensors[stored.path]
         if stored.part is not None or stored.transpose:
-            whole = self.read(Value(tensor.type, self.hint, Stored(stored.path)))
+            value = self.read(Value(tensor.type, self.hint, Stored(stored.path)))
             if stored.part is not None:
                 start, stop = stored.part
-                whole = self.line("slice", [whole], {"axis": 0, "start": start, "stop": stop})
-            return self.line("transpose", [whole], {"axes": [-2, -1]}) if stored.transpose else whole
+                value = self.line("slice", [value], {"axis": 0, "start": start, "stop": stop})
+            return self.line("transpose", [value], {"axes": [-2, -1]}) if stored.transpose else value
         if tensor.computed is not None:
             return self._computed(stored, tensor)
         attributes = declaration(tensor)

@@ -33,16 +33,16 @@ def _cycle(items: list[Item], used: Mapping[Value, int]) -> tuple[Cycle | None, 
     calls = calls[: next((i for i, item in enumerate(items) if not isinstance(item, Call)), len(items))]
     for size in range(2, min(_LONGEST, len(calls) // 2) + 1):
         length = size
-        while length < len(calls) and _follows(calls, length, size, used):
+        while length < len(calls) and _continues_cycle(calls, length, size, used):
             length += 1
         times = length // size
         if times > 1:
-            whole = calls[: times * size]
-            return Cycle(whole[:size], times, whole[size].start - whole[0].start, whole), times * size
+            repeated = calls[: times * size]
+            return Cycle(repeated[:size], times, repeated[size].start - repeated[0].start, repeated), times * size
     return None, 1
 
 
-def _follows(calls: list[Call], index: int, size: int, used: Mapping[Value, int]) -> bool:
+def _continues_cycle(calls: list[Call], index: int, size: int, used: Mapping[Value, int]) -> bool:
     """Return True if a call is as the one that stands ``size`` before it, and takes the output of the one before."""
     call, before, alike = calls[index], calls[index - 1], calls[index - size]
     return (

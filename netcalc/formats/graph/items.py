@@ -87,7 +87,7 @@ class Block:
         inputs, outputs: values of the items.
         path, place: of the representative module in the source and in the network.
         arguments: the default of each argument, or its type as a :class:`Required`.
-        suffixes: what follows the name of a call in that of each output.
+        suffixes: what follows the name of a call in the name of each output.
     """
 
     name: str
@@ -117,13 +117,13 @@ class Call:
     """A call of a block, or repeated calls, each of the output of the one before.
 
     Attributes:
-        name: its name; of repeated calls that of all, to which numbers are appended.
+        name: its name; of repeated calls the name of all, to which numbers are appended.
         block: the block.
-        inputs, outputs: values outside, in the order of those of the block; the outputs are of the last call.
+        inputs, outputs: values outside, in the order of the block's own; the outputs are of the last call.
         arguments: values of arguments that are not the defaults.
         place: its path in the network.
         shares: the place of an earlier call with the same tensors, or an empty text; with ``times``, any text says that
-            all calls use those of the first.
+            all calls use the parameters of the first.
         times: number of repeated calls; 0 for a single one.
         stem: the name without the number of the call; None for one that is not numbered.
         start: the number of the call, or of the first of them.
@@ -148,7 +148,7 @@ class Cycle:
     """Calls that are repeated in turn, each of the output of the one before.
 
     Attributes:
-        calls: those of the first turn.
+        calls: the calls of the first turn.
         times: number of turns.
         step: difference of the numbers of a call in two turns.
         whole: the calls of all turns.
@@ -170,7 +170,7 @@ class Turns:
     """Items that come again with the next numbers in their names, each turn after the one before.
 
     Attributes:
-        items: those of the first turn.
+        items: the items of the first turn.
         times: number of turns.
         names: the names of its items as expressions of ``turn``, by the identities of the items.
         whole: the items of all turns.
@@ -196,11 +196,11 @@ def last_value(turns: Turns) -> Value:
 
 def free_name(name: str, taken: set[str]) -> str:
     """Return a name that is not taken: the given one, or the first free one with a number."""
-    number, found = 0, name
-    while found in taken:
+    number, free = 0, name
+    while free in taken:
         number += 1
-        found = f"{name}_{number}"
-    return found
+        free = f"{name}_{number}"
+    return free
 
 
 def inside(path: str, place: str) -> str:

@@ -35,9 +35,9 @@ _NOUNS = {
 
 
 class _Place(NamedTuple):
-    """The item that makes a value, the sequences around it, and what follows the item's name in that of the value.
+    """The item that makes a value, the sequences around it, and what follows the item's name in the name of the value.
 
-    ``name`` is that of the value itself, for one that a call makes whose name is not fixed.
+    ``name`` is the value's own, if a call makes it whose name is not fixed.
     """
 
     item: Step | Call | Turns
@@ -168,13 +168,13 @@ def _noun(item: Step | Call | Turns) -> str:
 
 def with_branches(items: list[Item]) -> list[Item]:
     """Return items with those in branches, whose names stand beside theirs."""
-    found: list[Item] = []
+    flat: list[Item] = []
     for item in items:
         if isinstance(item, Step):
             for branch in item.branches.values():
-                found += with_branches(branch)
-        found.append(item)
-    return found
+                flat += with_branches(branch)
+        flat.append(item)
+    return flat
 
 
 def _suffixes(item: Step) -> list[str]:
@@ -191,8 +191,8 @@ def _suffixes(item: Step) -> list[str]:
 
 def _defines(sequence: Sequence, name: str) -> bool:
     """Return True if a sequence has an item with this name, or under this name; also one of a repeat."""
-    found = (known for item in with_branches(sequence.items) for known in _names(item) if known)
-    return any(f"{known}.".startswith(f"{name}.") or f"{name}.".startswith(f"{known}.") for known in found)
+    names = (own_name for item in with_branches(sequence.items) for own_name in _names(item) if own_name)
+    return any(f"{own_name}.".startswith(f"{name}.") or f"{name}.".startswith(f"{own_name}.") for own_name in names)
 
 
 def _names(item: Item) -> Iterator[str]:

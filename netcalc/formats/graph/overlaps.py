@@ -22,7 +22,7 @@ def separate_overlaps(graph: Graph) -> None:
     for line in graph.lines:
         for stored in line.parameters.values():
             forms[stored.path].add(stored)
-    several = {path for path, found in forms.items() if not _fit(graph, found)}
+    several = {path for path, tensor_forms in forms.items() if not _forms_fit(graph, tensor_forms)}
     if not several:
         return
     lines: list[Line] = []
@@ -38,15 +38,15 @@ def separate_overlaps(graph: Graph) -> None:
     graph.lines = lines
 
 
-def _fit(graph: Graph, found: set[Stored]) -> bool:
+def _forms_fit(graph: Graph, forms: set[Stored]) -> bool:
     """Return True for one form of a tensor, or parts that make it up."""
-    if len(found) == 1:
-        (stored,) = found
+    if len(forms) == 1:
+        (stored,) = forms
         return stored.part is None or stored.part == (0, graph.tensors[stored.path].type.shape[0])
-    parts = sorted(stored.part for stored in found if stored.part is not None)
-    rows = graph.tensors[next(iter(found)).path].type.shape[:1]
+    parts = sorted(stored.part for stored in forms if stored.part is not None)
+    rows = graph.tensors[next(iter(forms)).path].type.shape[:1]
     return (
-        len(parts) == len(found)
+        len(parts) == len(forms)
         and [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
         and (parts[-1][1],) == rows
     )

@@ -56,7 +56,7 @@ def content_of(array: Any, dtype: str) -> Content | None:
         corner = _number(array[..., -1, 0].flat[0], dtype)
         return Content(computed=[{"constant": {"value": corner, "shape": list(shape), "dtype": dtype}}, {"tril": 0}])
     if elements <= _LISTED:
-        return Content(_listed(array, dtype))
+        return Content(_nested_list(array, dtype))
     lines = (shifted_window_lines(array, dtype) or sinusoid_lines(array, dtype)) if dtype.startswith("float") else None
     return None if lines is None else Content(computed=lines)
 
@@ -81,12 +81,12 @@ def _number(number: Any, dtype: str) -> Any:
     return float(str(number)) if dtype.startswith(("float", "bfloat")) else int(number)
 
 
-def _listed(array: Any, dtype: str) -> Any:
+def _nested_list(array: Any, dtype: str) -> Any:
     if not array.ndim:
         return _number(array.item(), dtype)
     if array.ndim == 1:
         return [_number(number, dtype) for number in array]
-    return [_listed(part, dtype) for part in array]
+    return [_nested_list(part, dtype) for part in array]
 
 
 def _is_triangle(array: Any) -> bool:
@@ -100,15 +100,15 @@ def _is_triangle(array: Any) -> bool:
 
 def _digits(array: Any) -> list[list[_Digit]] | None:
     """Return the digits of each axis if the numbers are a first number and a sum over the digits."""
-    first, found, total = array.flat[0], [], array.flat[0]
+    first, axes, total = array.flat[0], [], array.flat[0]
     for axis in range(array.ndim):
         along = array[tuple(slice(None) if other == axis else 0 for other in range(array.ndim))] - first
         digits = _radix(along.tolist())
         if digits is None:
             return None
-        found.append(digits)
+        axes.append(digits)
         total = total + along.reshape([-1 if other == axis else 1 for other in range(array.ndim)])
-    return found if (total == array).all() else None
+    return axes if (total == array).all() else None
 
 
 def _radix(numbers: Sequence[int]) -> list[_Digit] | None:
@@ -145,10 +145,10 @@ def _sum_of(first: int, axes: list[list[_Digit]], shape: tuple[int, ...], dtype:
         parts = [f"part_{number}" for number in range(len(counted) - 1)]
         yield {"add": None, "from": [*parts, f"digit_{len(parts)}"]}
     ones = [digit.size if digit.step else 1 for digit in digits]
-    whole = [product(d.size if d.step else 1 for d in axis) for axis in axes]
-    if any(digit.step == 0 for digit in digits) and whole != list(shape):
+    merged = [product(d.size if d.step else 1 for d in axis) for axis in axes]
+    if any(digit.step == 0 for digit in digits) and merged != list(shape):
         split = any(len(axis) > 1 for axis in axes)
-        yield {"reshape": ones if split else whole}
+        yield {"reshape": ones if split else merged}
         yield {"expand": sizes if split else list(shape)}
         if split:
             yield {"reshape": list(shape)}

@@ -20,16 +20,16 @@ def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
         items: the items of a spec, block or sequence.
         used: the number of uses of each value.
     """
-    found: list[Item] = []
+    unwrapped: list[Item] = []
     for item in items:
         if isinstance(item, Sequence):
             item.items = fold_repeats(item.items, used)
-            found += _unwrapped(item)
+            unwrapped += _unwrapped(item)
         else:
-            found.append(item)
+            unwrapped.append(item)
     result: list[Item] = []
     run: list[Call] = []
-    for item in found:
+    for item in unwrapped:
         if run and not (isinstance(item, Call) and _continues(run, item)):
             result.append(_repeated(run))
             run = []
@@ -106,13 +106,13 @@ def _repeated(run: list[Call]) -> Call:
     for name in first.block.arguments:
         values = [call.arguments.get(name, first.block.arguments[name]) for call in run]
         if not all(value == values[0] for value in values):
-            repeated.arguments[name] = _listed(values, repeated.start)
+            repeated.arguments[name] = _indexed_list(values, repeated.start)
         elif name in first.arguments:
             repeated.arguments[name] = values[0]
     return repeated
 
 
-def _listed(values: list[Any], start: int) -> Expression:
+def _indexed_list(values: list[Any], start: int) -> Expression:
     """Return an expression of the number of the iteration with the values of an argument."""
     index = "index" if start == 0 else f"index - {start}"
     first, rest = values[0], values[1:]

@@ -39,8 +39,8 @@ def shifted_window_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:
     if hidden is None or not ((masks == 0) | (masks == hidden)).all() or masks[:, 0, 0].any():
         return None
     for windows in _candidates(masks):
-        if _same(windows, masks):
-            return list(_lines(windows, shape, float(str(hidden)), dtype))
+        if _same_masks(windows, masks):
+            return list(_mask_lines(windows, shape, float(str(hidden)), dtype))
     return None
 
 
@@ -57,7 +57,7 @@ def _factors(number: int) -> list[tuple[int, int]]:
     return sorted(pairs, key=lambda pair: abs(math.log(pair[0] / pair[1])))
 
 
-def _same(windows: _Windows, masks: Any) -> bool:
+def _same_masks(windows: _Windows, masks: Any) -> bool:
     places = range(masks.shape[-1])
     expected: dict[tuple[tuple[bool, bool], ...], list[list[bool]]] = {}
     for number in reversed(range(len(masks))):
@@ -69,8 +69,8 @@ def _same(windows: _Windows, masks: Any) -> bool:
     return True
 
 
-def _lines(windows: _Windows, shape: tuple[int, ...], hidden: float, dtype: str) -> Iterator[dict[str, Any]]:
-    """Yield lines that number the regions of the image, and compare those of two places."""
+def _mask_lines(windows: _Windows, shape: tuple[int, ...], hidden: float, dtype: str) -> Iterator[dict[str, Any]]:
+    """Yield lines that number the regions of the image, and compare the numbers of two places."""
     heights, widths = zip(*windows, strict=True)
     for name, (count, size, shift), axes in (("rows", heights, (0, 2)), ("columns", widths, (1, 3))):
         yield {"arange": count * size}

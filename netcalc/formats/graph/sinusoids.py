@@ -28,32 +28,32 @@ def sinusoid_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:
             continue
         for divisor in (half, half - 1):
             step = -math.log(max(round(second**-divisor), 1)) / divisor
-            if _same(sines, cosines, [math.exp(step * index) for index in range(half)], padding):
-                rows = [] if padding is None else _without(len(array), padding)
-                return [*_lines(tuple(array.shape), step, alternate=alternate), *rows]
+            if _same_waves(sines, cosines, [math.exp(step * index) for index in range(half)], padding):
+                rows = [] if padding is None else _without_padding(len(array), padding)
+                return [*_table_lines(tuple(array.shape), step, alternate=alternate), *rows]
     return None
 
 
-def _without(rows: int, padding: int) -> list[dict[str, Any]]:
+def _without_padding(rows: int, padding: int) -> list[dict[str, Any]]:
     """Return the lines that put zeros in the row of the padding."""
-    kept: list[dict[str, Any]] = [{"arange": rows}, {"not_equal": padding}, {"cast": "float32"}]
-    return [*kept, {"name": "kept", "unsqueeze": -1}, {"mul": None, "from": ["table", "kept"]}]
+    lines: list[dict[str, Any]] = [{"arange": rows}, {"not_equal": padding}, {"cast": "float32"}]
+    return [*lines, {"name": "kept", "unsqueeze": -1}, {"mul": None, "from": ["table", "kept"]}]
 
 
-def _same(sines: Any, cosines: Any, frequencies: list[float], padding: int | None) -> bool:
+def _same_waves(sines: Any, cosines: Any, frequencies: list[float], padding: int | None) -> bool:
     """Return True if these are the sines and cosines of the multiples of the frequencies."""
     for position, (sine, cosine) in enumerate(zip(sines.tolist(), cosines.tolist(), strict=True)):
         if position == padding:
             continue
         near = _ROUNDING * (position + 1)
-        for frequency, one, other in zip(frequencies, sine, cosine, strict=True):
+        for frequency, first, other in zip(frequencies, sine, cosine, strict=True):
             angle = position * frequency
-            if abs(math.sin(angle) - one) > near or abs(math.cos(angle) - other) > near:
+            if abs(math.sin(angle) - first) > near or abs(math.cos(angle) - other) > near:
                 return False
     return True
 
 
-def _lines(shape: tuple[int, int], step: float, *, alternate: bool) -> Iterator[dict[str, Any]]:
+def _table_lines(shape: tuple[int, int], step: float, *, alternate: bool) -> Iterator[dict[str, Any]]:
     yield {"arange": {"stop": shape[0], "dtype": "float32"}}
     yield {"name": "positions", "unsqueeze": -1}
     yield {"arange": {"stop": shape[1] // 2, "dtype": "float32"}}

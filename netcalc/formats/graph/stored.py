@@ -34,7 +34,7 @@ def _place(
     taken = {item.name for item in sequence.items if item.name}
     for item in sequence.items:
         if isinstance(item, Sequence):
-            item.place = _joined(path, item.name)
+            item.place = _joined_path(path, item.name)
             _place(graph, item, item.place, owners, used, tied)
             continue
         if not isinstance(item, Step) or not item.line.parameters:
@@ -42,7 +42,7 @@ def _place(
         if not item.name:
             item.name = free_name(_holder_name(item.line), taken)
             taken.add(item.name)
-        own = _joined(path, item.name)
+        own = _joined_path(path, item.name)
         used |= {f"{own}.{name}" for name in _all_names(item.line)}
         for name, stored in item.line.parameters.items():
             natural = f"{own}.{name}" if name else own
@@ -75,7 +75,7 @@ def _is_tied(sequence: Sequence, place: str, first: str) -> bool:
             if not _is_tied(item, place, first):
                 return False
         elif isinstance(item, Step):
-            own = _joined(sequence.place, item.name)
+            own = _joined_path(sequence.place, item.name)
             for name in item.line.parameters:
                 target = (f"{own}.{name}" if name else own).removeprefix(place)
                 if item.ties.get(name) != first + target:
@@ -109,11 +109,11 @@ def _holder_name(line: Line) -> str:
     names = {
         stored.path.rpartition(".")[2].removesuffix(f"_{name}") for name, stored in line.parameters.items() if name
     }
-    found = names.pop() if len(names) == 1 else ""
-    return found if found.isidentifier() and found not in line.parameters else line.operation
+    holder = names.pop() if len(names) == 1 else ""
+    return holder if holder.isidentifier() and holder not in line.parameters else line.operation
 
 
-def _joined(path: str, name: str) -> str:
+def _joined_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 

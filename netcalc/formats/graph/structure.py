@@ -68,5 +68,5 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
         )
 
     within = use_counts([sequence])
-    given = frozenset(index for index, value in enumerate(made) if used[value] > within[value])
-    return Structure(key(sequence.items), tuple(inputs), made, given)
+    results = frozenset(index for index, value in enumerate(made) if used[value] > within[value])
+    return Structure(key(sequence.items), tuple(inputs), made, results)

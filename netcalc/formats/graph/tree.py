@@ -85,7 +85,7 @@ def _dissolved(sequence: Sequence, path: str) -> list[Item]:
 
 
 def _held_path(line: Line) -> str | None:
-    """Return the path of the module whose tensors a line holds; None if it holds none, or those of several."""
+    """Return the path of the module whose tensors a line holds; None if it holds none, or tensors of several."""
     paths = set()
     for name, stored in line.parameters.items():
         if not name:

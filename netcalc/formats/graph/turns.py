@@ -39,9 +39,9 @@ def _longest(items: list[Item], start: int, used: Counter[Value]) -> Turns | Non
         return None
     best: Turns | None = None
     for size in range(1, min(_LONGEST, (len(items) - start) // 2) + 1):
-        found = _turns(items[start:], size, begin, used)
-        if found is not None and (best is None or len(found.whole) > len(best.whole)):
-            best = found
+        turns = _turns(items[start:], size, begin, used)
+        if turns is not None and (best is None or len(turns.whole) > len(best.whole)):
+            best = turns
     return best
 
 
@@ -106,7 +106,7 @@ def _result(item: Item) -> Value | None:
 class _Match:
     """The comparison of a turn with the first one.
 
-    ``values`` are counterparts of those of the first turn, and ``steps`` the names of its items as expressions.
+    ``values`` are counterparts of the values of the first turn, and ``steps`` the names of its items as expressions.
     """
 
     def __init__(self, begin: Value, current: Value | None, turn: int) -> None:
@@ -114,59 +114,59 @@ class _Match:
         self.turn = turn
         self.steps: dict[int, str] = {}
 
-    def items(self, one: Item, other: Item) -> bool:
+    def items(self, first: Item, other: Item) -> bool:
         """Return True if two items are alike."""
-        if isinstance(one, Step) and isinstance(other, Step):
-            return self._steps(one, other)
-        if not isinstance(one, Call) or not isinstance(other, Call):
+        if isinstance(first, Step) and isinstance(other, Step):
+            return self._steps(first, other)
+        if not isinstance(first, Call) or not isinstance(other, Call):
             return False
         return (
-            one.block is other.block
-            and one.times == other.times == 0
-            and not one.shares
+            first.block is other.block
+            and first.times == other.times == 0
+            and not first.shares
             and not other.shares
-            and one.arguments == other.arguments
-            and self._same_values(one.inputs, other.inputs)
-            and self._same_names(one, other)
-            and self._made(one.outputs, other.outputs)
+            and first.arguments == other.arguments
+            and self._same_values(first.inputs, other.inputs)
+            and self._same_names(first, other)
+            and self._same_types(first.outputs, other.outputs)
         )
 
-    def _steps(self, one: Step, other: Step) -> bool:
+    def _steps(self, first: Step, other: Step) -> bool:
         alike = (
-            one.line.operation == other.line.operation
-            and one.line.attributes == other.line.attributes
-            and list(one.line.parameters) == list(other.line.parameters)
-            and list(one.branches) == list(other.branches)
-            and one.frozen == other.frozen
-            and not (one.ties or other.ties or one.entries or other.entries)
+            first.line.operation == other.line.operation
+            and first.line.attributes == other.line.attributes
+            and list(first.line.parameters) == list(other.line.parameters)
+            and list(first.branches) == list(other.branches)
+            and first.frozen == other.frozen
+            and not (first.ties or other.ties or first.entries or other.entries)
         )
-        if not alike or (one.line.parameters and not self._same_names(one, other)):
+        if not alike or (first.line.parameters and not self._same_names(first, other)):
             return False
-        for a, b in zip(one.branches.values(), other.branches.values(), strict=True):
+        for a, b in zip(first.branches.values(), other.branches.values(), strict=True):
             if len(a) != len(b) or not all(map(self.items, a, b)):
                 return False
-        origins = self._same_values((one.origin,), (other.origin,))
+        origins = self._same_values((first.origin,), (other.origin,))
         return (
             origins
-            and self._same_values(one.line.inputs, other.line.inputs)
-            and self._made(one.line.outputs, other.line.outputs)
+            and self._same_values(first.line.inputs, other.line.inputs)
+            and self._same_types(first.line.outputs, other.line.outputs)
         )
 
-    def _same_values(self, one: tuple[Value | None, ...], other: tuple[Value | None, ...]) -> bool:
-        return len(one) == len(other) and all(
-            (self.values.get(a, a) if a is not None else None) is b for a, b in zip(one, other, strict=True)
+    def _same_values(self, first: tuple[Value | None, ...], other: tuple[Value | None, ...]) -> bool:
+        return len(first) == len(other) and all(
+            (self.values.get(a, a) if a is not None else None) is b for a, b in zip(first, other, strict=True)
         )
 
-    def _made(self, one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
-        self.values.update(zip(one, other, strict=True))
-        return [value.type for value in one] == [value.type for value in other]
+    def _same_types(self, first: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
+        self.values.update(zip(first, other, strict=True))
+        return [value.type for value in first] == [value.type for value in other]
 
-    def _same_names(self, one: Step | Call, other: Step | Call) -> bool:
+    def _same_names(self, first: Step | Call, other: Step | Call) -> bool:
         """Return True for names that are alike but for a number, which grows by the same step in each turn."""
-        (stem, number), (same, further) = split_number(one.name), split_number(other.name)
+        (stem, number), (same, further) = split_number(first.name), split_number(other.name)
         if number is None or further is None or stem != same or (further - number) % self.turn:
             return False
         step = (further - number) // self.turn
         turn = "turn" if step == 1 else f"{step} * turn"
-        self.steps[id(one)] = f"{stem}${{{turn} + {number}}}" if number else f"{stem}${{{turn}}}"
+        self.steps[id(first)] = f"{stem}${{{turn} + {number}}}" if number else f"{stem}${{{turn}}}"
         return step > 0

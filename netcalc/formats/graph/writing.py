@@ -20,7 +20,7 @@ class Body(NamedTuple):
         items: its lines, in order.
         inputs: its inputs by name, the first one first.
         outputs: the values that it gives.
-        is_block: True for a block, whose only output needs no name if it is that of the last line.
+        is_block: True for a block, whose only output needs no name if the last line makes it.
         path, place: of the module in the source and in the network, if it is a block.
     """
 
@@ -76,7 +76,7 @@ class _Writer:
                 self.refer(item.items, current)
                 current = last_value(item)
                 continue
-            taken = _taken(item)
+            taken = _taken_values(item)
             if taken != [current]:
                 for value in taken:
                     if value is not current:
@@ -157,21 +157,21 @@ class _Writer:
         elif call.shares:
             line["tie"] = inside(call.shares, self.body.place)
         defaults = call.block.arguments
-        given = {name: plain(value) for name, value in call.arguments.items() if value is not defaults.get(name)}
+        arguments = {name: plain(value) for name, value in call.arguments.items() if value is not defaults.get(name)}
         (only,) = defaults if len(defaults) == 1 else ("",)
-        short = only in given and not isinstance(given[only], (dict, list))
-        return {**line, call.block.name: given[only] if short else given}
+        short = only in arguments and not isinstance(arguments[only], (dict, list))
+        return {**line, call.block.name: arguments[only] if short else arguments}
 
     def _source(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
         """Return what ``from`` says: None if the item takes the line before, or nothing."""
-        taken = _taken(item)
+        taken = _taken_values(item)
         if not taken or taken == [current]:
             return None
-        if isinstance(item, Step) and not item.branches and None in (given := _given(item)):
-            ports = zip(_operation(item).inputs, given, strict=False)
+        if isinstance(item, Step) and not item.branches and None in (inputs := _given_inputs(item)):
+            ports = zip(_operation(item).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
-        found = [self._name(value, current, around) for value in taken]
-        return found[0] if len(found) == 1 else found
+        names = [self._name(value, current, around) for value in taken]
+        return names[0] if len(names) == 1 else names
 
     def _name(self, value: Value, current: Value | None, around: tuple[Sequence, ...]) -> str:
         return "_" if value is current else self.names.reference(value, around)
@@ -187,16 +187,16 @@ class _Writer:
             self.checkpoint[f"{path}.{name}" if name else path] = _entry(entry)
 
 
-def _given(item: Step) -> list[Value | None]:
+def _given_inputs(item: Step) -> list[Value | None]:
     """Return the inputs of a line, without those at the end that are not given."""
-    given = list(item.line.inputs)
-    while given and given[-1] is None:
-        given.pop()
-    return given
+    inputs = list(item.line.inputs)
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    return inputs
 
 
-def _taken(item: Step | Call) -> list[Value]:
-    """Return the values that an item takes: those of its ports, or the one from which its branches start."""
+def _taken_values(item: Step | Call) -> list[Value]:
+    """Return the values that an item takes: the values of its ports, or the one from which its branches start."""
     if isinstance(item, Call):
         return list(item.inputs)
     if item.origin is not None:
@@ -236,12 +236,12 @@ def _attributes(item: Step) -> dict[str, Any]:
     }
 
 
-def _short(operation: type[Operation], given: dict[str, Any]) -> Any:
+def _short(operation: type[Operation], attributes: dict[str, Any]) -> Any:
     """Return attributes, or the value of the only one if the operation's shorthand sets it."""
-    if list(given) != [operation.shorthand]:
-        return given
-    (value,) = given.values()
-    return given if isinstance(value, dict) or value is None else value
+    if list(attributes) != [operation.shorthand]:
+        return attributes
+    (value,) = attributes.values()
+    return attributes if isinstance(value, dict) or value is None else value
 
 
 def plain(value: Any) -> Any:

@@ -41,7 +41,7 @@ class HubName(NamedTuple):
 
     @property
     def last(self) -> str:
-        """The name without that of its owner."""
+        """The name without its owner's."""
         return self.repository.rpartition("/")[2]
 
     def __str__(self) -> str:

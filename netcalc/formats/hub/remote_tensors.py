@@ -70,10 +70,10 @@ def _shards(repository: Repository, names: Sequence[str]) -> Iterator[Tensors]:
 
 
 def _shard(repository: Repository, filename: str) -> Tensors:
-    found = _file(repository, filename)
-    if found is None:
+    tensors = _file(repository, filename)
+    if tensors is None:
         raise repository.lacks(filename)
-    return found
+    return tensors
 
 
 def _file(repository: Repository, filename: str) -> Tensors | None:
@@ -97,7 +97,7 @@ class _RemoteFile:
         self._lock = Lock()
         with reading(self.name):
             stored = read_safetensors_header(reader, reader.length)
-        self.headers = {name: found.header for name, found in stored.items()}
+        self.headers = {name: tensor.header for name, tensor in stored.items()}
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor; the first one downloads the file to the cache."""

@@ -74,8 +74,8 @@ class Repository:
         """Return a file that the cache has; None if it has not."""
         from huggingface_hub import try_to_load_from_cache
 
-        found = try_to_load_from_cache(self.name.repository, filename, revision=self.name.revision)
-        return Path(found) if isinstance(found, str) else None
+        path = try_to_load_from_cache(self.name.repository, filename, revision=self.name.revision)
+        return Path(path) if isinstance(path, str) else None
 
     def download(self, filename: str) -> Path:
         """Return a file in the cache, with all its data."""
@@ -106,8 +106,8 @@ class Repository:
                 hf_raise_for_status(response)
             except EntryNotFoundError:
                 return None
-            given = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            if response.status_code != 206 or given is None or int(given[1]) != start:
+            span = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if response.status_code != 206 or span is None or int(span[1]) != start:
                 message = f"{self.name}: the server gives no parts of {filename}"
                 hint = "the headers of weights are read by range requests, as the Hub answers them"
                 raise NetcalcError(Diagnostic("E008", message, hint=hint))
@@ -116,7 +116,7 @@ class Repository:
                 data += chunk
                 if len(data) >= size:
                     break
-            return Part(data[:size], int(given[3]))
+            return Part(data[:size], int(span[3]))
 
     def lacks(self, filename: str) -> NetcalcError:
         """Return the error for a file that should be there."""
@@ -135,5 +135,5 @@ class Repository:
             yield
         except (NetcalcError, MemoryError):
             raise
-        except Exception as error:  # those of the transport have no class in common
+        except Exception as error:  # errors of the transport have no class in common
             raise NetcalcError(diagnosed(error, self.name)) from error

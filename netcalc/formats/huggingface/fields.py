@@ -16,7 +16,7 @@ from netcalc.spec.cursor import Cursor
 
 
 class Fields:
-    """The values of all fields; those of a configuration within have names with a prefix.
+    """The values of all fields; fields of a configuration within have names with a prefix.
 
     Attributes:
         given: the values of fields that are given, each with its place.
@@ -30,7 +30,7 @@ class Fields:
         self.problems: list[Diagnostic] = []
 
     def read(self, config: Cursor, table: Table, prefix: str = "") -> None:
-        """Read the fields of a configuration; ``prefix`` is that of the names of a configuration within."""
+        """Read the fields of a configuration; ``prefix`` precedes the names of a configuration within."""
         also, fields, nested = table.also, table.part("fields"), table.nested
         harmless = {*WITHOUT_EFFECT, *READ, *table.part("without_effect"), *table.overriding.values()} - set(fields)
         within = ".".join([*(str(part) for part in config.path), ""])
@@ -47,9 +47,9 @@ class Fields:
                     message = f"{within}{key} = {written(place.data, quoted=True)} is not known"
                     self.problem(message, place, HINTS.get(key))
             elif key not in {*harmless, *nested} and not (key in SOURCES and "rope_theta" in fields):
-                known = [*fields, *also]
+                names = [*fields, *also]
                 message = f"the field {within + key!r} of {table.model_type} is not known; it is {written(place.data)}"
-                self.problem(message, place, did_you_mean(key, known) if len(known) > 12 else None)
+                self.problem(message, place, did_you_mean(key, names) if len(names) > 12 else None)
         for unknown in quantization_problems(config):
             self.problem(*unknown)
         self._read_rope(config, fields, prefix)
@@ -57,7 +57,7 @@ class Fields:
         self._check_lists(fields, prefix)
         for key, kinds in nested.items():
             if config.data.get(key) is None:
-                self.given |= {f"{prefix}{key}_{name}": given for name, given in table.defaults_of(key).items()}
+                self.given |= {f"{prefix}{key}_{name}": default for name, default in table.defaults_of(key).items()}
             self._read_nested(config, key, kinds, prefix, also=table.option_of(key, "also"))
             if (other := table.overriding.get(key)) and config.data.get(other) is not None:
                 for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:
@@ -82,7 +82,7 @@ class Fields:
         return None, None
 
     def _without_flat(self, config: Cursor, table: Table, prefix: str) -> Cursor:
-        """Read the fields of configurations within that stand beside those of ``config``, and return the others."""
+        """Read fields of configurations within that stand beside the fields of ``config``, and return the others."""
         rest = dict(config.data)
         for key, kinds in table.nested.items():
             if not table.option_of(key, "flat") or rest.get(key) is not None:
@@ -103,7 +103,7 @@ class Fields:
         field: str | None = None,
         also: Mapping[str, str] | None = None,
     ) -> None:
-        """Read the configuration under a key, if there is one, as that of a field (by default of the same name)."""
+        """Read the configuration under a key, if there is one, as a field's value (by default of the same name)."""
         if config.data.get(key) is None:
             return
         inner = config[key]
@@ -114,8 +114,8 @@ class Fields:
         kind = (also or {}).get(str(kind), kind)
         table = next((table for table in kinds if table.model_type == kind), None)
         if table is None:
-            known = " or ".join(table.model_type for table in kinds)
-            self.problem(f"{key} of type {written(kind, quoted=True)} is not known; {known} is", inner)
+            expected = " or ".join(table.model_type for table in kinds)
+            self.problem(f"{key} of type {written(kind, quoted=True)} is not known; {expected} is", inner)
             return
         for name in ("dtype", "torch_dtype"):
             value, outer = inner.data.get(name), config.data.get("dtype") or config.data.get("torch_dtype") or "float32"
@@ -142,18 +142,18 @@ class Fields:
             return
         place = config[sources[0]]
         try:
-            found = rope_fields(config.data, fields)
+            rope = rope_fields(config.data, fields)
         except ValueError as why:
             self.problem(f"{sources[0]}: {why}", place)
             return
-        for name, value in found.items():
+        for name, value in rope.items():
             if name in fields:
                 self.given[prefix + name] = (value, place)
             else:
                 self.problem(f"{name} = {written(value)} is not known", place)
 
     def _read_labels(self, config: Cursor, fields: dict[str, Any], prefix: str) -> None:
-        """Read the number of labels, which is that of ``id2label`` if there are names."""
+        """Read the number of labels, which is the length of ``id2label`` if there are names."""
         for name in ("num_labels", "id2label"):
             value = config.data.get(name)
             if "num_labels" in fields and value is not None:

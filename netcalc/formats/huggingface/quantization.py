@@ -1,6 +1,6 @@
-"""Quantisation that a configuration describes: a known method with known fields, or an error.
+"""Quantization that a configuration describes: a known method with known fields, or an error.
 
-Shapes and work are those of the model that is meant; how its tensors are stored concerns the audit of a checkpoint.
+Shapes and work belong to the model that is meant; how its tensors are stored concerns the audit of a checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 
 
 def quantization_problems(config: Cursor) -> Iterator[Problem]:
-    """Yield every field and value that is not known in what a configuration says of its quantisation."""
+    """Yield every field and value that is not known in what a configuration says of its quantization."""
     for key in KEYS:
         if config.data.get(key) is None:
             continue
@@ -48,7 +48,7 @@ def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...
         if method.by_module and key not in fields.declared and isinstance(value.data, (bool, dict)):
             yield from _of_module(value, method, f"{shown}.{key}")
         elif key in fields.declared:
-            yield from _wrong(key, value, fields, shown)
+            yield from _value_problems(key, value, fields, shown)
         elif not path and key == "quant_method":
             continue
         elif inner is None and key not in fields.without_effect:
@@ -60,7 +60,7 @@ def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...
             yield from _unknown(value, method, Fields({}, frozenset()), (*path, key))
 
 
-def _wrong(key: str, value: Cursor, fields: Fields, shown: str) -> Iterator[Problem]:
+def _value_problems(key: str, value: Cursor, fields: Fields, shown: str) -> Iterator[Problem]:
     try:
         declare_variable(key, fields.declared[key]).check(value.data)
     except ValueError as why:
@@ -71,7 +71,7 @@ def _of_module(value: Cursor, method: Method, shown: str) -> Iterator[Problem]:
     """Yield what is not known in the settings of a module, which are a flag or fields."""
     for key, own in value.items() if isinstance(value.data, dict) else ():
         if key in method.fields.declared:
-            yield from _wrong(key, own, method.fields, shown)
+            yield from _value_problems(key, own, method.fields, shown)
         else:
             yield Problem(f"the field '{shown}.{key}' of {method.name} is not known; it is {written(own.data)}", own)
 

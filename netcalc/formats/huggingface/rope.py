@@ -3,7 +3,7 @@
 Version 5 has ``rope_parameters``, for all layers or for each type of layer, earlier ones ``rope_theta`` and
 ``rope_scaling``, some models names of their own.  The earlier fields are what tables use: ``rope_theta``,
 ``rope_scaling``, ``partial_rotary_factor``, ``rope_local_base_freq`` of the layers with a sliding window, and
-``mrope_section`` of pairs of features with positions of their own.  Defaults within a scaling are those of
+``mrope_section`` of pairs of features with positions of their own.  Defaults within a scaling come from
 transformers.modeling_rope_utils.
 """
 
@@ -32,7 +32,7 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
     parameters = stated or {}
     if not isinstance(parameters, dict):
         raise ValueError("should be an object")
-    found: dict[str, Any] = {}
+    rope: dict[str, Any] = {}
     if any(isinstance(value, dict) for value in parameters.values()):
         unknown = next((name for name in parameters if name not in _BY_LAYER_TYPE), None)
         if unknown is not None:
@@ -40,31 +40,31 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
         for layer_type, name in _BY_LAYER_TYPE.items():
             if parameters.get(layer_type) is None:
                 continue
-            theta, scaling, share = _parts(parameters[layer_type], config)
+            theta, scaling, share = _rope_parts(parameters[layer_type], config)
             if layer_type == "full_attention":
-                found["rope_scaling"] = scaling
+                rope["rope_scaling"] = scaling
             elif scaling is not None:
                 raise ValueError("scaling of layers with a sliding window is not known")
             if share is not None:
-                found["partial_rotary_factor"] = share
+                rope["partial_rotary_factor"] = share
             if theta is not None:
-                found[name] = theta
+                rope[name] = theta
     else:
         if "mrope_section" in fields:
             parameters = {name: "default" if value == "mrope" else value for name, value in parameters.items()}
             if (sections := parameters.pop("mrope_section", None)) is not None:
-                found["mrope_section"] = sections
-        theta, scaling, share = _parts(parameters, config)
+                rope["mrope_section"] = sections
+        theta, scaling, share = _rope_parts(parameters, config)
         if stated:  # otherwise the class has its default
-            found["rope_scaling"] = scaling
+            rope["rope_scaling"] = scaling
         if theta is not None:
-            found["rope_theta"] = theta
+            rope["rope_theta"] = theta
         if share is not None:
-            found["partial_rotary_factor"] = share
-    return {name: value for name, value in found.items() if name in fields or value is not None}
+            rope["partial_rotary_factor"] = share
+    return {name: value for name, value in rope.items() if name in fields or value is not None}
 
 
-def _parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, dict[str, Any] | None, float | None]:
+def _rope_parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, dict[str, Any] | None, float | None]:
     """Return the base, the scaling and the share of rotated features."""
     if not isinstance(parameters, dict):
         raise ValueError("should be an object for each type of layer")

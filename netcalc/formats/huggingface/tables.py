@@ -16,7 +16,7 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     without_effect: [FIELD]                     # on shapes and work
 
-``also`` are other names of a field, and ``names`` those of the activations that a class reads in its own way.
+``also`` are other names of a field, and ``names`` the names of the activations that a class reads in its own way.
 
 In expressions, a field that has the name of a var with an expression is called ``config_FIELD``, and a field of a
 configuration within ``FIELD_INNER``, as it is under ``without_effect`` of the outer table.  If several types are
@@ -70,25 +70,25 @@ class Table(NamedTuple):
 
     def defaults_of(self, field: str) -> dict[str, tuple[Any, Cursor]]:
         """Return the fields of a configuration within that is left out, if they are not the defaults of its class."""
-        given = self.option_of(field, "defaults") or {}
-        return {name: (value, self.cursor["nested"][field]["defaults"][name]) for name, value in given.items()}
+        defaults = self.option_of(field, "defaults") or {}
+        return {name: (value, self.cursor["nested"][field]["defaults"][name]) for name, value in defaults.items()}
 
     def declarations(self, chosen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Cursor]:
-        """Return the declarations of all fields, those of configurations within included.
+        """Return the declarations of all fields, fields of configurations within included.
 
         Args:
             chosen: the type of each configuration within that is not of the first possible type.
         """
-        found = {field: self.cursor["fields"][field] for field in self.part("fields")}
+        fields = {field: self.cursor["fields"][field] for field in self.part("fields")}
         for field, inner in self.nested.items():
             kind = chosen.get(field, inner[0].model_type)
             for table in sorted(inner, key=lambda table: table.model_type != kind):
                 for name, declared in table.declarations().items():
-                    found.setdefault(f"{field}_{name}", declared)
+                    fields.setdefault(f"{field}_{name}", declared)
             if len(inner) > 1:
                 kinds = [table.model_type for table in inner]
-                found[f"{field}_model_type"] = Cursor({"default": kind, "choices": kinds}, (), {})
-        return {name: declared for name, declared in found.items() if name not in self.part("without_effect")}
+                fields[f"{field}_model_type"] = Cursor({"default": kind, "choices": kinds}, (), {})
+        return {name: declared for name, declared in fields.items() if name not in self.part("without_effect")}
 
     @property
     def also(self) -> dict[str, str]:
@@ -113,8 +113,8 @@ def table_of(config: Cursor) -> Table:
 @cache
 def read_table(model_type: str, folder: str = "huggingface") -> Table | None:
     """Return the table of a model type; None if there is none."""
-    found = find_table(model_type, folder)
-    return None if found is None else Table(model_type, *found)
+    table = find_table(model_type, folder)
+    return None if table is None else Table(model_type, *table)
 
 
 def _nested(model_type: str) -> Table:

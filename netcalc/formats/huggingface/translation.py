@@ -15,7 +15,7 @@ from netcalc.spec.evaluate import words_in
 
 
 def translated(config: Cursor, table: Table, name: str) -> Cursor:
-    """Return the spec document of a configuration: its fields are vars, and those of the shipped spec follow from them.
+    """Return the spec document of a configuration: its fields are vars, from which the shipped spec's vars follow.
 
     Values have their places in the configuration, expressions theirs in the table.
 
@@ -61,8 +61,8 @@ class _Translation:
         place = self.config.at(("architectures",))
         if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
             message = f"architectures should name one class, not {written(named, quoted=True)}"
-            known = ", ".join(models.data)
-            return self.fields.problem(message, place, f"for models of type {self.table.model_type}: {known}")
+            names = ", ".join(models.data)
+            return self.fields.problem(message, place, f"for models of type {self.table.model_type}: {names}")
         if named[0] not in models.data:
             hint = did_you_mean(named[0], models.data)
             return self.fields.problem(
@@ -89,7 +89,7 @@ class _Translation:
 
 
 def _options(declared: Any) -> dict[str, Any]:
-    """Return the declaration of a field as that of a var, with a type."""
+    """Return the declaration of a field as the declaration of a var, with a type."""
     options = dict(declared) if isinstance(declared, dict) and "default" in declared else {"default": declared}
     for key in ("also", "length"):
         options.pop(key, None)

@@ -60,9 +60,9 @@ def base_of(config: Cursor, source: Source) -> Source:
         raise NetcalcError(Diagnostic("E007", message, place.span))
     if source.repository is None and not name.startswith(PREFIX):
         folders = (source.path.parent / name, Path(name))
-        found = next((folder for folder in folders if exists(folder / CONFIG)), None)
-        if found is not None:
-            return Source(found / CONFIG, str(found / CONFIG), found.resolve().name)
+        base = next((folder for folder in folders if exists(folder / CONFIG)), None)
+        if base is not None:
+            return Source(base / CONFIG, str(base / CONFIG), base.resolve().name)
         message = f"the base model {written(name, quoted=True)} is no folder of a model here"
         hint = "base_model_name_or_path may be the path of its folder, or hf:org/name for a model on the Hub"
         raise NetcalcError(Diagnostic("E007", message, place.span, hint=hint))

@@ -10,7 +10,7 @@ from typing import Any, Self
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.spec.cursor import Cursor
 
-#: Fields that neither shapes nor work depend on: initialisation, bookkeeping, the storage of the base model.
+#: Fields that neither shapes nor work depend on: initialization, bookkeeping, the storage of the base model.
 _WITHOUT_EFFECT = frozenset(
     {
         *("auto_mapping", "base_model_name_or_path", "corda_config", "eva_config", "fan_in_fan_out", "inference_mode"),
@@ -76,9 +76,9 @@ class _Reader:
         if self.config.data["peft_type"] != "LORA":
             message = f"adapters of the kind {written(self.config.data['peft_type'], quoted=True)} are not known"
             raise NetcalcError(Diagnostic("E007", message, self.config["peft_type"].span, hint="LORA is known"))
-        layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _all(v, _is_int))
+        layers = self.value("layers_to_transform", None, lambda v: v is None or _is_int(v) or _is_list_of(v, _is_int))
         layers_pattern = self.value("layers_pattern", None, lambda v: v is None or _expressions(v))
-        found = {
+        values = {
             "rank": self.value("r", 8, _is_rank),
             "alpha": self.value("lora_alpha", 8, _is_number),
             "dropout": self.value("lora_dropout", 0.0, lambda v: _is_number(v) and 0 <= v < 1),
@@ -100,7 +100,7 @@ class _Reader:
                 self.problem(f"the field {key!r} of an adapter is not known; it is {written(place.data)}", place, hint)
         if self.problems:
             raise NetcalcError(self.problems)
-        return found
+        return values
 
     def value(self, key: str, default: Any, valid: Any) -> Any:
         """Return the value of a field; one that is not valid is a problem."""
@@ -132,7 +132,7 @@ def _is_text(value: Any) -> bool:
 
 def _is_pattern(value: Any) -> bool:
     """Return True for names of modules, or one regular expression."""
-    return _is_expression(value) or (bool(value) and _all(value, _is_text))
+    return _is_expression(value) or (bool(value) and _is_list_of(value, _is_text))
 
 
 def _is_expression(value: Any) -> bool:
@@ -147,7 +147,7 @@ def _is_expression(value: Any) -> bool:
 
 
 def _expressions(value: Any) -> bool:
-    return _is_expression(value) or _all(value, _is_expression)
+    return _is_expression(value) or _is_list_of(value, _is_expression)
 
 
 def _is_fast(expression: str) -> bool:
@@ -164,7 +164,7 @@ def _is_fast(expression: str) -> bool:
     return True
 
 
-def _all(values: Any, valid: Any) -> bool:
+def _is_list_of(values: Any, valid: Any) -> bool:
     return isinstance(values, list) and all(map(valid, values))
 
 

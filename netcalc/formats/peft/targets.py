@@ -22,7 +22,7 @@ class _Module(NamedTuple):
     name: str
     path: str
     op: str
-    whole: bool  # False if the line's weight consists of those of several modules
+    whole: bool  # False if the line's weight consists of the weights of several modules
 
 
 def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> Iterator[tuple[dict[str, Any], Cursor]]:
@@ -102,8 +102,8 @@ def _in_layers(name: str, settings: LoraSettings) -> bool:
         return True
     stems = settings.layers_pattern or (r"[^.]*",)
     patterns = [rf".*\.(?:{stem})\.(?P<layer>\d+)\." for stem in stems]
-    found = next((match for match in (re.match(pattern, name) for pattern in patterns) if match), None)
-    return found is not None and int(found["layer"]) in settings.layers
+    layer_match = next((match for match in (re.match(pattern, name) for pattern in patterns) if match), None)
+    return layer_match is not None and int(layer_match["layer"]) in settings.layers
 
 
 def _sizes(name: str, settings: LoraSettings) -> tuple[int, float]:

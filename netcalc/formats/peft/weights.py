@@ -1,4 +1,4 @@
-"""Weights of adapters of PEFT, beside those of their base model."""
+"""Weights of adapters of PEFT, beside the weights of their base model."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.tensor_files import Tensors
 
 _STEM = "adapter_model"
-#: Prefix of the names of all tensors of an adapter: that of PEFT's own modules.
+#: Prefix of the names of all tensors of an adapter, which PEFT's own modules have.
 _PREFIX = "base_model.model."
 
 
 def own_weights(source: Source) -> Tensors | None:
-    """Return the tensors of an adapter with those of its base model, if it has weights; None without an adapter's.
+    """Return the tensors of an adapter and of its base model, if it has weights; None if the adapter has none.
 
     Raises:
-        NetcalcError: E007 if the base model or its quantisation is not known, E605 if a file is damaged, E008 if the
+        NetcalcError: E007 if the base model or its quantization is not known, E605 if a file is damaged, E008 if the
             Hub cannot be read.
     """
-    own = _own(source)
+    own = _adapter_tensors(source)
     if own is None:
         return None
     base = base_of(source.parsed(MAX_SPEC_SIZE), source)
-    found = model_weights(base)
-    files = found.files if isinstance(found, Joined) else [] if found is None else [found]
-    return unpacked_weights(Joined([*files, _Adapter(own)], own.name), base)  # quantised for QLoRA
+    base_weights = model_weights(base)
+    files = base_weights.files if isinstance(base_weights, Joined) else [] if base_weights is None else [base_weights]
+    return unpacked_weights(Joined([*files, _Adapter(own)], own.name), base)  # quantized for QLoRA
 
 
-def _own(source: Source) -> Tensors | None:
+def _adapter_tensors(source: Source) -> Tensors | None:
     if source.repository is not None:
         return open_remote(source.repository, _STEM)
     path = source.path.parent / f"{_STEM}.safetensors"

@@ -78,9 +78,9 @@ def describe(source: Source, max_size: int) -> Description:
 def _as_base(config: Cursor, table: Table) -> Cursor:
     """Return a configuration with the class that transformers.AutoModel loads: the model without a head."""
     named = config.data.get("architectures")
-    known = table.part("models")
+    models = table.part("models")
     stem = named[0].partition("For")[0].removesuffix("Model").removesuffix("LMHead") if _is_one(named) else ""
-    chosen = next((name for name in (f"{stem}EncoderModel", f"{stem}Model") if name in known), None)
+    chosen = next((name for name in (f"{stem}EncoderModel", f"{stem}Model") if name in models), None)
     if chosen is None:
         return config  # the translation names what is wrong with it
     return config.replaced({**config.data, "architectures": [chosen]})
@@ -99,8 +99,8 @@ def _max_length(transformer: Module, max_size: int) -> int | None:
     if not isinstance(settings.data, dict):
         raise NetcalcError(Diagnostic("E007", f"{source.label} should be an object", settings.span))
     for key, place in settings.items():
-        known = _TRANSFORMER.get(key, ())
-        if known is not None and place.data not in known:
+        allowed = _TRANSFORMER.get(key, ())
+        if allowed is not None and place.data not in allowed:
             message = f"{key} = {written(place.data, quoted=True)} of the transformer is not known"
             raise NetcalcError(Diagnostic("E007", message, place.key_span))
     length = settings.data.get("max_seq_length")

@@ -78,28 +78,28 @@ class Module(NamedTuple):
 
     def file(self, name: str, max_size: int) -> Source:
         """Return a file in the folder of the module."""
-        found = self.optional_file(name, max_size)
-        if found is None:
+        source = self.optional_file(name, max_size)
+        if source is None:
             message = f"{self.type} has no {self.folder + '/' if self.folder else ''}{name}"
             raise NetcalcError(Diagnostic("E004", message, self.span))
-        return found
+        return source
 
     def optional_file(self, name: str, max_size: int) -> Source | None:
         """Return a file in the folder of the module, None if there is none."""
         return self.source.beside(f"{self.folder}/{name}" if self.folder else name, max_size)
 
-    def settings(self, max_size: int, known: dict[str, Any]) -> Cursor:
-        """Return the configuration of the module; NetcalcError (E007) for fields that are not ``known``."""
+    def settings(self, max_size: int, allowed: dict[str, Any]) -> Cursor:
+        """Return the configuration of the module; NetcalcError (E007) for fields that are not ``allowed``."""
         source = self.file("config.json", max_size)
         settings = source.parsed(max_size)
         if not isinstance(settings.data, dict):
             raise NetcalcError(Diagnostic("E007", f"{source.label} should be an object", settings.span))
         problems = []
         for key, place in settings.items():
-            if key not in known:
+            if key not in allowed:
                 message = f"the field {key!r} of {self.kind} is not known; it is {written(place.data)}"
-                problems.append(Diagnostic("E007", message, place.key_span, hint=did_you_mean(key, known)))
-            elif known[key] is not None and place.data not in known[key]:
+                problems.append(Diagnostic("E007", message, place.key_span, hint=did_you_mean(key, allowed)))
+            elif allowed[key] is not None and place.data not in allowed[key]:
                 message = f"{key} = {written(place.data, quoted=True)} of {self.kind} is not known"
                 problems.append(Diagnostic("E007", message, place.key_span))
         if problems:
@@ -108,7 +108,7 @@ class Module(NamedTuple):
 
 
 def dense_folders(source: Source, max_size: int) -> tuple[str, list[str]]:
-    """Return the folder of the transformer, and those of the other modules that have weights."""
+    """Return the folder of the transformer, and the folders of the other modules that have weights."""
     transformer, *others = read_modules(source, max_size)
     return transformer.folder, [module.folder for module in others if module.kind == "Dense"]
 
@@ -137,14 +137,14 @@ def read_modules(source: Source, max_size: int) -> list[Module]:
 
 def pooling_lines(module: Module, tokens: Value, mask: str | None, max_size: int) -> tuple[list[Line], Value]:
     """Return the lines of a pooling, whose modes are concatenated, and their value."""
-    known = {
+    allowed = {
         "word_embedding_dimension": None,
         "embedding_dimension": None,
         "pooling_mode": None,
         "include_prompt": (True,),
         **dict.fromkeys(_MODES, (True, False)),
     }
-    settings = module.settings(max_size, known)
+    settings = module.settings(max_size, allowed)
     modes = settings.data.get("pooling_mode")
     if modes is None:
         modes = [mode for field, mode in _MODES.items() if settings.data.get(field)] or ["mean"]
@@ -168,7 +168,7 @@ def pooling_lines(module: Module, tokens: Value, mask: str | None, max_size: int
 
 
 def normalize_lines(module: Module, embedding: Value, mask: str | None, max_size: int) -> tuple[list[Line], Value]:
-    """Return the line of a normalisation to length 1, which has no configuration in earlier versions."""
+    """Return the line of a normalization to length 1, which has no configuration in earlier versions."""
     names = dict.fromkeys(("module_input_name", "module_output_name"), (_EMBEDDING,))
     if module.optional_file("config.json", max_size) is not None:
         module.settings(max_size, names)
@@ -179,13 +179,13 @@ def normalize_lines(module: Module, embedding: Value, mask: str | None, max_size
 
 def dense_lines(module: Module, embedding: Value, mask: str | None, max_size: int) -> tuple[list[Line], Value]:
     """Return the lines of a linear layer with an activation; its parameters are below the name of its folder."""
-    known = {
+    allowed = {
         **dict.fromkeys(("in_features", "out_features", "activation_function")),
         "bias": (True, False),
         "use_residual": (False,),
         **dict.fromkeys(("module_input_name", "module_output_name"), (_EMBEDDING, None)),
     }
-    settings = module.settings(max_size, known)
+    settings = module.settings(max_size, allowed)
     if _number(settings, "in_features") != embedding.features:
         message = (
             f"in_features is {settings.data['in_features']:,}, and the embedding has {embedding.features:,} features"

@@ -1,4 +1,4 @@
-"""Weights of models of sentence-transformers: those of the transformer, and of each module in its folder."""
+"""Weights of models of sentence-transformers: weights of the transformer, and of each module in its folder."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def own_weights(source: Source) -> Tensors | None:
     if first is None or not others:
         return first
     parts = [(folder, model_weights(source, folder)) for folder in others]
-    return Joined([first, *(Prefixed(found, f"{folder}.") for folder, found in parts if found is not None)], first.name)
+    return Joined([first, *(Prefixed(part, f"{folder}.") for folder, part in parts if part is not None)], first.name)

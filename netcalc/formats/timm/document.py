@@ -40,7 +40,7 @@ def describe(source: Source, max_size: int) -> Description:
         raise NetcalcError(_unknown(config["architecture"]))
     document = Document([])
     entry = table.cursor["models"][architecture]
-    given = _given(config, table, document)
+    fields = _given_fields(config, table, document)
     document.expressed = {*table.part("vars"), *entry.data.get("vars", ())}
     document.data |= {"name": source.name, "about": f"{architecture} of timm", "family": table.family}
     document.set("dtype", "float32", config)
@@ -51,7 +51,7 @@ def describe(source: Source, max_size: int) -> Description:
         origin = entry["fields"][field] if field in defaults else table.cursor["fields"][field]
         options = typed(declared if isinstance(declared, dict) else {"default": declared})
         options["default"] = defaults.get(field, options["default"])
-        value, place = given.get(field, (options["default"], origin))
+        value, place = fields.get(field, (options["default"], origin))
         document.declare(field, options, value, place, used=field in used or f"config_{field}" in used)
     for key in ("dims", "vars", "require", "checkpoint"):
         document.copy(key, table.cursor)
@@ -61,9 +61,9 @@ def describe(source: Source, max_size: int) -> Description:
     return Description(document.finished(), set(table.part("fields")))
 
 
-def _given(config: Cursor, table: Table, document: Document) -> dict[str, tuple[Any, Cursor]]:
+def _given_fields(config: Cursor, table: Table, document: Document) -> dict[str, tuple[Any, Cursor]]:
     """Return the fields that a configuration gives, with their places; arguments of the model come last."""
-    given: dict[str, tuple[Any, Cursor]] = {}
+    fields: dict[str, tuple[Any, Cursor]] = {}
     for key, place in config.items():
         if key not in _READ | _INFORMATION:
             document.problem(f"the field {key!r} of timm is not known; it is {written(place.data)}", place)
@@ -71,39 +71,39 @@ def _given(config: Cursor, table: Table, document: Document) -> dict[str, tuple[
     for key in [key for key, place in sections.items() if not isinstance(place.data, dict)]:
         document.problem(f"{key} should be an object, not {written(config.data[key])}", sections.pop(key))
     if "pretrained_cfg" in sections:
-        given |= _pretrained(sections["pretrained_cfg"], document)
+        fields |= _pretrained(sections["pretrained_cfg"], document)
     for key in ("num_classes", "global_pool"):
         if config.data.get(key) is not None:
-            given[key] = (config.data[key], config[key])
+            fields[key] = (config.data[key], config[key])
     if "model_args" in sections:
         arguments = {field: field for field in table.part("fields") if field not in _IMAGE}
         arguments["in_chans"] = "image_channels"
         for key, place in sections["model_args"].items():
             if key in arguments:
-                given[arguments[key]] = (place.data, place)
+                fields[arguments[key]] = (place.data, place)
             elif key == table.cursor.data.get("image_size"):
                 sides = place.data if isinstance(place.data, list) and len(place.data) == 2 else [place.data] * 2
-                given |= {"image_height": (sides[0], place), "image_width": (sides[1], place)}
+                fields |= {"image_height": (sides[0], place), "image_width": (sides[1], place)}
             elif key not in table.part("without_effect"):
                 message = f"model_args.{key} = {written(place.data, quoted=True)} is not known"
                 document.problem(message, place, did_you_mean(key, arguments))
-    return given
+    return fields
 
 
 def _pretrained(section: Cursor, document: Document) -> dict[str, tuple[Any, Cursor]]:
     """Return the fields in ``pretrained_cfg``: the number of classes, and the size of images."""
-    given: dict[str, tuple[Any, Cursor]] = {}
+    fields: dict[str, tuple[Any, Cursor]] = {}
     for key, place in section.items():
         if key == "num_classes":
-            given[key] = (place.data, place)
+            fields[key] = (place.data, place)
         elif key == "input_size":
             if isinstance(place.data, list) and len(place.data) == len(_IMAGE):
-                given |= {field: (place.data[n], place[n]) for n, field in enumerate(_IMAGE)}
+                fields |= {field: (place.data[n], place[n]) for n, field in enumerate(_IMAGE)}
             else:
                 document.problem(f"input_size should be three numbers, not {written(place.data, quoted=True)}", place)
         elif key not in _PRETRAINED:
             document.problem(f"the field 'pretrained_cfg.{key}' is not known; it is {written(place.data)}", place)
-    return given
+    return fields
 
 
 def _unknown(place: Cursor) -> Diagnostic:

@@ -42,8 +42,8 @@ class Table(NamedTuple):
 @cache
 def tables() -> tuple[Table, ...]:
     """Return every table."""
-    found = (find_table(name, "timm") for name in table_names("timm"))
-    return tuple(Table(*table) for table in found if table is not None)
+    entries = (find_table(name, "timm") for name in table_names("timm"))
+    return tuple(Table(*table) for table in entries if table is not None)
 
 
 def architectures() -> list[str]:

@@ -28,9 +28,9 @@ def compare_module(
     integers for which the spec has a range; other inputs are those that are given.
 
     Args:
-        program: the program; sizes that are symbolic become those of the arguments.
+        program: the program; symbolic sizes become the sizes of the arguments.
         module: the ``torch.nn.Module`` or the exported program.
-        args, kwargs: arguments of a call; those of an exported program are its own if there are none.
+        args, kwargs: arguments of a call; an exported program has its own if there are none.
 
     Raises:
         NetcalcError: E009 if the module has buffers without values, or its code fails; E602 if the arguments are not
@@ -48,9 +48,9 @@ def compare_module(
         mode = in_inference(module)
     leaves, structure = torch.utils._pytree.tree_flatten((args, dict(kwargs)))
     names = argument_names(module, structure, len(leaves))
-    given = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
-    program = _sized(program, given)
-    inputs = _inputs(torch, program, given, seed)
+    passed = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
+    program = _sized(program, passed)
+    inputs = _inputs(torch, program, passed, seed)
     leaves = [inputs.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
     args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
     tensors = _tensors(torch, module, seed)
@@ -62,18 +62,18 @@ def compare_module(
     outputs: list[OutputAgreement] = []
     if report.ok:
         for plan in _PLANS:
-            found = forward(program, arrays, weights=state, plan=plan).outputs
-            outputs += _outputs(program, found, expected, plan)
+            computed = forward(program, arrays, weights=state, plan=plan).outputs
+            outputs += _outputs(program, computed, expected, plan)
     by_operation = analyse(program, "torch").by_operation
     ours = {name: int(cost.flops) for name, (_, cost) in by_operation.items()}
     return Agreement(program.name, tuple(outputs), flops_agreement(ours, counts), report)
 
 
-def _sized(program: Program, given: Mapping[str, Any]) -> Program:
+def _sized(program: Program, passed: Mapping[str, Any]) -> Program:
     """Return a program with the sizes of the given tensors in place of its symbols."""
     sizes: dict[str, int] = {}
     for spec in program.inputs:
-        shape = given[spec.name].shape if spec.name in given else ()
+        shape = passed[spec.name].shape if spec.name in passed else ()
         for size, number in zip(spec.type.shape, shape, strict=False):
             if isinstance(size, Poly) and str(size) in size.names():
                 sizes[str(size)] = int(number)
@@ -84,47 +84,47 @@ def _sized(program: Program, given: Mapping[str, Any]) -> Program:
     return specialise(program, sizes)
 
 
-def _inputs(torch: Any, program: Program, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _inputs(torch: Any, program: Program, passed: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return the tensors of a call by name: those that can be drawn, and the given ones."""
     from netcalc.numerics.inputs import run_inputs
 
-    kept = {
+    integers = {
         name: tensor if has_data(tensor) else torch.ones(tensor.shape, dtype=tensor.dtype)
-        for name, tensor in given.items()
+        for name, tensor in passed.items()
     }
     fixed = {
-        spec.name: array_of(kept[spec.name])
+        spec.name: array_of(integers[spec.name])
         for spec in program.inputs
-        if not spec.type.is_float and spec.low is None and spec.name in kept
+        if not spec.type.is_float and spec.low is None and spec.name in integers
     }
     drawn = run_inputs(program, fixed, seed)
-    return {**kept, **{spec.name: tensor_of(array) for spec, array in zip(program.inputs, drawn, strict=True)}}
+    return {**integers, **{spec.name: tensor_of(array) for spec, array in zip(program.inputs, drawn, strict=True)}}
 
 
 def _tensors(torch: Any, module: Any, seed: int) -> dict[str, Any]:
     """Return parameters drawn at random, and the buffers, by path; running statistics are drawn as well."""
     generator = torch.Generator().manual_seed(seed)
     rebuilt = rebuilt_buffers(module)
-    found: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     for name, tensor in module.named_parameters():
-        found[name] = _drawn(torch, name, tensor, generator)
+        tensors[name] = _drawn(torch, name, tensor, generator)
     for name, tensor in module.named_buffers():
         if name.endswith(("running_mean", "running_var")):
-            found[name] = _drawn(torch, name, tensor, generator)
+            tensors[name] = _drawn(torch, name, tensor, generator)
         elif has_data(tensor):
-            found[name] = tensor.detach().cpu()
+            tensors[name] = tensor.detach().cpu()
         elif name in rebuilt:
-            found[name] = rebuilt[name]
+            tensors[name] = rebuilt[name]
         elif name.endswith("num_batches_tracked"):
-            found[name] = torch.zeros((), dtype=tensor.dtype)
+            tensors[name] = torch.zeros((), dtype=tensor.dtype)
         else:
             hint = "make the module on the device cpu"
             raise NetcalcError(Diagnostic("E009", f"the buffer {name!r} has no values on the meta device", hint=hint))
-    return found
+    return tensors
 
 
 def _drawn(torch: Any, name: str, tensor: Any, generator: Any) -> Any:
-    """Return random values for a parameter, of a size that keeps those of the layers near 1."""
+    """Return random values for a parameter, of a size that keeps the layers' values near 1."""
     shape = tuple(tensor.shape)
     if len(shape) < 2 and name.endswith(("weight", "var")):
         values = torch.rand(shape, generator=generator) + 0.5
@@ -137,8 +137,8 @@ def _drawn(torch: Any, name: str, tensor: Any, generator: Any) -> Any:
 def _state(module: Any, tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state dict with the drawn tensors, those that are tied under all their names."""
     names = {id(tensor): name for name, tensor in (*module.named_parameters(), *module.named_buffers())}
-    kept = module.state_dict(keep_vars=True)
-    return {name: tensors[names[id(tensor)]] for name, tensor in kept.items() if id(tensor) in names}
+    state = module.state_dict(keep_vars=True)
+    return {name: tensors[names[id(tensor)]] for name, tensor in state.items() if id(tensor) in names}
 
 
 def _run(
@@ -170,10 +170,10 @@ def _unfused(torch: Any) -> Iterator[None]:
         torch.backends.mkldnn.enabled = fused
 
 
-def _outputs(program: Program, found: Mapping[str, Any], expected: list[Any], plan: str) -> Iterator[OutputAgreement]:
+def _outputs(program: Program, result: Mapping[str, Any], expected: list[Any], plan: str) -> Iterator[OutputAgreement]:
     """Yield the comparison of each output; one that only the program or only the module has differs."""
     for number, name in enumerate(program.output_names):
-        array = found[name]
+        array = result[name]
         far = difference(array, expected[number]) if number < len(expected) else float("inf")
         yield OutputAgreement(name, plan, far, tolerance_of(str(array.dtype)))
     for number in range(len(program.output_names), len(expected)):

@@ -106,14 +106,14 @@ def _shares_memory(node: Any) -> bool:
     torch = import_module("torch")
 
     def plain(argument: Any) -> Any:
-        found = argument.meta.get("val") if hasattr(argument, "meta") else argument
-        if isinstance(found, torch.Tensor):
+        value = argument.meta.get("val") if hasattr(argument, "meta") else argument
+        if isinstance(value, torch.Tensor):
             return torch.empty_strided(
-                _numbers(found.shape), _numbers(found.stride()), dtype=found.dtype, device="meta"
+                _numbers(value.shape), _numbers(value.stride()), dtype=value.dtype, device="meta"
             )
-        if isinstance(found, (list, tuple)):
-            return [plain(item) for item in found]
-        return torch.device("meta") if isinstance(found, torch.device) else _numbers([found])[0]
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        return torch.device("meta") if isinstance(value, torch.device) else _numbers([value])[0]
 
     arguments = [plain(argument) for argument in node.args]
     result = node.target(*arguments, **{name: plain(argument) for name, argument in node.kwargs.items()})

@@ -50,10 +50,10 @@ def has_data(tensor: Any) -> bool:
 def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
     """Return the buffers that a module on the meta device would have elsewhere, by path, as far as they can be told.
 
-    A module that is made of a ``config``, as those of transformers are, is made once more, without memory for its
+    A module that is made of a ``config``, as modules of transformers are, is made once more, without memory for its
     parameters: the innermost such module around a buffer.
     """
-    found: dict[str, Any] = {}
+    buffers: dict[str, Any] = {}
     parts = dict(module.named_modules())
     again: dict[str, Any] = {}
     for path, part in parts.items():
@@ -61,12 +61,12 @@ def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
         if type(part).__module__.startswith("torch.nn."):  # statistics, which are weights
             names = []
         for name in names:
-            whole = f"{path}.{name}".lstrip(".")
-            new = next((value for value in _rebuilt(whole, parts, again) if value is not None), None)
+            full_path = f"{path}.{name}".lstrip(".")
+            new = next((value for value in _rebuilt(full_path, parts, again) if value is not None), None)
             old = part._buffers[name]
             if new is not None and (new.shape, new.dtype) == (old.shape, old.dtype):
-                found[whole] = new
-    return found
+                buffers[full_path] = new
+    return buffers
 
 
 def _rebuilt(path: str, parts: Mapping[str, Any], again: dict[str, Any]) -> Iterator[Any]:
@@ -87,7 +87,7 @@ def _rebuilt(path: str, parts: Mapping[str, Any], again: dict[str, Any]) -> Iter
 
 
 def _made_again(path: str, parts: Mapping[str, Any]) -> Any:
-    """Return a module made of its configuration or that of the module around it; None if it takes other arguments."""
+    """Return a module made of its own or its parent's configuration; None if it takes other arguments."""
     config, around = None, path
     while config is None:
         config = getattr(parts[around], "config", None)

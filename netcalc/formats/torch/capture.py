@@ -67,11 +67,11 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
 
 def _distinct(torch: Any, leaves: list[Any]) -> list[Any]:
     """Return the arguments with copies of tensors that are given twice, which PyTorch takes for one input."""
-    found: list[Any] = []
+    distinct: list[Any] = []
     for leaf in leaves:
-        is_again = isinstance(leaf, torch.Tensor) and any(leaf is other for other in found)
-        found.append(leaf.clone() if is_again else leaf)
-    return found
+        is_again = isinstance(leaf, torch.Tensor) and any(leaf is other for other in distinct)
+        distinct.append(leaf.clone() if is_again else leaf)
+    return distinct
 
 
 def is_exported(module: Any) -> bool:
@@ -81,7 +81,7 @@ def is_exported(module: Any) -> bool:
 
 def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> Any:
     try:
-        with _plain(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
+        with _unfused(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
             return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
     except Exception as error:  # of PyTorch or of the user's code
         raise refused("torch.export refuses the module", error) from error
@@ -132,7 +132,7 @@ def in_inference(module: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _plain(torch: Any) -> Iterator[None]:
+def _unfused(torch: Any) -> Iterator[None]:
     """Leave out fused paths that would hide the operators of a layer, and the warnings of an export."""
     fused = torch.backends.mha.get_fastpath_enabled()
     with warnings.catch_warnings():
@@ -174,13 +174,13 @@ def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any
                 made[id(tensor)] = torch.nn.Parameter(new, tensor.requires_grad) if is_parameter else new
         return made[id(tensor)]
 
-    kept = [dict(table) for table in tables]
+    saved = [dict(table) for table in tables]
     try:
         for table in tables:
             table.update({name: replaced(tensor) for name, tensor in table.items()})
         yield [replaced(leaf) for leaf in leaves]
     finally:
-        for table, old in zip(tables, kept, strict=True):
+        for table, old in zip(tables, saved, strict=True):
             table.update(old)
 
 

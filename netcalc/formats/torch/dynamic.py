@@ -38,22 +38,22 @@ def requested_axes(dynamic: Any, shapes: Mapping[str, tuple[int, ...]]) -> Axes:
     if dynamic is None:
         return {}
     if isinstance(dynamic, Mapping):
-        return {name: _axes(name, given, shapes) for name, given in dynamic.items() if given is not None}
+        return {name: _axes(name, requested, shapes) for name, requested in dynamic.items() if requested is not None}
     if isinstance(dynamic, str) or not isinstance(dynamic, Sequence):
         raise _invalid(f"'dynamic' should be a mapping or a list of names, not {dynamic!r}")
     return {name: _axes(name, list(dynamic)[: len(shape)], shapes) for name, shape in shapes.items()}
 
 
-def _axes(name: str, given: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[int, str]:
+def _axes(name: str, requested: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[int, str]:
     if name not in shapes:
         hint = did_you_mean(name, list(shapes)) or f"tensors: {', '.join(shapes)}"
         raise _invalid(f"'dynamic' names no input: {name!r}", hint)
-    if isinstance(given, Mapping):
-        entries = list(given.items())
-    elif isinstance(given, Sequence) and not isinstance(given, str):
-        entries = list(enumerate(given))
+    if isinstance(requested, Mapping):
+        entries = list(requested.items())
+    elif isinstance(requested, Sequence) and not isinstance(requested, str):
+        entries = list(enumerate(requested))
     else:
-        raise _invalid(f"the axes of {name!r} should be a mapping or a list of names, not {given!r}")
+        raise _invalid(f"the axes of {name!r} should be a mapping or a list of names, not {requested!r}")
     rank = len(shapes[name])
     axes = {}
     for axis, dim in entries:
@@ -102,7 +102,7 @@ def export_sizes(axes: Axes, shapes: Mapping[str, tuple[int, ...]]) -> tuple[dic
 
 
 def found_dims(
-    exported: Any, found: Mapping[str, tuple[Any, ...]], axes: Axes, defaults: Mapping[str, int]
+    exported: Any, shapes: Mapping[str, tuple[Any, ...]], axes: Axes, defaults: Mapping[str, int]
 ) -> DimSizes:
     """Return the dims of an exported program.
 
@@ -110,19 +110,19 @@ def found_dims(
         exported: the program.
         found: shapes of its inputs by name, with symbols.
         axes: the dims by input and axis; symbols without a name get one.
-        defaults: sizes of the dims, in place of those of the example.
+        defaults: sizes of the dims, in place of the example's sizes.
 
     Raises:
         NetcalcError: E009 for a dim that is not free.
     """
-    names = _named_symbols(found, axes)
+    names = _named_symbols(shapes, axes)
     _refuse_rounded(exported, names)
     declared: dict[str, dict[str, int]] = {}
     for tree, dim in names.items():
         limits = declared.setdefault(dim, {})
         for key, value in _limits(exported, tree).items():
             limits[key] = _JOINED[key](value, limits.get(key, value))
-    sizes = {dim: defaults.get(dim, _example_size(names, dim, found)) for dim in declared}
+    sizes = {dim: defaults.get(dim, _example_size(names, dim, shapes)) for dim in declared}
     free = {
         dim: symbol(dim, sizes[dim], limits.get("min", 1), limits.get("max"), limits.get("multiple_of", 1))
         for dim, limits in declared.items()
@@ -131,10 +131,10 @@ def found_dims(
     return DimSizes(dims, {tree.name: free[dim] for tree, dim in names.items()})
 
 
-def _named_symbols(found: Mapping[str, tuple[Any, ...]], axes: Axes) -> dict[Any, str]:
+def _named_symbols(shapes: Mapping[str, tuple[Any, ...]], axes: Axes) -> dict[Any, str]:
     """Return the dim of each symbol in the shapes of inputs."""
     names: dict[Any, str] = {}
-    for name, shape in found.items():
+    for name, shape in shapes.items():
         for axis, size in enumerate(shape):
             dim = axes.get(name, {}).get(axis)
             if isinstance(size, int) or size.node.expr.is_Integer:
@@ -144,9 +144,9 @@ def _named_symbols(found: Mapping[str, tuple[Any, ...]], axes: Axes) -> dict[Any
             tree = size.node.expr
             if not tree.is_Symbol:
                 raise _fixed(dim or name, f"torch.export makes axis {axis} of {name!r} a function of others: {tree}")
-            known = names.setdefault(tree, dim or _new_name(name, axis, names.values()))
-            if dim not in (None, known):
-                raise _fixed(known, f"torch.export finds {dim!r} equal to {known!r}", f"name both {known!r}")
+            chosen = names.setdefault(tree, dim or _new_name(name, axis, names.values()))
+            if dim not in (None, chosen):
+                raise _fixed(chosen, f"torch.export finds {dim!r} equal to {chosen!r}", f"name both {chosen!r}")
     return names
 
 
@@ -187,7 +187,7 @@ def _factors(exported: Any, tree: Any) -> Iterator[int]:
     for guard in (*guards, *cases):
         if type(guard).__name__ != "Equality":
             continue
-        one, other = guard.args
+        left, other = guard.args
         for side in guard.args if 0 in guard.args else ():  # Mod(n·symbol, m) = 0
             if type(side).__name__ in ("Mod", "PythonMod"):
                 number, rest = (side.args[0] / side.args[1]).as_coeff_Mul()
@@ -195,7 +195,7 @@ def _factors(exported: Any, tree: Any) -> Iterator[int]:
                     yield int(number.q)
         for part in guard.find(lambda part: type(part).__name__ == "FloorDiv"):  # symbol = n·(symbol//n)
             if part.args[0] == tree and part.args[1].is_Integer:
-                exactly = (one - other).xreplace({part: tree / part.args[1]})
+                exactly = (left - other).xreplace({part: tree / part.args[1]})
                 if exactly.expand() == 0:
                     yield int(part.args[1])
 
@@ -209,9 +209,9 @@ def _guards(exported: Any) -> list[Any]:
     return []
 
 
-def _example_size(names: Mapping[Any, str], dim: str, found: Mapping[str, tuple[Any, ...]]) -> int:
+def _example_size(names: Mapping[Any, str], dim: str, shapes: Mapping[str, tuple[Any, ...]]) -> int:
     """Return the size of a dim in the example that a program was exported with."""
-    for shape in found.values():
+    for shape in shapes.values():
         for size in shape:
             if not isinstance(size, int) and names.get(size.node.expr) == dim:
                 return int(size.node.hint or 2)

@@ -70,16 +70,16 @@ def read_example(text: str) -> Example:
 
 
 def _tensor(text: str, name: str | None, dtype: str, sizes: str) -> Example:
-    found: list[int] = []
+    shape: list[int] = []
     dims: dict[int, str] = {}
     for axis, size in enumerate(sizes.split(",") if sizes.strip() else ()):
         dim, equals, number = size.rpartition("=")
         if not number.strip().isdecimal() or (equals and not dim.strip().isidentifier()):
             raise _invalid(text, f"{size!r} is no size")
-        found.append(int(number))
+        shape.append(int(number))
         if equals:
             dims[axis] = dim.strip()
-    return Example(name, dtype, tuple(found), dims)
+    return Example(name, dtype, tuple(shape), dims)
 
 
 def _invalid(text: str, reason: str) -> NetcalcError:

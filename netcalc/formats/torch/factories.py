@@ -46,7 +46,7 @@ def made_module(model: str, settings: Mapping[str, Any]) -> Any:
     name, path = split_name(model)
     torch = torch_library()
     with without_parameters():
-        factory = _found(name, path)
+        factory = _object_at(name, path)
         if isinstance(factory, torch.nn.Module):
             if settings:
                 raise NetcalcError(Diagnostic("E502", f"{path} is a module already, which takes no settings"))
@@ -63,22 +63,22 @@ def made_module(model: str, settings: Mapping[str, Any]) -> Any:
     return made
 
 
-def _found(name: str, path: str) -> Any:
+def _object_at(name: str, path: str) -> Any:
     """Return the object that a Python module has at a path."""
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found: Any = import_module(name)
+        owner: Any = import_module(name)
     except Exception as error:  # of the user's code
         raise refused(f"the Python module {name} cannot be imported", error) from error
     for part in path.split("."):
-        if not hasattr(found, part):
-            message = f"{part!r} is not in {found.__name__ if hasattr(found, '__name__') else name}"
-            hint = did_you_mean(part, [known for known in dir(found) if not known.startswith("_")])
+        if not hasattr(owner, part):
+            message = f"{part!r} is not in {owner.__name__ if hasattr(owner, '__name__') else name}"
+            hint = did_you_mean(part, [member for member in dir(owner) if not member.startswith("_")])
             raise NetcalcError(Diagnostic("E009", message, hint=hint))
-        found = getattr(found, part)
-    return found
+        owner = getattr(owner, part)
+    return owner
 
 
 def program_of(path: str | Path) -> Any:

@@ -29,7 +29,7 @@ def module_document(
     """Return the spec document of a module; arguments as for :func:`~netcalc.formats.torch.capture.capture`.
 
     Args:
-        name: name of the network; by default that of the module's class.
+        name: name of the network; by default the name of the module's class.
         allow_unknown: True for lines of unknown work in place of operators that have no rule.
 
     Raises:
@@ -62,7 +62,7 @@ def _check(graph: Graph, document: dict[str, Any]) -> None:
 
 
 def _class_name(module: Any) -> str:
-    """Return the name of a module's class; of an exported program that of the module that it was made of."""
+    """Return the name of a module's class; of an exported program the class of the module that it was made of."""
     if is_exported(module):
         for node in module.graph.nodes:
             for _, kind in list((node.meta.get("nn_module_stack") or {}).values())[:1]:

@@ -21,7 +21,7 @@ def input_names(exported: Any) -> list[str]:
 
 
 def output_names(exported: Any) -> list[str]:
-    """Return a name for each result of a program, tensor or not; that of a single tensor is ``output``."""
+    """Return a name for each result of a program, tensor or not; a single tensor is called ``output``."""
     spec = exported.call_spec.out_spec
     try:
         tree = spec.unflatten(list(range(spec.num_leaves)))

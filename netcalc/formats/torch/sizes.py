@@ -59,7 +59,7 @@ def _expression(tree: Any, symbols: Mapping[str, Dim]) -> Dim:
 
 
 def _ratio(tree: Any, symbols: Mapping[str, Dim]) -> tuple[Dim, Dim]:
-    """Return numerator and denominator of a number that a size is rounded from; that of 0.7 is 7/10."""
+    """Return numerator and denominator of a number that a size is rounded from, such as 7/10 of 0.7."""
     if tree.is_Number:
         number = Fraction(float(tree)).limit_denominator(_LARGEST_DENOMINATOR)
         if float(number) != float(tree):

@@ -85,11 +85,11 @@ class Translation:
             return input
 
     def _translated(self, node: Any) -> Any:
-        """Return the value of a node from those of its arguments; the lines are added in the current scope."""
+        """Return the value of a node from the values of its arguments; the lines are added in the current scope."""
         name = str(node.target)
-        found = node.meta.get("val")
-        if name.startswith("aten.sym_") or type(found).__name__ in ("SymInt", "SymBool", "SymFloat"):
-            return self._size(node, found)
+        example = node.meta.get("val")
+        if name.startswith("aten.sym_") or type(example).__name__ in ("SymInt", "SymBool", "SymFloat"):
+            return self._size(node, example)
         if name in _WRAPPERS:
             return self._wrapped(*node.args[_WRAPPERS[name] :])
         if name == _ITEM:
@@ -104,10 +104,10 @@ class Translation:
         except RuleError as error:
             return self._unknown(node, arguments, str(error))
 
-    def _size(self, node: Any, found: Any) -> Any:
+    def _size(self, node: Any, example: Any) -> Any:
         """Return a size; 1, and an error, for a number that is none, unless only conditions and sizes use it."""
         try:
-            return size_of(found, self.symbols)
+            return size_of(example, self.symbols)
         except RuleError as error:
             if _makes_tensors(node):
                 self.missing.add(str(node.target), self._path(), str(error))
@@ -115,14 +115,14 @@ class Translation:
 
     def _unknown(self, node: Any, arguments: dict[str, Any], reason: str) -> Any:
         """Return values of the types that an operator without a rule gives: of a line of unknown work, or of none."""
-        name, found = str(node.target), node.meta.get("val")
+        name, example = str(node.target), node.meta.get("val")
         if self.allow_unknown:
             try:
-                return unknown_line(self.build, name, arguments, found, partial(type_of, symbols=self.symbols))
+                return unknown_line(self.build, name, arguments, example, partial(type_of, symbols=self.symbols))
             except RuleError as error:
                 reason = reason or str(error)
         self.missing.add(name, self._path(), reason)
-        return _unknown(found, self.symbols)
+        return _unknown(example, self.symbols)
 
     def _path(self) -> str:
         """Return the path of the module whose call is translated."""
@@ -141,8 +141,8 @@ class Translation:
 
     def _bound(self, node: Any) -> dict[str, Any]:
         """Return the arguments of a call by the names of the schema, with the present values of tensors."""
-        given = {name: self._argument(value) for name, value in node.kwargs.items()}
-        return _bound(node.target._schema, self._argument(node.args), given)
+        keywords = {name: self._argument(value) for name, value in node.kwargs.items()}
+        return _bound(node.target._schema, self._argument(node.args), keywords)
 
     def _argument(self, argument: Any) -> Any:
         if isinstance(argument, (list, tuple)):
@@ -157,19 +157,19 @@ def _makes_tensors(node: Any) -> bool:
     return any(hasattr(user.meta.get("val"), "shape") or user.op == "output" for user in node.users)
 
 
-def _bound(schema: Any, arguments: list[Any], given: dict[str, Any]) -> dict[str, Any]:
+def _bound(schema: Any, arguments: list[Any], keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by the names of the schema, with its defaults; ``self`` is ``input``."""
     names = [argument.name for argument in schema.arguments]
     bound = {argument.name: argument.default_value for argument in schema.arguments if argument.has_default_value()}
-    bound |= dict(zip(names, arguments, strict=False)) | given
+    bound |= dict(zip(names, arguments, strict=False)) | keywords
     return {"input" if name == "self" else name: value for name, value in bound.items()}
 
 
-def _unknown(found: Any, symbols: Mapping[str, Dim]) -> Any:
+def _unknown(example: Any, symbols: Mapping[str, Dim]) -> Any:
     """Return values of the types that an operator without a rule gives."""
-    if isinstance(found, (list, tuple)):
-        return [_unknown(item, symbols) for item in found]
-    return Value(type_of(found, symbols)) if hasattr(found, "shape") else None
+    if isinstance(example, (list, tuple)):
+        return [_unknown(item, symbols) for item in example]
+    return Value(type_of(example, symbols)) if hasattr(example, "shape") else None
 
 
 def type_of(tensor: Any, symbols: Mapping[str, Dim]) -> TensorType:
@@ -236,13 +236,13 @@ def translate(
             continue
         tensor_type = type_of(node.meta["val"], symbols)
         path = paths.get(spec.target, spec.target)
-        found = (buffers or {}).get(spec.target, state.get(spec.target))
+        tensor = (buffers or {}).get(spec.target, state.get(spec.target))
         persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
         if path not in graph.tensors and kind == "PARAMETER":
-            trainable = bool(getattr(found, "requires_grad", True))
+            trainable = bool(getattr(tensor, "requires_grad", True))
             graph.tensors[path] = StoredTensor(tensor_type, trainable=trainable)
         elif path not in graph.tensors:
-            graph.tensors[path] = stored_buffer(tensor_type, found, persistent=persistent)
+            graph.tensors[path] = stored_buffer(tensor_type, tensor, persistent=persistent)
         values[node] = Value(tensor_type, node.name, Stored(path))
     work = Translation(exported, graph, symbols, allow_unknown)
     results = work.run(exported.graph_module, values)

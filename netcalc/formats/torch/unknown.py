@@ -12,7 +12,7 @@ from netcalc.tensor_type import TensorType
 
 
 def unknown_line(
-    build: Builder, operator: str, arguments: Mapping[str, Any], found: Any, type_of: Callable[[Any], TensorType]
+    build: Builder, operator: str, arguments: Mapping[str, Any], example: Any, type_of: Callable[[Any], TensorType]
 ) -> Any:
     """Add a line of unknown work, and return its outputs in the structure of the operator's results.
 
@@ -26,18 +26,18 @@ def unknown_line(
     Raises:
         RuleError: for an operator without tensors among its arguments or its results.
     """
-    results = list(found) if isinstance(found, (list, tuple)) else [found]
+    results = list(example) if isinstance(example, (list, tuple)) else [example]
     types = [type_of(result) if hasattr(result, "shape") else None for result in results]
-    known = [type_ for type_ in types if type_ is not None]
+    present = [type_ for type_ in types if type_ is not None]
     inputs = list(_tensors(arguments.values()))
-    if not known or not inputs:
+    if not present or not inputs:
         raise RuleError(f"{operator} has no tensors among its arguments or its results")
-    attributes: dict[str, Any] = {"operator": operator, "shapes": [list(type_.shape) for type_ in known]}
-    if any(type_.dtype != "float32" for type_ in known):
-        attributes["dtypes"] = [type_.dtype for type_ in known]
+    attributes: dict[str, Any] = {"operator": operator, "shapes": [list(type_.shape) for type_ in present]}
+    if any(type_.dtype != "float32" for type_ in present):
+        attributes["dtypes"] = [type_.dtype for type_ in present]
     outputs = iter(build.lines("unknown", inputs, attributes))
     values = [None if type_ is None else next(outputs) for type_ in types]
-    return values if isinstance(found, (list, tuple)) else values[0]
+    return values if isinstance(example, (list, tuple)) else values[0]
 
 
 def _tensors(arguments: Iterable[Any]) -> Iterator[Value]:

@@ -63,8 +63,8 @@ class SparseCodec(Codec, Protocol):
 
 def magnitude(values: Array) -> Array:
     """Return the greatest magnitude along the last axis, which is kept."""
-    found: Array = np.abs(values).max(axis=-1, keepdims=True, initial=0)
-    return found
+    greatest: Array = np.abs(values).max(axis=-1, keepdims=True, initial=0)
+    return greatest
 
 
 def inverse(scale: Array) -> Array:

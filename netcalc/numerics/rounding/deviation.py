@@ -20,9 +20,9 @@ _PART = 1 << 20
 class Deviation:
     """Sums over the elements of tensors, from which the measures follow.
 
-    ``signal`` and ``found`` are the sums of squares of the true and of the other numbers, ``noise`` that of their
-    differences, ``product`` the sum of products.  Elements that are
-    infinite or no number in both, and equal, are left out; if they differ, noise and difference are infinite.
+    ``signal`` and ``found`` are sums of squares, of the true and of the other numbers, and ``noise`` the sum for their
+    differences; ``product`` is the sum of products.  Elements that are infinite or no number in both, and equal, are
+    left out; if they differ, noise and difference are infinite.
     """
 
     elements: int = 0
@@ -38,7 +38,7 @@ class Deviation:
         """Return the deviation of a tensor from another of the same shape."""
         first, second = true.reshape(-1), other.reshape(-1)
         return cls.together(
-            cls._part(first[start : start + _PART], second[start : start + _PART])
+            cls._piece_deviation(first[start : start + _PART], second[start : start + _PART])
             for start in range(0, first.size, _PART)
         )
 
@@ -48,7 +48,7 @@ class Deviation:
         return reduce(cls._plus, parts, cls())
 
     @classmethod
-    def _part(cls, true: Array, other: Array) -> Deviation:
+    def _piece_deviation(cls, true: Array, other: Array) -> Deviation:
         x, y = true.astype(np.float64), other.astype(np.float64)
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(x) & np.isfinite(y)
@@ -79,7 +79,7 @@ class Deviation:
 
     @property
     def relative(self) -> Real:
-        """Root mean square of the differences, over that of the values in full precision."""
+        """Root mean square of the differences, over the root mean square of the values in full precision."""
         if not self.noise:
             return 0.0
         return sqrt(self.noise / self.signal) if self.signal else inf

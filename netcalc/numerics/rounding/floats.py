@@ -62,13 +62,13 @@ class _Tiles(NamedTuple):
 
     def magnitudes(self, values: Array) -> Array:
         """Return the greatest magnitude in each tile."""
-        found = np.abs(values)
+        greatest = np.abs(values)
         if not self.size:
-            return np.asarray(found.max(initial=0), np.float32).reshape(1)
+            return np.asarray(greatest.max(initial=0), np.float32).reshape(1)
         for axis in (1, 2):
-            starts = np.arange(0, found.shape[axis], self.size)
-            found = np.maximum.reduceat(found, starts, axis=axis)
-        return found.astype(np.float32)
+            starts = np.arange(0, greatest.shape[axis], self.size)
+            greatest = np.maximum.reduceat(greatest, starts, axis=axis)
+        return greatest.astype(np.float32)
 
     def spread(self, scales: Array, shape: Shape) -> Array:
         """Return the scale of each element."""
@@ -95,5 +95,5 @@ class Float8(_Plain):
 
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values times their scales."""
-        found: Array = tensors["values"].reshape(shape).astype(np.float32)
-        return found * self._tiles.spread(tensors["scales"], shape)
+        values: Array = tensors["values"].reshape(shape).astype(np.float32)
+        return values * self._tiles.spread(tensors["scales"], shape)

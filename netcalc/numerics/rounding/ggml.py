@@ -1,4 +1,4 @@
-"""Blocks of 32 elements of llama.cpp's ggml; the encoders of q4_0 … q8_0 are those of its reference, bit by bit.
+"""Blocks of 32 elements of llama.cpp's ggml; the encoders of q4_0 … q8_0 follow its reference bit by bit.
 
 Source: llama.cpp, ggml/src/ggml-quants.c and ggml-common.h; the library gguf, quants.py.
 """
@@ -22,14 +22,14 @@ NON_LINEAR = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 
 def half(scales: Array) -> Array:
     """Return numbers as the bytes of float16."""
     with np.errstate(over="ignore"):
-        found: Array = scales.astype(np.float16).reshape(-1, 1).view(np.uint8)
-    return found
+        stored: Array = scales.astype(np.float16).reshape(-1, 1).view(np.uint8)
+    return stored
 
 
 def whole(packed: Array) -> Array:
     """Return the numbers of bytes of float16, in a column."""
-    found: Array = np.ascontiguousarray(packed).view(np.float16).astype(np.float32)
-    return found
+    numbers: Array = np.ascontiguousarray(packed).view(np.float16).astype(np.float32)
+    return numbers
 
 
 def extreme(values: Array) -> Array:
@@ -82,8 +82,8 @@ class SignedBlock(Blocks):
     def unpack(self, packed: Array) -> Array:
         """Return the scale times the shifted codes."""
         codes = _codes(packed[:, 2:], self._bits).astype(np.float32) - np.float32(self._middle)
-        found: Array = whole(packed[:, :2]) * codes
-        return found
+        values: Array = whole(packed[:, :2]) * codes
+        return values
 
 
 class UnsignedBlock(Blocks):
@@ -144,5 +144,5 @@ class Iq4Nl(Blocks):
 
     def unpack(self, packed: Array) -> Array:
         """Return the scale times the numbers."""
-        found: Array = whole(packed[:, :2]) * NON_LINEAR[_LOW.unpack(packed[:, 2:])]
-        return found
+        values: Array = whole(packed[:, :2]) * NON_LINEAR[_LOW.unpack(packed[:, 2:])]
+        return values

@@ -79,8 +79,8 @@ class Affine:
         """Return the values of codes."""
         count = codes.shape[-1]
         spread, origin = (part.repeat(self.group or count, axis=-1)[..., :count] for part in (scales, zeros))
-        found: Array = spread.astype(np.float32) * (codes.astype(np.float32) - origin.astype(np.float32))
-        return found
+        values: Array = spread.astype(np.float32) * (codes.astype(np.float32) - origin.astype(np.float32))
+        return values
 
 
 def _half(scales: Array) -> Array:
@@ -119,8 +119,8 @@ class IntGroups:
 
     def packed(self, codes: Array) -> Array:
         """Return a list of codes as bytes without gaps."""
-        found: Array = pack_words(codes, self._codes.bits).view(np.uint8)
-        return found[: -(-len(codes) * self._codes.bits // 8)]
+        data: Array = pack_words(codes, self._codes.bits).view(np.uint8)
+        return data[: -(-len(codes) * self._codes.bits // 8)]
 
     def unpacked(self, packed: Array, count: int) -> Array:
         """Return the list of codes in bytes."""

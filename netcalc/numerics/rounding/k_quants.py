@@ -1,7 +1,7 @@
 """Super-blocks of 256 elements of llama.cpp's ggml, whose groups have scales of a few bits.
 
-The layouts are ggml's.  Its encoder searches for scales with a small squared error; here a group's scale is that of its
-least and greatest, or its extreme element.
+The layouts are ggml's.  Its encoder searches for scales with a small squared error; here a group's scale follows
+from its least and greatest, or its extreme element.
 
 Source: llama.cpp, ggml/src/ggml-quants.c and ggml-common.h; the library gguf, quants.py.
 """
@@ -60,8 +60,8 @@ class Q2K(Blocks):
         both, outer, offset = packed[:, :16], whole(packed[:, 80:82]), whole(packed[:, 82:84])
         codes = self._codes.unpack(packed[:, 16:80]).reshape(-1, 16, 16).astype(np.float32)
         scales, minima = (outer * (both & np.uint8(15)))[..., None], (offset * (both >> np.uint8(4)))[..., None]
-        found: Array = scales * codes - minima
-        return found.reshape(-1, 256)
+        values: Array = scales * codes - minima
+        return values.reshape(-1, 256)
 
 
 class Q3K(Blocks):
@@ -93,8 +93,8 @@ class Q3K(Blocks):
             self._high_scales.unpack(packed[:, 104:108]) << np.uint8(4)
         )
         scales = whole(packed[:, 108:110]) * (shifted.astype(np.float32) - np.float32(32))
-        found: Array = scales[..., None] * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(4))
-        return found.reshape(-1, 256)
+        values: Array = scales[..., None] * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(4))
+        return values.reshape(-1, 256)
 
 
 class UnsignedK(Blocks):
@@ -111,7 +111,7 @@ class UnsignedK(Blocks):
         codes, scales, minima, outer, offset = _minima(blocks.reshape(-1, 8, 32), (1 << self._bits) - 1, _SIX)
         high = [self._high.pack(codes >> np.uint8(4))] if self._bits == 5 else []
         low = self._low.pack(codes & np.uint8(15))
-        return np.concatenate([outer, offset, _joined(scales, minima), *high, low], axis=-1)
+        return np.concatenate([outer, offset, _packed_scales(scales, minima), *high, low], axis=-1)
 
     def unpack(self, packed: Array) -> Array:
         """Return scale·code − minimum."""
@@ -120,11 +120,11 @@ class UnsignedK(Blocks):
         if self._bits == 5:
             codes = codes | (self._high.unpack(packed[:, 16:48]) << np.uint8(4))
         step, shift = whole(packed[:, :2]) * scales, whole(packed[:, 2:4]) * minima
-        found: Array = step[..., None] * codes.reshape(-1, 8, 32).astype(np.float32) - shift[..., None]
-        return found.reshape(-1, 256)
+        values: Array = step[..., None] * codes.reshape(-1, 8, 32).astype(np.float32) - shift[..., None]
+        return values.reshape(-1, 256)
 
 
-def _joined(scales: Array, minima: Array) -> Array:
+def _packed_scales(scales: Array, minima: Array) -> Array:
     """Return 8 scales and 8 minima of 6 bits in 12 bytes: the upper two bits of the later four are beside the first."""
     first, second = (part[:, :4] | ((part[:, 4:] >> np.uint8(4)) << np.uint8(6)) for part in (scales, minima))
     rest = (scales[:, 4:] & np.uint8(15)) | ((minima[:, 4:] & np.uint8(15)) << np.uint8(4))
@@ -155,8 +155,8 @@ class Q6K(Blocks):
         codes = self._low.unpack(packed[:, :128]) | (self._high.unpack(packed[:, 128:192]) << np.uint8(4))
         scales = np.ascontiguousarray(packed[:, 192:208]).view(np.int8).astype(np.float32)
         step = (whole(packed[:, 208:210]) * scales)[..., None]
-        found: Array = step * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(32))
-        return found.reshape(-1, 256)
+        values: Array = step * (codes.reshape(-1, 16, 16).astype(np.float32) - np.float32(32))
+        return values.reshape(-1, 256)
 
 
 class Iq4Xs(Blocks):
@@ -182,5 +182,5 @@ class Iq4Xs(Blocks):
         low, high = self._low_scales.unpack(packed[:, 4:8]), self._high_scales.unpack(packed[:, 2:4])
         scales = (low | (high << np.uint8(4))).astype(np.float32) - np.float32(32)
         step = (whole(packed[:, :2]) * scales)[..., None]
-        found: Array = step * NON_LINEAR[self._codes.unpack(packed[:, 8:])].reshape(-1, 8, 32)
-        return found.reshape(-1, 256)
+        values: Array = step * NON_LINEAR[self._codes.unpack(packed[:, 8:])].reshape(-1, 8, 32)
+        return values.reshape(-1, 256)

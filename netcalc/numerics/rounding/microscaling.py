@@ -32,8 +32,8 @@ def e2m1_cast(values: Array) -> Array:
 
 def e2m1_values(codes: Array) -> Array:
     """Return the numbers of 4-bit floats."""
-    found: Array = np.where(codes & 8, -_E2M1[codes & 7], _E2M1[codes & 7])
-    return found
+    numbers: Array = np.where(codes & 8, -_E2M1[codes & 7], _E2M1[codes & 7])
+    return numbers
 
 
 def _packed(codes: Array) -> Array:
@@ -68,8 +68,8 @@ class Mxfp:
         codes = tensors["values"]
         numbers = e2m1_values(_unpacked(codes)) if self._bits == 4 else codes.astype(np.float32)
         exponents = tensors["scales"].astype(np.int32)[..., None] - _BIAS
-        found: Array = np.ldexp(groups_of(numbers.reshape(shape), 32), exponents).astype(np.float32)
-        return found.reshape(shape)
+        values: Array = np.ldexp(groups_of(numbers.reshape(shape), 32), exponents).astype(np.float32)
+        return values.reshape(shape)
 
 
 class Nvfp4:
@@ -93,5 +93,5 @@ class Nvfp4:
         """Return the values."""
         numbers = groups_of(e2m1_values(_unpacked(tensors["values"])).reshape(shape), 16)
         scale = tensors["scales"].astype(np.float32) * tensors["scale of the tensor"]
-        found: Array = (numbers * scale[..., None]).reshape(shape)
-        return found
+        values: Array = (numbers * scale[..., None]).reshape(shape)
+        return values

@@ -40,5 +40,5 @@ class Mlx:
         """Return the values."""
         codes = groups_of(unpack_words(tensors["values"], self._bits, shape[2]).astype(np.float32), self._group)
         scale, bias = (tensors[role].astype(np.float32)[..., None] for role in ("scales", "biases"))
-        found: Array = codes * scale + bias
-        return found.reshape(shape)
+        values: Array = codes * scale + bias
+        return values.reshape(shape)

@@ -43,9 +43,9 @@ def encode_sparse(codec: SparseCodec, values: Array, sparsity: Sparsity) -> Tens
 def decode_sparse(codec: SparseCodec, tensors: Tensors, shape: Shape, sparsity: Sparsity) -> Array:
     """Return the values that stored arrays without removed elements stand for."""
     mask = _mask(tensors, shape, sparsity)
-    found = codec.unpacked(tensors["values"], int(mask.sum()))
-    codes = np.zeros(mask.size, found.dtype)
-    codes[mask.reshape(-1)] = found
+    values = codec.unpacked(tensors["values"], int(mask.sum()))
+    codes = np.zeros(mask.size, values.dtype)
+    codes[mask.reshape(-1)] = values
     dense = codec.decode({**tensors, "values": codec.stored(codes, shape)}, shape)
     return np.where(mask, dense, dense.dtype.type(0))
 

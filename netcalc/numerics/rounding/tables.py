@@ -1,4 +1,4 @@
-"""Codes of 4 bits into a table of numbers, as bitsandbytes has them: nf4, fp4, with and without double quantisation."""
+"""Codes of 4 bits into a table of numbers, as bitsandbytes has them: nf4, fp4, with and without double quantization."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def dynamic_table() -> Array:
 
     Source: Dettmers 2015, arXiv:1511.04561; bitsandbytes 0.50.2, functional.create_dynamic_map.
     """
-    found = [0.0, 1.0]
+    numbers = [0.0, 1.0]
     for exponent in range(7):
         bounds = np.linspace(0.1, 1, 2**exponent + 1, dtype=np.float32)
         means = ((bounds[:-1] + bounds[1:]) / np.float32(2)) * np.float32(10.0 ** (exponent - 6))
-        found += [*means.tolist(), *(-means).tolist()]
-    return np.array(sorted(found), np.float32)
+        numbers += [*means.tolist(), *(-means).tolist()]
+    return np.array(sorted(numbers), np.float32)
 
 
 def nearest(values: Array, numbers: Array) -> Array:
@@ -50,8 +50,8 @@ def nearest(values: Array, numbers: Array) -> Array:
     ordered = numbers[order]
     after = np.searchsorted(ordered, values).clip(1, len(ordered) - 1)
     below, above = values - ordered[after - 1], ordered[after] - values
-    found: Array = order[np.where(below <= above, after - 1, after)].astype(np.uint8)
-    return found
+    places: Array = order[np.where(below <= above, after - 1, after)].astype(np.uint8)
+    return places
 
 
 class TableCodes:
@@ -63,7 +63,7 @@ class TableCodes:
         self.rows = 0 if nested else _BLOCK
 
     def encode(self, values: Array) -> Tensors:
-        """Return codes, scales and tables; with double quantisation also the mean of the scales, which is taken off."""
+        """Return codes, scales and tables; with double quantization also the mean of the scales, which is taken off."""
         flat = values.reshape(-1).astype(np.float32)
         blocks = groups_of(flat, _BLOCK)
         scales = magnitude(blocks)
@@ -88,5 +88,5 @@ class TableCodes:
         if self._nested:
             spread = tensors["scales of scales"].repeat(_NESTED)[: scales.size]
             scales = tensors["table of scales"][scales] * spread + tensors["offset of scales"]
-        found: Array = tensors["table"][codes] * scales.repeat(_BLOCK)[:count]
-        return found.reshape(shape)
+        values: Array = tensors["table"][codes] * scales.repeat(_BLOCK)[:count]
+        return values.reshape(shape)

@@ -1,6 +1,6 @@
 """Changes that the conversion of a model to GGUF makes in its tensors, and how they are undone.
 
-The conversions are those of llama.cpp (convert_hf_to_gguf.py).
+The conversions follow llama.cpp (convert_hf_to_gguf.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Header of a ``.gguf`` file: metadata, and the names, shapes, types and places of its tensors.
 
-The rules are those of llama.cpp (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3 in either
+The rules come from llama.cpp (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3 in either
 byte order.  The reader of the library ``gguf`` trusts the numbers in a file, so that netcalc reads the header itself;
 the sizes of the element types are the library's.
 """
@@ -42,7 +42,7 @@ class Unread(NamedTuple):
 class GgufTensor(NamedTuple):
     """A tensor in a file.
 
-    ``shape`` is that of the array, the reverse of the sizes in the file, ``type`` the name of its elements' type in the
+    ``shape`` is the array's, the reverse of the sizes in the file, ``type`` the name of its elements' type in the
     library ``gguf``; the ``size`` bytes of data begin at ``start`` of the file.
     """
 
@@ -93,7 +93,7 @@ def read_gguf_header(file: io.BufferedReader, length: int) -> GgufHeader:
         raise DamagedError("its general.alignment is no power of 2")
     entries = reader.entries(tensors)
     data = -(-file.tell() // alignment) * alignment
-    return GgufHeader(metadata, _placed(entries, data, alignment, length), length, order)
+    return GgufHeader(metadata, _placed_tensors(entries, data, alignment, length), length, order)
 
 
 class _Reader:
@@ -124,28 +124,28 @@ class _Reader:
     def metadata(self, pairs: int) -> dict[str, Any]:
         """Return so many values by key."""
         self._count(pairs)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for _ in range(pairs):
             key = self.text("a key")
-            if key in found:
+            if key in values:
                 raise DamagedError(f"the key {clipped(key)} stands in it twice")
-            found[key] = self._value(self.number("I"), key)
-        return found
+            values[key] = self._value(self.number("I"), key)
+        return values
 
     def entries(self, count: int) -> dict[str, tuple[tuple[int, ...], int, int]]:
         """Return the shape, the number of the type and the offset of so many tensors, by name."""
         self._count(count)
-        found: dict[str, tuple[tuple[int, ...], int, int]] = {}
+        entries: dict[str, tuple[tuple[int, ...], int, int]] = {}
         for _ in range(count):
             name = self.text("the name of a tensor")
-            if name in found:
+            if name in entries:
                 raise DamagedError(f"the tensor {clipped(name)} stands in it twice")
             axes = self.number("I")
             if axes > _MAX_AXES:
                 raise DamagedError(f"{clipped(name)} has {axes:,} axes, and a tensor has at most {_MAX_AXES}")
             shape = tuple(self.number("Q") for _ in range(axes))[::-1]
-            found[name] = (shape, self.number("I"), self.number("Q"))
-        return found
+            entries[name] = (shape, self.number("I"), self.number("Q"))
+        return entries
 
     def _count(self, values: int) -> None:
         self.values += values
@@ -215,12 +215,12 @@ def shortest(value: float) -> float:
     return value
 
 
-def _placed(
+def _placed_tensors(
     entries: Mapping[str, tuple[tuple[int, ...], int, int]], data: int, alignment: int, length: int
 ) -> dict[str, GgufTensor]:
     """Return the tensors, with their places in the file, which may not overlap."""
     types = _types()
-    found: dict[str, GgufTensor] = {}
+    tensors: dict[str, GgufTensor] = {}
     for name, (shape, kind, offset) in entries.items():
         if kind not in types:
             hint = "the installed library gguf does not know it"
@@ -230,15 +230,15 @@ def _placed(
             raise DamagedError(f"{clipped(name)} has rows of {shape[-1]:,}, which blocks of {block} do not fill")
         if offset % alignment:
             raise DamagedError(f"the data of {clipped(name)} are not aligned to {alignment:,} bytes")
-        found[name] = GgufTensor(shape, type_name, data + offset, prod(shape) // block * bytes_)
+        tensors[name] = GgufTensor(shape, type_name, data + offset, prod(shape) // block * bytes_)
     end, before = data, ""
-    for start, stop, name in sorted((t.start, t.start + t.size, name) for name, t in found.items()):
+    for start, stop, name in sorted((t.start, t.start + t.size, name) for name, t in tensors.items()):
         if start < end:
             raise DamagedError(f"the data of {clipped(name)} overlap those of {clipped(before)}")
         if stop > length:
             raise DamagedError(f"it ends too early: {clipped(name)} ends at byte {stop:,} of {length:,}")
         end, before = stop, name
-    return found
+    return tensors
 
 
 def _types() -> dict[int, tuple[str, int, int]]:

@@ -18,7 +18,7 @@ from netcalc.weights.gguf.header import GgufHeader, GgufTensor, read_gguf_header
 from netcalc.weights.pieces import Part, elements_before, pieces
 from netcalc.weights.stored import DamagedError, Header, Stored, load_stored, opened, reading, write_stored
 
-#: Types of elements that an array can have; those of others are computed from blocks.
+#: Types of elements that an array can have; elements of other types are computed from blocks.
 _PLAIN = {
     "F16": "float16",
     "F32": "float32",
@@ -109,7 +109,7 @@ class GgufStored:
 class GgufWeights:
     """Tensors of a model as its reference implementation has them: what the conversion to GGUF changed is undone.
 
-    Elements of any floating-point type, and those that are quantised, can be converted to the type of the spec.
+    Elements of any floating-point type, and those that are quantized, can be converted to the type of the spec.
     ``stored`` are the tensors as they are stored.
     """
 
@@ -182,7 +182,7 @@ def _require_parts(parts: Sequence[_Part], count: int) -> None:
 def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, part: Part) -> None:
     """Write a part of a tensor to its place, piece by piece."""
     if stored.type in _PLAIN:
-        write_stored(file, _plain(stored, order), part)
+        write_stored(file, _plain_layout(stored, order), part)
         return
     *lead, columns = stored.shape
     rows = prod(lead)
@@ -195,7 +195,7 @@ def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, p
         part.put(part.placed(index), block[inner])
 
 
-def _plain(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
+def _plain_layout(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
     """Return the layout of a tensor whose elements an array can have."""
     dtype = numpy_dtype(_PLAIN[stored.type])
     return Stored(Header(stored.shape, dtype.name), dtype.newbyteorder(order), 0)
@@ -204,9 +204,9 @@ def _plain(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
 def _numbers(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str) -> Array:
     """Return the numbers of a tensor, those in blocks as 32-bit floating-point numbers."""
     if stored.type in _PLAIN:
-        return load_stored(file, _plain(stored, order))
+        return load_stored(file, _plain_layout(stored, order))
     if order == ">":
-        raise DamagedError(f"{name!r} is quantised in a file of another byte order, which cannot be read")
+        raise DamagedError(f"{name!r} is quantized in a file of another byte order, which cannot be read")
     from gguf.constants import GGMLQuantizationType
     from gguf.quants import dequantize
 

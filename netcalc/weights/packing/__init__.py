@@ -1,4 +1,4 @@
-"""Packed tensors of quantised checkpoints, and the tensors that they stand for.
+"""Packed tensors of quantized checkpoints, and the tensors that they stand for.
 
 How a method of quantization stores a tensor is data, see :mod:`netcalc.schemes.methods`.
 """

@@ -31,17 +31,17 @@ def companions_of(layout: Layout, name: str, headers: Mapping[str, Header]) -> F
     if headers[name].dtype not in layout.types or not name.endswith(layout.suffix):
         return None
     base = name[: len(name) - len(layout.suffix)]
-    found = {}
+    companions = {}
     for suffix, required, _ in layout.companions:
         if base + suffix in headers:
-            found[suffix] = base + suffix
+            companions[suffix] = base + suffix
         elif required:
             return None
-    return Found(layout, base, name, found)
+    return Found(layout, base, name, companions)
 
 
 def logical_shape(
-    found: Found, headers: Mapping[str, Header], settings: Mapping[str, Any]
+    packed: Found, headers: Mapping[str, Header], settings: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], str]:
     """Return the shape that packed tensors stand for, and how it follows, in words.
 
@@ -54,14 +54,14 @@ def logical_shape(
         ValueError: the shapes do not fit each other or the configuration.
         ExpressionError: they do not determine the shape.
     """
-    layout = found.layout
-    stored = headers[found.name]
+    layout = packed.layout
+    stored = headers[packed.name]
     sizes: Sizes = dict.fromkeys(_names(layout)) | dict(settings)
     bound: Sizes = {}
-    _bind([layout.axes], stored.shape, bound, found.name)
+    _bind([layout.axes], stored.shape, bound, packed.name)
     for suffix, _, axes in layout.companions:
-        if suffix in found.companions and axes:
-            _bind(axes, headers[found.companions[suffix]].shape, bound, found.companions[suffix])
+        if suffix in packed.companions and axes:
+            _bind(axes, headers[packed.companions[suffix]].shape, bound, packed.companions[suffix])
     sizes |= bound
     steps = []
     for name, expression in layout.sizes:
@@ -94,8 +94,8 @@ def _bind(possible: Sequence[Sequence[str | int]], shape: tuple[int, ...], bound
             bound |= sizes
             return
     shown = " or ".join(f"[{', '.join(map(str, axes))}]" for axes in possible)
-    known = ", ".join(f"{key} {value}" for key, value in bound.items() if value is not None and key != "...")
-    raise ValueError(f"{name!r} is {'×'.join(map(str, shape)) or 'a scalar'}, and should be {shown} with {known}")
+    settled = ", ".join(f"{key} {value}" for key, value in bound.items() if value is not None and key != "...")
+    raise ValueError(f"{name!r} is {'×'.join(map(str, shape)) or 'a scalar'}, and should be {shown} with {settled}")
 
 
 def _bound(axes: Sequence[str | int], shape: tuple[int, ...], bound: Sizes) -> Sizes | None:

@@ -30,7 +30,7 @@ class Role(NamedTuple):
 
 @dataclass(slots=True)
 class Packed:
-    """Figures of the tensors that a scheme of quantisation packs, with their companions (scales, zero points)."""
+    """Figures of the tensors that a scheme of quantization packs, with their companions (scales, zero points)."""
 
     scheme: str
     tensors: int = 0
@@ -44,13 +44,13 @@ class Packed:
 
 
 def unpacked(tensors: Tensors, quantization: Quantization | None) -> Tensors:
-    """Return the tensors that those of a checkpoint stand for; the same if none is packed."""
+    """Return the tensors that a checkpoint's tensors stand for; the same if none is packed."""
     if isinstance(tensors, UnpackedTensors):
         return tensors
     if quantization is None and not any(header.dtype in _TYPES for header in tensors.headers.values()):
         return tensors
-    found = UnpackedTensors(tensors, quantization)
-    return found if found.roles else tensors
+    view = UnpackedTensors(tensors, quantization)
+    return view if view.roles else tensors
 
 
 class UnpackedTensors:
@@ -71,13 +71,13 @@ class UnpackedTensors:
         self.headers: dict[str, Header] = {}
         self._shapes: dict[object, Header] = {}
         logical: dict[str, Header] = {}
-        known = [quantization.method] if quantization else [m for name in method_names() if (m := method_named(name))]
+        methods = [quantization.method] if quantization else [m for name in method_names() if (m := method_named(name))]
         for name, header in stored.headers.items():
             if header.dtype not in _TYPES:
                 continue
-            found = next(self._in_layouts(name, known, quantization), None)
-            if found is not None:
-                method, packed, meant = found
+            first = next(self._in_layouts(name, methods, quantization), None)
+            if first is not None:
+                method, packed, meant = first
                 params = None if meant.unpacking and meant.unpacking.problem else meant.elements
                 self.roles[name] = Role(method.name, params, packed.logical)
                 self.roles |= dict.fromkeys(packed.companions.values(), Role(method.name, 0, packed.logical))
@@ -116,51 +116,51 @@ class UnpackedTensors:
     @property
     def packed(self) -> tuple[Packed, ...]:
         """Figures by scheme."""
-        found: dict[str, Packed] = {}
+        totals: dict[str, Packed] = {}
         for name, (scheme, params, _) in self.roles.items():
-            figures = found.setdefault(scheme, Packed(scheme))
+            figures = totals.setdefault(scheme, Packed(scheme))
             header = self.stored.headers[name]
             figures.tensors += params != 0
             figures.companions += params == 0
             figures.params += params or 0
             figures.elements += header.elements
             figures.bytes += header.bytes or 0
-        return tuple(found.values())
+        return tuple(totals.values())
 
     def _in_layouts(
-        self, name: str, known: list[Method], quantization: Quantization | None
+        self, name: str, methods: list[Method], quantization: Quantization | None
     ) -> Iterator[tuple[Method, Found, Header]]:
         """Yield the layouts that a packed tensor is in, with what it stands for; of several schemes those that fit."""
         headers = self.stored.headers
-        for method in known:
+        for method in methods:
             for layout in method.layouts:
-                found = companions_of(layout, name, headers)
-                if found is None or (quantization is None and not found.companions):
+                packed = companions_of(layout, name, headers)
+                if packed is None or (quantization is None and not packed.companions):
                     continue
-                shapes = tuple((suffix, headers[other].shape) for suffix, other in found.companions.items())
-                plain = quantization is not None and quantization.stores_plainly(found.base)
-                own = quantization.settings.get(found.base) if quantization and method.by_module else None
+                shapes = tuple((suffix, headers[other].shape) for suffix, other in packed.companions.items())
+                plain = quantization is not None and quantization.stores_plainly(packed.base)
+                own = quantization.settings.get(packed.base) if quantization and method.by_module else None
                 key = (id(layout), headers[name][:2], shapes, str(own), plain)
                 meant = self._shapes.get(key)
                 if meant is None:
-                    meant = self._shapes[key] = self._meant(method, found, quantization)
+                    meant = self._shapes[key] = self._meant_header(method, packed, quantization)
                 unpacking = meant.unpacking
                 if quantization is not None or unpacking is None or not unpacking.problem:
-                    yield method, found, meant
+                    yield method, packed, meant
                 elif unpacking.open:
                     self.undetermined[name] = method.name
 
-    def _meant(self, method: Method, found: Found, quantization: Quantization | None) -> Header:
+    def _meant_header(self, method: Method, packed: Found, quantization: Quantization | None) -> Header:
         """Return the header of what packed tensors stand for, by the settings that fit."""
-        if quantization is not None and quantization.stores_plainly(found.base):
+        if quantization is not None and quantization.stores_plainly(packed.base):
             return Header((), method.name, None, True, Unpacking("", "the configuration says that it is not packed"))
-        variants = quantization.variants(found.base) if quantization else [dict.fromkeys(method.fields.declared)]
+        variants = quantization.variants(packed.base) if quantization else [dict.fromkeys(method.fields.declared)]
         problem, is_open = "the configuration has no settings for it", False
         for settings in variants:
             try:
-                shape, text = logical_shape(found, self.stored.headers, settings)
+                shape, text = logical_shape(packed, self.stored.headers, settings)
             except (ValueError, ExpressionError) as why:
                 problem, is_open = str(why), isinstance(why, ExpressionError)
                 continue
-            return Header(shape, method.name, None, True, Unpacking(text, "", found.layout.flat))
+            return Header(shape, method.name, None, True, Unpacking(text, "", packed.layout.flat))
         return Header((), method.name, None, True, Unpacking("", problem, open=is_open))

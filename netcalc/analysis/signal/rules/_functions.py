@@ -69,14 +69,14 @@ def _of_normal(
 
 
 def _of_function(curve: Curve, origin: Origin) -> tuple[ActivationMoments, float | None]:
-    """Return the same of an activation function of another function; the slope is that of the outer one."""
+    """Return moments and expectation for an activation function of another function, with the slope of the outer."""
     inner = origin.curve
-    whole = curve.after(inner)
-    outer_slope = Curve(curve.name, whole.value, lambda x: curve.slope(inner.value(x)), inner.kinks)
+    composed = curve.after(inner)
+    outer_slope = Curve(curve.name, composed.value, lambda x: curve.slope(inner.value(x)), inner.kinks)
     moments = activation_moments(outer_slope, origin.variance, origin.mean)
     if origin.covariance is None:
         return moments, None
-    return moments, shared_expectation(whole.value, origin.mean, origin.variance, origin.covariance, whole.kinks)
+    return moments, shared_expectation(composed.value, origin.mean, origin.variance, origin.covariance, composed.kinks)
 
 
 def _saturated(curve: Curve, origin: Origin) -> float | None:

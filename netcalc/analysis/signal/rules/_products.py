@@ -18,7 +18,7 @@ def computed_weights(call: Call) -> Outcome:
 class Taps(NamedTuple):
     """Shares of the taps of a window that lie inside the input, as zero padding leaves them.
 
-    ``inside`` is the share of all taps, ``both`` that of the taps that are inside for two windows at random,
+    ``inside`` is the share of all taps, ``both`` the share of the taps that are inside for two windows at random,
     ``square`` the mean of the squares of the windows' shares.
     """
 

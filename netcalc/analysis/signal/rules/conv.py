@@ -27,7 +27,7 @@ def _convolution(call: Call) -> Outcome:
 
 
 def _taps(axes: Sequence[Sequence[Sequence[bool]]]) -> Taps:
-    """Return the shares from those of each axis, which are given for each window as one truth value a tap."""
+    """Return the shares of taps from the shares along each axis, each window with a truth value for each tap."""
     inside = both = square = 1.0
     for windows in axes:
         kernel = len(windows[0])

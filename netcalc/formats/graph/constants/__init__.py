@@ -17,10 +17,10 @@ def fold_constants(graph: Graph) -> None:
     They become attributes of the operations that use them where these have such: masks of attention, positions.
     Lines that are not used any more stay.
     """
-    known = constants_of(graph)
-    recognise_masks(graph, known)
-    fold_operands(graph, known)
-    write_constants(graph, known)
+    constants = constants_of(graph)
+    recognise_masks(graph, constants)
+    fold_operands(graph, constants)
+    write_constants(graph, constants)
 
 
 def note_unknown(graph: Graph) -> None:

@@ -21,7 +21,7 @@ class _Split(NamedTuple):
     rest: Value | None
 
 
-def recognise_masks(graph: Graph, known: dict[Value, Expression]) -> None:
+def recognise_masks(graph: Graph, constants: dict[Value, Expression]) -> None:
     """Replace the constant masks of attention by its attributes ``causal``, ``window`` and ``alignment``.
 
     Args:
@@ -36,7 +36,7 @@ def recognise_masks(graph: Graph, known: dict[Value, Expression]) -> None:
         if mask is not None and not line.attributes.keys() & {"causal", "window", "alignment", "blocks"}:
             lengths = line.inputs[0].type.shape[-2], line.inputs[1].type.shape[-2]  # type: ignore[union-attr]
             if (mask, *lengths) not in done:
-                done[mask, *lengths], joined = _split(mask, lengths, known, makers, line)
+                done[mask, *lengths], joined = _split(mask, lengths, constants, makers, line)
                 lines += joined
             if (split := done[mask, *lengths]) is not None:
                 line.attributes |= _attributes(split.fixed, lengths)
@@ -52,28 +52,28 @@ def _shortened(inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
 
 
 def _split(
-    mask: Value, lengths: tuple[Dim, Dim], known: dict[Value, Expression], makers: dict[Value, Line], user: Line
+    mask: Value, lengths: tuple[Dim, Dim], constants: dict[Value, Expression], makers: dict[Value, Line], user: Line
 ) -> tuple[_Split | None, list[Line]]:
     """Return the parts of a mask, and the line that joins those that depend on inputs if there are several."""
-    whole, mask = mask, bare(mask, makers)
-    same, shape = None if whole is mask else _Split(Mask(), mask), mask.type.shape
+    original, mask = mask, bare(mask, makers)
+    same, shape = None if original is mask else _Split(Mask(), mask), mask.type.shape
     boolean = mask.type.dtype == "bool"
-    shown, rest = boolean_parts(mask, known, makers) if boolean else added_parts(mask, known, makers)
+    shown, rest = boolean_parts(mask, constants, makers) if boolean else added_parts(mask, constants, makers)
     if not shown:
         return same, []
     fixed: Expression = truth(True)
     for expression, sizes in shown:
         fixed = call("and", (fixed, broadcast(expression, sizes, shape)))
-    found = mask_of(fixed, shape)
-    if found is None or not _fits(found, lengths) or not (boolean or _sees_some(found, lengths)):
+    fixed_mask = mask_of(fixed, shape)
+    if fixed_mask is None or not _shift_fits(fixed_mask, lengths) or not (boolean or _sees_some(fixed_mask, lengths)):
         return same, []
     if len(rest) < 2:
-        return _Split(found, rest[0] if rest else None), []
+        return _Split(fixed_mask, rest[0] if rest else None), []
     joined = Line("logical_and", {}, tuple(rest), (Value(mask.type, mask.hint),), user.scope)
-    return _Split(found, joined.outputs[0]), [joined]
+    return _Split(fixed_mask, joined.outputs[0]), [joined]
 
 
-def _fits(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:
+def _shift_fits(mask: Mask, lengths: tuple[Dim, Dim]) -> bool:
     """Report that the shift of a mask is one of the two that attention has."""
     return mask.shift == 0 or mask.shift == lengths[1] - lengths[0]
 

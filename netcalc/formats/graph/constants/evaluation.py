@@ -48,37 +48,37 @@ def _outer_by_names(case: Case) -> Expression | None:
 
 def constants_of(graph: Graph) -> dict[Value, Expression]:
     """Return the elements of the values that depend on no input and no parameter, as far as they are known."""
-    known: dict[Value, Expression] = {}
+    constants: dict[Value, Expression] = {}
     for line in graph.lines:
-        for value, expression in _outputs(graph, line, known):
-            known[value] = expression
-    return known
+        for value, expression in _outputs(graph, line, constants):
+            constants[value] = expression
+    return constants
 
 
-def _outputs(graph: Graph, line: Line, known: dict[Value, Expression]) -> Iterator[tuple[Value, Expression]]:
+def _outputs(graph: Graph, line: Line, constants: dict[Value, Expression]) -> Iterator[tuple[Value, Expression]]:
     if line.operation == "buffer":
         yield line.outputs[0], _buffer(line, graph.tensors[line.parameters[""].path])
         return
-    given = [value for value in line.inputs if value is not None]
-    if line.parameters or any(value not in known for value in given):
+    operands = [value for value in line.inputs if value is not None]
+    if line.parameters or any(value not in constants for value in operands):
         return
-    found: Any = None
+    result: Any = None
     if line.operation in RULES:
         declared = find(line.operation)
         assert declared is not None
         case = Case(
             line.operation,
             declared(**line.attributes),
-            tuple(known[value] for value in given),
-            tuple(value.type for value in given),
+            tuple(constants[value] for value in operands),
+            tuple(value.type for value in operands),
             tuple(value.type for value in line.outputs),
         )
         try:
-            found = RULES[line.operation](case)
+            result = RULES[line.operation](case)
         except NetcalcError:  # an integer of too many terms
             return
-    if found is not None:
-        for value, expression in zip(line.outputs, found if isinstance(found, list) else [found], strict=False):
+    if result is not None:
+        for value, expression in zip(line.outputs, result if isinstance(result, list) else [result], strict=False):
             if size_of(expression) <= _LARGEST:
                 yield value, expression
 
@@ -114,9 +114,9 @@ def _computed(lines: Sequence[Mapping[str, Any]]) -> Expression | None:
         (operation,) = written.keys() - {"name", "from"}
         declared = find(operation)
         assert declared is not None
-        given = written[operation]
-        attributes: dict[str, Any] = given if isinstance(given, dict) else {str(declared.shorthand): given}
+        setting = written[operation]
+        attributes: dict[str, Any] = setting if isinstance(setting, dict) else {str(declared.shorthand): setting}
         inputs = [named[name] for name in written["from"]] if "from" in written else last if declared.inputs else []
-        last = [build.line(operation, inputs, attributes if given is not None else {})]
+        last = [build.line(operation, inputs, attributes if setting is not None else {})]
         named[written.get("name", "")] = last[0]
     return constants_of(build.graph).get(last[0])

@@ -1,6 +1,6 @@
 """Elements of constant tensors as expressions of their indices, with symbolic sizes.
 
-An integer is a size of :mod:`netcalc.dims`, in which the index along an axis is a named size below that of the axis.
+An integer is a size of :mod:`netcalc.dims`, in which the index along an axis is a named size below the axis's.
 An element of another type is a number or a call.  A call may be an integer too, and is then an atom of sizes.  The
 functions here bring them into a common form, so that equal expressions are mostly equal objects.
 """
@@ -89,7 +89,7 @@ def number_of(expression: Expression | None) -> float | int | bool | None:
 
 def is_size(expression: Expression) -> bool:
     """Report that an expression is an integer that is the same for all elements, with or without symbolic sizes."""
-    return isinstance(expression, (int, Poly)) and not any(one.name.startswith(_INDEX) for one in _symbols(expression))
+    return isinstance(expression, (int, Poly)) and not any(x.name.startswith(_INDEX) for x in _symbols(expression))
 
 
 def never_negative(dim: Dim) -> bool:
@@ -107,7 +107,7 @@ class Progression(NamedTuple):
 
 def progression(expression: Expression | None) -> Progression | None:
     """Return the progression that an expression is, None if it is none."""
-    variables = [one for one in _symbols(expression) if one.name.startswith(_INDEX)]
+    variables = [symbol for symbol in _symbols(expression) if symbol.name.startswith(_INDEX)]
     if not isinstance(expression, Poly) or len(variables) != 1 or variables == [_ELEMENT]:
         return None
     start, after = (substitute(expression, {variables[0].name: place}) for place in (0, 1))
@@ -142,7 +142,7 @@ def _zero(x: Any) -> Expression:
     return Call("zero", (min(x, -x, key=str),))
 
 
-def _joined(function: str, neutral: bool) -> Callable[..., Expression]:
+def _junction(function: str, neutral: bool) -> Callable[..., Expression]:
     """Return the simplification of a conjunction or disjunction."""
 
     def joined(*operands: Expression) -> Expression:
@@ -195,8 +195,8 @@ def _at_first(expression: Expression, axis: int) -> Expression:
 _SIMPLER: Mapping[str, Callable[..., Expression]] = {
     "nonnegative": _nonnegative,
     "zero": _zero,
-    "and": _joined("and", True),
-    "or": _joined("or", False),
+    "and": _junction("and", True),
+    "or": _junction("or", False),
     "not": _not,
     "where": _where,
 }
@@ -209,13 +209,13 @@ def substituted(expression: Expression, places: Mapping[int, Dim]) -> Expression
 
 def _replaced(expression: Expression, sizes: Mapping[str, Dim]) -> Expression:
     if isinstance(expression, Call):
-        return call(expression.function, [_replaced(one, sizes) for one in expression.operands], expression.settings)
+        return call(expression.function, [_replaced(part, sizes) for part in expression.operands], expression.settings)
     return expression if isinstance(expression, Number) else substitute(expression, sizes)
 
 
 def axes_of(expression: Expression) -> set[int]:
     """Return the axes on whose indices an expression depends."""
-    indices = (one.name for one in _symbols(expression) if one.name.startswith(_INDEX) and one != _ELEMENT)
+    indices = (symbol.name for symbol in _symbols(expression) if symbol.name.startswith(_INDEX) and symbol != _ELEMENT)
     return {int(name.removeprefix(_INDEX)) for name in indices}
 
 

@@ -32,9 +32,9 @@ class Folding:
         build: adds lines to those that replace the graph's.
     """
 
-    def __init__(self, graph: Graph, known: dict[Value, Expression]) -> None:
+    def __init__(self, graph: Graph, constants: dict[Value, Expression]) -> None:
         self.graph = graph
-        self.known = known
+        self.known = constants
         self.uses = Counter(value for line in graph.lines for value in line.inputs if value is not None)
         self.uses.update(graph.outputs.values())
         self.makers: dict[Value, Line] = {}
@@ -63,14 +63,14 @@ class Folding:
         count = len(self.lines)
         self.build.scope, self.build.hint = line.scope, line.outputs[0].hint
         try:
-            found = _RULES[line.operation](self, line)
+            shorter = _RULES[line.operation](self, line)
         except RuleError:  # the operation does not take these sizes
-            found = None
-        if found is None:
+            shorter = None
+        if shorter is None:
             del self.lines[count:]
         for added in self.lines[count:]:
             self.makers.update(dict.fromkeys(added.outputs, added))
-        return found
+        return shorter
 
     def number(self, value: Value | None) -> float | int | bool | None:
         """Return the number that all elements of a value are; None if there is none."""
@@ -81,24 +81,24 @@ class Folding:
         return progression(self.known.get(value)) if value is not None else None
 
 
-def fold_operands(graph: Graph, known: dict[Value, Expression]) -> None:
+def fold_operands(graph: Graph, constants: dict[Value, Expression]) -> None:
     """Leave out constant operands that change nothing, and write others as attributes.
 
     Args:
         graph: the graph, whose lines are changed; lines that are not used any more stay.
         known: the elements of its constant values.
     """
-    Folding(graph, known).run()
+    Folding(graph, constants).run()
 
 
 def _logical(fold: Folding, line: Line) -> Value | None:
     """Return the only operand of a conjunction or disjunction that is not neutral."""
     neutral = truth(line.operation == "logical_and")
     rest = [value for value in line.inputs if value is not None and fold.known.get(value) != neutral]
-    return _spread(fold, rest[0], line) if len(rest) == 1 else None
+    return _spread_value(fold, rest[0], line) if len(rest) == 1 else None
 
 
-def _spread(fold: Folding, value: Value | None, line: Line) -> Value | None:
+def _spread_value(fold: Folding, value: Value | None, line: Line) -> Value | None:
     """Return a value with the shape of the result of a line; None if it has another type."""
     result = line.outputs[0].type
     if value is None or value.type.dtype != result.dtype:
@@ -106,8 +106,8 @@ def _spread(fold: Folding, value: Value | None, line: Line) -> Value | None:
     if value.type == result:
         return value
     front = len(result.shape) - len(value.type.shape)
-    kept = [place >= front and value.type.shape[place - front] == size for place, size in enumerate(result.shape)]
-    shape = [-1 if same else size for same, size in zip(kept, result.shape, strict=True)]
+    unchanged = [place >= front and value.type.shape[place - front] == size for place, size in enumerate(result.shape)]
+    shape = [-1 if same else size for same, size in zip(unchanged, result.shape, strict=True)]
     return fold.build.line("expand", [value], {"shape": shape})
 
 
@@ -115,11 +115,11 @@ def _where(fold: Folding, line: Line) -> Value | None:
     condition = fold.number(line.inputs[0])
     if not isinstance(condition, bool):
         return None
-    return _spread(fold, line.inputs[1] if condition else line.inputs[2], line)
+    return _spread_value(fold, line.inputs[1] if condition else line.inputs[2], line)
 
 
 def _masked_fill(fold: Folding, line: Line) -> Value | None:
-    return _spread(fold, line.inputs[0], line) if fold.number(line.inputs[1]) is False else None
+    return _spread_value(fold, line.inputs[0], line) if fold.number(line.inputs[1]) is False else None
 
 
 def _arithmetic(fold: Folding, line: Line) -> Value | None:
@@ -234,10 +234,10 @@ def _embedding(fold: Folding, line: Line) -> Value | None:
     if not users or rows in fold.graph.outputs.values() or not all(_only_added(user, rows) for user in users):
         return None
     dtype = None if ids.type.dtype == "int64" else ids.type.dtype
-    one = fold.build.line("constant", [], {"value": number, "dtype": dtype})
+    constant = fold.build.line("constant", [], {"value": number, "dtype": dtype})
     weight = Value(fold.graph.tensors[line.parameters["weight"].path].type, stored=line.parameters["weight"])
     fold.build.scope, fold.build.hint = line.scope, rows.hint
-    return fold.build.line("embedding", [one], line.attributes, {"weight": weight})
+    return fold.build.line("embedding", [constant], line.attributes, {"weight": weight})
 
 
 def _only_added(user: Line, rows: Value) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from netcalc.dims import Dim
 from netcalc.formats.graph.constants.expressions import Call, Expression, Number, axes_of, call, index, truth, whole
 
-#: Largest additive number of a mask that hides a key whatever its score: that of float16, the smallest type.
+#: Largest additive number of a mask that hides a key whatever its score: the limit of float16, the smallest type.
 _HIDDEN = {"float16": -65504.0, "bfloat16": -3.3e38, "float32": -3.4e38, "float64": -1.7e308}
 
 
@@ -60,8 +60,8 @@ def mask_of(expression: Expression, sizes: Sequence[Dim]) -> Mask | None:
     parts = expression.operands if expression.function == "and" else (expression,)
     mask: Mask | None = Mask()
     for part in parts:
-        one = _band(part, apart)
-        mask = None if one is None or mask is None else _both(mask, one)
+        band = _band(part, apart)
+        mask = None if band is None or mask is None else _both_masks(mask, band)
     return mask
 
 
@@ -86,7 +86,7 @@ def _one_sided(constant: Dim, side: str) -> Mask | None:
     return Mask(0, None, constant) if side == "right" else Mask(0, constant, None)
 
 
-def _both(a: Mask, b: Mask) -> Mask | None:
+def _both_masks(a: Mask, b: Mask) -> Mask | None:
     if a.everything or b.everything:
         return b if a.everything else a
     if a.shift != b.shift:

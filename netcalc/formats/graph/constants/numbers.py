@@ -77,10 +77,10 @@ def _causal_mask(case: Case) -> Expression | None:
 def _triangle(case: Case) -> Expression | None:
     row, column = len(case.sizes) - 2, len(case.sizes) - 1
     offset = index(row, case.sizes) - index(column, case.sizes) + case.op.diagonal
-    kept = call("nonnegative", (offset if case.name == "tril" else -offset,))
+    inside = call("nonnegative", (offset if case.name == "tril" else -offset,))
     zero = written(0, kind_of(case.outputs[0].dtype))
     assert zero is not None
-    return call("where", (kept, case.operands[0], zero))
+    return call("where", (inside, case.operands[0], zero))
 
 
 @rule("cast")
@@ -90,21 +90,21 @@ def _cast(case: Case) -> Expression:
     if before == after != "float" or case.inputs[0].dtype == case.op.dtype:
         return value
 
-    def converted(one: Expression) -> Expression:
+    def converted(expression: Expression) -> Expression:
         if before == "bool":
-            return as_cases(one, after)
+            return as_cases(expression, after)
         if before == "int" and after == "bool":
-            return _nonzero(one)
-        number = number_of(one)
+            return _nonzero(expression)
+        number = number_of(expression)
         if number is not None and after == "bool":
             return truth(number != 0)
         if number is not None and after == "float" and abs(number) == float("inf"):
             return Number("float", float(number))
         if number is not None and abs(number) <= _EXACT and number % 1 == 0:
             return Number("float", float(number)) if after == "float" else int(number)
-        if after == "int" and (counted := _counted(one, case.inputs[0].dtype)) is not None:
+        if after == "int" and (counted := _counted(expression, case.inputs[0].dtype)) is not None:
             return counted
-        return Call("cast", (one,), (case.op.dtype,))
+        return Call("cast", (expression,), (case.op.dtype,))
 
     return over_cases(converted, value)
 
@@ -118,20 +118,20 @@ def _nonzero(value: Expression) -> Expression:
 
 def _operands(case: Case, kind: str) -> list[Expression] | None:
     """Return the operands as expressions of a kind, the number among the attributes last."""
-    found = []
+    operands = []
     for number, type_ in enumerate(case.inputs):
         operand = spread(case, number)
         if kind == "int" and kind_of(type_.dtype) == "bool":
             operand = as_cases(operand, "int")
         elif kind_of(type_.dtype) != kind:
             return None
-        found.append(operand)
+        operands.append(operand)
     for value in case.op.numbers():
         last = written(value, kind)
         if last is None:
             return None
-        found.append(last)
-    return found[::-1] if case.op.swaps else found
+        operands.append(last)
+    return operands[::-1] if case.op.swaps else operands
 
 
 _WHOLE: dict[str, Callable[[Any, Any], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
@@ -178,19 +178,19 @@ def _counted(value: Expression, dtype: str) -> Dim | None:
 
 
 def _joined_integers(case: Case, a: Expression, b: Expression) -> Expression:
-    return over_pairs(lambda one, other: _WHOLE[case.name](whole(one), whole(other)), a, b)
+    return over_pairs(lambda first, other: _WHOLE[case.name](whole(first), whole(other)), a, b)
 
 
 def _joined_floats(case: Case, a: Expression, b: Expression) -> Expression | None:
     unknown: list[bool] = []
 
-    def joined(one: Expression, other: Expression) -> Expression:
+    def joined(first: Expression, other: Expression) -> Expression:
         exact = None
-        if isinstance(one, Number) and isinstance(other, Number):
-            exact = _exactly(case.name, one.value, other.value)
+        if isinstance(first, Number) and isinstance(other, Number):
+            exact = _exactly(case.name, first.value, other.value)
         if exact is None:
             unknown.append(True)
-            return one
+            return first
         return Number("float", exact)
 
     result = over_pairs(joined, a, b)
@@ -201,7 +201,7 @@ def _joined_floats(case: Case, a: Expression, b: Expression) -> Expression | Non
 def _neg(case: Case) -> Expression:
     kind = kind_of(case.outputs[0].dtype)
     if kind == "int":
-        return over_cases(lambda one: -whole(one), case.operands[0])
+        return over_cases(lambda value: -whole(value), case.operands[0])
     return opaque(case)
 
 
@@ -243,7 +243,7 @@ def _comparison(case: Case) -> Expression | None:
     operands = _operands(case, "int")
     if operands is None:
         return opaque(case)
-    return over_pairs(lambda one, other: _compared(case.name, whole(one), whole(other)), operands[0], operands[1])
+    return over_pairs(lambda first, other: _compared(case.name, whole(first), whole(other)), operands[0], operands[1])
 
 
 def _truths(case: Case) -> Iterator[Expression]:

@@ -1,4 +1,4 @@
-"""Rules by which the elements of an operation's outputs follow from those of its inputs."""
+"""Rules by which the elements of an operation's outputs follow from the elements of its inputs."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 def moved(case: Case, places: Mapping[int, Dim], operand: int = 0, output: int = 0) -> Expression:
     """Return the elements of an input at the given places; an axis without one keeps its index."""
     sizes = case.outputs[output].shape
-    kept = {axis: index(axis, sizes) for axis in range(min(len(case.inputs[operand].shape), len(sizes)))}
-    return substituted(case.operands[operand], {**kept, **places})
+    indices = {axis: index(axis, sizes) for axis in range(min(len(case.inputs[operand].shape), len(sizes)))}
+    return substituted(case.operands[operand], {**indices, **places})
 
 
 def spread(case: Case, operand: int) -> Expression:
@@ -86,13 +86,13 @@ def over_cases(function: Callable[[Expression], Expression], value: Expression) 
     """Return a function of an expression, taken inside its cases."""
     if isinstance(value, Call) and value.function == "where":
         condition, *cases = value.operands
-        return call("where", (condition, *(over_cases(function, one) for one in cases)))
+        return call("where", (condition, *(over_cases(function, case) for case in cases)))
     return function(value)
 
 
 def over_pairs(function: Callable[[Expression, Expression], Expression], a: Expression, b: Expression) -> Expression:
     """Return a function of two expressions, taken inside the cases of both."""
-    return over_cases(lambda one: over_cases(lambda other: function(one, other), b), a)
+    return over_cases(lambda first: over_cases(lambda other: function(first, other), b), a)
 
 
 def as_cases(value: Expression, kind: str) -> Expression:

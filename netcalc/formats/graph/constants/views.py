@@ -12,7 +12,7 @@ from netcalc.formats.graph.constants.rules import Case, moved, rule, spread
 
 
 @rule("identity")
-def _same(case: Case) -> Expression:
+def _same_elements(case: Case) -> Expression:
     return case.operands[0]
 
 
@@ -32,8 +32,8 @@ def _squeeze(case: Case) -> Expression:
     shape = case.inputs[0].shape
     axes = range(len(shape)) if case.op.axis is None else map(case.axis, case.op.axis)
     gone = {axis for axis in axes if shape[axis] == 1}
-    kept = [axis for axis in range(len(shape)) if axis not in gone]
-    return moved(case, {**dict.fromkeys(gone, 0), **{a: index(i, case.sizes) for i, a in enumerate(kept)}})
+    remaining = [axis for axis in range(len(shape)) if axis not in gone]
+    return moved(case, {**dict.fromkeys(gone, 0), **{a: index(i, case.sizes) for i, a in enumerate(remaining)}})
 
 
 @rule("permute")
@@ -126,7 +126,7 @@ def _split(case: Case) -> list[Expression]:
 
 @rule("gather")
 def _gather(case: Case) -> Expression | None:
-    return _taken(case, {case.axis(case.op.axis): spread(case, 1)})
+    return _elements_at(case, {case.axis(case.op.axis): spread(case, 1)})
 
 
 @rule("index_select")
@@ -135,7 +135,7 @@ def _index_select(case: Case) -> Expression | None:
         return None
     axis = case.axis(case.op.axis)
     along = {0: index(axis, case.sizes)}
-    return _taken(case, {axis: moved(case, along, 1)})
+    return _elements_at(case, {axis: moved(case, along, 1)})
 
 
 @rule("index")
@@ -147,7 +147,7 @@ def _index(case: Case) -> Expression | None:
         first = layout.stop - len(case.inputs[number].shape)
         along = {other: index(first + other, case.sizes) for other in range(len(case.inputs[number].shape))}
         places[axis] = substituted(case.operands[number], along)
-    return _taken(case, places)
+    return _elements_at(case, places)
 
 
 class IndexedAxes(NamedTuple):
@@ -156,7 +156,7 @@ class IndexedAxes(NamedTuple):
     Attributes:
         indexed: the axes of the input that the indices select from.
         kept: the axis of the result for each other one of the input.
-        stop: the axis of the result after those of the indices.
+        stop: the axis of the result after the axes of the indices.
     """
 
     indexed: list[int]
@@ -169,16 +169,16 @@ def indexed_axes(indexed: list[int], rank: int, result: int) -> IndexedAxes:
     first, count = min(indexed), result - (rank - len(indexed))
     front = first if sorted(indexed) == list(range(first, first + len(indexed))) else 0
     others = [axis for axis in range(rank) if axis not in indexed]
-    kept = {axis: place if place < front else place + count for place, axis in enumerate(others)}
-    return IndexedAxes(indexed, kept, front + count)
+    remaining = {axis: place if place < front else place + count for place, axis in enumerate(others)}
+    return IndexedAxes(indexed, remaining, front + count)
 
 
-def _taken(case: Case, places: Mapping[int, Expression]) -> Expression | None:
+def _elements_at(case: Case, places: Mapping[int, Expression]) -> Expression | None:
     """Return the elements at places, which must not be negative, unless nothing depends on them."""
     used = axes_of(case.operands[0])
-    known: dict[int, Dim] = {}
+    indices: dict[int, Dim] = {}
     for axis, place in places.items():
-        known[axis] = place if axis in used and isinstance(place, (int, Poly)) else 0
+        indices[axis] = place if axis in used and isinstance(place, (int, Poly)) else 0
         if axis in used and not (isinstance(place, (int, Poly)) and never_negative(place)):
             return None
-    return moved(case, known)
+    return moved(case, indices)

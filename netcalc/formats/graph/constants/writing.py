@@ -13,7 +13,7 @@ from netcalc.formats.graph.constants.masks import mask_of
 from netcalc.formats.graph.model import Graph, Line, Scope, Value
 
 
-def write_constants(graph: Graph, known: dict[Value, Expression]) -> None:
+def write_constants(graph: Graph, constants: dict[Value, Expression]) -> None:
     """Make constant values that other lines use by as few lines as possible, and equal ones of a module once.
 
     Args:
@@ -23,9 +23,9 @@ def write_constants(graph: Graph, known: dict[Value, Expression]) -> None:
     users: dict[Value, list[Line]] = {}
     for line in graph.lines:
         for value in line.inputs:
-            if value in known and any(output not in known for output in line.outputs):
+            if value in constants and any(output not in constants for output in line.outputs):
                 users.setdefault(value, []).append(line)
-    results = {value for value in graph.outputs.values() if value in known}
+    results = {value for value in graph.outputs.values() if value in constants}
     makers = {value: line for line in graph.lines for value in line.outputs}
     shared: dict[tuple[Scope, Expression, Any], Value] = {}
     replaced: dict[Value, Value] = {}
@@ -35,14 +35,14 @@ def write_constants(graph: Graph, known: dict[Value, Expression]) -> None:
         for value in line.outputs:
             if value not in users and value not in results:
                 continue
-            key = (line.scope, known[value], value.type)
+            key = (line.scope, constants[value], value.type)
             if key not in shared:
                 shared[key] = value
-                shorter = _written(graph, known[value], value, line.scope)
+                shorter = _constant_lines(graph, constants[value], value, line.scope)
                 if shorter and len(shorter) < _count(value, makers, len(shorter)):
                     lines += shorter
                     shared[key] = shorter[-1].outputs[0]
-                    known[shared[key]] = known[value]
+                    constants[shared[key]] = constants[value]
             replaced[value] = shared[key]
     for line in lines:
         line.inputs = tuple(value if value is None else replaced.get(value, value) for value in line.inputs)
@@ -52,18 +52,18 @@ def write_constants(graph: Graph, known: dict[Value, Expression]) -> None:
 
 def _count(value: Value, makers: dict[Value, Line], enough: int) -> int:
     """Return the number of lines that make a value, or one that exceeds ``enough``; a buffer counts as two."""
-    found: dict[Line, None] = {}
+    counted: dict[Line, None] = {}
     waiting, count = [value], 0
     while waiting and count <= enough:
         line = makers.get(waiting.pop())
-        if line is not None and line not in found:
-            found[line] = None
+        if line is not None and line not in counted:
+            counted[line] = None
             count += 2 if line.operation == "buffer" else 1
-            waiting += [given for given in line.inputs if given is not None]
+            waiting += [operand for operand in line.inputs if operand is not None]
     return count
 
 
-def _written(graph: Graph, expression: Expression, value: Value, scope: Scope) -> list[Line] | None:
+def _constant_lines(graph: Graph, expression: Expression, value: Value, scope: Scope) -> list[Line] | None:
     """Return lines that make a constant; None if it has no short form."""
     build = Builder(Graph("", tensors=graph.tensors))
     build.scope, build.hint = scope, value.hint
@@ -88,7 +88,7 @@ def _add(build: Builder, expression: Expression, shape: Sequence[Dim], dtype: DT
         return False
     queries, keys = shape[-2:]
     attributes = {"queries": queries, "keys": None if keys == queries else keys, "window": mask.left}
-    _spread(build, build.line("causal_mask", [], attributes), len(shape) - 2, 2, shape)
+    _spread_axes(build, build.line("causal_mask", [], attributes), len(shape) - 2, 2, shape)
     return True
 
 
@@ -100,10 +100,10 @@ def _progression(build: Builder, counted: Progression, shape: Sequence[Dim], dty
         "step": None if step == 1 else step,
         "dtype": None if dtype == "int64" else dtype,
     }
-    _spread(build, build.line("arange", [], attributes), axis, 1, shape)
+    _spread_axes(build, build.line("arange", [], attributes), axis, 1, shape)
 
 
-def _spread(build: Builder, value: Value, front: int, count: int, shape: Sequence[Dim]) -> None:
+def _spread_axes(build: Builder, value: Value, front: int, count: int, shape: Sequence[Dim]) -> None:
     """Put axes of size 1 before and after the ``count`` axes of a value, and repeat it along them."""
     for _ in range(front):
         value = build.line("unsqueeze", [value], {"axis": 0})

@@ -1,4 +1,4 @@
-"""Shorter graphs with the same values: dead lines left out, views joined, idioms recognised."""
+"""Shorter graphs with the same values: dead lines left out, views joined, idioms recognized."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def simplify(graph: Graph) -> None:
 
     The tensors of the checkpoint stay declared also where no line is left that uses them.
     """
-    for _ in range(2):  # what is recognised may take masks and positions that are constant
+    for _ in range(2):  # what is recognized may take masks and positions that are constant
         fold_constants(graph)
         work = Rewriter(graph)
         work.sweep()
@@ -45,7 +45,7 @@ def simplify(graph: Graph) -> None:
     note_unknown(graph)
 
 
-def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
+def _joined_rules(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
     joined: dict[str, list[Rule]] = {}
     for table in tables:
         for operation, rules in table.items():
@@ -56,7 +56,7 @@ def _joined(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
 _IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS, *layers.IDIOMS, *rotary.IDIOMS)
 
 #: The rules of each operation, in the order in which they are tried on the last line of what they replace.
-_RULES = _joined(
+_RULES = _joined_rules(
     trivial.RULES,
     views.RULES,
     commuting.RULES,

@@ -51,7 +51,7 @@ _WRITTEN_OUT: tuple[tuple[Pattern, str, Mapping[str, Any]], ...] = (
 
 
 def _activation(name: str, attributes: Mapping[str, Any]) -> Callable[[Rewriter, Found], Value]:
-    return lambda work, found: work.build.line(name, [found.values["x"]], attributes)
+    return lambda work, match: work.build.line(name, [match.values["x"]], attributes)
 
 
 IDIOMS: tuple[Mapping[str, Rule], ...] = tuple(

@@ -1,7 +1,7 @@
 """Chains of views as an arrangement of factors of the axes, and short chains with the same result.
 
 A view of a tensor of 2×12 that splits the second axis into 3×4 and swaps the new axes with the first is the
-arrangement ``a (b c) → b a c``: the axes of the source are written as products of factors, and those of the result as
+arrangement ``a (b c) → b a c``: the axes of the source are written as products of factors, and axes of the result as
 groups of the same factors.  Two chains are equal if their arrangements are.
 """
 
@@ -69,17 +69,17 @@ class Arrangement:
                 self.target.insert(normal_axis(attributes.axis, rank + 1, op.name), ())
             case "squeeze":
                 named = range(rank) if attributes.axis is None else [axis % rank for axis in attributes.axis]
-                kept = [group for axis, group in enumerate(self.target) if axis not in named or self.shape[axis] != 1]
-                self.target = kept
+                others = [group for axis, group in enumerate(self.target) if axis not in named or self.shape[axis] != 1]
+                self.target = others
             case "flatten":
                 first, last = attributes.start_axis % rank, attributes.end_axis % rank
                 self.target[first : last + 1] = [tuple(f for group in self.target[first : last + 1] for f in group)]
             case "unflatten":
                 axis = attributes.axis % rank
-                sizes = _filled(attributes.sizes, self.shape[axis])
+                sizes = _filled_sizes(attributes.sizes, self.shape[axis])
                 return sizes is not None and self._regroup(axis, axis + 1, sizes)
             case "reshape":
-                sizes = _filled(attributes.shape, product(self.shape))
+                sizes = _filled_sizes(attributes.shape, product(self.shape))
                 return sizes is not None and self._regroup(0, rank, sizes)
         return True
 
@@ -121,14 +121,14 @@ def arranged(shape: Sequence[Dim], ops: Sequence[Operation]) -> Arrangement | No
     """Return the arrangement of a chain of views of a tensor; None where it cannot be told, or an axis is empty."""
     if any(size == 0 for size in shape):
         return None
-    found = Arrangement(shape)
-    return found if all(found.apply(op) for op in ops) else None
+    arrangement = Arrangement(shape)
+    return arrangement if all(arrangement.apply(op) for op in ops) else None
 
 
-def _filled(sizes: Sequence[Any], total: Dim) -> tuple[Dim, ...] | None:
+def _filled_sizes(sizes: Sequence[Any], total: Dim) -> tuple[Dim, ...] | None:
     """Return sizes with -1 replaced; None if the sizes do not divide the number of elements by their form."""
-    known = product(size for size in sizes if size != -1)
+    fixed = product(size for size in sizes if size != -1)
     if -1 not in sizes:
         return tuple(sizes)
-    rest = exact_div(total, known)
+    rest = exact_div(total, fixed)
     return None if rest is None else tuple(rest if size == -1 else size for size in sizes)

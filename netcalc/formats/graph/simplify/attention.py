@@ -37,18 +37,18 @@ _MASKED = either(op("add", _SCORES, "mask"), _SCORES)
 _WEIGHTS = optional("dropout", op("softmax", _MASKED, axis=last_axis), p=Named("dropout"))
 
 
-def attention(work: Rewriter, found: Found) -> Value | None:
+def attention(work: Rewriter, match: Found) -> Value | None:
     """Return softmax(query·keyᵀ·scale + mask)·value as one operation."""
-    scale, divisor = found.number("scale", 1), found.number("divisor", 1)
+    scale, divisor = match.number("scale", 1), match.number("divisor", 1)
     if isinstance(scale, Poly) or isinstance(divisor, Poly) or not divisor:
         return None
-    key = work.build.line("transpose", [found.values["turned"]], {"axes": [-2, -1]})
-    inputs = [found.values["query"], key, found.values["value"]]
-    mask = found.values.get("mask")
+    key = work.build.line("transpose", [match.values["turned"]], {"axes": [-2, -1]})
+    inputs = [match.values["query"], key, match.values["value"]]
+    mask = match.values.get("mask")
     attributes = {
         "scale": scale / divisor,
-        "softcap": found.number("softcap"),
-        "dropout": found.number("dropout") or None,
+        "softcap": match.number("softcap"),
+        "dropout": match.number("dropout") or None,
     }
     return work.build.line(_ATTENTION, inputs if mask is None else [*inputs, mask], attributes)
 
@@ -104,12 +104,12 @@ def _before_repeats(work: Rewriter, value: Value | None) -> Value | None:
         axis = attributes.axis
         fits = axis is not None and axis % value.type.rank == value.type.rank - 3 and len(attributes.repeats) == 1
         return source if fits else None
-    for found in _REPEATED.matches(work, value, Found()):
-        one, repeated = found.values["one"], found.values["repeated"].type.shape
-        *before, heads, single, length, size = (0, 0, 0, 0, *one.type.shape)
+    for match in _REPEATED.matches(work, value, Found()):
+        single_heads, repeated = match.values["one"], match.values["repeated"].type.shape
+        *before, heads, single, length, size = (0, 0, 0, 0, *single_heads.type.shape)
         fits = single == 1 and repeated == (*before[4:], heads, repeated[-3], length, size)
         if fits and value.type.shape == (*before[4:], heads * repeated[-3], length, size):
-            return work.build.line("squeeze", [one], {"axis": -3})
+            return work.build.line("squeeze", [single_heads], {"axis": -3})
     return None
 
 

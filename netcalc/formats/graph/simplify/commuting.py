@@ -22,21 +22,21 @@ def linear_between_views(work: Rewriter, line: Line) -> Sequence[Value] | None:
         return None
     source = before[0].inputs[0]
     assert source is not None
-    found = arranged(source.type.shape, [work.operation(view) for view in before])
-    if found is None or not found.target:
+    arrangement = arranged(source.type.shape, [work.operation(view) for view in before])
+    if arrangement is None or not arrangement.target:
         return None
     hint = after[-1].outputs[0].hint
     features = Factor(line.outputs[0].type.shape[-1])
-    read = found.target[-1]
-    behind = found.source[-1:] == [read]  # the views move behind the linear map: it reads the last axis of the source
+    read = arrangement.target[-1]
+    behind = arrangement.source[-1:] == [read]  # the views move behind the map, which reads the last axis
     if behind:
-        found.source[-1] = (features,)
-    found.target[-1] = (features,)
-    if not all(found.apply(work.operation(view)) for view in after):
+        arrangement.source[-1] = (features,)
+    arrangement.target[-1] = (features,)
+    if not all(arrangement.apply(work.operation(view)) for view in after):
         return None
-    if found.target and found.target[-1] == (features,):
-        return _in_front(work, line, source, found, read, behind, len(before) + len(after), after[-1])
-    steps = steps_of(found) if behind else None
+    if arrangement.target and arrangement.target[-1] == (features,):
+        return _in_front(work, line, source, arrangement, read, behind, len(before) + len(after), after[-1])
+    steps = steps_of(arrangement) if behind else None
     if steps is None or len(steps) >= len(before) + len(after):
         return None
     (mapped,) = work.again(line, source)
@@ -49,7 +49,7 @@ def _in_front(
     work: Rewriter,
     line: Line,
     source: Value,
-    found: Arrangement,
+    arrangement: Arrangement,
     read: tuple[Factor, ...],
     behind: bool,
     count: int,
@@ -57,9 +57,9 @@ def _in_front(
 ) -> Sequence[Value] | None:
     """Put all views in front of a linear map, whose features they leave alone."""
     if behind:
-        found.source[-1] = read
-    found.target[-1] = read
-    steps = steps_of(found)
+        arrangement.source[-1] = read
+    arrangement.target[-1] = read
+    steps = steps_of(arrangement)
     if len(steps) >= count:
         return None
     work.build.scope, work.build.hint = last.scope, ""
@@ -69,7 +69,7 @@ def _in_front(
 
 
 def _scope_of_views(work: Rewriter, line: Line) -> Scope | None:
-    """Return the module of the views around a linear map: that of the map, or one that calls it."""
+    """Return the module of the views around a linear map: the module of the map, or one that calls it."""
     maker = work.maker(line.inputs[0])
     if maker is None or maker.operation not in VIEWS or line.scope[: len(maker.scope)] != maker.scope:
         return None

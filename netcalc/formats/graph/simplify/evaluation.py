@@ -42,8 +42,8 @@ class Evaluation:
 
     def _evaluate(self, line: Line) -> None:
         inputs = tuple(None if value is None else self._arrays[value] for value in line.inputs)
-        known = all(array is not None for value, array in zip(line.inputs, inputs, strict=True) if value is not None)
-        results = self._applied(line, inputs) if known else None
+        ready = all(array is not None for value, array in zip(line.inputs, inputs, strict=True) if value is not None)
+        results = self._applied(line, inputs) if ready else None
         for place, value in enumerate(line.outputs):
             self._arrays[value] = None if results is None else results[place]
 

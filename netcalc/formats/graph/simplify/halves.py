@@ -26,7 +26,7 @@ def half(x: str, number: int) -> Pattern:
             return _range(operation, size) == ((0, first) if number == 0 else (first, size))
         return len(line.outputs) == 2 and output == number
 
-    return _part(x, ("slice", "chunk", "split"), test)
+    return _part_pattern(x, ("slice", "chunk", "split"), test)
 
 
 def every_other(x: str, number: int) -> Pattern:
@@ -42,7 +42,7 @@ def every_other(x: str, number: int) -> Pattern:
         return pairs is not None and pairs.type.shape[-1] == 2 and index in (number, number - 2)
 
     split = op("unflatten", x, axis=last_axis, sizes=lambda sizes, line: len(sizes) == 2)
-    return either(_part(x, ("slice",), test), op("select", split, axis=last_axis, index=of_pairs))
+    return either(_part_pattern(x, ("slice",), test), op("select", split, axis=last_axis, index=of_pairs))
 
 
 def in_front(x: str, name: str) -> Pattern:
@@ -86,17 +86,17 @@ def _range(operation: Any, size: Dim) -> tuple[Dim, Dim] | None:
     return (ends[0], ends[1] + size) if isinstance(ends[1], int) and ends[1] < 0 else ends
 
 
-def _part(x: str, operations: tuple[str, ...], test: _Test) -> Pattern:
+def _part_pattern(x: str, operations: tuple[str, ...], test: _Test) -> Pattern:
     """Return the pattern of an output of an operation along the last axis that passes a test."""
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
         line = work.maker(value)
         if line is None or line.operation not in operations or line.inputs[0] is None:
             return
         operation: Any = work.operation(line)
         if not last_axis(operation.axis, line) or not test(operation, line, line.outputs.index(value)):
             return
-        bound = found.bind(x, line.inputs[0])
+        bound = match.bind(x, line.inputs[0])
         if bound is not None:
             yield bound._replace(lines=(*bound.lines, line))
 
@@ -106,9 +106,9 @@ def _part(x: str, operations: tuple[str, ...], test: _Test) -> Pattern:
 def _named_part(x: str, name: str, count: Callable[[Dim, Dim, Dim], Dim | None]) -> Pattern:
     """Return the pattern of one of two parts of the features; ``count`` gives the size of the first one."""
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
-        for one in _part(x, ("slice", "split", "chunk"), lambda *_: True).matches(work, value, found):
-            line = one.lines[-1]
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
+        for half in _part_pattern(x, ("slice", "split", "chunk"), lambda *_: True).matches(work, value, match):
+            line = half.lines[-1]
             size = _features(line)
             if line.operation == "slice":
                 ends = _range(work.operation(line), size)
@@ -119,7 +119,7 @@ def _named_part(x: str, name: str, count: Callable[[Dim, Dim, Dim], Dim | None])
                 first = count(*ends, size)
             else:
                 first = None
-            if first is not None and one.attributes.get(name, first) == first:
-                yield one._replace(attributes={**one.attributes, name: first})
+            if first is not None and half.attributes.get(name, first) == first:
+                yield half._replace(attributes={**half.attributes, name: first})
 
     return Pattern(matches, ("slice", "split", "chunk"))

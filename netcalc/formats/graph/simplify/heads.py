@@ -18,10 +18,10 @@ def apart(work: Rewriter, line: Line) -> Sequence[Value] | None:
     if result.type.rank != 3 or len(inputs) != 3 or any(value.type.rank != 3 for value in inputs):
         return None
     after = chain_after(work, result, line.scope)
-    found = arranged(result.type.shape, [work.operation(view) for view in after])
-    if found is None or len(found.source[0]) != 2 or not all(_may_split(work, value) for value in inputs):
+    arrangement = arranged(result.type.shape, [work.operation(view) for view in after])
+    if arrangement is None or len(arrangement.source[0]) != 2 or not all(_may_split(work, value) for value in inputs):
         return None
-    sizes = open_sizes([factor.size for factor in found.source[0]])
+    sizes = open_sizes([factor.size for factor in arrangement.source[0]])
     split = {
         value: work.build.line("unflatten", [value], {"axis": 0, "sizes": sizes}) for value in dict.fromkeys(inputs)
     }

@@ -1,4 +1,4 @@
-"""Attributes of layers that other lines write out: padding, standardised filters, indices that nothing uses."""
+"""Attributes of layers that other lines write out: padding, standardized filters, indices that nothing uses."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def _sides(line: Line, rank: int, axes: int) -> Any:
     """Return the padding of a line ``pad`` for layers over the last axes; None if it is none of these."""
     entries, where = line.attributes["padding"], line.attributes.get("axis")
     padded_axes = range(-len(entries), 0) if where is None else where if isinstance(where, (list, tuple)) else [where]
-    found: list[Any] = [0] * axes
+    sides: list[Any] = [0] * axes
     for axis, entry in zip(padded_axes, entries, strict=True):
         before, after = entry if isinstance(entry, (list, tuple)) else (entry, entry)
         place = axes + (axis if axis < 0 else axis - rank)
         if place < 0 or not isinstance(before, int) or not isinstance(after, int) or min(before, after) < 0:
             return None
-        found[place] = before if before == after else [before, after]
-    same = all(entry == found[0] for entry in found) and isinstance(found[0], int)
-    return found[0] if same else found
+        sides[place] = before if before == after else [before, after]
+    same = all(entry == sides[0] for entry in sides) and isinstance(sides[0], int)
+    return sides[0] if same else sides
 
 
 def without_indices(work: Rewriter, line: Line) -> Sequence[Value] | None:
@@ -64,7 +64,7 @@ def without_indices(work: Rewriter, line: Line) -> Sequence[Value] | None:
 
 
 def standardised(work: Rewriter, line: Line) -> Sequence[Value] | None:
-    """Return a convolution that standardises its filters itself."""
+    """Return a convolution that standardizes its filters itself."""
     if len(line.inputs) < 2 or line.inputs[1] is None:
         return None
     norm = _behind_views(work, line.inputs[1], line)
@@ -102,16 +102,16 @@ def _only_made_for(work: Rewriter, value: Value | None, user: Line) -> Line | No
     return work.maker(value) if value is not None and work.only_user(value) is user else None
 
 
-def normalize(work: Rewriter, found: Found) -> Value | None:
+def normalize(work: Rewriter, match: Found) -> Value | None:
     """Return x/max(‖x‖, eps)."""
-    axes, order, eps = (found.number(name) for name in ("axis", "ord", "eps"))
+    axes, order, eps = (match.number(name) for name in ("axis", "ord", "eps"))
     listed = list(axes) if isinstance(axes, tuple) else [axes]
     attributes = {
         "axis": None if listed == [1] else listed[0] if len(listed) == 1 else listed,
         "p": None if order == 2 else order,
         "eps": None if eps == 1e-12 else eps,
     }
-    return work.build.line("normalize", [found.values["x"]], attributes)
+    return work.build.line("normalize", [match.values["x"]], attributes)
 
 
 _NORM = op("vector_norm", "x", axis=Named("axis"), ord=Named("ord"), keepdim=True)

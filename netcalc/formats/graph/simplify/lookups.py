@@ -25,15 +25,15 @@ def whole_lookup(work: Rewriter, line: Line) -> Sequence[Value] | None:
         return None
     if "constants" not in work.memory:
         work.memory["constants"] = constants_of(work.graph)
-    known: Mapping[Value, Expression] = work.memory["constants"]
+    constants: Mapping[Value, Expression] = work.memory["constants"]
     rank = max(index.type.rank for index in indices if index is not None)
     order: list[int] = []
     for axis, index in zip(axes, indices, strict=True):
-        found = known.get(index) if index is not None else None
+        expression = constants.get(index) if index is not None else None
         size = source.type.shape[axis]
-        if found == 0 and size == 1:
+        if expression == 0 and size == 1:
             continue
-        counted = progression(found)
+        counted = progression(expression)
         if index is None or counted is None or (counted.start, counted.step) != (0, 1):
             return None
         if index.type.shape[counted.axis] != size:

@@ -1,4 +1,4 @@
-"""Normalisation that is written out in arithmetic."""
+"""Normalization that is written out in arithmetic."""
 
 from __future__ import annotations
 
@@ -45,40 +45,40 @@ _CENTRED = op("sub", "x", _mean("x"))
 _VARIANCE = either(op("var", "x", axis=last_axis, keepdim=True, correction=0), _mean(_square(_CENTRED)))
 
 
-def rms_norm(work: Rewriter, found: Found) -> Value | None:
+def rms_norm(work: Rewriter, match: Found) -> Value | None:
     """Return x/√(mean(x²) + eps), without a weight."""
-    return work.build.line("rms_norm", [found.values["x"]], {"eps": float(found.number("eps")), "affine": False})
+    return work.build.line("rms_norm", [match.values["x"]], {"eps": float(match.number("eps")), "affine": False})
 
 
-def layer_norm(work: Rewriter, found: Found) -> Value | None:
+def layer_norm(work: Rewriter, match: Found) -> Value | None:
     """Return (x − mean)/√(variance + eps), without weight and bias."""
-    eps = float(found.number("eps"))
+    eps = float(match.number("eps"))
     attributes = {"eps": None if eps == 1e-5 else eps, "affine": False}
-    return work.build.line("layer_norm", [found.values["x"]], attributes)
+    return work.build.line("layer_norm", [match.values["x"]], attributes)
 
 
-def weighted(work: Rewriter, found: Found) -> Value | None:
+def weighted(work: Rewriter, match: Found) -> Value | None:
     """Return a norm with the weight that its result was multiplied by, to which a number may have been added."""
-    line, weight = work.maker(found.values["normed"]), found.values["weight"]
-    offset = float(found.number("offset", 0))
-    if line is None or not _fits(line, weight) or (offset and line.operation != "rms_norm"):
+    line, weight = work.maker(match.values["normed"]), match.values["weight"]
+    offset = float(match.number("offset", 0))
+    if line is None or not _fits_weight(line, weight) or (offset and line.operation != "rms_norm"):
         return None
     attributes = {name: value for name, value in line.attributes.items() if name != "affine"}
     attributes |= {"bias": False} if line.operation == "layer_norm" else {"offset": offset or None}
     return work.build.line(line.operation, line.inputs, attributes, {"weight": weight})
 
 
-def biased(work: Rewriter, found: Found) -> Value | None:
+def biased(work: Rewriter, match: Found) -> Value | None:
     """Return a norm with the bias that was added to its result."""
-    line, bias = work.maker(found.values["normed"]), found.values["bias"]
-    if line is None or not _fits(line, bias):
+    line, bias = work.maker(match.values["normed"]), match.values["bias"]
+    if line is None or not _fits_weight(line, bias):
         return None
     attributes = {name: value for name, value in line.attributes.items() if name != "bias"}
     parameters = {"weight": work.stored(line.parameters["weight"]), "bias": bias}
     return work.build.line(line.operation, line.inputs, attributes, parameters)
 
 
-def _fits(line: Line, tensor: Value) -> bool:
+def _fits_weight(line: Line, tensor: Value) -> bool:
     """Return True if a tensor has the shape and type of a norm's weight."""
     type_ = line.outputs[0].type
     return tensor.type.shape == type_.shape[-1:] and tensor.type.dtype == type_.dtype

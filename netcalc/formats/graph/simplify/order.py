@@ -31,8 +31,8 @@ def put_in_sequence(graph: Graph) -> None:
     moved = set(following.values())
     lines: list[Line] = []
     for line in graph.lines:
-        one: Line | None = None if line in moved else line
-        while one is not None:
-            lines.append(one)
-            one = following.get(one)
+        current: Line | None = None if line in moved else line
+        while current is not None:
+            lines.append(current)
+            current = following.get(current)
     graph.lines = lines

@@ -28,10 +28,10 @@ class Found(NamedTuple):
 
     def bind(self, name: str, value: Value) -> Found | None:
         """Return the match with a named value; None if the name stands for another value."""
-        known = self.values.get(name)
-        if known is None:
+        bound = self.values.get(name)
+        if bound is None:
             return self._replace(values={**self.values, name: value})
-        return self if known is value or (known.stored is not None and known.stored == value.stored) else None
+        return self if bound is value or (bound.stored is not None and bound.stored == value.stored) else None
 
     def number(self, name: str, default: Any = None) -> Any:
         """Return a named attribute; the default if the pattern met none."""
@@ -58,17 +58,17 @@ def op(operations: str, *inputs: Operand, **attributes: Any) -> Pattern:
     """Return the pattern of an operation; ``operations`` may name several, with bars between."""
     names = tuple(operations.split("|"))
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
         line = work.maker(value)
         if line is None or line.operation not in names or line.outputs[0] is not value:
             return
-        given = [x for x in line.inputs if x is not None]
-        bound = _attributes(work, line, attributes, found) if len(given) == len(inputs) else None
+        present = [x for x in line.inputs if x is not None]
+        bound = _attributes(work, line, attributes, match) if len(present) == len(inputs) else None
         if bound is None:
             return
-        orders = permutations(given) if line.operation in _COMMUTE else [tuple(given)]
+        orders = permutations(present) if line.operation in _COMMUTE else [tuple(present)]
         for order in orders:
-            for operands in _all(work, tuple(zip(inputs, order, strict=True)), bound):
+            for operands in _all_matches(work, tuple(zip(inputs, order, strict=True)), bound):
                 yield operands._replace(lines=(*operands.lines, line))
 
     return Pattern(matches, names)
@@ -77,9 +77,9 @@ def op(operations: str, *inputs: Operand, **attributes: Any) -> Pattern:
 def either(*patterns: Pattern) -> Pattern:
     """Return the pattern of a value that one of several fits; the first one that does counts."""
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
         for pattern in patterns:
-            yield from pattern.matches(work, value, found)
+            yield from pattern.matches(work, value, match)
 
     return Pattern(matches, tuple(name for pattern in patterns for name in pattern.operations))
 
@@ -88,9 +88,9 @@ def optional(operations: str, inner: Operand, **attributes: Any) -> Pattern:
     """Return the pattern of a value to which an operation with one input may have been applied."""
     applied = op(operations, inner, **attributes)
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
-        yield from applied.matches(work, value, found)
-        yield from _operand(work, inner, value, found)
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
+        yield from applied.matches(work, value, match)
+        yield from _operand(work, inner, value, match)
 
     return Pattern(matches, applied.operations)
 
@@ -98,9 +98,9 @@ def optional(operations: str, inner: Operand, **attributes: Any) -> Pattern:
 def named(name: str, pattern: Pattern) -> Pattern:
     """Return a pattern with a name for the value that fits it."""
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
-        for one in pattern.matches(work, value, found):
-            bound = one.bind(name, value)
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
+        for inner in pattern.matches(work, value, match):
+            bound = inner.bind(name, value)
             if bound is not None:
                 yield bound
 
@@ -110,10 +110,10 @@ def named(name: str, pattern: Pattern) -> Pattern:
 def parameter(name: str) -> Pattern:
     """Return the pattern of a trained tensor of the checkpoint, which is bound as one that no line reads."""
 
-    def matches(work: Rewriter, value: Value, found: Found) -> Iterator[Found]:
+    def matches(work: Rewriter, value: Value, match: Found) -> Iterator[Found]:
         line = work.maker(value)
         if line is not None and line.operation == "parameter":
-            bound = found.bind(name, Value(value.type, value.hint, line.parameters[""]))
+            bound = match.bind(name, Value(value.type, value.hint, line.parameters[""]))
             if bound is not None:
                 yield bound
 
@@ -124,10 +124,10 @@ def idiom(pattern: Pattern, replacement: Callable[[Rewriter, Found], Value | Non
     """Return rules that put the result of a function in place of the lines that match, if nothing else uses them."""
 
     def rule(work: Rewriter, line: Line) -> Sequence[Value] | None:
-        for found in pattern.matches(work, line.outputs[0], Found()):
-            if _closed(work, found.lines):
-                work.build.scope = common_scope(found.lines)
-                result = replacement(work, found)
+        for match in pattern.matches(work, line.outputs[0], Found()):
+            if _closed(work, match.lines):
+                work.build.scope = common_scope(match.lines)
+                result = replacement(work, match)
                 if result is not None and result.type == line.outputs[0].type:
                     return [result, *line.outputs[1:]]
         return None
@@ -165,26 +165,26 @@ def _closed(work: Rewriter, lines: Sequence[Line]) -> bool:
     )
 
 
-def _all(work: Rewriter, pairs: Sequence[tuple[Operand, Value]], found: Found) -> Iterator[Found]:
+def _all_matches(work: Rewriter, pairs: Sequence[tuple[Operand, Value]], match: Found) -> Iterator[Found]:
     if not pairs:
-        yield found
+        yield match
         return
     (pattern, value), *others = pairs
-    for one in _operand(work, pattern, value, found):
-        yield from _all(work, others, one)
+    for extended in _operand(work, pattern, value, match):
+        yield from _all_matches(work, others, extended)
 
 
-def _operand(work: Rewriter, pattern: Operand, value: Value, found: Found) -> Iterator[Found]:
+def _operand(work: Rewriter, pattern: Operand, value: Value, match: Found) -> Iterator[Found]:
     if not isinstance(pattern, str):
-        yield from pattern.matches(work, value, found)
-    elif (bound := found.bind(pattern, value)) is not None:
+        yield from pattern.matches(work, value, match)
+    elif (bound := match.bind(pattern, value)) is not None:
         yield bound
 
 
-def _attributes(work: Rewriter, line: Line, wanted: Mapping[str, Any], found: Found) -> Found | None:
+def _attributes(work: Rewriter, line: Line, wanted: Mapping[str, Any], match: Found) -> Found | None:
     """Return the match with the named attributes of a line; None if an attribute is another one."""
     operation = work.operation(line)
-    named = dict(found.attributes)
+    named = dict(match.attributes)
     for name, field in type(operation).model_fields.items():
         value, want = getattr(operation, name), wanted.get(name, field.default)
         if name not in wanted and name not in operation.model_fields_set:
@@ -194,4 +194,4 @@ def _attributes(work: Rewriter, line: Line, wanted: Mapping[str, Any], found: Fo
                 return None
         elif not (want(value, line) if callable(want) else value == want):
             return None
-    return found._replace(attributes=named)
+    return match._replace(attributes=named)

@@ -30,7 +30,7 @@ def bucket_bias(work: Rewriter, line: Line) -> Sequence[Value] | None:
         return None
     if work.is_result(line.outputs[0]) or not all(_masked(user, line.outputs[0]) for user in users):
         return None
-    attributes = next(_matching(work, ids, rows.attributes["num_embeddings"]), None)
+    attributes = next(_matching_attributes(work, ids, rows.attributes["num_embeddings"]), None)
     if attributes is None:
         return None
     queries, keys = ids.type.shape
@@ -50,16 +50,16 @@ def _masked(user: Line, mask: Value) -> bool:
 
 def _source(work: Rewriter, value: Value | None, length: Dim) -> Value | None:
     """Return the input of the linear map that made queries or keys, which says their number."""
-    found, line = value, work.maker(value)
+    source, line = value, work.maker(value)
     while line is not None and (line.operation in VIEWS or line.operation == "linear"):
-        found = line.inputs[0]
-        if line.operation == "linear" and found is not None and found.type.rank > 1:
-            return found if found.type.shape[-2] == length else value
-        line = work.maker(found)
+        source = line.inputs[0]
+        if line.operation == "linear" and source is not None and source.type.rank > 1:
+            return source if source.type.shape[-2] == length else value
+        line = work.maker(source)
     return value
 
 
-def _matching(work: Rewriter, ids: Value, buckets: int) -> Iterator[dict[str, Any]]:
+def _matching_attributes(work: Rewriter, ids: Value, buckets: int) -> Iterator[dict[str, Any]]:
     """Yield attributes that give these buckets at all lengths that are tried."""
     names = sorted({name for size in ids.type.shape if isinstance(size, Poly) for name in size.names()})
     lengths = [{name: length + place for place, name in enumerate(names)} for length in _LENGTHS] if names else [{}]
@@ -74,8 +74,8 @@ def _matching(work: Rewriter, ids: Value, buckets: int) -> Iterator[dict[str, An
     for bidirectional in (True, False):
         exact = buckets // (4 if bidirectional else 2)
         for distance in _distances(work, ids, exact):
-            given = {"num_buckets": buckets, "max_distance": distance, "bidirectional": bidirectional}
-            attributes = {name: value for name, value in given.items() if value != declared.model_fields[name].default}
+            chosen = {"num_buckets": buckets, "max_distance": distance, "bidirectional": bidirectional}
+            attributes = {name: value for name, value in chosen.items() if value != declared.model_fields[name].default}
             if 1 <= exact < distance and all(
                 (_buckets(attributes, array.shape, buckets) == array).all() for array in arrays
             ):

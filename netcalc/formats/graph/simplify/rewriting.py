@@ -155,9 +155,9 @@ class Rewriter:
     def _enter(self, line: Line) -> None:
         for value in line.outputs:
             self._makers[value] = line
-        for given in line.inputs:
-            if given is not None:
-                self._users.setdefault(given, {})[line] = None
+        for operand in line.inputs:
+            if operand is not None:
+                self._users.setdefault(operand, {})[line] = None
 
     def _used(self, line: Line) -> bool:
         return any(self._users.get(value) or value in self._results for value in line.outputs)
@@ -177,10 +177,10 @@ class Rewriter:
                     waiting.append(maker)
 
     def _leave_out(self) -> bool:
-        found = bool(self._dropped)
+        dropped = bool(self._dropped)
         self.graph.lines = [line for line in self.graph.lines if line not in self._dropped]
         self._dropped.clear()
-        return found
+        return dropped
 
 
 #: A rule takes a line and returns the values that stand for its outputs, or None where it does not apply.

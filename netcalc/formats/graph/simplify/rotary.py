@@ -35,9 +35,9 @@ _PAIRS = alternating(*_by_halves(every_other("x", 0), every_other("x", 1)))
 
 
 def _rotary(interleaved: bool) -> Any:
-    def rotary(work: Rewriter, found: Found) -> Value | None:
+    def rotary(work: Rewriter, match: Found) -> Value | None:
         """Return the rotation as one operation, of a tensor with positions before features."""
-        x, cos, sin = (found.values[name] for name in ("x", "cos", "sin"))
+        x, cos, sin = (match.values[name] for name in ("x", "cos", "sin"))
         attributes = _attributes(work, x, cos, sin, interleaved)
         if attributes is not None:
             return work.build.line("rotary_embedding", [x], attributes)
@@ -56,11 +56,11 @@ def _attributes(
 ) -> dict[str, Any] | None:
     """Return the attributes of the rotation by two tables whose positions are along an axis of x."""
     key = (cos, sin, x.type.shape[-1], interleaved, place)
-    known = work.memory.setdefault("rotary", {})
-    if key not in known:
-        known[key] = _found_attributes(work, x, cos, sin, interleaved, place)
-    found: dict[str, Any] | None = known[key]
-    return found
+    computed = work.memory.setdefault("rotary", {})
+    if key not in computed:
+        computed[key] = _found_attributes(work, x, cos, sin, interleaved, place)
+    attributes: dict[str, Any] | None = computed[key]
+    return attributes
 
 
 def _found_attributes(
@@ -70,7 +70,7 @@ def _found_attributes(
     if (
         x.type.rank < -place
         or not isinstance(features, int)
-        or any(not _along(table, x, place) for table in (cos, sin))
+        or any(not _is_along(table, x, place) for table in (cos, sin))
     ):
         return None
     evaluation = work.memory.setdefault(Evaluation, Evaluation(work))
@@ -89,7 +89,7 @@ def _found_attributes(
     return {**attributes, "interleaved": True} if interleaved else attributes
 
 
-def _along(table: Value, x: Value, place: int) -> bool:
+def _is_along(table: Value, x: Value, place: int) -> bool:
     """Return True for a table of the positions along an axis of x: all others but the last have size 1."""
     shape = table.type.shape
     if len(shape) < -place or len(shape) > x.type.rank or shape[place] != x.type.shape[place]:
@@ -97,14 +97,14 @@ def _along(table: Value, x: Value, place: int) -> bool:
     return all(size == 1 for axis, size in enumerate(shape[:-1]) if axis != len(shape) + place)
 
 
-def partial(work: Rewriter, found: Found) -> Value | None:
+def partial(work: Rewriter, match: Found) -> Value | None:
     """Return a rotation of the first features of a tensor, behind which the others stay as they are."""
-    line, rotated = work.maker(found.values["rotated"]), found.values["rotated"]
-    if line is None or rotated.type.shape[-1] != found.number("first"):
+    line, rotated = work.maker(match.values["rotated"]), match.values["rotated"]
+    if line is None or rotated.type.shape[-1] != match.number("first"):
         return None
     attributes = {**line.attributes, "rotary_dim": rotated.type.shape[-1]}
-    x = found.values["x"]
-    if "joined" not in found.values:
+    x = match.values["x"]
+    if "joined" not in match.values:
         return work.build.line("rotary_embedding", [x], attributes)
     turned = work.build.line("rotary_embedding", [work.build.line("transpose", [x], _HEADS_IN_FRONT)], attributes)
     return work.build.line("transpose", [turned], _HEADS_IN_FRONT)

@@ -25,7 +25,7 @@ def steps_of(arrangement: Arrangement) -> list[Step]:
 
 
 def _with_units(source: Sequence[Group], target: Sequence[Group]) -> Iterator[list[Group]]:
-    """Yield the groups with axes of size 1 of the source in the places of those of the target."""
+    """Yield the groups, with the source's axes of size 1 in the places of the target's."""
     units = [factor for group in source for factor in group if factor.size == 1]
     places = [axis for axis, group in enumerate(target) if not group]
     count = min(len(units), len(places))
@@ -35,14 +35,14 @@ def _with_units(source: Sequence[Group], target: Sequence[Group]) -> Iterator[li
 
 
 def _chains(shape: Sizes, source: Sequence[Group], target: Sequence[Group]) -> Iterator[list[Step]]:
-    kept = {factor for group in target for factor in group}
-    before = [factor for group in source for factor in group if factor in kept]
+    target_factors = {factor for group in target for factor in group}
+    before = [factor for group in source for factor in group if factor in target_factors]
     after = [factor for group in target for factor in group]
-    whole = [tuple(factor for factor in group if factor in kept) for group in source]
+    source_groups = [tuple(factor for factor in group if factor in target_factors) for group in source]
     wanted = tuple(product(factor.size for factor in group) for group in target)
     if _moving(before) == _moving(after):
         yield regrouped(shape, wanted)
-    for units in (_units([group for group in whole if group], target), _runs(before, after)):
+    for units in (_units([group for group in source_groups if group], target), _runs(before, after)):
         yield _through(shape, units, target, wanted)
 
 
@@ -53,16 +53,16 @@ def _moving(factors: Sequence[Factor]) -> list[Factor]:
 def _units(source: Sequence[Group], target: Sequence[Group]) -> list[Group]:
     """Return the parts of axes of the source that stay together, in the order of the source."""
     inside = {group[i : i + 2] for group in target for i in range(len(group) - 1)}
-    return [run for group in source for run in _joined(group, lambda pair: pair in inside)]
+    return [run for group in source for run in _joined_groups(group, lambda pair: pair in inside)]
 
 
 def _runs(before: Sequence[Factor], after: Sequence[Factor]) -> list[Group]:
     """Return the runs of factors that stay together, also over several axes, in the order of the source."""
     follow = set(pairwise(after))
-    return _joined(tuple(before), lambda pair: pair in follow)
+    return _joined_groups(tuple(before), lambda pair: pair in follow)
 
 
-def _joined(factors: Group, together: Any) -> list[Group]:
+def _joined_groups(factors: Group, together: Any) -> list[Group]:
     runs: list[Group] = []
     for factor in factors:
         if runs and together((runs[-1][-1], factor)):

@@ -56,18 +56,18 @@ def whole_range(work: Rewriter, line: Line) -> Sequence[Value] | None:
 def growing(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Append to an earlier concatenation of the first tensors instead of joining all of them again."""
     inputs = line.inputs
-    while (found := _begun(work, line, inputs)) is not None:
-        inputs = (found.outputs[0], *inputs[len(found.inputs) :])
+    while (earlier := _earlier_join(work, line, inputs)) is not None:
+        inputs = (earlier.outputs[0], *inputs[len(earlier.inputs) :])
     if inputs is line.inputs:
         return None
     work.build.scope, work.build.hint = line.scope, line.outputs[0].hint
     return [work.build.line(line.operation, inputs, line.attributes)]
 
 
-def _begun(work: Rewriter, line: Line, inputs: Sequence[Value | None]) -> Line | None:
+def _earlier_join(work: Rewriter, line: Line, inputs: Sequence[Value | None]) -> Line | None:
     """Return the line before that joins most of the first tensors along the same axis."""
     first = inputs[0]
-    found = [
+    candidates = [
         user
         for user in ([] if first is None else work.users(first))
         if user.operation == line.operation
@@ -76,7 +76,7 @@ def _begun(work: Rewriter, line: Line, inputs: Sequence[Value | None]) -> Line |
         and user.inputs == inputs[: len(user.inputs)]
         and user in work.build.graph.lines
     ]
-    return max(found, key=lambda user: len(user.inputs), default=None)
+    return max(candidates, key=lambda user: len(user.inputs), default=None)
 
 
 def one_part(work: Rewriter, line: Line) -> Sequence[Value] | None:

@@ -50,9 +50,9 @@ def compose(work: Rewriter, line: Line) -> Sequence[Value] | None:
     chain = chain_before(work, line.outputs[0], line.scope)
     for start in range(len(chain)):
         source = _source(chain[start])
-        found = arranged(source.type.shape, [work.operation(view) for view in chain[start:]])
-        if found is not None:
-            steps = steps_of(found)
+        arrangement = arranged(source.type.shape, [work.operation(view) for view in chain[start:]])
+        if arrangement is not None:
+            steps = steps_of(arrangement)
         elif not any(view.operation in ("permute", "transpose") for view in chain[start:]):
             steps = regrouped(source.type.shape, line.outputs[0].type.shape)
         else:
@@ -70,8 +70,8 @@ def _cancelled(work: Rewriter, line: Line) -> Sequence[Value] | None:
     while maker is not None and maker.operation in VIEWS and maker.scope == line.scope:
         chain.insert(0, maker)
         source = _source(maker)
-        found = arranged(source.type.shape, [work.operation(view) for view in chain])
-        if found is not None and not steps_of(found):
+        arrangement = arranged(source.type.shape, [work.operation(view) for view in chain])
+        if arrangement is not None and not steps_of(arrangement):
             return [source]
         maker = work.maker(source)
     return None
@@ -85,23 +85,23 @@ def _source(line: Line) -> Value:
 
 def views_before_selections(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Put equal chains of views of all selections from a tensor in front of the selections."""
-    whole, axis = _source(line), _axis(work, line)
-    selections = work.users(whole)
+    tensor, axis = _source(line), _axis(work, line)
+    selections = work.users(tensor)
     if not chain_after(work, line.outputs[0], line.scope) or not 2 <= len(selections) <= _MOST_SELECTIONS:
         return None
-    if work.is_result(whole) or any(other.operation != "select" for other in selections):
+    if work.is_result(tensor) or any(other.operation != "select" for other in selections):
         return None
     if any(other.scope != line.scope or _axis(work, other) != axis for other in selections):
         return None
     chains = [chain_after(work, other.outputs[0], line.scope) for other in selections]
     if not all(chains):
         return None
-    before = chain_before(work, whole, line.scope)
-    source = _source(before[0]) if before else whole
-    found = [_selected_first(work, source, before, axis, chain) for chain in chains]
-    if found[0] is None or any(one is None or one.key() != found[0].key() for one in found):
+    before = chain_before(work, tensor, line.scope)
+    source = _source(before[0]) if before else tensor
+    orders = [_selected_first(work, source, before, axis, chain) for chain in chains]
+    if orders[0] is None or any(order is None or order.key() != orders[0].key() for order in orders):
         return None
-    steps = steps_of(found[0])
+    steps = steps_of(orders[0])
     if len(steps) >= len(before) + sum(map(len, chains)):
         return None
     moved = add_steps(work, source, steps)
@@ -118,14 +118,14 @@ def _selected_first(
     work: Rewriter, source: Value, before: Sequence[Line], axis: int, chain: Sequence[Line]
 ) -> Arrangement | None:
     """Return views of a tensor, then the selected axis moved to the front, and views of the other axes behind it."""
-    found = arranged(source.type.shape, [work.operation(view) for view in before])
-    if found is None:
+    arrangement = arranged(source.type.shape, [work.operation(view) for view in before])
+    if arrangement is None:
         return None
-    selected = found.target.pop(axis)
-    if not all(found.apply(work.operation(view)) for view in chain):
+    selected = arrangement.target.pop(axis)
+    if not all(arrangement.apply(work.operation(view)) for view in chain):
         return None
-    found.target.insert(0, selected)
-    return found
+    arrangement.target.insert(0, selected)
+    return arrangement
 
 
 def _axis(work: Rewriter, line: Line) -> int:

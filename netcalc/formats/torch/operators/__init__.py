@@ -51,9 +51,9 @@ def rules() -> dict[str, Rule]:
 
 
 def rule_of(overload: str) -> Rule | None:
-    """Return the rule of an overload, that of ``add`` for ``add_``; None if there is none.
+    """Return the rule of an overload, the rule of ``add`` for ``add_``; None if there is none.
 
     An in-place operator takes the element type of its input afterwards, and the translation makes it the input's value.
     """
-    found = rules().get(overload)
-    return rules().get(_IN_PLACE.sub(r"\1\2", overload)) if found is None else found
+    rule = rules().get(overload)
+    return rules().get(_IN_PLACE.sub(r"\1\2", overload)) if rule is None else rule

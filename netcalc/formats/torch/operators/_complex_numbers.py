@@ -16,7 +16,7 @@ from netcalc.formats.torch.operators._operands import cast
 
 @dataclass(frozen=True)
 class Complex:
-    """A complex tensor: its parts, or that of a Fourier transform, whose imaginary part is None."""
+    """A complex tensor: its two parts, or the result of a Fourier transform, whose imaginary part is None."""
 
     real: Value
     imag: Value | None
@@ -46,14 +46,14 @@ def rule_for(overload: str, rule: Rule, arguments: Mapping[str, Any]) -> Rule:
     name = overload.split(".")[1].rstrip("_")
     if name == "_assert_tensor_metadata":
         return rule
-    found = _RULES.get(name)
-    if found is not None:
-        return found
+    complex_rule = _RULES.get(name)
+    if complex_rule is not None:
+        return complex_rule
     if name not in _PARTWISE:
         raise RuleError("there is no such operation on complex numbers")
 
-    def by_parts(build: Builder, **given: Any) -> Complex:
-        real, imag = (rule(build, **{key: _part(value, index) for key, value in given.items()}) for index in (0, 1))
+    def by_parts(build: Builder, **arguments: Any) -> Complex:
+        real, imag = (rule(build, **{key: _side(value, index) for key, value in arguments.items()}) for index in (0, 1))
         return Complex(real, imag)
 
     return by_parts
@@ -63,9 +63,9 @@ def _is_complex(value: Any) -> bool:
     return any(map(_is_complex, value)) if isinstance(value, list) else isinstance(value, Complex)
 
 
-def _part(value: Any, index: int) -> Any:
+def _side(value: Any, index: int) -> Any:
     if isinstance(value, list):
-        return [_part(item, index) for item in value]
+        return [_side(item, index) for item in value]
     return value.parts[index] if isinstance(value, Complex) else value
 
 
@@ -137,8 +137,8 @@ def _sum(build: Builder, input: Any, other: Any, alpha: Any) -> Complex:
     return Complex(real, imag)
 
 
-def _converted(build: Builder, input: Complex, **given: Any) -> Any:
-    dtype = str(given.get("dtype")).removeprefix("torch.")
+def _converted(build: Builder, input: Complex, **arguments: Any) -> Any:
+    dtype = str(arguments.get("dtype")).removeprefix("torch.")
     if dtype in ("None", "complex64", "complex128"):
         real, imag = (cast(build, part, "float64" if dtype == "complex128" else None) for part in input.parts)
         return Complex(real, imag)

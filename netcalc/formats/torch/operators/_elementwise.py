@@ -23,18 +23,18 @@ def combined(
     build: Builder, operation: str, input: Value | Any, other: Value | Any, attributes: dict[str, Any] | None = None
 ) -> Value:
     """Add an operation on two tensors, or on a tensor and a number, in either order."""
-    given = attributes or {}
+    settings = attributes or {}
     first, second = (
         number_in(build, operand, [against] if isinstance(against, Value) else [])
         for operand, against in ((input, other), (other, input))
     )
     if first is None and second is None:
-        return build.line(operation, [input, other], given)
+        return build.line(operation, [input, other], settings)
     if second is not None and isinstance(input, Value):
-        return build.line(operation, [input], {"value": second, **given})
+        return build.line(operation, [input], {"value": second, **settings})
     reverse = None if operation in _COMMUTATIVE or operation in _MIRRORED else True
     operation = _MIRRORED.get(operation, operation)
-    return build.line(operation, [other], {"value": first, "reverse": reverse, **given})
+    return build.line(operation, [other], {"value": first, "reverse": reverse, **settings})
 
 
 def combination(operation: str) -> Rule:

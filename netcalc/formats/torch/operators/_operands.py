@@ -65,7 +65,7 @@ def number_in(build: Builder, operand: Any, others: list[Value]) -> Any:
         return int(operand) if isinstance(operand, bool) else operand
     if operand.type.shape:
         return None
-    value = _known(build, operand)
+    value = _known_value(build, operand)
     if value is None or isinstance(value, bool):
         return None
     if operand.type.is_float and not isinstance(value, float):
@@ -79,7 +79,7 @@ def common_type(operands: list[Any]) -> DType:
     return result_type(tensors, *(value for value in operands if not isinstance(value, Value)))
 
 
-def _known(build: Builder, operand: Value) -> Any:
+def _known_value(build: Builder, operand: Value) -> Any:
     """Return the value of a tensor without axes, where the source gives it."""
     if operand.stored is not None:
         tensor = build.graph.tensors[operand.stored.path]

@@ -31,7 +31,7 @@ _SPLIT = {"split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", 
 
 
 def updated(build: Builder, target: Any, arguments: Mapping[str, Any], input: Value, value: Any) -> Value:
-    """Return the input of a view with its elements replaced by those of the view.
+    """Return the input of a view with its elements replaced by the elements of the view.
 
     Args:
         build: the builder.
@@ -64,7 +64,7 @@ def updated(build: Builder, target: Any, arguments: Mapping[str, Any], input: Va
 
 
 def _inverse(rule: Rule, arguments: Mapping[str, Any], rank: int) -> list[int]:
-    """Return the order of axes that undoes that of a rule, found from sizes that all differ."""
+    """Return the order of axes that undoes the order of a rule, found from sizes that all differ."""
     probe = Value(TensorType(tuple(range(2, 2 + rank))))
     order = [size - 2 for size in rule(Builder(Graph("")), **{**arguments, "input": probe}).type.shape]
     return [order.index(axis) for axis in range(rank)]
@@ -105,12 +105,12 @@ def _pieces(build: Builder, value: Value, axis: int) -> list[Value]:
 
 def _cut(build: Builder, pieces: Sequence[Value], axis: int, start: Dim, stop: Dim) -> list[Value]:
     """Return a range of joined tensors as pieces."""
-    found = []
+    cut = []
     place: Dim = 0
     for piece in pieces:
         end = place + piece.type.shape[axis]
         if end > start and place < stop:
             first, last = maximum(start - place, 0), minimum(stop - place, piece.type.shape[axis])
-            found.append(part(build, piece, axis, first, last))
+            cut.append(part(build, piece, axis, first, last))
         place = end
-    return found
+    return cut

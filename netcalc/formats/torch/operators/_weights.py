@@ -25,9 +25,9 @@ def weighted(
     inputs: list[Value | None] = [input]
     parameters = {}
     for name, value in (("weight", weight), ("bias", bias)):
-        given = value is not None and not learned(build, value, dtype)
-        inputs.append(value if given else None)
-        if not given:
+        is_input = value is not None and not learned(build, value, dtype)
+        inputs.append(value if is_input else None)
+        if not is_input:
             parameters[name] = value
     while inputs[-1] is None:
         inputs.pop()

@@ -16,8 +16,8 @@ def plain(sizes: Any) -> Any:
 
 def unless(sizes: Any, default: Any) -> Any:
     """Return sizes, as one number where they are equal; None for the default."""
-    found = plain(sizes)
-    return None if found == default or found == [] else found
+    written = plain(sizes)
+    return None if written == default or written == [] else written
 
 
 def convolution_windows(
@@ -36,10 +36,10 @@ def convolution_windows(
 
 def pooling_windows(kernel: Any, stride: Any, padding: Any, ceil_mode: bool) -> dict[str, Any]:
     """Return the attributes that all pooling with a sliding window has."""
-    found = plain(kernel)
+    sizes = plain(kernel)
     return {
-        "kernel": found,
-        "stride": unless(stride, found),
+        "kernel": sizes,
+        "stride": unless(stride, sizes),
         "padding": unless(padding, 0),
         "ceil_mode": ceil_mode or None,
     }

@@ -24,7 +24,7 @@ _PLAIN = {
 }
 
 
-def _plain(operation: str, build: Builder, input: Value) -> Value:
+def _without_settings(operation: str, build: Builder, input: Value) -> Value:
     return build.line(operation, [_floats(build, input) if operation in ("sigmoid", "tanh") else input])
 
 
@@ -35,7 +35,7 @@ def _floats(build: Builder, input: Value) -> Value:
 
 for _operation, _names in _PLAIN.items():
     for _name in _names:
-        operator(f"aten.{_name}.default")(partial(_plain, _operation))
+        operator(f"aten.{_name}.default")(partial(_without_settings, _operation))
 
 
 @operator_and_in_place("aten.gelu.default")

@@ -99,8 +99,8 @@ def _self_attention(
     inputs: list[Value | None] = [build.line("select", [by_head], {"axis": 0, "index": part}) for part in range(3)]
     if mask is not None:
         inputs += _masks(build, mask, mask_type)
-    found = build.line("scaled_dot_product_attention", inputs)
-    joined = build.line("flatten", [build.line("transpose", [found], {"axes": [1, 2]})], {"start_axis": 2})
+    result = build.line("scaled_dot_product_attention", inputs)
+    joined = build.line("flatten", [build.line("transpose", [result], {"axes": [1, 2]})], {"start_axis": 2})
     return linear(build, joined, proj_weight, proj_bias)
 
 
@@ -125,8 +125,8 @@ def transformer_encoder_layer(
     **weights: Value,
 ) -> Value:
     def attended(x: Value) -> Value:
-        given: Any = {name: weights[name] for name in ("qkv_weight", "qkv_bias", "proj_weight", "proj_bias")}
-        return _self_attention(build, x, num_heads, mask=mask, mask_type=mask_type, **given)
+        parameters: Any = {name: weights[name] for name in ("qkv_weight", "qkv_bias", "proj_weight", "proj_bias")}
+        return _self_attention(build, x, num_heads, mask=mask, mask_type=mask_type, **parameters)
 
     def fed_forward(x: Value) -> Value:
         hidden = linear(build, x, weights["ffn_weight_1"], weights["ffn_bias_1"])

@@ -96,7 +96,7 @@ def permuted(build: Builder, input: Value, axes: Sequence[int], swapped: Sequenc
 
 
 def squeezed(build: Builder, input: Value, axes: Sequence[int]) -> Value:
-    """Return a value without those of the axes that have size 1."""
+    """Return a value without the axes that have size 1 among those given."""
     shape = input.type.shape
     removed = sorted({axis % max(len(shape), 1) for axis in axes if shape})
     removed = [axis for axis in removed if shape[axis] == 1]

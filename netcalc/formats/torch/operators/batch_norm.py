@@ -24,9 +24,9 @@ def batch_norm(
 ) -> Value:
     statistics = {} if training else _running(build, running_mean, running_var)
     if not training and running_mean is not None and running_var is not None:
-        if not _kept(build, input, *statistics.values()):
+        if not _can_hold(build, input, *statistics.values()):
             return _by_given(build, input, weight, bias, (running_mean, running_var), eps)
-        if _kept(build, input, weight, bias):
+        if _can_hold(build, input, weight, bias):
             frozen = {"weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var}
             return build.line("frozen_batch_norm", [input], {"eps": unless_default(eps, 1e-5)}, frozen)
     affine = affine_of(build, input, weight, bias)
@@ -44,16 +44,16 @@ def _running(build: Builder, mean: Value | None, variance: Value | None) -> dict
     """Return the buffers of running statistics, with the counter of batches that is stored beside them."""
     if mean is None or variance is None:
         return {}
-    found = {"running_mean": mean, "running_var": variance}
+    buffers = {"running_mean": mean, "running_var": variance}
     if mean.stored is not None:
         path = ".".join([*mean.stored.path.split(".")[:-1], "num_batches_tracked"])
         counter = build.graph.tensors.get(path)
         if counter is not None and counter.buffer and counter.type.shape == ():
-            found["num_batches_tracked"] = Value(counter.type, "", Stored(path))
-    return found
+            buffers["num_batches_tracked"] = Value(counter.type, "", Stored(path))
+    return buffers
 
 
-def _kept(build: Builder, x: Value, *values: Value | None) -> bool:
+def _can_hold(build: Builder, x: Value, *values: Value | None) -> bool:
     """Return True if the values are buffers that a norm of ``x`` can hold."""
     return all(
         value is not None
@@ -89,7 +89,7 @@ def instance_norm(
 ) -> Value:
     if not use_input_stats:
         statistics = _running(build, running_mean, running_var)
-        if not _kept(build, input, *statistics.values()) and running_mean is not None and running_var is not None:
+        if not _can_hold(build, input, *statistics.values()) and running_mean is not None and running_var is not None:
             return _by_given(build, input, weight, bias, (running_mean, running_var), eps)
     affine = affine_of(build, input, weight, bias)
     attributes = {

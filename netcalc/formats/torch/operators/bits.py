@@ -1,4 +1,4 @@
-"""Logic of the bits of integers, which of bools is that of truth, and shifts of bits."""
+"""Logic of the bits of integers, and of bools as truth values, and shifts of bits."""
 
 from __future__ import annotations
 

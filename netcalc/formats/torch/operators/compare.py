@@ -87,12 +87,12 @@ def _magnitude(build: Builder, input: Value) -> Value:
     return build.line("abs", [cast(build, input, "uint8" if input.type.dtype == "bool" else None)])
 
 
-def _is(number: float, build: Builder, input: Value) -> Value:
+def _is_number(number: float, build: Builder, input: Value) -> Value:
     return build.line("equal", [input], {"value": number})
 
 
-operator("aten.isposinf.default")(partial(_is, inf))
-operator("aten.isneginf.default")(partial(_is, -inf))
+operator("aten.isposinf.default")(partial(_is_number, inf))
+operator("aten.isneginf.default")(partial(_is_number, -inf))
 
 
 @operator("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")

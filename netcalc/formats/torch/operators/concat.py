@@ -163,8 +163,8 @@ def pieces(
     build: Builder, input: Value, axis: int, sizes: Sequence[Dim], operation: str, attributes: dict[str, Any]
 ) -> list[Value]:
     """Return the pieces of an axis by one operation, or of a stored tensor as views."""
-    whole = all(isinstance(size, int) and size > 0 for size in sizes)
-    if input.stored is not None and axis % input.type.rank == 0 and whole and not input.stored.transpose:
+    are_fixed = all(isinstance(size, int) and size > 0 for size in sizes)
+    if input.stored is not None and axis % input.type.rank == 0 and are_fixed and not input.stored.transpose:
         ends = list(accumulate(sizes))
         return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
     if len(sizes) == 1:

@@ -31,30 +31,30 @@ def arange_start(build: Builder, start: Any, end: Any, dtype: Any, **_: Any) -> 
 @operator("aten.arange.start_step")
 def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_: Any) -> Value:
     fractional = any(isinstance(number, float) for number in (start, end, step))
-    found = dtype_of(dtype) or ("float32" if fractional else "int64")
-    if found not in FLOATS:
-        start, end, step = (_whole(number) for number in (start, end, step))
+    type_ = dtype_of(dtype) or ("float32" if fractional else "int64")
+    if type_ not in FLOATS:
+        start, end, step = (_whole_number(number) for number in (start, end, step))
     attributes = {
         "start": None if start == 0 else start,
         "stop": end,
         "step": None if step == 1 else step,
-        "dtype": None if found == "int64" else found,
+        "dtype": None if type_ == "int64" else type_,
     }
     return build.line("arange", [], attributes)
 
 
-def _whole(number: Any) -> Any:
+def _whole_number(number: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 @operator("aten.linspace.default")
 def linspace(build: Builder, start: float, end: float, steps: Any, dtype: Any, **_: Any) -> Value:
-    found = dtype_of(dtype) or "float32"
-    if isinstance(steps, Poly) or steps > _WRITTEN or found not in FLOATS:
-        raise RuleError(f"linspace of {steps} numbers of {found} is not written out")
+    type_ = dtype_of(dtype) or "float32"
+    if isinstance(steps, Poly) or steps > _WRITTEN or type_ not in FLOATS:
+        raise RuleError(f"linspace of {steps} numbers of {type_} is not written out")
     torch: Any = import_module("torch")
     numbers = torch.linspace(start, end, steps, dtype=dtype, device="cpu").tolist()
-    return build.line("constant", [], {"value": numbers, "dtype": None if found == "float32" else found})
+    return build.line("constant", [], {"value": numbers, "dtype": None if type_ == "float32" else type_})
 
 
 @operator("aten.full.default")
@@ -151,8 +151,8 @@ def _places(build: Builder, rows: Any, columns: Any, dtype: Any, inside: Callabl
     if not places:
         return filled(build, (2, 0), 0, "int64")
     value = [[place[axis] for place in places] for axis in (0, 1)]
-    found = None if isinstance(dtype, int) else dtype_of(dtype)  # the default of the schema is a number, for int64
-    return cast(build, build.line("constant", [], {"value": value}), found)
+    type_ = None if isinstance(dtype, int) else dtype_of(dtype)  # the default of the schema is a number, for int64
+    return cast(build, build.line("constant", [], {"value": value}), type_)
 
 
 @operator(

@@ -31,8 +31,8 @@ def affine_grid(build: Builder, theta: Value, size: list[Any], align_corners: bo
     axes = len(sizes)
     columns = []
     for axis in reversed(range(axes)):  # x is the last axis
-        one = build.line("constant", [], {"value": _positions(sizes[axis], align_corners), "dtype": theta.type.dtype})
-        shaped = build.line("reshape", [one], {"shape": [-1 if at == axis else 1 for at in range(axes)]})
+        along = build.line("constant", [], {"value": _positions(sizes[axis], align_corners), "dtype": theta.type.dtype})
+        shaped = build.line("reshape", [along], {"shape": [-1 if at == axis else 1 for at in range(axes)]})
         columns.append(build.line("expand", [shaped], {"shape": list(sizes)}))
     ones = build.line("constant", [], {"value": 1.0, "shape": list(sizes), "dtype": theta.type.dtype})
     stacked = build.line("stack", [*columns, ones], {"axis": -1})

@@ -100,9 +100,9 @@ def margin_ranking_loss(
 def hinge_embedding_loss(build: Builder, input: Value, target: Value, margin: float, reduction: int) -> Value:
     """input where the target is 1, max(0, margin − input) where it is −1."""
     far = build.line(
-        "masked_fill", [_hinge(build, build.line("neg", [input]), margin), _is(build, target, 1)], {"value": 0.0}
+        "masked_fill", [_hinge(build, build.line("neg", [input]), margin), _is_equal(build, target, 1)], {"value": 0.0}
     )
-    near = build.line("masked_fill", [input, _is(build, target, -1)], {"value": 0.0})
+    near = build.line("masked_fill", [input, _is_equal(build, target, -1)], {"value": 0.0})
     return _reduced(build, build.line("add", [far, near]), reduction)
 
 
@@ -114,8 +114,8 @@ def cosine_embedding_loss(
     cosine = cosine_similarity(build, input1, input2, len(target.type.shape), 0.0)
     near = build.line("sub", [cosine], {"value": 1.0, "reverse": True})
     far = _hinge(build, cosine, -margin)
-    zero = build.line("masked_fill", [far, _is(build, target, 1)], {"value": 0.0})
-    loss = build.line("add", [build.line("masked_fill", [near, _is(build, target, -1)], {"value": 0.0}), zero])
+    zero = build.line("masked_fill", [far, _is_equal(build, target, 1)], {"value": 0.0})
+    loss = build.line("add", [build.line("masked_fill", [near, _is_equal(build, target, -1)], {"value": 0.0}), zero])
     return _reduced(build, loss, reduction)
 
 
@@ -144,5 +144,5 @@ def _hinge(build: Builder, x: Value, margin: float) -> Value:
     return build.line("clamp", [build.line("add", [x], {"value": margin}) if margin else x], {"min": 0.0})
 
 
-def _is(build: Builder, x: Value, value: float) -> Value:
+def _is_equal(build: Builder, x: Value, value: float) -> Value:
     return build.line("equal", [x], {"value": value})

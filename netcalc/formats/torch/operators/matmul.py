@@ -119,8 +119,8 @@ def tensordot(build: Builder, input: Value, other: Value, dims_self: list[int], 
     right = list("nopqrstuvwxyz"[:second])
     for axis, match in zip(dims_self, dims_other, strict=True):
         right[match] = left[axis]
-    kept = [label for label in left if label not in right] + [label for label in right if label not in left]
-    equation = f"{''.join(left)},{''.join(right)}->{''.join(kept)}"
+    result = [label for label in left if label not in right] + [label for label in right if label not in left]
+    equation = f"{''.join(left)},{''.join(right)}->{''.join(result)}"
     return build.line("einsum", [input, other], {"equation": equation})
 
 

@@ -21,9 +21,9 @@ def _reduced(dim: Any, keepdim: bool) -> dict[str, Any]:
 def _total(
     operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Value:
-    given = dtype_of(dtype)
+    type_ = dtype_of(dtype)
     default = input.type.dtype if input.type.is_float else "int64"
-    return build.line(operation, [input], {**_reduced(dim, keepdim), "dtype": unless_default(given, default)})
+    return build.line(operation, [input], {**_reduced(dim, keepdim), "dtype": unless_default(type_, default)})
 
 
 def _extreme(operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
@@ -31,8 +31,8 @@ def _extreme(operation: str, build: Builder, input: Value, dim: Any = None, keep
 
 
 def _truth(operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
-    found = build.line(operation, [cast(build, input, "bool")], _reduced(dim, keepdim))
-    return cast(build, found, "uint8" if input.type.dtype == "uint8" else None)
+    truth = build.line(operation, [cast(build, input, "bool")], _reduced(dim, keepdim))
+    return cast(build, truth, "uint8" if input.type.dtype == "uint8" else None)
 
 
 for _operation, _overloads in {
@@ -92,7 +92,7 @@ def _variance(build: Builder, input: Value, dim: Any, keepdim: bool, correction:
     return build.line("var", [input], attributes)
 
 
-def _spread(
+def _spread_and_mean(
     names: tuple[str, ...],
     build: Builder,
     input: Value,
@@ -103,14 +103,14 @@ def _spread(
 ) -> Value | tuple[Value, ...]:
     """Add what the names say: the variance, or its root, and the mean."""
     correction = (1 if unbiased else 0) if correction is None else correction
-    found = _variance(build, input, dim, keepdim, correction)
-    first = build.line("sqrt", [found]) if names[0] == "std" else found
+    variance = _variance(build, input, dim, keepdim, correction)
+    first = build.line("sqrt", [variance]) if names[0] == "std" else variance
     return (first, _total("mean", build, input, dim, keepdim)) if len(names) == 2 else first
 
 
 for _name in ("var", "std", "var_mean", "std_mean"):
     operator(*(f"aten.{_name}.{overload}" for overload in ("default", "dim", "correction")))(
-        partial(_spread, tuple(_name.split("_")))
+        partial(_spread_and_mean, tuple(_name.split("_")))
     )
 
 
@@ -142,8 +142,8 @@ def matrix_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool,
         raise RuleError("norms of singular values cannot be expressed")
     summed, searched = (axis % len(input.type.shape) for axis in (dim if abs(ord) == 1 else dim[::-1]))
     sums = _norm(build, input, 1, summed, True, dtype)
-    found = build.line("max" if ord > 0 else "min", [sums], {"axis": searched, "keepdim": True})
-    return found if keepdim else build.line("squeeze", [found], {"axis": [summed, searched]})
+    norms = build.line("max" if ord > 0 else "min", [sums], {"axis": searched, "keepdim": True})
+    return norms if keepdim else build.line("squeeze", [norms], {"axis": [summed, searched]})
 
 
 @operator("aten.linalg_norm.default", "aten.linalg_norm.ord_str")
@@ -196,8 +196,8 @@ for _operation in ("cumsum", "cumprod"):
 
 @operator("aten.diff.default")
 def diff(build: Builder, input: Value, n: int, dim: int, prepend: Value | None, append: Value | None) -> Value:
-    given = [value for value in (prepend, input, append) if value is not None]
-    values = build.line("concat", given, {"axis": dim}) if len(given) > 1 else input
+    parts = [value for value in (prepend, input, append) if value is not None]
+    values = build.line("concat", parts, {"axis": dim}) if len(parts) > 1 else input
     for _ in range(n):
         after = build.line("slice", [values], {"axis": dim, "start": 1})
         before = build.line("slice", [values], {"axis": dim, "stop": -1})

@@ -43,7 +43,7 @@ def ravel(build: Builder, input: Value) -> Value:
 @operator("aten.unflatten.int")
 def unflatten(build: Builder, input: Value, dim: int, sizes: Sequence[Any]) -> Value:
     axis = dim % input.type.rank
-    return split(build, input, axis, _filled(sizes, input.type.shape[axis]), list(sizes))
+    return split(build, input, axis, _filled_sizes(sizes, input.type.shape[axis]), list(sizes))
 
 
 @operator("aten.view.dtype")
@@ -62,13 +62,13 @@ def merged(build: Builder, input: Value, first: int, last: int) -> Value:
     return build.line("flatten", [input], attributes)
 
 
-def split(build: Builder, input: Value, axis: int, sizes: Sequence[Dim], given: Sequence[Any] = ()) -> Value:
-    """Return a value with an axis split into ``sizes``, written as ``given`` if that leaves a size open."""
+def split(build: Builder, input: Value, axis: int, sizes: Sequence[Dim], written: Sequence[Any] = ()) -> Value:
+    """Return a value with an axis split into ``sizes``, written as ``written`` if that leaves a size open."""
     if len(sizes) == 1:
         return input
     if len(sizes) == 2 and 1 in sizes:
         return build.line("unsqueeze", [input], {"axis": axis if sizes[0] == 1 else axis + 1})
-    return build.line("unflatten", [input], {"axis": axis, "sizes": given if -1 in given else opened(sizes)})
+    return build.line("unflatten", [input], {"axis": axis, "sizes": written if -1 in written else opened(sizes)})
 
 
 def opened(sizes: Sequence[Dim]) -> list[Any]:
@@ -79,10 +79,10 @@ def opened(sizes: Sequence[Dim]) -> list[Any]:
     listed = list(sizes)
     if 0 in listed:
         return listed
-    for wanted in (_symbolic, _only(listed), lambda size: isinstance(size, int) and size > 4):
-        found = next((place for place, size in enumerate(listed) if wanted(size)), None)
-        if found is not None:
-            return [*listed[:found], -1, *listed[found + 1 :]]
+    for wanted in (_symbolic, _only_size(listed), lambda size: isinstance(size, int) and size > 4):
+        open_place = next((place for place, size in enumerate(listed) if wanted(size)), None)
+        if open_place is not None:
+            return [*listed[:open_place], -1, *listed[open_place + 1 :]]
     return [*listed[:-1], -1]
 
 
@@ -90,7 +90,7 @@ def _symbolic(size: Dim) -> bool:
     return isinstance(size, Poly)
 
 
-def _only(sizes: Sequence[Dim]) -> Any:
+def _only_size(sizes: Sequence[Dim]) -> Any:
     """Return a test for the only size other than 1, which no size passes if there are several."""
     return lambda size: size != 1 and len(sizes) - sizes.count(1) == 1
 
@@ -112,7 +112,7 @@ class _Group(NamedTuple):
 def reshaped(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
     """Return the elements in another shape, by operations that name as few sizes as possible."""
     shape = input.type.shape
-    target = _filled(sizes, input.type.elements)
+    target = _filled_sizes(sizes, input.type.elements)
     if shape == target:
         return input
     groups = _groups(shape, target)
@@ -121,9 +121,9 @@ def reshaped(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
     several_symbols = sum(map(_symbolic, target)) > 1
     if (single or several_symbols) and all(min(group.counts) > 0 for group in groups):
         for group in reversed(changed):  # the last first, so that numbers of axes before it stay
-            given = list(sizes[group.new_start : group.new_stop])
+            requested = list(sizes[group.new_start : group.new_stop])
             input = merged(build, input, group.start, group.stop - 1)
-            input = split(build, input, group.start, target[group.new_start : group.new_stop], given)
+            input = split(build, input, group.start, target[group.new_start : group.new_stop], requested)
         return input
     return build.line("reshape", [input], {"shape": _with_open_size(list(sizes), list(target))})
 
@@ -135,9 +135,9 @@ def _with_open_size(sizes: list[Any], target: list[Any]) -> list[Any]:
     return [*target[:place], -1, *target[place + 1 :]]
 
 
-def _filled(sizes: Sequence[Any], elements: Dim) -> tuple[Dim, ...]:
-    known = product(size for size in sizes if size != -1)
-    return tuple(elements // known if size == -1 else size for size in sizes)
+def _filled_sizes(sizes: Sequence[Any], elements: Dim) -> tuple[Dim, ...]:
+    fixed = product(size for size in sizes if size != -1)
+    return tuple(elements // fixed if size == -1 else size for size in sizes)
 
 
 def _groups(shape: Sequence[Dim], target: Sequence[Dim]) -> list[_Group]:
@@ -147,7 +147,7 @@ def _groups(shape: Sequence[Dim], target: Sequence[Dim]) -> list[_Group]:
     while start < len(shape) and new_start < len(target):
         stop, new_stop = start + 1, new_start + 1
         while (old := product(shape[start:stop])) != (new := product(target[new_start:new_stop])):
-            grow = _less(old, new)
+            grow = _is_less(old, new)
             if stop < len(shape) and (grow is not False or new_stop == len(target)):
                 stop += 1
             elif new_stop < len(target):
@@ -160,7 +160,7 @@ def _groups(shape: Sequence[Dim], target: Sequence[Dim]) -> list[_Group]:
     return [*groups, _Group(last.start, len(shape), last.new_start, len(target))]  # with axes of size 1 at the end
 
 
-def _less(a: Dim, b: Dim) -> bool | None:
+def _is_less(a: Dim, b: Dim) -> bool | None:
     """Return the order of two sizes at their defaults; None if they are equal there, or have none."""
     try:
         first, second = value_at(a, {}), value_at(b, {})

@@ -61,7 +61,7 @@ def diagonal(build: Builder, input: Value, offset: int, dim1: int, dim2: int) ->
 
 
 def diagonal_places(input: Value, offset: int, dim1: int, dim2: int) -> tuple[list[int], tuple[Dim, Dim, Dim]]:
-    """Return the order of axes that puts those of a diagonal last, and where it is in the flattened matrix."""
+    """Return the order of axes that puts the axes of a diagonal last, and where it is in the flattened matrix."""
     rank = input.type.rank
     first, second = dim1 % rank, dim2 % rank
     order = [*(axis for axis in range(rank) if axis not in (first, second)), first, second]
@@ -82,15 +82,15 @@ def windows(build: Builder, input: Value, dimension: int, size: int, step: int) 
     count = (length - size) // step + 1
     if size == step:
         cut = part(build, input, axis, 0, count * size)
-        found = build.line("unflatten", [cut], {"axis": axis, "sizes": [-1, size]})
+        result = build.line("unflatten", [cut], {"axis": axis, "sizes": [-1, size]})
     elif isinstance(count, int):
         places = [start * step + place for start in range(count) for place in range(size)]
-        found = build.line("index_select", [input], {"axis": axis, "indices": places})
-        found = build.line("unflatten", [found], {"axis": axis, "sizes": [-1, size]})
+        result = build.line("index_select", [input], {"axis": axis, "indices": places})
+        result = build.line("unflatten", [result], {"axis": axis, "sizes": [-1, size]})
     else:
         starts = [build.line("slice", [input], _range(axis, k, length - size + k + 1, step)) for k in range(size)]
         return build.line("stack", starts, {"axis": rank})
-    return permuted(build, found, [place for place in range(rank + 1) if place != axis + 1] + [axis + 1])
+    return permuted(build, result, [place for place in range(rank + 1) if place != axis + 1] + [axis + 1])
 
 
 @operator("aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default")
@@ -164,8 +164,8 @@ def part(
     if start == stop:
         return build.line("slice", [input], _range(axis, start, stop, step))
     first, last = (
-        given if isinstance(given, int) and -size <= given < 0 else found
-        for given, found in zip(written, (start, None if stop == size else stop), strict=True)
+        wanted if isinstance(wanted, int) and -size <= wanted < 0 else index
+        for wanted, index in zip(written, (start, None if stop == size else stop), strict=True)
     )
     return build.line("slice", [input], _range(axis, first or 0, last, step))
 
@@ -199,10 +199,10 @@ def take_along_dim(build: Builder, input: Value, indices: Value, dim: int | None
     if dim is None:
         return build.line("index", [reshaped(build, input, [-1]), reshaped(build, indices, [-1])], {"axis": 0})
     axis = dim % input.type.rank
-    shape = broadcast_shape([_without(value, axis) for value in (input, indices)])
+    shape = broadcast_shape([_shape_without(value, axis) for value in (input, indices)])
     wide = [expanded(build, x, (*shape[:axis], x.type.shape[axis], *shape[axis + 1 :])) for x in (input, indices)]
     return build.line("gather", wide, {"axis": dim})
 
 
-def _without(value: Value, axis: int) -> tuple[Any, ...]:
+def _shape_without(value: Value, axis: int) -> tuple[Any, ...]:
     return (*value.type.shape[:axis], 1, *value.type.shape[axis + 1 :])

@@ -12,15 +12,15 @@ from netcalc.formats.torch.operators import operator
 
 @operator("aten.softmax.int", "aten.special_softmax.default")
 def softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
-    return _along(build, "softmax", input, dim, dtype)
+    return _along_axis(build, "softmax", input, dim, dtype)
 
 
 @operator("aten.log_softmax.int", "aten.special_log_softmax.default")
 def log_softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
-    return _along(build, "log_softmax", input, dim, dtype)
+    return _along_axis(build, "log_softmax", input, dim, dtype)
 
 
-def _along(build: Builder, operation: str, x: Value, dim: int, dtype: Any) -> Value:
+def _along_axis(build: Builder, operation: str, x: Value, dim: int, dtype: Any) -> Value:
     wanted = x.type.dtype if dtype is None else str(dtype).removeprefix("torch.")
     if wanted != x.type.dtype:
         x = build.line("cast", [x], {"dtype": wanted})
@@ -29,12 +29,12 @@ def _along(build: Builder, operation: str, x: Value, dim: int, dtype: Any) -> Va
 
 @operator("aten._softmax.default")
 def softmax_core(build: Builder, input: Value, dim: int, half_to_float: bool) -> Value:
-    return _along(build, "softmax", input, dim, "float32" if half_to_float else None)
+    return _along_axis(build, "softmax", input, dim, "float32" if half_to_float else None)
 
 
 @operator("aten._log_softmax.default")
 def log_softmax_core(build: Builder, input: Value, dim: int, half_to_float: bool) -> Value:
-    return _along(build, "log_softmax", input, dim, "float32" if half_to_float else None)
+    return _along_axis(build, "log_softmax", input, dim, "float32" if half_to_float else None)
 
 
 @operator("aten._safe_softmax.default")
@@ -42,4 +42,4 @@ def safe_softmax(build: Builder, input: Value, dim: int, dtype: Any) -> Value:
     """Softmax that gives zeros where all elements are −∞."""
     largest = build.line("max", [input], {"axis": dim, "keepdim": True})
     masked = build.line("equal", [largest], {"value": -inf})
-    return build.line("masked_fill", [_along(build, "softmax", input, dim, dtype), masked], {"value": 0.0})
+    return build.line("masked_fill", [_along_axis(build, "softmax", input, dim, dtype), masked], {"value": 0.0})

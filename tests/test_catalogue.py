@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import netcalc as package
-from netcalc.reference.catalogue import catalogue_entry, catalogue_text
 from netcalc.spec.shipped import CATALOGUE, catalogue, shipped, specs_dir, unaliased
 from tests.conftest import CommandResult
+from tests.generators.catalogue import catalogue_entry, catalogue_text
 
 
 def test_the_catalogue_is_that_of_the_specs(request: pytest.FixtureRequest) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netcalc.cli.option_reference import option_reference
-from netcalc.render.reference import generated_pages
+from tests.generators.option_reference import option_reference
+from tests.generators.reference_pages import generated_pages
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -8,9 +8,9 @@ import pytest
 
 from netcalc.cli.schema import schema_file
 from netcalc.records import VERSIONS
-from netcalc.records.schema import record_schema
 from netcalc.render.json_lines import json_lines
-from netcalc.spec.schema import spec_schema
+from tests.generators.record_schema import record_schema
+from tests.generators.spec_schema import spec_schema
 
 
 @pytest.mark.parametrize("name", ["spec", *VERSIONS])

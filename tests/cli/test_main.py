@@ -17,11 +17,11 @@ import netcalc as package
 from netcalc import ops
 from netcalc.cli.commands import COMMANDS
 from netcalc.loading import load
-from netcalc.records.schema import record_schema
 from netcalc.spec.line_syntax import MODIFIERS
-from netcalc.spec.schema import spec_schema
 from netcalc.spec.shipped import shipped, shipped_blocks, specs_dir
 from tests.conftest import CommandResult
+from tests.generators.record_schema import record_schema
+from tests.generators.spec_schema import spec_schema
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -15,12 +15,12 @@ from netcalc.dims import value_at
 from netcalc.ir.check import check
 from netcalc.network import Network
 from netcalc.records import as_dict
-from netcalc.records.schema import record_schema
 from netcalc.request import Request
 from netcalc.spec.library import load_data, load_text
 from tests.fuzz.exercise import exercise, refused
 from tests.fuzz.grammar import RandomSource, document
 from tests.fuzz.mutation import as_text
+from tests.generators.record_schema import record_schema
 
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "60"))
 drawn = settings(max_examples=DRAWS, deadline=None, suppress_health_check=list(HealthCheck))

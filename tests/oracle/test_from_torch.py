@@ -10,7 +10,7 @@ import pytest
 
 import netcalc
 from netcalc import NetcalcError
-from netcalc.records.schema import record_schema
+from tests.generators.record_schema import record_schema
 
 torch = pytest.importorskip("torch")
 

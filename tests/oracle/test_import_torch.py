@@ -12,7 +12,7 @@ import pytest
 
 import netcalc
 from netcalc.cli import main
-from netcalc.records.schema import record_schema
+from tests.generators.record_schema import record_schema
 
 torch = pytest.importorskip("torch")
 

@@ -15,8 +15,8 @@ from safetensors.numpy import save_file
 
 import netcalc as api
 from netcalc.records import VERSIONS
-from netcalc.records.schema import record_schema
 from tests.conftest import CommandResult
+from tests.generators.record_schema import record_schema
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 #: A network with buffers, one that is symbolic, a mixture of experts, and one with recurrent layers.

@@ -14,10 +14,10 @@ import pytest
 
 from netcalc.dims import Dim, symbol
 from netcalc.ops import find
-from netcalc.records.type_schema import TypeSchemas
 from netcalc.records.writing import record, written
 from netcalc.results import Entry, Real, recorded
 from netcalc.tensor_type import TensorType
+from tests.generators.type_schema import TypeSchemas
 
 
 class Part(NamedTuple):

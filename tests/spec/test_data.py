@@ -11,11 +11,11 @@ from ruamel.yaml import YAML
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.records.errors import errors_record
-from netcalc.records.schema import record_schema
 from netcalc.render.diagnostics import render_diagnostic
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import load_data
 from netcalc.spec.shipped import shipped
+from tests.generators.record_schema import record_schema
 from tests.spec.harness import params, shapes
 
 MLP: dict[str, Any] = {"netcalc": 1, "inputs": {"x": [2, 8]}, "layers": [{"name": "fc", "linear": 4}, "relu"]}

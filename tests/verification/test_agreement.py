@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import netcalc
-from netcalc.records.schema import record_schema
 from netcalc.render.presentations import View, lines
 from netcalc.render.text import Terminal
 from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement
 from netcalc.weights.report import Mismatch, WeightsReport
+from tests.generators.record_schema import record_schema
 
 INF, NAN = float("inf"), float("nan")
 

@@ -12,7 +12,6 @@ from netcalc.analysis.summary import Summary, layer_fields
 from netcalc.dims import Dim
 from netcalc.engine import gradients, rounding, run
 from netcalc.records import errors
-from netcalc.records.type_schema import Schema, TypeSchemas
 from netcalc.reference import blocks, codes, model_types, spec_list, specs
 from netcalc.reference.blocks import BlockReference
 from netcalc.reference.operations import OperationReference
@@ -20,6 +19,7 @@ from netcalc.training import result as training
 from netcalc.verification import agreement
 from netcalc.verification import report as verification
 from netcalc.weights import content, report
+from tests.generators.type_schema import Schema, TypeSchemas
 
 _VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 #: Modules of the classes that name their records.

@@ -242,7 +242,7 @@ class MemoryOptions(DepthOptions, total=False):
 class CastOptions(TypedDict, total=False):
     """Conversion of a checkpoint."""
 
-    cast: Annotated[bool, Option(FLAG, False, "Convert weights of another floating-point type to that of the spec.")]
+    cast: Annotated[bool, Option(FLAG, False, "Convert weights of another floating-point type to the spec's.")]
 
 
 class WeightsOptions(CastOptions, total=False):
@@ -253,8 +253,7 @@ class WeightsOptions(CastOptions, total=False):
         Option(
             WEIGHTS,
             None,
-            "A checkpoint: .safetensors, .npz, index.json, folder, hf:org/name, or . for that of the model; "
-            "repeatable.",
+            "A checkpoint: .safetensors, .npz, index.json, folder, hf:org/name, or . for the model's own; repeatable.",
             ("--weights", "-w"),
             "PATH",
         ),
@@ -353,7 +352,7 @@ class GradientOptions(RunningOptions, UnrollOptions, total=False):
         Option(
             LOSS,
             None,
-            "With --backward: loss for that of the spec, sum of all outputs, or an output.",
+            "With --backward: loss for the spec's own, sum of all outputs, or an output.",
             metavar="NAME",
             shown_default="loss, or sum",
         ),

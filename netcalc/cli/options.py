@@ -174,9 +174,7 @@ class ModuleOptions(TypedDict, total=False):
         list[str],
         Option(PATTERNS, (), "An argument of a PyTorch module; repeatable.", ("--example", "-e"), "NAME=TYPE:SIZES"),
     ]
-    verify: Annotated[
-        bool, Option(FLAG, False, "Compare outputs, FLOPs and parameters with those of the PyTorch module.")
-    ]
+    verify: Annotated[bool, Option(FLAG, False, "Compare outputs, FLOPs and parameters with the PyTorch module's.")]
     allow_unknown: Annotated[
         bool, Option(FLAG, False, "Lines of unknown work for operators of PyTorch without a rule.")
     ]

@@ -13,7 +13,7 @@ a range of iterations (layers.0-11.attn); * matches any part. --output writes a 
 trace.PATH if an output has that name. With --mode train it also writes updated buffers, such as running statistics,
 under their paths.
 
---backward runs forward and backward, and reports the norm of the gradient of each layer. The loss is that of the spec,
+--backward runs forward and backward, and reports the norm of the gradient of each layer. The loss is the spec's own,
 or the sum of its outputs; --loss sum, or the name of an output, chooses another. --wrt takes patterns of paths of
 parameters and names of inputs. --output then writes the gradients, under the paths of their parameters.
 

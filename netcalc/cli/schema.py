@@ -1,6 +1,6 @@
 """The default is the schema of spec files: point the YAML support of an editor at it to check specs while you type.
 
-Other names are those of the records that --format json prints, such as summary, compare or errors.
+Other names stand for the records that --format json prints, such as summary, compare or errors.
 """
 
 from __future__ import annotations

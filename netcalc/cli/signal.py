@@ -4,7 +4,7 @@ and as predicted from the initializers by mean-field theory, side by side. Where
 gap. It says in words where signals vanish or explode, from which layer, why, and what would help.
 
 The loss is the sum of all outputs with independent normal weights, so that the gradient of the outputs has an expected
-norm of 1; --loss loss takes that of the spec, --loss sum the plain sum, --loss NAME that of one output. --set batch=64
+norm of 1; --loss loss takes the spec's loss, --loss sum the plain sum, --loss NAME an output's sum. --set batch=64
 gives the channels more data.
 
 --init takes initializers as in netcalc run. --compare-init, repeatable, compares initializers layer by layer. --depth

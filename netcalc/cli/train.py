@@ -2,13 +2,13 @@
 running statistics updated. This proves what netcalc predicts of a training step, and shows how it works. It is no way
 to train a model: use PyTorch for that.
 
---data takes an .npz or .safetensors file with an array for each input, those of the loss such as labels included; the
+--data takes an .npz or .safetensors file with an array for each input, also for inputs of the loss such as labels; the
 first axis of an array has the samples. Each epoch goes through them in an order of its own. --data synthetic draws one
 batch, as netcalc run draws its inputs, and takes it in every step, so that the loss falls.
 
-The loss is that of the spec; --loss takes the name of an output in its place, whose elements are summed, or sum for all
-outputs. --training names the optimizer, whose settings have torch.optim's names and defaults. --steps counts those of
-the checkpoint of --resume. A run that is resumed with the same options gives the same numbers as one that was not
+The loss is the spec's own; --loss takes the name of an output in its place, whose elements are summed, or sum for all
+outputs. --training names the optimizer, whose settings have torch.optim's names and defaults. --steps includes steps
+of the checkpoint of --resume. A run that is resumed with the same options gives the same numbers as one that was not
 interrupted, bit by bit. --output writes the parameters after the last step, for --weights.
 
 --lora trains adapters only. --quantize rounds the parameters once, before the first step: with --lora that is QLoRA.

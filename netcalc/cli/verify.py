@@ -1,5 +1,5 @@
 """Shapes, types, parameter sizes and the kernels' own counts of work are compared with the prediction, layer by layer.
-The outputs of a planned run are compared with those of the kernels, and with --values each distinct operation with an
+The outputs of a planned run are compared with the kernels', and with --values each distinct operation with an
 independent definition, element by element at sampled positions. With --backward the work of each gradient's product is
 compared too. The report names what was not checked.
 

@@ -234,7 +234,7 @@ def _placed_tensors(
     end, before = data, ""
     for start, stop, name in sorted((t.start, t.start + t.size, name) for name, t in tensors.items()):
         if start < end:
-            raise DamagedError(f"the data of {clipped(name)} overlap those of {clipped(before)}")
+            raise DamagedError(f"the data of {clipped(name)} overlap the data of {clipped(before)}")
         if stop > length:
             raise DamagedError(f"it ends too early: {clipped(name)} ends at byte {stop:,} of {length:,}")
         end, before = stop, name

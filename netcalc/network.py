@@ -446,7 +446,8 @@ class Network:
         """
         from netcalc.engine.compiled import Compiled
 
-        return Compiled(self.program, self.open_weights(weights), **options)
+        opened = self.open_weights(weights)
+        return Compiled(self._for_weights(opened, self.program), opened, **options)
 
     @accepts
     def verify(self, **options: Unpack[VerifyOptions]) -> VerifyReport:

@@ -190,9 +190,7 @@ class Network:
         from netcalc.analysis.cost import analyse
 
         backward, training, loss = options["backward"], options["training"], options["loss"]
-        request = self.request
-        if training is not None and request.mode is None:
-            request = request.with_mode("train")
+        request = self._counted(training)
         key = convention, backward, training, tuple(input_gradients), loss
         if key not in self._analyses:
             starts_from_loss = loss == _LOSS or (loss is None and training is not None)
@@ -300,8 +298,8 @@ class Network:
         from netcalc.analysis.explain import explain
 
         counted: CountOptions = options
-        analysis = self.analysis(**counted)
-        return explain(analysis.program, path, analysis.convention, analysis.backward)
+        analysis = self.analysis(**counted)  # its program may end in the loss, which is no output of the network
+        return explain(self._counted(options["training"]).program, path, analysis.convention, analysis.backward)
 
     # -- plan ---------------------------------------------------------------------------------------
 
@@ -447,7 +445,8 @@ class Network:
         """
         from netcalc.engine.compiled import Compiled
 
-        return Compiled(self.program, self.open_weights(weights), **options)
+        opened = self.open_weights(weights)
+        return Compiled(self._for_weights(opened, self.program), opened, **options)
 
     @accepts
     def verify(self, **options: Unpack[VerifyOptions]) -> VerifyReport:
@@ -590,6 +589,10 @@ class Network:
         return None if self.request.model is None else own_weights(self.request.model)
 
     # -- internals ----------------------------------------------------------------------------------
+
+    def _counted(self, training: str | None) -> Request:
+        """Return the request whose work is counted: in the mode of training for a step of it, unless another is set."""
+        return self.request.with_mode("train") if training is not None and self.request.mode is None else self.request
 
     def _pass(
         self, options: Any, inputs: Mapping[str, Any] | None, program: Program | None = None

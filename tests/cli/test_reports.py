@@ -207,3 +207,14 @@ def test_assumptions_are_few_lines_and_name_divisibility(netcalc: Callable[..., 
         encoding="utf-8",
     )
     assert "assuming width is a multiple of 3" in netcalc("shapes", str(spec), "--symbolic", "width").out
+
+
+def test_a_step_of_training_is_explained_with_the_inputs_and_outputs_of_the_network(
+    netcalc: Callable[..., CommandResult],
+) -> None:
+    for options in (
+        ["--training", "adamw"],
+        ["--training", "adamw", "--mode", "eval"],
+        ["--backward", "--loss", "loss"],
+    ):
+        assert "\n1×784 → 1×10\n" in netcalc("explain", "mlp", *options).out

@@ -21,6 +21,7 @@ from netcalc.engine.profile import Profile
 from netcalc.engine.run import forward
 from netcalc.weights.tensor_files import write_tensors
 from tests.engine.child_processes import child_processes
+from tests.engine.programs import drawn_weights
 from tests.numerics.programs import program
 
 #: Environment of subprocesses.
@@ -115,6 +116,27 @@ def test_networks_that_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(preflight, "free_bytes", lambda: 1000)
     with pytest.raises(NetcalcError, match="E603"):
         Compiled(program(TWO))
+
+
+def test_weights_of_an_encoder_may_stand_beside_those_of_a_later_step() -> None:
+    """A later step of decoding takes the results of the encoder, whose weights a checkpoint has all the same."""
+    small = {
+        "source": 4,
+        "vocab": 20,
+        "d_model": 8,
+        "head_dim": 4,
+        "heads": 2,
+        "d_ff": 8,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+    }
+    network = netcalc.load("t5-small", set=small)
+    weights = drawn_weights(network.at_step(0, 1).program, seed=1)
+    step = network.at_step(2, 1)
+    assert "encoder" in {path.split(".")[0] for path in weights}
+    np.testing.assert_array_equal(
+        step.compile(weights, seed=3)()["logits"], step.run(weights=weights, seed=3).outputs["logits"]
+    )
 
 
 #: Large enough that threads and processes split its steps.

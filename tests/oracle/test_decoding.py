@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import netcalc  # noqa: E402
-from netcalc.engine.run import forward  # noqa: E402
 from tests.oracle.checkpoints.harness import assert_close, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 
@@ -67,10 +66,10 @@ def test_steps_of_transformers(spec: str, prefill: int, tmp_path: Path) -> None:
                 use_cache=True,
             )
         cache = expected.past_key_values
-        step = network.at_step(first, end - first).program
+        step = network.at_step(first, end - first)
         given = {"input_ids": tokens[:, first:end], "attention_mask": mask[:, :end], **caches}
-        outputs = forward(step, given, weights=tmp_path).outputs
-        caches = {entry.input: outputs[entry.output] for entry in step.caches.entries}
+        outputs = step.run(given, weights=tmp_path).outputs
+        caches = {entry.input: outputs[entry.output] for entry in step.program.caches.entries}
         seen = mask[:, first:end, None].astype(bool)  # what padding attends to is of no use
         assert_close(np.where(seen, outputs["logits"], 0), np.where(seen, expected.logits.numpy(), 0), f"{first}")
         for layer, kept in enumerate(cache.layers):

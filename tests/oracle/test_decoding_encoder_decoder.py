@@ -14,7 +14,6 @@ pytest.importorskip("transformers")
 from transformers.modeling_outputs import BaseModelOutput  # noqa: E402
 
 import netcalc  # noqa: E402
-from netcalc.engine.run import forward  # noqa: E402
 from tests.oracle.checkpoints.harness import assert_close, drawn_inputs, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 
@@ -63,10 +62,11 @@ def test_steps_equal_transformers(spec: str) -> None:
     theirs: dict[str, Any] = {name: torch.from_numpy(array) for name, array in given.items()}
     theirs |= {name: torch.tensor(value) for name, value in case.arguments.items()}
     for past, new in ((0, PREFILL), *((past, 1) for past in range(PREFILL, LENGTH))):
-        program = network.at_step(past, new).program
+        step_network = network.at_step(past, new)
+        program = step_network.program
         inputs = {"decoder_input_ids": ids[:, past : past + new], "decoder_attention_mask": seen[:, : past + new]}
         step = {name: torch.from_numpy(array) for name, array in inputs.items()}
-        outputs = forward(program, {**given, **inputs, **caches}, weights=weights).outputs
+        outputs = step_network.run({**given, **inputs, **caches}, weights=weights).outputs
         with torch.no_grad():
             expected = model(**theirs, **step, use_cache=True)
         assert_close(outputs["logits"], expected.logits.numpy(), f"logits after {past}")

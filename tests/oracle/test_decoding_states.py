@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import netcalc  # noqa: E402
-from netcalc.engine.run import forward  # noqa: E402
 from tests.oracle.checkpoints.harness import assert_close, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 
@@ -72,10 +71,11 @@ def test_steps_equal_transformers(spec: str, prefill: int) -> None:
     caches: dict[str, np.ndarray] = {}
     given: dict[str, Any] = {}
     for past, new in ((0, prefill), *((past, 1) for past in range(prefill, LENGTH))):
-        program = network.at_step(past, new).program
+        step = network.at_step(past, new)
+        program = step.program
         inputs = {"input_ids": ids[:, past : past + new], **caches}
         assert {s.name for s in program.inputs} == inputs.keys()
-        outputs = forward(program, inputs, weights=weights).outputs
+        outputs = step.run(inputs, weights=weights).outputs
         if spec in WITH_POSITIONS:
             given["position_ids"] = torch.arange(past, past + new)[None]
         with torch.no_grad():

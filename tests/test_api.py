@@ -49,7 +49,7 @@ def public_members(declared: type) -> set[str]:
     fields = set(getattr(declared, "__annotations__", {})) | set(getattr(declared, "_fields", ()))
     names = {name for name in fields | set(vars(declared)) if not name.startswith("_")}
     replacing = {entry.attribute for entry in entries(declared) or () if hasattr(declared, entry.name)}
-    return names - replacing - {"record_fields", "record_name", "record_values"}
+    return names - replacing - {"record_fields", "record_layers", "record_name", "record_values"}
 
 
 #: Types of which the page describes only a part: the rest serves reports.

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
+from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
 from netcalc.diagnostics import NetcalcError
@@ -105,6 +106,9 @@ class Summary(Result):
         depth: number of parts of a path to which deeper layers are summed up; None for the operations.
         unroll: True for a layer for every instance of a repeated block.
         receptive: receptive fields by path, with which layers are unrolled; None to leave them out.
+
+    Raises:
+        NetcalcError: E502 if there are too many instances.
     """
 
     def __init__(
@@ -118,6 +122,8 @@ class Summary(Result):
     ) -> None:
         self.analysis, self.view, self.receptive = analysis, view, receptive
         self.depth, self.unroll = depth, unroll or receptive is not None
+        if self.unroll:
+            require_unrolled(analysis.program)
 
     @property
     def spec(self) -> str:
@@ -231,9 +237,9 @@ class Summary(Result):
             "assumptions": self.claims,
         }
         optional = {name: None if name in left_out else value or None for name, value in values.items()}
-        return {"layers": self.recorded_layers(self.layers)} | optional
+        return {"layers": self.record_layers(self.layers)} | optional
 
-    def recorded_layers(self, layers: Iterable[Layer]) -> list[dict[str, Any]]:
+    def record_layers(self, layers: Iterable[Layer]) -> list[dict[str, Any]]:
         """Return some layers with the figures of the view."""
         fields = layer_fields(self.view, self.phases)
         further = (

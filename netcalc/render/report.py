@@ -59,7 +59,7 @@ class _Report(Presentation[Summary]):
     def record(self, result: Summary, rows: Selected[Layer], view: View) -> Mapping[str, Any]:
         from netcalc.records.writing import record
 
-        return record(result, layers=result.recorded_layers(rows.shown))
+        return record(result, layers=result.record_layers(rows.shown))
 
     @staticmethod
     def _is_tree(view: View) -> bool:

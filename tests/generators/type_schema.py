@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from textwrap import dedent
 from types import FunctionType, NoneType, UnionType
@@ -118,8 +118,9 @@ def _attribute(kind: type, path: str) -> tuple[Any, str | None]:
     """Return the type of an attribute and its docstring."""
     name, _, rest = path.partition(".")
     value = inspect.getattr_static(kind, name, None)
-    if isinstance(value, (property, FunctionType)):
-        hint, about = _hints(getattr(value, "fget", value))["return"], value.__doc__
+    if isinstance(value, (property, cached_property, FunctionType)):
+        function = value.func if isinstance(value, cached_property) else getattr(value, "fget", value)
+        hint, about = _hints(function)["return"], value.__doc__
     else:
         hint = _hints(kind)[name]
         about = next((text for base in kind.__mro__ if (text := _docstrings(base).get(name))), None)

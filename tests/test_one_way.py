@@ -1,0 +1,312 @@
+"""One way in: with every option, the record of a command is that of the method of the Python API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import netcalc as package
+from netcalc.cli.commands import command_module
+from netcalc.render.presentations import View, record
+from netcalc.render.selection import Selection
+from tests.conftest import CommandResult
+
+SPEC = """
+netcalc: 1
+name: small
+dims: {batch: 2, width: 4}
+inputs: {image: [batch, 3, 8, 8]}
+layers:
+  - {name: stem, conv2d: {out: "${width}", kernel: 3, padding: 1}}
+  - name: blocks
+    repeat: 2
+    sequence: [{conv2d: {out: "${width}", kernel: 3, padding: 1}}, batch_norm, relu]
+  - {name: drop, dropout: {p: 0.5}}
+  - {name: pooled, global_avg_pool2d: {}}
+  - {name: features, flatten: {}}
+  - {name: output, linear: 3}
+loss:
+  inputs: {labels: {shape: [batch], dtype: int64, range: [0, 3]}}
+  layers: [{from: [output, labels], cross_entropy: {}}]
+"""
+#: Sizes that make gpt2 small, for caches.
+SIZES = {"layers": 2, "d_model": 32, "heads": 2, "vocab": 50, "max_length": 64, "length": 1, "past": 9}
+
+
+class Sample(NamedTuple):
+    """An option in words, and the same as arguments of the API: those of ``load``, and those of the method."""
+
+    words: str
+    load: Mapping[str, Any] = {}
+    call: Mapping[str, Any] = {}
+    method: str | None = None
+    #: True if the record shows nothing of it.
+    unseen: bool = False
+
+
+class Verb(NamedTuple):
+    """A verb of networks: its method, and samples of its own options; ``words`` stand in all command lines."""
+
+    method: str
+    samples: Mapping[str, Sample]
+    words: str = ""
+    load: Mapping[str, Any] = {}
+    call: Mapping[str, Any] = {}
+    model: str = "SPEC"
+
+
+def called(words: str, method: str | None = None, *, unseen: bool = False, **call: Any) -> Sample:
+    return Sample(words, {}, call, method, unseen)
+
+
+MODEL = {
+    "set": Sample("--set width=6", {"set": {"width": 6}}),
+    "mode": Sample("--mode train", {"mode": "train"}),
+    "train": Sample("--train", {"mode": "train"}),
+    "dtype": Sample("--dtype float64", {"dtype": "float64"}),
+    "quantize": Sample("--quantize output.weight=int8", {"quantize": "output.weight=int8"}),
+    "prune": Sample("--prune output.weight=0.5", {"prune": ["output.weight=0.5"]}),
+    "symbolic": Sample("--symbolic batch", {"symbolic": ["batch"]}),
+    "lora": Sample("--lora output=2", {"lora": "output=2"}),
+    "max_spec_size": Sample("--max-spec-size 5000", {"max_spec_size": 5000}, unseen=True),
+}
+LAYERS = {
+    "depth": called("--depth 1", depth=1),
+    "unroll": called("--unroll", unroll=True),
+    "sort": called("--sort params --top 2"),
+    "top": called("--top 1"),
+    "filter": called("--filter blocks*"),
+}
+COUNTS = {
+    "convention": called("--convention fvcore", convention="fvcore"),
+    "backward": called("--backward", backward=True),
+    "training": called("--training adamw", training="adamw"),
+    "loss": called("--backward --loss output", backward=True, loss="output"),
+}
+RUNS = {
+    "weights": called("--weights WEIGHTS", weights="WEIGHTS"),
+    "cast": called("--weights HALF --cast", weights="HALF", cast=True),
+    "init": called("--init zeros", init="zeros"),
+    "seed": called("--seed 7", seed=7),
+    "max_work": called("--max-work 1e9", max_work=1e9, unseen=True),
+}
+INPUT = {"inputs": called("--input image=IMAGE", inputs={"image": "IMAGE"})}
+
+VERBS = {
+    "shapes": Verb(
+        "summary",
+        {**LAYERS, "receptive_field": called("--receptive-field", receptive_field=True)},
+        call={"view": "shapes"},
+    ),
+    "params": Verb("summary", LAYERS, call={"view": "params"}),
+    "flops": Verb("summary", {**LAYERS, **COUNTS}, call={"view": "flops"}),
+    "summary": Verb("summary", {**LAYERS, **COUNTS}, call={"view": "summary"}),
+    "explain": Verb(
+        "explain",
+        {**COUNTS, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)},
+    ),
+    "memory": Verb(
+        "memory",
+        {
+            "depth": called("--depth 2", depth=2),
+            "cache": called("--cache vllm", cache="vllm"),
+            "cache_dtype": called("--cache-dtype fp8", cache_dtype="fp8"),
+            "tokens_in": called("--tokens-in 1MiB", tokens_in="1MiB"),
+            "engine": called("--engine reference", engine="reference"),
+            "sort": called("--sort bytes --top 2"),
+            "top": called("--top 1"),
+            "filter": called("--filter transformer.h.*"),
+            "set": Sample("--set past=11", {"set": {**SIZES, "past": 11}}),
+            "symbolic": Sample("--symbolic past", {"symbolic": ["past"]}),
+            "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
+            "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),
+            "lora": Sample("--lora *.c_fc=2", {"lora": "*.c_fc=2"}),
+            "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
+        },
+        " ".join(f"--set {name}={size}" for name, size in SIZES.items()),
+        {"set": SIZES},
+        model="gpt2",
+    ),
+    "run": Verb(
+        "run",
+        {
+            **RUNS,
+            **INPUT,
+            "plan": called("--plan reference", plan="reference"),
+            "threads": called("--threads 1", threads=1, unseen=True),
+            "trace": called("--trace blocks*", trace=["blocks*"]),
+            "profiled": called("--profile", profiled=True, unseen=True),
+            "backward": called("--backward", "gradients"),
+            "loss": called("--backward --loss sum", "gradients", loss="sum"),
+            "wrt": called("--backward --wrt *.weight", "gradients", wrt=["*.weight"]),
+            "unroll": called("--backward --unroll", "gradients", unroll=True),
+            "depth": Sample(
+                "--quantize *.weight=int8 --depth 1", {"quantize": "*.weight=int8"}, {"depth": 1}, "rounding_errors"
+            ),
+            "quantize": MODEL["quantize"]._replace(method="rounding_errors"),
+            "prune": MODEL["prune"]._replace(method="rounding_errors"),
+            "sort": called("--trace * --sort mean", trace=["*"]),
+            "top": called("--trace * --top 1", trace=["*"]),
+            "filter": called("--trace * --filter blocks*", trace=["*"]),
+        },
+    ),
+    "verify": Verb(
+        "verify",
+        {
+            "weights": called("--weights WEIGHTS", "audit", weights="WEIGHTS"),
+            "cast": called("--weights HALF --cast", "audit", weights="HALF", cast=True),
+            "execute": called("--weights WEIGHTS --execute", "verify_and_audit", weights="WEIGHTS"),
+            "seed": called("--seed 7", seed=7, unseen=True),
+            "max_work": RUNS["max_work"],
+            "receptive_field": called("--receptive-field", receptive_field=True),
+            "values": called("--values", values=True),
+            "backward": called("--backward", backward=True),
+            "sort": called("--sort path"),
+            "top": called("--top 1"),
+            "filter": called("--filter blocks*"),
+        },
+    ),
+    "signal": Verb(
+        "signal",
+        {
+            **RUNS,
+            **INPUT,
+            "seeds": called("--seeds 2", seeds=2),
+            "loss": called("--loss sum", loss="sum"),
+            "depth": called("--depth 1", depth=1),
+            "compare_init": called("--compare-init zeros", "compare_signal", inits=["zeros"]),
+            "sort": called("--sort mean"),
+            "top": called("--top 1"),
+            "filter": called("--filter blocks*"),
+        },
+    ),
+    "train": Verb(
+        "train",
+        {
+            **RUNS,
+            "steps": called("--steps 3", steps=3),
+            "batch": Sample("--batch 3", {"set": {"batch": 3}}),
+            "training": called("--training sgd", training="sgd"),
+            "lr": called("--lr 0.1", lr=0.1),
+            "settings": called("--hyper beta1=0.8", settings={"beta1": 0.8}),
+            "schedule": called("--schedule cosine", schedule="cosine"),
+            "warmup": called("--warmup 2", warmup=2),
+            "least_lr": called("--schedule cosine --least-lr 0.0001", schedule="cosine", least_lr=0.0001),
+            "clip": called("--clip 0.5", clip=0.5),
+            "data": called("--data SAMPLES", data="SAMPLES"),
+            "loss": called("--loss output", loss="output"),
+            "checkpoint_file": called("--checkpoint OUT.safetensors", checkpoint_file="OUT.safetensors", unseen=True),
+            "checkpoint_every": called(
+                "--checkpoint OUT.safetensors --checkpoint-every 1",
+                checkpoint_file="OUT.safetensors",
+                checkpoint_every=1,
+                unseen=True,
+            ),
+            "resume": called("--resume STEPS", resume="STEPS"),
+        },
+        "--steps 2",
+        {"mode": "train"},
+        {"steps": 2},
+    ),
+}
+#: Options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
+PAGE = {"stored", "format", "output", "wide", "layout", "plot", "charts", "model"}
+CASES = [
+    (verb, name)
+    for verb in VERBS
+    for name in ["", *(declared.name for declared in command_module(verb).command.parameters)]
+    if name not in PAGE
+]
+#: Options of which the record of a verb shows nothing.
+UNSEEN = {
+    "shapes": {"mode", "train", "quantize", "prune"},
+    "params": {"mode", "train"},
+    "flops": {"quantize", "prune"},
+    "explain": {"dtype"},
+    "memory": {"depth"},
+}
+#: Fields that are measured.
+MEASURED = {"seconds", "seconds_per_step", "profile"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Return the paths of files by the words that stand for them in samples."""
+    folder = tmp_path_factory.mktemp("files")
+    paths = {
+        "SPEC": "small.yaml",
+        "WEIGHTS": "weights.npz",
+        "HALF": "half.npz",
+        "IMAGE": "image.npy",
+        "SAMPLES": "samples.npz",
+        "STEPS": "steps.safetensors",
+        "OUT.safetensors": "out.safetensors",
+    }
+    files = {word: str(folder / name) for word, name in paths.items()}
+    Path(files["SPEC"]).write_text(SPEC, encoding="utf-8")
+    trained = package.load(files["SPEC"]).train(1, checkpoint_file=files["STEPS"])
+    random = np.random.default_rng(0)
+    np.savez(files["WEIGHTS"], **trained.tensors)
+    halves = {name: array.astype("float16") for name, array in trained.tensors.items() if array.dtype == "float32"}
+    np.savez(files["HALF"], **{**trained.tensors, **halves})
+    np.save(files["IMAGE"], random.normal(size=(2, 3, 8, 8)).astype("float32"))
+    np.savez(files["SAMPLES"], image=random.normal(size=(6, 3, 8, 8)).astype("float32"), labels=np.arange(6) % 3)
+    return files
+
+
+def placed(value: Any, files: Mapping[str, str]) -> Any:
+    """Return a value of a sample with the paths of files."""
+    if isinstance(value, dict):
+        return {name: placed(item, files) for name, item in value.items()}
+    return files.get(value, value) if isinstance(value, str) else value
+
+
+def selection(words: str) -> View:
+    """Return the view of the options --sort, --top and --filter."""
+    given = dict(pairwise(words.split()))
+    top, pattern = given.get("--top"), given.get("--filter")
+    return View(Selection(given.get("--sort"), top and int(top), [pattern] if pattern else ()), "json")
+
+
+def of_api(verb: Verb, sample: Sample, files: Mapping[str, str]) -> Any:
+    """Return the record of the method of the API."""
+    network = package.load(placed(verb.model, files), **{**verb.load, **sample.load})
+    call = placed({**verb.call, **sample.call}, files)
+    method = sample.method or verb.method
+    if method in ("run", "rounding_errors"):
+        call["processes"] = True  # as commands do
+    if method == "verify_and_audit":
+        result = replace(network.verify(), audit=network.audit(**call))
+    else:
+        result = getattr(network, method)(**call)
+    return json.loads(json.dumps(record(result, selection(sample.words))))
+
+
+def without_times(value: Any) -> Any:
+    """Return data without measured times and memory."""
+    if isinstance(value, dict):
+        return {name: without_times(item) for name, item in value.items() if name not in MEASURED}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(("verb", "name"), CASES)
+def test_the_record_of_a_command_is_that_of_the_api(
+    verb: str, name: str, files: Mapping[str, str], netcalc: Callable[..., CommandResult]
+) -> None:
+    declared = VERBS[verb]
+    sample = {"": Sample(""), **MODEL, **declared.samples}[name]
+    fixed = [placed(word, files) for word in f"{verb} {declared.model} {declared.words}".split()]
+    words = ["=".join(placed(part, files) for part in word.split("=")) for word in sample.words.split()]
+    shown = netcalc(*fixed, *words, "--format", "json")
+    assert shown.code in (0, 1), shown.err
+    printed = without_times(json.loads(shown.out))
+    assert printed == without_times(of_api(declared, sample, files))
+    if name and not sample.unseen and name not in UNSEEN.get(verb, ()):
+        assert printed != without_times(json.loads(netcalc(*fixed, "--format", "json").out))

@@ -48,7 +48,6 @@ PATHS: dict[str, Record] = {
     "batch norm folded into filters": {"fold_batch_norm": False},
     "epilogue fusion": {"fuse_epilogues": False},
     "lowering of attention": {"disabled_lowerings": {"scaled_dot_product_attention"}},
-    "lowering of softmax": {"disabled_lowerings": {"softmax", "log_softmax"}},
     "lowering of layer norm": {"disabled_lowerings": {"layer_norm", "rms_norm"}},
     "lowering of group norm": {"disabled_lowerings": {"group_norm", "instance_norm"}},
     "lowering of recurrent layers": {"disabled_lowerings": {"lstm", "gru", "rnn"}},

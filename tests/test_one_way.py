@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -310,3 +312,46 @@ def test_the_record_of_a_command_is_that_of_the_api(
     assert printed == without_times(of_api(declared, sample, files))
     if name and not sample.unseen and name not in UNSEEN.get(verb, ()):
         assert printed != without_times(json.loads(netcalc(*fixed, "--format", "json").out))
+
+
+#: What a count has no use for.
+HEAVY = ("numpy", "rich", "typer", "pydantic", "netcalc.engine", "netcalc.numerics", "netcalc.render", "netcalc.cli")
+COUNTING = [
+    "cost()",
+    "analysis('torch', backward=True)",
+    "summary(depth=1)",
+    "explain('conv1')",
+    "memory(depth=2)",
+    "storage()",
+    "shapes",
+    "receptive_fields()",
+]
+
+
+def imported(code: str) -> set[str]:
+    """Return the modules that are loaded when code has run in a new process."""
+    script = f"{code}\nimport sys; print(*sys.modules)"
+    return set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+def test_the_module_of_networks_imports_no_verb() -> None:
+    packages = {name for name in imported("import netcalc.network") if name.startswith("netcalc.")}
+    verbs = (
+        *HEAVY,
+        "netcalc.analysis",
+        "netcalc.formats",
+        "netcalc.training",
+        "netcalc.verification",
+        "netcalc.weights",
+    )
+    assert not {name for name in packages if name.startswith(verbs)}
+
+
+@pytest.mark.parametrize("verb", COUNTING)
+def test_counting_imports_only_what_it_uses(verb: str) -> None:
+    unused = (*HEAVY, "netcalc.training", "netcalc.verification", "netcalc.weights.gguf", "netcalc.formats.torch")
+    assert not {
+        name for name in imported(f"import netcalc; netcalc.load('resnet18').{verb}") if name.startswith(unused)
+    }

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from netcalc.analysis.activations.records import Activations
 from netcalc.analysis.caches.conventions import CacheConvention
-from netcalc.analysis.caches.groups import KeptGroup, grouped
-from netcalc.analysis.caches.layers import Kept
+from netcalc.analysis.caches.groups import CacheGroup, grouped
+from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.explain import Explanation
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.numbered import fold_numbered
@@ -85,7 +85,7 @@ def _buffers(report: MemoryReport) -> Iterator[WorkingLine]:
             yield WorkingLine(stored.scheme, "elements·bytes", working, stored.bytes)
 
 
-def _cells(report: MemoryReport, groups: Sequence[KeptGroup]) -> Iterator[WorkingLine]:
+def _cells(report: MemoryReport, groups: Sequence[CacheGroup]) -> Iterator[WorkingLine]:
     if report.past is not None and report.new is not None:
         working = f"{number_text(report.past)} + {number_text(report.new)}"
         yield WorkingLine("positions after the step", "past + new", working, report.past + report.new)
@@ -98,7 +98,7 @@ def _cells(report: MemoryReport, groups: Sequence[KeptGroup]) -> Iterator[Workin
                 yield _cell(f"{group.title}.{_name(part)}", part, 1)
 
 
-def _cell(label: str, part: Kept, times: int) -> WorkingLine:
+def _cell(label: str, part: LayerCache, times: int) -> WorkingLine:
     """Return the bytes of a cell, or of several equal ones of a layer, from the sizes and the element type."""
     sizes = {1: ("features",), 2: ("heads", "features")}.get(len(part.cell), ("elements",))
     if part.positions is None:
@@ -115,7 +115,7 @@ def _cell(label: str, part: Kept, times: int) -> WorkingLine:
     return WorkingLine(label, formula, working, part.cell_bytes * times)
 
 
-def _caches(report: MemoryReport, groups: Sequence[KeptGroup], convention: CacheConvention) -> Section:
+def _caches(report: MemoryReport, groups: Sequence[CacheGroup], convention: CacheConvention) -> Section:
     steps: list[WorkingLine] = []
     for group in groups:
         first = group.parts[0]
@@ -164,5 +164,5 @@ def _sum_text(parts: Iterable[Dim]) -> str:
     return " + ".join(number_text(part) for part in parts)
 
 
-def _name(part: Kept) -> str:
+def _name(part: LayerCache) -> str:
     return part.name.rpartition(".")[2]

@@ -14,7 +14,7 @@ from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
-from netcalc.analysis.caches.layers import Kept, kept_by, reserved
+from netcalc.analysis.caches.layers import LayerCache, kept_by, reserved
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
@@ -75,7 +75,7 @@ class MemoryReport(Result):
     new: Dim | None
     """Positions of the step."""
     stored: tuple[StoredWeights, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[LayerCache, ...]
     """Caches and states after the step."""
     conventions: tuple[CacheConvention, ...]
     ideal: Activations | None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import RuleError, Span
 from netcalc.ir.applied import Applied
 from netcalc.ir.program import OpNode, Value, types_of
-from netcalc.kept import Kept
 from netcalc.limits import MAX_RANK
 from netcalc.opdef import Context, Operation, as_tuple, require_some
 from netcalc.tensor_type import TensorType
 
 #: Operations on inputs of certain types, by the identity of the operation (which the value holds), types and mode.
-_APPLIED: Kept[Applied] = Kept(6_000)
+_APPLIED: BoundedCache[Applied] = BoundedCache(6_000)
 
 
 def build_node(

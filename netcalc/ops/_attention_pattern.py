@@ -9,25 +9,25 @@ from netcalc.models import BeforeValidator, ConfigDict, Model, WithJsonSchema, m
 from netcalc.opdef import Size, Spatial, attr
 
 
-class Kept(NamedTuple):
+class PairCounts(NamedTuple):
     """Number of pairs that a pattern keeps, and number of queries that keep at least one key."""
 
     pairs: Dim
     rows: Dim
 
 
-def band(queries: Dim, keys: Dim, shift: Dim, left: Dim | None, right: Dim | None) -> Kept:
+def band(queries: Dim, keys: Dim, shift: Dim, left: Dim | None, right: Dim | None) -> PairCounts:
     """Count the pairs (i, j) in the band −left ≤ j − i − shift ≤ right; None is no bound."""
     upper = 2 * queries * keys if right is None else _twice_below(queries, keys, shift + right)
     lower = 0 if left is None else _twice_below(queries, keys, shift - left - 1)
     first = 0 if right is None else maximum(0, -shift - right)
     end = queries if left is None else minimum(queries, keys + left - shift)
-    return Kept((upper - lower) // 2, maximum(end - first, 0))
+    return PairCounts((upper - lower) // 2, maximum(end - first, 0))
 
 
 def banded_with_globals(
     queries: Dim, keys: Dim, shift: Dim, window: tuple[Any, Any], tokens: Dim, *, causal: bool
-) -> Kept:
+) -> PairCounts:
     """Count the pairs of a window and of the first ``tokens`` positions, without future keys if ``causal``."""
     left, right = window
     everything = band(queries, keys, shift, None, 0 if causal else None)
@@ -35,7 +35,7 @@ def banded_with_globals(
     inner = shift + columns - keys + queries - rows
     ordinary = band(rows, columns, inner, None, 0 if causal else None)
     local = band(rows, columns, inner, left, 0 if causal else right)
-    return Kept(everything.pairs - ordinary.pairs + local.pairs, everything.rows)
+    return PairCounts(everything.pairs - ordinary.pairs + local.pairs, everything.rows)
 
 
 def _twice_below(queries: Dim, keys: Dim, diagonal: Dim) -> Dim:
@@ -89,7 +89,7 @@ class Blocks(Model):
             raise ValueError("takes either pairs, or some of band, global_blocks and random")
         return self
 
-    def kept(self, queries: Dim, keys: Dim, *, lower_right: bool) -> Kept:
+    def kept(self, queries: Dim, keys: Dim, *, lower_right: bool) -> PairCounts:
         """Count the pairs and queries in kept blocks; RuleError if the blocks do not fit the lengths."""
         for length, what in ((queries, "queries"), (keys, "keys")):
             if length % self.size > 0:
@@ -99,7 +99,7 @@ class Blocks(Model):
                 )
         rows, columns = queries // self.size, keys // self.size
         blocks = self._count_listed(rows, columns) if self.pairs else self._count_described(rows, columns, lower_right)
-        return Kept(blocks.pairs * self.size * self.size, blocks.rows * self.size)
+        return PairCounts(blocks.pairs * self.size * self.size, blocks.rows * self.size)
 
     def chosen(self, rows: int, columns: int, *, lower_right: bool) -> list[tuple[int, int]]:
         """Return the kept pairs of blocks."""
@@ -119,14 +119,14 @@ class Blocks(Model):
             pairs += [(row, column) for column in range(columns) if column in near or column not in inner]
         return pairs
 
-    def _count_listed(self, rows: Dim, columns: Dim) -> Kept:
+    def _count_listed(self, rows: Dim, columns: Dim) -> PairCounts:
         assert self.pairs
         last_row, last_column = (max(places) for places in zip(*self.pairs, strict=True))
         if last_row >= rows or last_column >= columns:
             raise RuleError(f"pairs go up to block ({last_row}, {last_column}), and there are {rows}×{columns} blocks")
-        return Kept(len(self.pairs), len({row for row, _ in self.pairs}))
+        return PairCounts(len(self.pairs), len({row for row, _ in self.pairs}))
 
-    def _count_described(self, rows: Dim, columns: Dim, lower_right: bool) -> Kept:
+    def _count_described(self, rows: Dim, columns: Dim, lower_right: bool) -> PairCounts:
         everywhere = sum(self.global_blocks)
         inner_rows, inner_columns = rows - everywhere, columns - everywhere
         near = 0 if self.band is None else sum(self.band) + 1
@@ -134,6 +134,6 @@ class Blocks(Model):
             needed = f"{everywhere} global blocks" + (f" and {self.random} random ones" if self.random else "")
             raise RuleError(f"{needed} do not fit into {rows}×{columns} blocks of {self.size}")
         shift = columns - rows if lower_right else 0
-        local = Kept(0, 0) if self.band is None else band(inner_rows, inner_columns, shift, *self.band)
+        local = PairCounts(0, 0) if self.band is None else band(inner_rows, inner_columns, shift, *self.band)
         blocks = rows * columns - inner_rows * inner_columns + local.pairs + inner_rows * self.random
-        return Kept(blocks, rows if everywhere or self.random else local.rows)
+        return PairCounts(blocks, rows if everywhere or self.random else local.rows)

@@ -21,7 +21,7 @@ from netcalc.opdef import (
     same_shape,
 )
 from netcalc.ops import operation
-from netcalc.ops._attention_pattern import Blocks, Kept, band, banded_with_globals
+from netcalc.ops._attention_pattern import Blocks, PairCounts, band, banded_with_globals
 from netcalc.ops._broadcast import broadcast, expands
 from netcalc.tensor_type import TensorType
 
@@ -209,7 +209,7 @@ class ScaledDotProductAttention(Operation):
         if not expands(mask.shape, scores):
             raise RuleError(f"attn_mask {mask} does not broadcast to the scores, {TensorType(scores)}")
 
-    def kept(self, queries: Dim, keys: Dim) -> Kept:
+    def kept(self, queries: Dim, keys: Dim) -> PairCounts:
         """Return the pairs that a kernel computes if it skips hidden pairs."""
         lower_right = self.alignment == "lower_right"
         if self.blocks:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from netcalc.analysis.activations.records import Activations, Point
-from netcalc.analysis.caches.groups import KeptGroup, grouped
-from netcalc.analysis.caches.layers import Kept
+from netcalc.analysis.caches.groups import CacheGroup, grouped
+from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.memory_report import MemoryReport, TokensIn
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Line, Page, Paragraph
@@ -196,11 +196,11 @@ def _by_layer(activations: Activations, unit: int) -> Iterator[tuple[float, floa
         number += point.repeat
 
 
-def _part_name(group: KeptGroup) -> str:
+def _part_name(group: CacheGroup) -> str:
     return "state" if group.parts[0].positions is None else "cache"
 
 
-def _held_cells(group: KeptGroup) -> str:
+def _held_cells(group: CacheGroup) -> str:
     """Names of what a layer keeps, with the shapes of a cell: ``key, value 8×128 bfloat16``."""
     parts = group.parts
     if len({(part.cell, part.element.name) for part in parts}) == 1:
@@ -208,9 +208,9 @@ def _held_cells(group: KeptGroup) -> str:
     return ", ".join(f"{_name(part)} {_cell(part)}" for part in parts)
 
 
-def _name(part: Kept) -> str:
+def _name(part: LayerCache) -> str:
     return part.name.rpartition(".")[2]
 
 
-def _cell(part: Kept) -> str:
+def _cell(part: LayerCache) -> str:
     return f"{shape_text(part.cell)} {part.element.name}"

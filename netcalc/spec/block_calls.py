@@ -10,10 +10,10 @@ from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.limits import MAX_BLOCK_DEPTH
 from netcalc.opdef import ports
 from netcalc.spec.arguments import bind_arguments, passed_arguments
+from netcalc.spec.body_cache import BodyKey, hashable
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.eager import mark
 from netcalc.spec.elaboration import Elaboration
-from netcalc.spec.kept_bodies import BodyKey, hashable
 from netcalc.spec.library import Block
 from netcalc.spec.line_inputs import output_values, with_taken
 from netcalc.spec.line_syntax import Line

@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.ir import Body, Value
-from netcalc.kept import Kept
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
+from netcalc.spec.body_cache import BODIES, SKETCHED, BodyKey, CachedBody, Record, has_symbols, hashable
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate_expression, words_in
 from netcalc.spec.expansion import Expansion
-from netcalc.spec.kept_bodies import BODIES, SKETCHED, BodyKey, KeptBody, Record, has_symbols, hashable
 from netcalc.spec.library import Loaded
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
@@ -41,7 +41,7 @@ class Elaboration:
         self.expansion = Expansion(self.reporter)
         self.bodies: dict[BodyKey, Body] = {}
         self._distinct_bodies = DistinctBodies()
-        self._kept: dict[BodyKey, KeptBody] = {}  # stored bodies, by the keys of bodies of this program
+        self._kept: dict[BodyKey, CachedBody] = {}  # stored bodies, by the keys of bodies of this program
         self._records: list[Record] = []  # of the bodies being elaborated, outermost first
         self.patches = patches_of(loaded.cursor)
         self.patch_log = PatchLog()
@@ -49,7 +49,7 @@ class Elaboration:
         self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
         self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede the spec's own
-        self._store: Kept[KeptBody] = loaded.kept if loaded.blocks else BODIES
+        self._store: BoundedCache[CachedBody] = loaded.kept if loaded.blocks else BODIES
         self._sketches = True
         self.may_count = False  # True for a sketch with symbolic numbers of iterations
         self._elaborate_lines = elaborate_lines
@@ -105,7 +105,7 @@ class Elaboration:
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
         name = self._name(key)
         if name is not None and record.lasting and record.errors == len(reporter.diagnostics):
-            stored = KeptBody(
+            stored = CachedBody(
                 key,
                 body,
                 structure,
@@ -146,7 +146,7 @@ class Elaboration:
         """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""
         structure = Structure(body)
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
-        stored = KeptBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
+        stored = CachedBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
         self._kept[key] = stored = self._store.put(self._name(key), stored, SKETCHED)
         if self._records:
             self._records[-1].note(stored)
@@ -177,7 +177,7 @@ class Elaboration:
             return None
         return (*key, self.ctx.training, self.ctx.dtype, self._surroundings)
 
-    def _adopt(self, stored: KeptBody) -> bool:
+    def _adopt(self, stored: CachedBody) -> bool:
         """Reuse a stored body and the bodies inside it; return False if it has to be elaborated.
 
         It has to be elaborated if this elaboration already has another body of the same key, or if it would exceed a

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc import ops
+from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.files import exists, is_file
-from netcalc.kept import Kept
 from netcalc.limits import MAX_EXTENDS, MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
@@ -42,7 +42,7 @@ class Loaded:
 
     ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``storage`` are
     the assignments ``PATTERN=SCHEME`` by which the model's checkpoint stores parameters.  ``kept`` are the bodies of
-    its blocks (:mod:`netcalc.spec.kept_bodies`), and ``derived`` is what follows from the spec alone.
+    its blocks (:mod:`netcalc.spec.body_cache`), and ``derived`` is what follows from the spec alone.
     """
 
     document: Document
@@ -55,7 +55,7 @@ class Loaded:
     inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
     added: frozenset[str] = frozenset()
     storage: tuple[str, ...] = ()
-    kept: Kept[Any] = field(default_factory=partial(Kept, _MOST_NODES), repr=False)
+    kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import NetcalcError, Span
 from netcalc.dims import Poly, assumptions, differences, limited_work, symbol
 from netcalc.ir import Body, CallNode, InputSpec, Value
 from netcalc.ir.caches import Caches
 from netcalc.ir.paths import path_collisions
 from netcalc.ir.sketch import Sketch, SketchedBody
-from netcalc.kept import Kept
 from netcalc.opdef import Context
 from netcalc.spec.elaboration import Elaborate, Elaboration
 from netcalc.spec.library import Loaded
@@ -53,7 +53,7 @@ def sketched_main(
     pattern = _pattern(loaded, settings, sizes)
     if pattern is None or not sizes or max(sizes) >= MOST:
         return None
-    store: Kept[Sketches] = loaded.derived.setdefault(sketched_main, Kept(_MOST_STRUCTURES))
+    store: BoundedCache[Sketches] = loaded.derived.setdefault(sketched_main, BoundedCache(_MOST_STRUCTURES))
     key = pattern, ctx.training, ctx.dtype
     family = store.get(key) or store.put(key, Sketches())
 

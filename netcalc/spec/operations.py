@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import SymbolicReal, UndecidedError, has_reals, in_sketch
 from netcalc.ir import Value, join
-from netcalc.kept import Kept
 from netcalc.models import ValidationError
 from netcalc.opdef import Operation
 from netcalc.spec.adapters import adapted
+from netcalc.spec.body_cache import has_symbols, hashable
 from netcalc.spec.computed import computed_body
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.eager import mark_operation
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
-from netcalc.spec.kept_bodies import has_symbols, hashable
 from netcalc.spec.line_inputs import start_value, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
@@ -27,7 +27,7 @@ from netcalc.spec.ties import is_absolute, tie_operation
 from netcalc.spec.validation import diagnose
 
 #: Operations by their attributes as they are given.
-_OPERATIONS: Kept[Operation] = Kept(4_000)
+_OPERATIONS: BoundedCache[Operation] = BoundedCache(4_000)
 
 
 def elaborate_operation(

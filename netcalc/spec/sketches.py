@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, assumptions, differences, limited_work, symbol, value_at
 from netcalc.ir import Body, CallNode, Node, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
-from netcalc.kept import Kept
+from netcalc.spec.body_cache import BodyKey
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import words_in
-from netcalc.spec.kept_bodies import BodyKey
 from netcalc.spec.library import Block
 from netcalc.tensor_type import TensorType
 
@@ -35,7 +35,7 @@ _MOST_NODES = 64
 _MOST_FORMS, _PAUSE = 6, 1 << 60
 
 #: Sketches by block, structure of its arguments and types, and mode.
-SKETCHES: Kept[Sketches] = Kept(300)
+SKETCHES: BoundedCache[Sketches] = BoundedCache(300)
 
 #: Function that elaborates the body of a block in an elaboration.
 Elaborates = Callable[[Elaboration, Block, Mapping[str, Any], "list[Value | None]", BodyKey], Body]

@@ -21,7 +21,7 @@ from netcalc.opdef import Context
 from netcalc.ops import every
 from netcalc.request import Request
 from netcalc.spec import sketches
-from netcalc.spec.kept_bodies import BODIES
+from netcalc.spec.body_cache import BODIES
 from netcalc.spec.library import Loaded, load_document, load_text
 from netcalc.spec.main_sketches import sketched_main
 from netcalc.spec.sketches import SKETCHES, Sketches

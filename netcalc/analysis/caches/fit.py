@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from netcalc.analysis.caches.conventions import CacheConvention
-from netcalc.analysis.caches.layers import Kept, reserved
+from netcalc.analysis.caches.layers import LayerCache, reserved
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 
@@ -36,7 +36,7 @@ def budget_bytes(text: str) -> int:
     return int(number * unit)
 
 
-def tokens_that_fit(caches: Sequence[Kept], convention: CacheConvention, budget: int) -> int | None:
+def tokens_that_fit(caches: Sequence[LayerCache], convention: CacheConvention, budget: int) -> int | None:
     """Return the most tokens of each sequence whose caches and states take at most ``budget`` bytes.
 
     It is −1 if not even the states fit, and None if any number does.

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from netcalc.analysis.caches.conventions import CacheConvention
-from netcalc.analysis.caches.layers import Kept
+from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.folding import patterns, runs
 from netcalc.dims import Dim
 
 
-class KeptGroup(NamedTuple):
+class CacheGroup(NamedTuple):
     """Layers with equal caches: their numbers, how many there are, and the caches of the first."""
 
     title: str
     layers: int
-    parts: tuple[Kept, ...]
+    parts: tuple[LayerCache, ...]
 
     @property
     def cell_bytes(self) -> Dim:
@@ -29,28 +29,28 @@ class KeptGroup(NamedTuple):
         return sum(others, first)
 
 
-def grouped(caches: Sequence[Kept]) -> Iterator[KeptGroup]:
+def grouped(caches: Sequence[LayerCache]) -> Iterator[CacheGroup]:
     """Yield the caches and states of equal layers together, in order of the first layer.
 
     What grows with the positions and what has a fixed size are apart.
     """
-    layers: dict[_Place, list[Kept]] = {}
+    layers: dict[_Place, list[LayerCache]] = {}
     for cache in caches:
         layers.setdefault(_Place(_list_of(cache), cache.kind == "cross", cache.layer), []).append(cache)
     alike: dict[object, list[_Place]] = {}
     for place, parts in layers.items():
         same = (*place[:2], *((part.name.rpartition(".")[2], part.cell, part.positions, part.window) for part in parts))
         alike.setdefault(same, []).append(place)
-    rows: list[tuple[int, KeptGroup]] = []
+    rows: list[tuple[int, CacheGroup]] = []
     for places in alike.values():
         first = places[0]
         suffix = " (cross)" if first.cross else ""
         numbers = [place.layer for place in places if place.layer is not None]
         if len(numbers) < len(places):
-            rows.append((0, KeptGroup(f"{first.list}{suffix}", 1, tuple(layers[first]))))
+            rows.append((0, CacheGroup(f"{first.list}{suffix}", 1, tuple(layers[first]))))
         for pattern in patterns(list(runs(numbers))):
             own = tuple(layers[first._replace(layer=pattern.first)])
-            rows.append((pattern.first, KeptGroup(f"{first.list}.{pattern}{suffix}", pattern.size, own)))
+            rows.append((pattern.first, CacheGroup(f"{first.list}.{pattern}{suffix}", pattern.size, own)))
     yield from (row for _, row in sorted(rows, key=lambda row: row[0]))
 
 
@@ -62,6 +62,6 @@ class _Place(NamedTuple):
     layer: int | None
 
 
-def _list_of(cache: Kept) -> str:
+def _list_of(cache: LayerCache) -> str:
     """Return the part of a name before the number of the layer."""
     return cache.name if cache.layer is None else cache.name.partition(f".{cache.layer}.")[0]

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\.(\d+)\.")
     *("name", "next", "layer", "kind", Entry("dtype", "element.name"), "cell", "cell_bytes"),
     *("sequences", "positions", "window", Entry("cells", "reserved_cells"), Entry("bytes", "reserved_bytes")),
 )
-class Kept(NamedTuple):
+class LayerCache(NamedTuple):
     """A cache or a state: an input of a step that the step before it makes.
 
     A cache grows by a cell for each position.
@@ -75,7 +75,7 @@ class Kept(NamedTuple):
 
 def kept_by(
     program: Program, element: ElementType | None = None, conventions: tuple[CacheConvention, ...] = ()
-) -> tuple[Kept, ...]:
+) -> tuple[LayerCache, ...]:
     """Return the caches and states that a program passes on, in order; ``element`` replaces the type of the caches."""
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     inputs = {spec.name: spec.type for spec in program.inputs}
@@ -97,13 +97,13 @@ def kept_by(
         own = element if element is not None and kind != "state" else own_type(type_.dtype)
         sequences = type_.shape[0]
         caches.append(
-            Kept(entry.input, entry.output, layer, kind, cell, sequences, seen, entry.window, own, conventions)
+            LayerCache(entry.input, entry.output, layer, kind, cell, sequences, seen, entry.window, own, conventions)
         )
     return tuple(caches)
 
 
-def reserved(caches: Iterable[Kept], convention: CacheConvention, positions: Dim | None = None) -> Dim:
-    """Return the bytes of caches and states together; see :meth:`Kept.bytes`."""
+def reserved(caches: Iterable[LayerCache], convention: CacheConvention, positions: Dim | None = None) -> Dim:
+    """Return the bytes of caches and states together; see :meth:`LayerCache.bytes`."""
     return reduce(add, (cache.bytes(convention, positions) for cache in caches), 0)
 
 

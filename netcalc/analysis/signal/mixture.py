@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from netcalc.analysis.signal.curves import Curve
-from netcalc.analysis.signal.moments import ActivationMoments
+from netcalc.analysis.signal.mean_field import ActivationMoments
 from netcalc.analysis.signal.quadrature import weighted_nodes
 
 #: Share of the whole variance that the normal part needs, so that its density is smooth between the atoms.

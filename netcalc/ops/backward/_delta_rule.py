@@ -8,7 +8,7 @@ from netcalc.dims import Dim
 from netcalc.opdef import Context, Term
 from netcalc.ops._elementwise import terms
 from netcalc.ops.backward import Backward, BackwardCall, Saved
-from netcalc.ops.backward._kept import Kept
+from netcalc.ops.backward._saved_tensors import SavedTensors
 from netcalc.ops.chunked_scan import GatedDeltaRule, chunks
 
 
@@ -54,7 +54,7 @@ class GatedDeltaRuleBackward(Backward):
     )
 
     def saves(self, op: GatedDeltaRule, call: BackwardCall) -> Sequence[Saved]:
-        it, tensors = _Rule(op, call), Kept(call)
+        it, tensors = _Rule(op, call), SavedTensors(call)
         batch, length, heads, size = call.input(2).shape
         places, features = (batch, it.count, heads, op.chunk), it.features
         tensors.input(it.beta, "value", 2)

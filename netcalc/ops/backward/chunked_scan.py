@@ -10,7 +10,7 @@ from netcalc.ops.activation import Softplus
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
 from netcalc.ops.backward._delta_rule import GatedDeltaRuleBackward
 from netcalc.ops.backward._inner import inner
-from netcalc.ops.backward._kept import Kept
+from netcalc.ops.backward._saved_tensors import SavedTensors
 from netcalc.ops.chunked_scan import SsdScan, chunks
 
 
@@ -51,7 +51,7 @@ class SsdScanBackward(Backward):
     )
 
     def saves(self, op: SsdScan, call: BackwardCall) -> Sequence[Saved]:
-        it, tensors = _Ssd(op, call), Kept(call)
+        it, tensors = _Ssd(op, call), SavedTensors(call)
         batch, length, heads, size = call.input().shape
         places, state = (batch, it.count, heads, op.chunk), call.input(3).shape[3]
         reads = it.states or it.c

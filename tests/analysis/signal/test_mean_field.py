@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from netcalc.analysis.signal.curves import CURVES, Curve, curve_of
-from netcalc.analysis.signal.moments import activation_moments
+from netcalc.analysis.signal.mean_field import MeanField, activation_moments, edge_of_chaos
 from netcalc.analysis.signal.quadrature import expectation, shared_expectation
 from netcalc.numerics.kernels import Run, apply
 from netcalc.ops import OPERATIONS
-from tests.analysis.signal.mean_field import MeanField, edge_of_chaos
 
 #: Operations with attributes that are not their defaults, besides those with the defaults.
 ATTRIBUTES: dict[str, dict[str, Any]] = {

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from netcalc.analysis.signal.curves import Curve, curve_of
+from netcalc.analysis.signal.mean_field import ActivationMoments, activation_moments
 from netcalc.analysis.signal.mixture import applied
-from netcalc.analysis.signal.moments import ActivationMoments, activation_moments
 from netcalc.analysis.signal.quadrature import shared_expectation
 from netcalc.analysis.signal.state import Call, Origin, Outcome, Signal, unknown
 

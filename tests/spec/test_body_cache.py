@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import netcalc
+from netcalc.bounded_cache import BoundedCache
 from netcalc.ir.build import _APPLIED
 from netcalc.ir.sketch import SketchedBody
-from netcalc.kept import Kept
 from netcalc.spec import sketches
-from netcalc.spec.kept_bodies import BODIES
+from netcalc.spec.body_cache import BODIES
 from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.main_sketches import sketched_main
 from netcalc.spec.sketches import SKETCHES
@@ -47,7 +47,7 @@ SPECS: dict[str, dict[str, list[Any]]] = {
 FIGURES = """
 import json, sys
 import netcalc
-from tests.spec.test_kept import figures
+from tests.spec.test_body_cache import figures
 for name, chosen in json.load(sys.stdin):
     print(json.dumps(figures(name, chosen)))
 """
@@ -148,7 +148,7 @@ def test_threads_share_what_is_kept() -> None:
 
 
 def test_a_bound_holds_on_what_is_kept() -> None:
-    kept: Kept[int] = Kept(10)
+    kept: BoundedCache[int] = BoundedCache(10)
     for number in range(1_000):
         assert kept.put(number, number, 1 + number % 3) == number
         assert kept.weight <= 10

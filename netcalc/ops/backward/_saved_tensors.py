@@ -6,7 +6,7 @@ from netcalc.dims import Dim
 from netcalc.ops.backward import BackwardCall, Saved
 
 
-class Kept:
+class SavedTensors:
     """Saved tensors of one operation; those that the kernel keeps have the precision of the state."""
 
     def __init__(self, call: BackwardCall) -> None:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.dims import Poly
 from netcalc.ir import Body
-from netcalc.kept import Kept
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.patches import Pending
 from netcalc.spec.same_body import Structure
@@ -29,7 +29,7 @@ MOST_NODES = 16_000
 SKETCHED = 8
 
 #: The bodies of blocks of specs without blocks of their own.
-BODIES: Kept[KeptBody] = Kept(MOST_NODES)
+BODIES: BoundedCache[CachedBody] = BoundedCache(MOST_NODES)
 
 
 class BodyKey(NamedTuple):
@@ -42,7 +42,7 @@ class BodyKey(NamedTuple):
     patches: tuple[Pending, ...]
 
 
-class KeptBody(NamedTuple):
+class CachedBody(NamedTuple):
     """An elaborated body, stored for reuse, with the numbers that its elaboration counted.
 
     ``lines`` and ``tensors`` are the numbers of its own; ``inner`` are the bodies of the blocks that its lines call,
@@ -55,7 +55,7 @@ class KeptBody(NamedTuple):
     structure: Structure
     lines: int
     tensors: int
-    inner: tuple[KeptBody, ...]
+    inner: tuple[CachedBody, ...]
     anonymous: tuple[tuple[Structure, Body], ...]
     called: frozenset[str]
     depth: int
@@ -71,12 +71,12 @@ class Record:
 
     def __init__(self, lines: int, tensors: int, errors: int) -> None:
         self.lines, self.tensors, self.errors = lines, tensors, errors
-        self.inner: dict[int, KeptBody] = {}
+        self.inner: dict[int, CachedBody] = {}
         self.anonymous: list[tuple[Structure, Body]] = []
         self.called: set[str] = set()
         self.lasting = True
 
-    def note(self, body: KeptBody | None, lines: int = 0, tensors: int = 0) -> None:
+    def note(self, body: CachedBody | None, lines: int = 0, tensors: int = 0) -> None:
         """Add the body of a block that is called, None for one that is not kept, and the numbers that it counted."""
         self.lines += lines
         self.tensors += tensors

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 _V = TypeVar("_V")
 
 
-class Kept(Generic[_V]):
+class BoundedCache(Generic[_V]):
     """Values by key, of which the oldest half is dropped when their weights pass a bound; threads may share it.
 
     A value must follow from its key alone, so that it makes no difference whether it is kept.

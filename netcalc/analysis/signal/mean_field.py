@@ -1,4 +1,4 @@
-"""Mean-field theory of one activation function: variances, correlations and the edge of chaos.
+"""Mean-field theory of one activation function: moments, variances, correlations and the edge of chaos.
 
 A layer is z = W·f(z′) + b with independent weights of variance σ_w²/fan_in and biases of variance σ_b².  In a wide
 network the elements of z are normally distributed; their variance is q.  (Poole et al. 2016, arXiv:1606.05340;
@@ -11,10 +11,17 @@ import math
 from typing import NamedTuple
 
 from netcalc.analysis.signal.curves import Curve
-from netcalc.analysis.signal.moments import activation_moments
-from netcalc.analysis.signal.quadrature import shared_expectation
+from netcalc.analysis.signal.quadrature import expectation, shared_expectation
 
 _STEPS = 10_000
+
+
+class ActivationMoments(NamedTuple):
+    """E[f(z)], E[f(z)²] and E[f′(z)²] of a normal z."""
+
+    mean: float
+    square: float
+    slope: float
 
 
 class Critical(NamedTuple):
@@ -22,6 +29,15 @@ class Critical(NamedTuple):
 
     weight_variance: float
     fixed_point: float
+
+
+def activation_moments(curve: Curve, variance: float = 1.0, mean: float = 0.0) -> ActivationMoments:
+    """Return the moments of a function of a normal variable."""
+    return ActivationMoments(
+        expectation(curve.value, mean, variance, curve.kinks),
+        expectation(lambda x: curve.value(x) ** 2, mean, variance, curve.kinks),
+        expectation(lambda x: curve.slope(x) ** 2, mean, variance, curve.kinks),
+    )
 
 
 class MeanField(NamedTuple):

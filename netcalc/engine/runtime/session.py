@@ -48,7 +48,8 @@ class Session:
         self._alone = alone
         self.turn = RLock()
         self._passing = False
-        with plan.reading(parameters):
+        # with the BLAS threads of a pass: BLAS may wait forever if another thread forks workers while it runs its own
+        with plan.reading(parameters), self._computing():
             # the largest first: later ones fit into the memory that was freed after transforming earlier ones
             by_size = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
             for count, constant in enumerate(by_size, 1):

@@ -23,6 +23,7 @@ class _Softmax(Operation):
     """Base of softmax and its logarithm."""
 
     takes_empty = True
+    kernel_suffices = "stands at the end of a network: elsewhere it is a part of attention"
     shorthand = "axis"
     shape_rule = "unchanged"
     example = Example(((2, 8),))

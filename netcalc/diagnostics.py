@@ -4,7 +4,7 @@ A :class:`Diagnostic` is plain data; ``render`` formats it as text and ``records
 rules of operations raise :class:`RuleError` without a place; elaboration adds the place.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -270,6 +270,22 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     longer = [c for c in candidates if len(name) > 2 and c.startswith(name)]  # abbreviations: `lin`, `conv`
     matches = longer or difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
     return min(matches, key=len) if matches else None
+
+
+def pairs_of(items: Iterable[Any], pair: Callable[[Any], tuple[str, Any]]) -> dict[str, Any]:
+    """Return the names and values that ``pair`` makes of items; NetcalcError with the diagnostics of all that fail."""
+    values: dict[str, Any] = {}
+    problems: list[Diagnostic] = []
+    for item in items:
+        try:
+            name, value = pair(item)
+        except NetcalcError as error:
+            problems += error.diagnostics
+        else:
+            values[name] = value
+    if problems:
+        raise NetcalcError(problems)
+    return values
 
 
 def did_you_mean(name: str, candidates: Iterable[str], present: Container[str] = ()) -> str | None:

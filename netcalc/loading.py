@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from netcalc.arguments import accepts, checked_argument, plain, texts
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, pairs_of
 from netcalc.formats import load_model, pending_downloads
 from netcalc.network import Network
 from netcalc.options import (
@@ -281,18 +281,11 @@ def _network(source: Loaded, options: ModelOptions, model: str | Path | None = N
 
 def _settings(settings: SettingsArgument | None) -> dict[str, Any]:
     """Return settings with every value as plain data; NetcalcError (E501) with every malformed one."""
-    values: dict[str, Any] = {}
-    problems: list[Diagnostic] = []
-    for item in settings.items() if isinstance(settings, Mapping) else settings or ():
-        try:
-            name, value = parse_assignment(item) if isinstance(item, str) else (item[0], _setting(*item))
-        except NetcalcError as error:
-            problems += error.diagnostics
-        else:
-            values[name] = value
-    if problems:
-        raise NetcalcError(problems)
-    return values
+
+    def pair(item: Any) -> tuple[str, Any]:
+        return parse_assignment(item) if isinstance(item, str) else (item[0], _setting(*item))
+
+    return pairs_of(settings.items() if isinstance(settings, Mapping) else settings or (), pair)
 
 
 def _setting(name: str, value: Any) -> Any:

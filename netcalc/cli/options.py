@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
 from netcalc.cli.declarations import Argument, Declared
+from netcalc.diagnostics import Diagnostic, NetcalcError, pairs_of
 
 #: The model of a command.
 MODEL = Declared(
@@ -199,8 +200,6 @@ def value_of(name: str, words: Any) -> Any:
 
 
 def _inputs(words: Iterable[str]) -> dict[str, str]:
-    from netcalc.diagnostics import Diagnostic, NetcalcError
-
     def pair(text: str) -> tuple[str, str]:
         name, equals, file = text.partition("=")
         if not (name and equals and file):
@@ -208,12 +207,10 @@ def _inputs(words: Iterable[str]) -> dict[str, str]:
             raise NetcalcError(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
         return name, file
 
-    return _pairs_of(words, pair)
+    return pairs_of(words, pair)
 
 
 def _numbers(words: Iterable[str]) -> dict[str, float]:
-    from netcalc.diagnostics import Diagnostic, NetcalcError
-
     def pair(text: str) -> tuple[str, float]:
         name, _, value = text.partition("=")
         try:
@@ -222,25 +219,7 @@ def _numbers(words: Iterable[str]) -> dict[str, float]:
             hint = "for example --hyper weight_decay=0.1"
             raise NetcalcError(Diagnostic("E502", f"--hyper {text}: should be name=number", hint=hint)) from None
 
-    return _pairs_of(words, pair)
-
-
-def _pairs_of(words: Iterable[str], pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs that words stand for; NetcalcError with every malformed one."""
-    from netcalc.diagnostics import Diagnostic, NetcalcError
-
-    values: dict[str, Any] = {}
-    problems: list[Diagnostic] = []
-    for text in words:
-        try:
-            name, value = pair(text)
-        except NetcalcError as error:
-            problems += error.diagnostics
-        else:
-            values[name] = value
-    if problems:
-        raise NetcalcError(problems)
-    return values
+    return pairs_of(words, pair)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {"inputs": _inputs, "settings": _numbers}

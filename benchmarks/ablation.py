@@ -44,8 +44,6 @@ PATHS: dict[str, Record] = {
     "depthwise convolution": {"depthwise": False},
     "windows of few channels by planes": {"planar": False},
     "small GEMM blocks": {"small_gemm": False},
-    "exponentials without row maxima": {"unshifted_exponentials": False},
-    "batch norm folded into filters": {"fold_batch_norm": False},
     "epilogue fusion": {"fuse_epilogues": False},
     "lowering of attention": {"disabled_lowerings": {"scaled_dot_product_attention"}},
     "lowering of layer norm": {"disabled_lowerings": {"layer_norm", "rms_norm"}},

@@ -148,11 +148,7 @@ class Tuning:
     planar: bool = True
     #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.
     small_gemm: bool = True
-    #: Batch normalization folded into the filters of the convolution before it; otherwise a part of the epilogue.
-    fold_batch_norm: bool = True
     #: Elementwise operations done on each tile of the operation before them; otherwise steps of their own.
     fuse_epilogues: bool = True
-    #: Exponentials of attention scores as they are where that is safe; otherwise always less the largest of their row.
-    unshifted_exponentials: bool = True
     #: Names of operations that run by their reference kernels although they have a lowering.
     disabled_lowerings: frozenset[str] = frozenset()

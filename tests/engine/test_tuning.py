@@ -28,8 +28,6 @@ _NETWORKS: dict[str, tuple[list[int], list[Any]]] = {
     "depthwise": ([1, 32, 28, 28], [{"conv2d": {"out": 32, "kernel": 3, "groups": 32}}]),
     "planar": ([1, 3, 28, 28], [{"conv2d": _CONV}]),
     "small_gemm": ([1, 512, 7, 7], [{"conv2d": {"out": 256, "kernel": 1}}]),
-    "fold_batch_norm": ([1, 8, 9, 9], [{"conv2d": {"out": 8, "kernel": 1}}, "batch_norm"]),
-    "unshifted_exponentials": ([2, 5, 4], [{"scaled_dot_product_attention": {}, "from": ["x", "x", "x"]}]),
     "fuse_epilogues": ([4, 16], [{"linear": 16}, "relu", "exp"]),
 }
 
@@ -45,24 +43,12 @@ def run(program: Program, tuning: Tuning) -> np.ndarray[Any, Any]:
 
 
 def trace(plan: Plan) -> list[Any]:
-    """Return the properties that distinguish plans: constants; buffers, operands, results and flags of the steps."""
+    """Return the properties that distinguish plans: constants; buffers, operands and results of the steps."""
     constants = [constant.slot.shape for constant in plan.constants]
     return [
         constants,
-        *(
-            (step.scratch, [(s.shape, s.strides) for s in step.writes], len(step.reads), flags(step.bind))
-            for step in plan.steps
-        ),
+        *((step.scratch, [(s.shape, s.strides) for s in step.writes], len(step.reads)) for step in plan.steps),
     ]
-
-
-def flags(function: Any) -> list[bool]:
-    """Return the booleans that a function holds, and the functions that it holds."""
-    found = []
-    for cell in getattr(function, "__closure__", None) or ():
-        value = cell.cell_contents
-        found += [value] if isinstance(value, bool) else flags(value)
-    return found
 
 
 def test_each_switch_has_a_network() -> None:

@@ -20,7 +20,6 @@ from netcalc.engine.lower.attention_scores import (
     hide_unreachable,
     pattern_bytes,
     scaled_scores,
-    weighted_values,
 )
 from netcalc.engine.lower.compiled_attention import (
     compiled_blocks,
@@ -115,7 +114,6 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         buffers["hidden"] = (scores, mask.dtype)
     patterns: dict[bytes, Array] = {}
     context.patterns[node] = pattern_bytes(op, (tile.block for tile in tiles), query.dtype.itemsize)
-    unshifted = context.tuning.unshifted_exponentials and operands.sinks is None
     ones = context.constants.ones(operands.key.slot.shape[-2], query.dtype)
     emit_tiles(
         context,
@@ -124,7 +122,7 @@ def lower_attention(context: LoweringContext, node: GraphNode) -> bool:
         out=out,
         tiles=tiles,
         index=_Tile.place,
-        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns, ones, unshifted),
+        compute=lambda tile, result, buffers: _passes(op, operands, tile, result, buffers, patterns, ones),
         buffers=buffers,
     )
     return True
@@ -171,7 +169,6 @@ def _passes(
     buffers: Buffers,
     patterns: dict[bytes, Array],
     ones: Slot,
-    unshifted: bool,
 ) -> Iterator[Pass]:
     block = tile.block
     if block.left >= block.right:
@@ -181,15 +178,10 @@ def _passes(
     sums = buffers.view("sums", (2, *scores.shape[:-1], 1))
     v = operands.value.select(tile)[..., block.keys, :]
     column = ones.array()[: scores.shape[-1]]
-    masked = list(_masked_scores(op, operands, tile, scores, buffers, patterns))
-    yield from masked
+    yield from _masked_scores(op, operands, tile, scores, buffers, patterns)
     sinks = None if operands.sinks is None else operands.sinks.array()[tile.outer][tile.samples, tile.heads, None, None]
-    shift = list(exponentials(scores, sums, sinks, column))
-    if unshifted:
-        yield weighted_values(scores, sums[1], column, v, result, shift, masked)
-    else:
-        yield from shift
-        yield partial(np.matmul, scores, v, result)
+    yield from exponentials(scores, sums, sinks, column)
+    yield partial(np.matmul, scores, v, result)
     yield partial(np.reciprocal, sums[1], sums[1])
     yield partial(np.multiply, result, sums[1], result)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -15,13 +15,6 @@ from netcalc.engine.step import cuts
 from netcalc.engine.tuning import Tuning
 from netcalc.numerics.kernels.attention import within_sight
 from netcalc.ops.attention import ScaledDotProductAttention
-
-#: Scores up to which exponentials are taken of the scores as they are.
-_LARGEST_SCORE = 32.0
-#: Sum of the exponentials of a row, at least: those that underflow do not matter.
-_LEAST_SUM = 2.0**-20
-#: Largest sum of values by magnitude, at least: products of exponentials and values that underflow do not matter.
-_LEAST_RESULT = 2.0**-40
 
 
 class Block(NamedTuple):
@@ -119,34 +112,6 @@ def pattern_bytes(op: ScaledDotProductAttention, blocks: Iterable[Block], itemsi
         else:
             sizes[rows, block.right - block.top, columns] = rows * columns
     return itemsize * sum(sizes.values())
-
-
-def weighted_values(
-    scores: Array, sums: Array, ones: Array, values: Array, result: Array, shift: Sequence[Pass], anew: Sequence[Pass]
-) -> Pass:
-    """Return a pass that computes the exponentials of the scores, their ``sums``, and their products with the values.
-
-    Subtracting the largest score of a row leaves its softmax unchanged.  Exponentials are taken of the scores as they
-    are if no sum overflows and none is so small that terms were lost; the largest score of the block tells that in a
-    fifth of the time that the largest of each row and their subtraction take.  Else ``shift`` computes exponentials and
-    sums; ``anew`` computes the scores again before it.
-    """
-    rows, totals, column = scores.reshape(-1, scores.shape[-1]), sums.reshape(-1, 1), ones[:, None]
-
-    def compute() -> None:
-        if scores.max() <= _LARGEST_SCORE:  # False for NaN
-            np.exp(scores, scores)
-            np.matmul(rows, column, totals)
-            np.matmul(scores, values, result)
-            if sums.min() >= _LEAST_SUM and _LEAST_RESULT <= max(result.max(), -result.min()) < np.inf:
-                return
-            for step in anew:
-                step()
-        for step in shift:
-            step()
-        np.matmul(scores, values, result)
-
-    return compute
 
 
 def exponentials(scores: Array, sums: Array, sink: Array | None, ones: Array) -> Iterator[Pass]:

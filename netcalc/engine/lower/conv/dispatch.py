@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-
-import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode, Tensor
@@ -19,7 +16,7 @@ from netcalc.engine.lower.conv.planar import emit_planar, use_planar
 from netcalc.engine.lower.conv.winograd import emit_winograd
 from netcalc.engine.lower.conv.winograd_choice import winograd_side
 from netcalc.engine.lower.emission import compute_dtype
-from netcalc.engine.lower.epilogue import Epilogue, batch_norm_affine
+from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.gemm import chunk_tiles, emit_chunked_product, emit_product
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.small_gemm import chunks
@@ -60,38 +57,27 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     pads = tuple((int(a), int(b)) for a, b in op.pads(shape[-op.axes :]))
     lead = len(shape) - op.axes - 1  # 1 with a batch, 0 without
     order = (*range(lead), *range(lead + 1, len(shape)), lead)
-    filters, bias, last, stages = _folded_filters(context, node)
-    epilogue = Epilogue(context, node, last, stages, order, bias)
+    constants, dtype = context.constants, compute_dtype(node.outputs[0].dtype)
+    bias = None
+    if constants.has(node, "bias"):
+        bias = constants.derived((op.out,), dtype, lambda: wide(constants.fetch(node, "bias")))
+    epilogue = Epilogue(context, node, node.outputs[0], node.after, order, bias)
     x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)
     out = context.layout.allocate(node.result, order).permuted(order)
     if not lead:
         x, out = _with_batch(x), _with_batch(out)
-    return Convolution(node, x, out, op.kernel, op.stride, op.dilation, pads, op.groups, filters, epilogue)
-
-
-def _folded_filters(
-    context: LoweringContext, node: GraphNode
-) -> tuple[Callable[[], Array], Slot | None, Tensor, list[GraphNode]]:
-    """Return the filters and the bias, the tensor that they compute, and the fused nodes that remain.
-
-    A batch normalization that comes first is folded into the filters and the bias.
-    """
-    op, stages, constants = node.op, node.after, context.constants
-    dtype = compute_dtype(node.outputs[0].dtype)
-    biased = constants.has(node, "bias")
-    if not (context.tuning.fold_batch_norm and stages and stages[0].op.normalises_channels):
-        bias = constants.derived((op.out,), dtype, lambda: wide(constants.fetch(node, "bias"))) if biased else None
-        return lambda: wide(constants.fetch(node, "weight")), bias, node.outputs[0], stages
-    scale, shift = batch_norm_affine(context, stages[0])
-
-    def filters() -> Array:
-        weight = wide(constants.fetch(node, "weight"))
-        return np.asarray(weight * scale().astype(dtype).reshape(-1, *(1,) * (weight.ndim - 1)))
-
-    def bias_and_shift() -> Array:
-        return shift() + constants.fetch(node, "bias") * scale() if biased else shift()
-
-    return filters, constants.derived((op.out,), dtype, bias_and_shift), stages[0].outputs[0], stages[1:]
+    return Convolution(
+        node,
+        x,
+        out,
+        op.kernel,
+        op.stride,
+        op.dilation,
+        pads,
+        op.groups,
+        lambda: wide(constants.fetch(node, "weight")),
+        epilogue,
+    )
 
 
 def _as_image(conv: Convolution) -> Convolution:

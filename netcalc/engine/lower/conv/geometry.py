@@ -36,7 +36,7 @@ class Convolution:
     dilation: tuple[int, ...]
     pads: tuple[tuple[int, int], ...]
     groups: int
-    #: Computes the filters (out, in/groups, kernel…) in the type of the arithmetic, with what is folded into them.
+    #: Computes the filters (out, in/groups, kernel…) in the type of the arithmetic.
     filters: Callable[[], Array]
     epilogue: Epilogue
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists, is_folder
-from netcalc.formats.hub import PREFIX, HubName, Repository
+from netcalc.formats.hub import PREFIX
 from netcalc.formats.table import CONFIG, FOLDER_FILES, FORMATS, Format, implementation, json_format, named_format
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.shipped import shipped_file, unaliased
@@ -17,6 +17,7 @@ from netcalc.spec.spec_files import looks_like_spec, read_spec
 
 if TYPE_CHECKING:
     from netcalc.formats.documents import Description
+    from netcalc.formats.hub.repository import Repository
     from netcalc.spec.cursor import Cursor
 
 
@@ -66,6 +67,9 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
         NetcalcError: E004 for a folder without a configuration, E008 for a repository that cannot be read.
     """
     if model.startswith(PREFIX):
+        from netcalc.formats.hub.names import HubName
+        from netcalc.formats.hub.repository import Repository
+
         return repository_source(Repository(HubName.of(model)), max_size)
     path = Path(model)
     if named_format(model) is not None:

@@ -6,7 +6,5 @@ count.  It is imported when a name with the prefix ``hf:`` is given.
 
 from __future__ import annotations
 
-from netcalc.formats.hub.names import PREFIX, HubName
-from netcalc.formats.hub.repository import Repository
-
-__all__ = ["PREFIX", "HubName", "Repository"]
+#: Beginning of the name of a model on the Hub.
+PREFIX = "hf:"

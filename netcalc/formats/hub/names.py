@@ -6,9 +6,7 @@ import re
 from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-
-#: Beginning of the name of a model on the Hub.
-PREFIX = "hf:"
+from netcalc.formats.hub import PREFIX
 
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
 _REPOSITORY = re.compile(rf"(?:{_PART}/)?{_PART}")

@@ -11,7 +11,9 @@ from netcalc.adapters import freezing_patches
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.files import exists
 from netcalc.formats.documents import Description
-from netcalc.formats.hub import PREFIX, HubName, Repository
+from netcalc.formats.hub import PREFIX
+from netcalc.formats.hub.names import HubName
+from netcalc.formats.hub.repository import Repository
 from netcalc.formats.peft.settings import LoraSettings
 from netcalc.formats.peft.targets import lora_patches
 from netcalc.formats.sources import Source, described, repository_source

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
 from inspect import Parameter, signature
 from os import PathLike, fspath
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
@@ -288,12 +288,32 @@ def options_of(group: type) -> Mapping[str, Option]:
     return {name: annotation.__metadata__[0] for name, annotation in group.__annotations__.items()}
 
 
+class _Method:
+    """A method that takes options: completed when it is first used, since most commands use few methods."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        call = _complete(self._function)
+        setattr(owner, call.__name__, call)
+        return getattr(owner if instance is None else instance, call.__name__)
+
+
 def accepts(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function whose options are checked and complete, and stand in its signature and docstring.
+    """Return a function or method whose options are checked and complete, and stand in its signature and docstring.
 
     The function ends in ``**options: Unpack[GROUP]`` with a group of :mod:`netcalc.options`.  Options of the group that
     it names itself, and its other arguments, are checked too.
     """
+    inner = function.__qualname__.rpartition(".")[0]
+    if inner and not inner.endswith("<locals>"):
+        return cast("Callable[P, R]", _Method(function))
+    return _complete(function)
+
+
+def _complete(function: Callable[P, R]) -> Callable[P, R]:
     group = function.__globals__[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
     declared, original = options_of(group), signature(function)
     own = [parameter for parameter in original.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]

@@ -40,9 +40,8 @@ def schema_file(name: str) -> Path:
 def _schema(name: str) -> str:
     """Return the text of a schema by its name; NetcalcError (E502) if there is none."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
-    from netcalc.records import VERSIONS
 
-    names = ["spec", *VERSIONS]
+    names = sorted(path.stem for path in schema_file(name).parent.iterdir())
     if name not in names:
         near = nearest(name, names)
         hint = f"did you mean {near!r}?" if near else f"known here: {', '.join(names)}"

@@ -10,7 +10,6 @@ from netcalc.arguments import Option, options_of
 from netcalc.cli.declarations import Declared
 from netcalc.cli.declarations import Option as Flags
 from netcalc.cli.options import MODEL, value_of
-from netcalc.options import ModelOptions
 
 if TYPE_CHECKING:
     from netcalc.diagnostics import Diagnostic
@@ -49,6 +48,8 @@ class Call:
 
     def model_options(self) -> dict[str, Any]:
         """Return the options of the model."""
+        from netcalc.options import ModelOptions
+
         return {**self.of(ModelOptions), **self.mode()}
 
     def mode(self) -> dict[str, str]:

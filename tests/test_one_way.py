@@ -54,7 +54,10 @@ class Sample(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A verb of networks: its method, and samples of its own options; ``words`` stand in all command lines."""
+    """A verb: a method of networks, or a function of the package that takes the models themselves.
+
+    ``samples`` are those of its own options; ``words`` stand in all command lines.
+    """
 
     method: str
     samples: Mapping[str, Sample]
@@ -217,14 +220,46 @@ VERBS = {
         {"mode": "train"},
         {"steps": 2},
     ),
+    "compare": Verb(
+        "compare",
+        {
+            "convention": called("--convention fvcore", convention="fvcore"),
+            "depth": called("--depth 1", depth=1),
+            "all": called("--all", all=True),
+            "quantize": Sample("--quantize 2:output.weight=int8", {"quantize": "2:output.weight=int8"}),
+            "prune": Sample("--prune 2:output.weight=0.5", {"prune": "2:output.weight=0.5"}),
+            "set": Sample("--set 2:width=6", {"set": {"2:width": 6}}),
+            "sort": called("--sort params --top 2"),
+            "top": called("--top 1"),
+            "filter": called("--filter stem"),
+        },
+        model="SPEC OTHER",
+    ),
+    "check": Verb(
+        "check",
+        {
+            "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
+            "sort": called("--sort check"),
+            "top": called("--top 1"),
+            "filter": called("--filter resnet18"),
+        },
+        model="SPEC resnet18",
+    ),
+    "specs": Verb(
+        "describe", {"convention": called("--convention fvcore", convention="fvcore", unseen=True)}, model="resnet18"
+    ),
 }
-#: Options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
-PAGE = {"stored", "format", "output", "wide", "layout", "plot", "charts", "model"}
+#: Verbs of models, which are functions of the package.
+FUNCTIONS = {"compare", "check", "describe"}
+#: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
+PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "plot", "charts"}
+#: Options of the list of all specs.
+LIST = {"search", "family", "yaml", "sort", "top", "filter"}
 CASES = [
     (verb, name)
     for verb in VERBS
     for name in ["", *(declared.name for declared in command_module(verb).command.parameters)]
-    if name not in PAGE
+    if name not in PAGE and not (verb == "specs" and name in LIST)
 ]
 #: Options of which the record of a verb shows nothing.
 UNSEEN = {
@@ -233,6 +268,7 @@ UNSEEN = {
     "flops": {"quantize", "prune"},
     "explain": {"dtype"},
     "memory": {"depth"},
+    "compare": {"depth", "quantize", "prune"},
 }
 #: Fields that are measured.
 MEASURED = {"seconds", "seconds_per_step", "profile"}
@@ -244,6 +280,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     folder = tmp_path_factory.mktemp("files")
     paths = {
         "SPEC": "small.yaml",
+        "OTHER": "other.yaml",
         "WEIGHTS": "weights.npz",
         "HALF": "half.npz",
         "IMAGE": "image.npy",
@@ -253,6 +290,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     }
     files = {word: str(folder / name) for word, name in paths.items()}
     Path(files["SPEC"]).write_text(SPEC, encoding="utf-8")
+    Path(files["OTHER"]).write_text(
+        SPEC.replace("repeat: 2", "repeat: 3").replace("width: 4", "width: 5"), encoding="utf-8"
+    )
     trained = package.load(files["SPEC"]).train(1, checkpoint_file=files["STEPS"])
     random = np.random.default_rng(0)
     np.savez(files["WEIGHTS"], **trained.tensors)
@@ -278,7 +318,11 @@ def selection(words: str) -> View:
 
 
 def of_api(verb: Verb, sample: Sample, files: Mapping[str, str]) -> Any:
-    """Return the record of the method of the API."""
+    """Return the record of the method or the function of the API."""
+    if verb.method in FUNCTIONS:
+        models = [placed(model, files) for model in verb.model.split()]
+        result = getattr(package, verb.method)(*models, **{**verb.call, **sample.load, **sample.call})
+        return json.loads(json.dumps(record(result, selection(sample.words))))
     network = package.load(placed(verb.model, files), **{**verb.load, **sample.load})
     call = placed({**verb.call, **sample.call}, files)
     method = sample.method or verb.method

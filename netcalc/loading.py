@@ -104,7 +104,7 @@ def import_spec(model: str | Path, **options: Unpack[ImportOptions]) -> str:
     """
     from netcalc.formats import import_model
 
-    return import_model(model, _settings(options["set"]), options["max_spec_size"])
+    return import_model(model, read_settings(options["set"]), options["max_spec_size"])
 
 
 @accepts
@@ -156,7 +156,7 @@ def compare(
         model.request.source if isinstance(model, Network) else load_model(model, options["max_spec_size"])
         for model in models
     ]
-    settings = _settings_of_each(_settings(options["set"]), sources)
+    settings = _settings_of_each(read_settings(options["set"]), sources)
     quantize, prune = (_of_each(texts(options[name]), len(models)) for name in ("quantize", "prune"))
     networks = [
         model
@@ -267,7 +267,7 @@ def _network(source: Loaded, options: ModelOptions, model: str | Path | None = N
     return Network(
         Request(
             source,
-            _settings(options["set"]),
+            read_settings(options["set"]),
             tuple(options["symbolic"]),
             options["mode"],
             options["dtype"],
@@ -279,7 +279,7 @@ def _network(source: Loaded, options: ModelOptions, model: str | Path | None = N
     )
 
 
-def _settings(settings: SettingsArgument | None) -> dict[str, Any]:
+def read_settings(settings: SettingsArgument | None) -> dict[str, Any]:
     """Return settings with every value as plain data; NetcalcError (E501) with every malformed one."""
 
     def pair(item: Any) -> tuple[str, Any]:

@@ -69,6 +69,7 @@ def _import_module(call: Call) -> int:
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.formats.torch.factories import PREFIX, split_name
     from netcalc.formats.torch.sources import import_torch
+    from netcalc.loading import read_settings
     from netcalc.render.presentations import lines
     from netcalc.render.text import terminal_of
     from netcalc.torch_modules import network_of
@@ -81,7 +82,7 @@ def _import_module(call: Call) -> int:
         split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
     imported = import_torch(
-        source, call["example"] or [], call.of(ImportOptions).get("set", {}), allow_unknown=call["allow_unknown"]
+        source, call["example"] or [], read_settings(call["set"]), allow_unknown=call["allow_unknown"]
     )
     network = network_of(imported.document)
     write(_text_lines(network.to_yaml()), call["output"])

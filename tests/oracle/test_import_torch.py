@@ -6,12 +6,16 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import netcalc
 from netcalc.cli import main
+from netcalc.formats.torch.capture import without_parameters
 from tests.generators.record_schema import record_schema
 
 torch = pytest.importorskip("torch")
@@ -53,6 +57,36 @@ def no_module():
     return 3
 """
 
+SHARED = """
+import torch
+from torch import nn
+
+class Sharing(nn.Module):
+    # layers of which some share a weight, a parameter made before, a whole layer, or a buffer
+
+    def __init__(self, layers=4, weights=(), given=(), modules=(), buffers=(), parametrized=()):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4, bias=False) for _ in range(layers))
+        for layer in self.layers:
+            layer.register_buffer("offset", torch.ones(4))
+        parameter = nn.Parameter(torch.ones(4, 4))
+        for number in given:
+            self.layers[number].weight = parameter
+        for one, other in buffers:
+            self.layers[one].offset = self.layers[other].offset
+        for one, other in weights:
+            self.layers[one].weight = self.layers[other].weight
+        for one, other in modules:
+            self.layers[one] = self.layers[other]
+        for number in parametrized:
+            nn.utils.parametrizations.weight_norm(self.layers[number])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x) + layer.offset
+        return x
+"""
+
 Import = Callable[..., tuple[int, str, str]]
 
 
@@ -61,7 +95,7 @@ def run_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "mymodels", raising=False)
-    (tmp_path / "mymodels.py").write_text(MODELS)
+    (tmp_path / "mymodels.py").write_text(MODELS + SHARED)
 
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["import", *arguments])
@@ -85,6 +119,40 @@ def test_a_class_and_an_instance(factory: str, flag: bool, run_import: Import) -
     code, out, _ = run_import(f"torch:mymodels:{factory}", "-e", "float32:2,4", "-e", f"flag={str(flag).lower()}")
     assert code == 0
     assert [layer.op for layer in netcalc.loads(out).summary().layers] == (["linear", "relu"] if flag else ["linear"])
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    weights=PAIRS,
+    given_=st.sets(st.integers(0, 3)),
+    modules=PAIRS,
+    buffers=PAIRS,
+    parametrized=st.sets(st.integers(0, 3), max_size=1),
+)
+def test_what_parts_share_is_shared_without_data(
+    weights: Any, given_: Any, modules: Any, buffers: Any, parametrized: Any
+) -> None:
+    namespace: dict[str, Any] = {}
+    exec(SHARED, namespace)
+    sharing = {"weights": weights, "given": given_, "modules": modules, "buffers": buffers}
+    if not any(sharing.values()):  # PyTorch refuses to parametrize a parameter that several modules share
+        sharing["parametrized"] = parametrized
+    real = namespace["Sharing"](**sharing)
+    with without_parameters():
+        made = namespace["Sharing"](**sharing)
+    assert {parameter.device.type for parameter in made.parameters()} == {"meta"}
+    expected, imported = (netcalc.from_torch(module, torch.zeros(2, 4)) for module in (real, made))
+    assert imported.params == sum(parameter.numel() for parameter in real.parameters())
+    assert imported.to_yaml() == expected.to_yaml()
+
+
+def test_a_tied_head_is_imported_as_one_table(run_import: Import) -> None:
+    code, out, _ = run_import("torch:mymodels:Sharing", "-e", "float32:2,4", "--set", "weights=[[0, 3], [1, 3]]")
+    assert code == 0
+    assert netcalc.loads(out).params == 2 * 16
 
 
 def test_the_spec_goes_to_a_file(run_import: Import) -> None:

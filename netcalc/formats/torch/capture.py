@@ -188,16 +188,22 @@ def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any
 def without_parameters() -> Iterator[None]:
     """Put the parameters of modules that are made on the meta device, where they have no data.
 
-    Buffers stay, since their values may be constants of the network.
+    A parameter that several modules share stays one.  Buffers stay, since their values may be constants of the network,
+    and so do parameters of lazy modules, which have no shape yet.
     """
     torch = torch_library()
     register = torch.nn.Module.register_parameter
+    # by identity, and weakly, so that the data of a parameter that nothing else holds are freed
+    without_data = torch.utils.weak.WeakTensorKeyDictionary()
 
     def registered(module: Any, name: str, parameter: Any) -> None:
         register(module, name, parameter)
-        if module._parameters.get(name) is not None:
-            held = module._parameters[name]
-            module._parameters[name] = torch.nn.Parameter(held.to("meta"), held.requires_grad)
+        held = module._parameters.get(name)
+        if held is None or held.is_meta or torch.nn.parameter.is_lazy(held):
+            return
+        if held not in without_data:
+            without_data[held] = torch.nn.Parameter(held.to("meta"), held.requires_grad)
+        module._parameters[name] = without_data[held]
 
     torch.nn.Module.register_parameter = registered
     try:

@@ -88,14 +88,22 @@ def _run(arguments: list[str]) -> int:
 
 
 def _plain_command(arguments: list[str]) -> Callable[[], object] | None:
-    """Return the command with its arguments; None if typer has to read them, or a shell asks for completions."""
-    from netcalc.cli.commands import COMMANDS, command_module
-    from netcalc.cli.plain_arguments import plain_arguments
+    """Return the command with its arguments; None if typer has to read them, or a shell asks for completions.
 
-    if not arguments or arguments[0] not in COMMANDS or "_NETCALC_COMPLETE" in os.environ:
+    Raises:
+        NetcalcError: E502 for an option of one value that is given several.
+    """
+    from netcalc.cli.commands import COMMANDS, command_module
+    from netcalc.cli.plain_arguments import plain_arguments, require_once
+
+    first = 1 if arguments[:1] == ["--debug"] else 0
+    if arguments[first : first + 1] == [] or arguments[first] not in COMMANDS or "_NETCALC_COMPLETE" in os.environ:
         return None
-    command = command_module(arguments[0]).command
-    values = plain_arguments(command.parameters, arguments[1:])
+    command = command_module(arguments[first]).command
+    words = arguments[first + 1 :]
+    values = None if first else plain_arguments(command.parameters, words)
+    if values is None:
+        require_once(command.parameters, words)
     return None if values is None else partial(command, **values)
 
 

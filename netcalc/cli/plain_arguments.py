@@ -45,6 +45,31 @@ def plain_arguments(declared: Sequence[Declared], words: Sequence[str]) -> dict[
     return None if any(value is _Unread for value in values.values()) else values
 
 
+def require_once(declared: Sequence[Declared], words: Sequence[str]) -> None:
+    """Check that options of one value are given once; typer would silently take the last.
+
+    Raises:
+        NetcalcError: E502 with every option that has several values.
+    """
+    by_name = {name: parameter for parameter in declared for name in parameter.declaration.names}
+    texts: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            break
+        name, equals, text = word.partition("=")
+        if name not in by_name and not word.startswith("--"):
+            name, equals, text = word[:2], word[2:], word[2:]  # -cNAME
+        option = by_name.get(name)
+        if option is not None and option.type is not bool and _members(option.type) is None:
+            texts.setdefault(option.name, []).append(f"{name} {text if equals else next(rest, '')}")
+    several = [given for given in texts.values() if len(given) > 1]
+    if several:
+        from netcalc.diagnostics import Diagnostic, NetcalcError
+
+        raise NetcalcError(Diagnostic("E502", f"{' and '.join(given)}: give one of them") for given in several)
+
+
 class _Unread:
     """Stands for a value that typer has to read."""
 

@@ -118,3 +118,26 @@ def test_plain_commands_do_not_import_typer(command: str) -> None:
     code = f"import sys; from netcalc.cli import main; main({command.split()}); print(*sys.modules, file=sys.stderr)"
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert {"typer", "click", "rich"}.isdisjoint(ran.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "reported"),
+    [
+        ("-c torch --convention fvcore", ["-c torch and --convention fvcore"]),
+        ("-ctorch --convention=torch", ["-c torch and --convention torch"]),
+        ("--depth 1 --top 3 --depth 2 --top=-1", ["--depth 1 and --depth 2", "--top 3 and --top -1"]),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "--debug "])
+def test_an_option_of_one_value_is_given_once(
+    words: str, reported: list[str], before: str, netcalc: Callable[..., CommandResult]
+) -> None:
+    result = netcalc(*f"{before}flops resnet18 {words}".split())
+    assert result.code == 2 and result.out == ""
+    messages = [line.partition("]: ")[2] for line in result.err.splitlines() if line.startswith("error")]
+    assert messages == [f"{text}: give one of them" for text in reported]
+
+
+def test_flags_and_lists_may_be_repeated(netcalc: Callable[..., CommandResult]) -> None:
+    words = "--unroll --unroll --set batch=2 --set features=9 --filter output --filter hidden.*"
+    assert netcalc("shapes", "mlp", *words.split()).code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,18 +15,24 @@ from netcalc.spec.foreign_files import foreign_file
 from netcalc.spec.shipped import shipped
 
 _STDIN = "<stdin>"
+#: Files that the process has open already, such as those that a shell gives for ``<(command)``.
+_DESCRIPTOR = re.compile(r"/dev/stdin|(/dev|/proc/self)/fd/[0-9]+")
 _SPEC = re.compile(r"(?:^|[{,])\s*+[\"']?netcalc[\"']?\s*+:", re.MULTILINE)
 
 
 def read_spec(path: Path, label: str, max_size: int) -> str:
-    """Return the text of a file, of which at most ``max_size`` bytes are read; a pipe is read like a file.
+    """Return the text of a file, of which at most ``max_size`` bytes are read.
 
     ``label`` is its name in the places of errors.
 
     Raises:
-        NetcalcError: E004 if the file cannot be read or is of another kind, E003 if it is larger.
+        NetcalcError: E004 if the file cannot be read, is of another kind, or a named pipe, which may have no writer;
+            E003 if it is larger.
     """
     try:
+        if not (stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode) or _DESCRIPTOR.fullmatch(str(path))):
+            hint = "`-` reads standard input"
+            raise NetcalcError(Diagnostic("E004", f"{path} cannot be read: no regular file", hint=hint))
         with path.open("rb") as file:
             head = file.read(16)
             foreign = foreign_file(path, head)

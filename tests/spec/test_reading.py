@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -140,15 +139,26 @@ def test_a_large_file_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_a_pipe_is_a_spec_but_is_not_extended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["pipe.yaml", "config.json"])
+def test_a_named_pipe_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(NetcalcError, match=r"E004.*no regular file"):
+        netcalc.load(tmp_path / name)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no files by their descriptors")
+def test_a_descriptor_is_a_spec() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, (HEAD + "inputs: {x: [1, 2]}\nlayers: [{linear: 1}]\n").encode())
+    os.close(writer)
+    assert netcalc.load(f"/dev/fd/{reader}").params == 3
+    os.close(reader)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_not_extended(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
-    text = HEAD + "inputs: {x: [1, 2]}\nlayers: [{linear: 1}]\n"
-    for _ in range(2):  # read each time
-        writer = threading.Thread(target=pipe.write_text, args=(text,), daemon=True)
-        writer.start()
-        assert netcalc.load(pipe).params == 3
-        writer.join()
     with pytest.raises(NetcalcError, match="E005"):
         netcalc.loads(HEAD + "extends: pipe", folder=tmp_path)
 

@@ -12,13 +12,21 @@ from netcalc.spec.spec_files import unreadable
 from netcalc.weights.checkpoint_files import open_weights
 from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import unpacked
-from netcalc.weights.tensor_files import Tensors
+from netcalc.weights.tensor_files import PICKLES, Tensors
 
 _FILES = (".safetensors", ".safetensors.index.json")
+#: Files with weights that are refused when the folder is opened, with how to convert them.
+_REFUSED = (*PICKLES, ".bin.index.json")
+#: Pickles beside weights that hold none.
+_WITHOUT_WEIGHTS = frozenset(
+    {"training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt", "scaler.pt"}
+)
 
 
 def own_weights(source: Source) -> Path | Tensors | None:
     """Return the folder of a model, or the tensors in its repository; None if there are none.
+
+    A folder that has its weights in pickles only is returned too, and refused when it is opened.
 
     Raises:
         NetcalcError: E004 if the folder cannot be listed; E605 if a file is damaged; E008 if the Hub cannot be read.
@@ -29,9 +37,11 @@ def own_weights(source: Source) -> Path | Tensors | None:
     folder = source.path.parent
     try:
         with os.scandir(folder) as entries:
-            return folder if any(entry.name.endswith(_FILES) for entry in entries) else None
+            names = {entry.name for entry in entries} - _WITHOUT_WEIGHTS
     except OSError as error:
         raise NetcalcError(unreadable(folder, error)) from None
+    has_weights = any(name.endswith((*_FILES, *_REFUSED)) and not name.startswith("rng_state") for name in names)
+    return folder if has_weights else None
 
 
 def unpacked_weights(tensors: Tensors, source: Source) -> Tensors:

@@ -87,7 +87,8 @@ PRESENTATIONS = {"VerifyReport": _Verification(), "WeightsReport": _WEIGHTS}
 def _verification_page(report: VerifyReport, failures: Sequence[Check]) -> Page:
     """The number of checks of each kind, and those ``failures`` that are to be shown."""
     counts = report.counts
-    yield Paragraph([Line(f": {report.operations:,} operations executed, each checked on its own", report.spec)])
+    drawn = "" if report.audit is not None else "; no weights were checked"
+    yield Paragraph([Line(f": {report.operations:,} operations executed, each checked on its own{drawn}", report.spec)])
     checked = {
         "outputs": "shape and type of every output",
         "parameters": "shape and type of every parameter and buffer",

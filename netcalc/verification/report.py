@@ -98,7 +98,7 @@ class VerifyReport(Result):
     unseen: tuple[str, ...] = ()
     """Faults that such comparisons cannot see."""
     audit: WeightsReport | None = None
-    """The audit of the weights that were checked too; null if there were none."""
+    """The audit of the weights that were checked too; null if no weights were checked."""
 
     @property
     def ok(self) -> bool:

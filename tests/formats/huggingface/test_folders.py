@@ -128,3 +128,38 @@ def test_a_folder_without_weights_is_executed(tmp_path: Path, netcalc: Run) -> N
     (folder / "model.safetensors").unlink()
     ran = netcalc("verify", str(folder), "--set", "length=4")
     assert "predictions are correct" in ran.out
+    assert ran.out.splitlines()[0].endswith("; no weights were checked")
+    record = validated(netcalc("verify", str(folder), "--set", "length=4", "-f", "json"), "verify")
+    assert record["ok"] and record["weights"] is None
+    assert netcalc("verify", str(folder), "--weights", ".").code == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"pytorch_model.bin": ""}, "holds pickles only: pytorch_model.bin"),
+        ({"pytorch_model-00001-of-00002.bin": "", "training_args.bin": ""}, "holds pickles only"),
+        ({"model.pth": ""}, "holds pickles only: model.pth"),
+        ({"pytorch_model.bin.index.json": "{}"}, "holds no weights"),
+        ({"model.safetensors.index.json": '{"weight_map": {"a": "b.safetensors"}}'}, "b.safetensors is missing"),
+    ],
+)
+def test_weights_that_cannot_be_read_are_no_success(
+    files: dict[str, str], reason: str, tmp_path: Path, netcalc: Run
+) -> None:
+    folder = model_folder(tmp_path / "model", "llama3rope_l1")
+    (folder / "model.safetensors").unlink()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    ran = netcalc("verify", str(folder), "--set", "length=4")
+    assert (ran.code, ran.out) == (2, "")
+    assert "E605" in ran.err and reason in ran.err
+    assert ("convert it with" in ran.err) == ("pickles" in reason)
+
+
+def test_files_of_training_are_no_weights(tmp_path: Path, netcalc: Run) -> None:
+    folder = model_folder(tmp_path / "model", "llama3rope_l1")
+    (folder / "model.safetensors").unlink()
+    for name in ("training_args.bin", "optimizer.pt", "rng_state_0.pth"):
+        (folder / name).write_bytes(b"")
+    assert netcalc("verify", str(folder), "--set", "length=4").code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -36,6 +37,8 @@ _REFUSED: dict[str, tuple[Any, ...]] = {
     "use_qalora": (False,),
     "velora_config": (None,),
 }
+#: The least number that is no rank: sides of matrices are smaller.
+_RANKS = 1 << 31
 #: Characters of a regular expression, and repetitions in it.
 _LONGEST, _REPETITIONS = 2_000, 6
 
@@ -87,8 +90,7 @@ class _Reader:
             "excluded": self.value("exclude_modules", None, lambda v: v is None or _is_pattern(v)) or [],
             "layers": [layers] if _is_int(layers) else layers,
             "layers_pattern": [layers_pattern] if _is_text(layers_pattern) else layers_pattern or [],
-            "ranks": self.value("rank_pattern", {}, lambda v: v is None or _maps(v, lambda n: _is_int(n) and n > 0))
-            or {},
+            "ranks": self.value("rank_pattern", {}, lambda v: v is None or _maps(v, _is_rank)) or {},
             "alphas": self.value("alpha_pattern", {}, lambda v: v is None or _maps(v, _is_number)) or {},
         }
         for key, place in self.config.items():
@@ -119,11 +121,12 @@ def _is_int(value: Any) -> bool:
 
 
 def _is_rank(value: Any) -> bool:
-    return _is_int(value) and value > 0
+    return _is_int(value) and 0 < value < _RANKS
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Return True for a number that a float holds, and no infinity or NaN."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _is_text(value: Any) -> bool:

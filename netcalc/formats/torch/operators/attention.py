@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -15,21 +16,13 @@ from netcalc.formats.torch.operators.norm import layer_norm
 
 @operator("aten.scaled_dot_product_attention.default")
 def attention(
-    build: Builder,
-    query: Value,
-    key: Value,
-    value: Value,
-    attn_mask: Value | None,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-    enable_gqa: bool,
+    build: Builder, query: Value, key: Value, value: Value, attn_mask: Value | None = None, **settings: Any
 ) -> Value:
     attributes = {
-        "causal": is_causal or None,
-        "scale": scale,
-        "dropout": dropout_p or None,
-        "enable_gqa": enable_gqa or None,
+        "causal": settings["is_causal"] or None,
+        "scale": settings["scale"],
+        "dropout": settings["dropout_p"] or None,
+        "enable_gqa": settings.get("enable_gqa") or None,
     }
     inputs = [query, key, value] if attn_mask is None else [query, key, value, attn_mask]
     return build.line("scaled_dot_product_attention", inputs, attributes)
@@ -44,64 +37,31 @@ def attention(
     "aten._scaled_dot_product_fused_attention_overrideable.default",
 )
 def fused_attention(
-    build: Builder,
-    query: Value,
-    key: Value,
-    value: Value,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-    attn_mask: Value | None = None,
-    attn_bias: Value | None = None,
-    enable_gqa: bool = False,
-    **unused: Any,
+    build: Builder, attn_mask: Value | None = None, attn_bias: Value | None = None, **call: Any
 ) -> tuple[Value | None, ...]:
-    mask = attn_bias if attn_mask is None else attn_mask
-    return attention(build, query, key, value, mask, dropout_p, is_causal, scale, enable_gqa), *UNUSED
+    return attention(build, attn_mask=attn_bias if attn_mask is None else attn_mask, **call), *UNUSED
 
 
 @operator("aten._native_multi_head_attention.default")
 def native_multi_head_attention(
-    build: Builder,
-    query: Value,
-    key: Value,
-    value: Value,
-    embed_dim: int,
-    num_head: int,
-    qkv_weight: Value,
-    qkv_bias: Value,
-    proj_weight: Value,
-    proj_bias: Value,
-    mask: Value | None,
-    need_weights: bool,
-    average_attn_weights: bool,
-    mask_type: int | None,
+    build: Builder, query: Value, key: Value, value: Value, num_head: int, need_weights: bool, **layer: Any
 ) -> tuple[Value | None, ...]:
     if query is not key or key is not value or need_weights:
         raise RuleError("fused attention of different inputs, or with its weights as a result")
-    return _self_attention(build, query, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type), None
+    return _self_attention(build, query, num_head, layer), None
 
 
-def _self_attention(
-    build: Builder,
-    x: Value,
-    heads: int,
-    qkv_weight: Value,
-    qkv_bias: Value,
-    proj_weight: Value,
-    proj_bias: Value,
-    mask: Value | None,
-    mask_type: int | None,
-) -> Value:
-    projected = linear(build, x, qkv_weight, qkv_bias)
+def _self_attention(build: Builder, x: Value, heads: int, layer: Mapping[str, Any]) -> Value:
+    """Add attention of a sequence to itself, with the weights and the mask of a fused layer."""
+    projected = linear(build, x, layer["qkv_weight"], layer["qkv_bias"])
     parts = build.line("unflatten", [projected], {"axis": -1, "sizes": [3, heads, -1]})
     by_head = build.line("permute", [parts], {"axes": [2, 0, 3, 1, 4]})
     inputs: list[Value | None] = [build.line("select", [by_head], {"axis": 0, "index": part}) for part in range(3)]
-    if mask is not None:
-        inputs += _masks(build, mask, mask_type)
+    if layer["mask"] is not None:
+        inputs += _masks(build, layer["mask"], layer["mask_type"])
     result = build.line("scaled_dot_product_attention", inputs)
     joined = build.line("flatten", [build.line("transpose", [result], {"axes": [1, 2]})], {"start_axis": 2})
-    return linear(build, joined, proj_weight, proj_bias)
+    return linear(build, joined, layer["proj_weight"], layer["proj_bias"])
 
 
 def _masks(build: Builder, mask: Value, kind: int | None) -> list[Value | None]:
@@ -112,34 +72,23 @@ def _masks(build: Builder, mask: Value, kind: int | None) -> list[Value | None]:
 
 
 @operator("aten._transformer_encoder_layer_fwd.default")
-def transformer_encoder_layer(
-    build: Builder,
-    src: Value,
-    embed_dim: int,
-    num_heads: int,
-    use_gelu: bool,
-    norm_first: bool,
-    eps: float,
-    mask: Value | None,
-    mask_type: int | None,
-    **weights: Value,
-) -> Value:
+def transformer_encoder_layer(build: Builder, src: Value, num_heads: int, norm_first: bool, **layer: Any) -> Value:
     def attended(x: Value) -> Value:
-        parameters: Any = {name: weights[name] for name in ("qkv_weight", "qkv_bias", "proj_weight", "proj_bias")}
-        return _self_attention(build, x, num_heads, mask=mask, mask_type=mask_type, **parameters)
+        return _self_attention(build, x, num_heads, layer)
 
     def fed_forward(x: Value) -> Value:
-        hidden = linear(build, x, weights["ffn_weight_1"], weights["ffn_bias_1"])
-        active = build.line("gelu" if use_gelu else "relu", [hidden])
-        return linear(build, active, weights["ffn_weight_2"], weights["ffn_bias_2"])
+        hidden = linear(build, x, layer["ffn_weight_1"], layer["ffn_bias_1"])
+        active = build.line("gelu" if layer["use_gelu"] else "relu", [hidden])
+        return linear(build, active, layer["ffn_weight_2"], layer["ffn_bias_2"])
+
+    def normal(x: Value, number: int) -> Value:
+        affine = layer[f"norm_weight_{number}"], layer[f"norm_bias_{number}"]
+        return layer_norm(build, x, [layer["embed_dim"]], *affine, layer["eps"])
 
     result = src
     for number, branch in ((1, attended), (2, fed_forward)):
-        affine = weights[f"norm_weight_{number}"], weights[f"norm_bias_{number}"]
         if norm_first:
-            normal = layer_norm(build, result, [embed_dim], *affine, eps, False)
-            result = build.line("add", [result, branch(normal)])
+            result = build.line("add", [result, branch(normal(result, number))])
         else:
-            total = build.line("add", [result, branch(result)])
-            result = layer_norm(build, total, [embed_dim], *affine, eps, False)
+            result = normal(build.line("add", [result, branch(result)]), number)
     return result

@@ -6,7 +6,7 @@ package make a readable document of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -66,6 +66,13 @@ class Line:
     outputs: tuple[Value, ...]
     scope: Scope = ()
     parameters: dict[str, Stored] = field(default_factory=dict)
+
+
+def given(inputs: Sequence[Value | None]) -> tuple[Value | None, ...]:
+    """Return the inputs of a line without those at the end that are not given."""
+    while inputs and inputs[-1] is None:
+        inputs = inputs[:-1]
+    return tuple(inputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
 from netcalc.formats.graph.items import Call, Cycle, Entry, Expression, Item, Sequence, Step, Turns, inside, last_value
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Value, given
 from netcalc.formats.graph.naming import Names, with_branches
 from netcalc.opdef import Operation
 from netcalc.ops import find
@@ -167,7 +167,7 @@ class _Writer:
         taken = _taken_values(item)
         if not taken or taken == [current]:
             return None
-        if isinstance(item, Step) and not item.branches and None in (inputs := _given_inputs(item)):
+        if isinstance(item, Step) and not item.branches and None in (inputs := given(item.line.inputs)):
             ports = zip(_operation(item).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
         names = [self._name(value, current, around) for value in taken]
@@ -185,14 +185,6 @@ class _Writer:
             if self.body.path:
                 entry = entry.moved(self.body.path)
             self.checkpoint[f"{path}.{name}" if name else path] = _entry(entry)
-
-
-def _given_inputs(item: Step) -> list[Value | None]:
-    """Return the inputs of a line, without those at the end that are not given."""
-    inputs = list(item.line.inputs)
-    while inputs and inputs[-1] is None:
-        inputs.pop()
-    return inputs
 
 
 def _taken_values(item: Step | Call) -> list[Value]:

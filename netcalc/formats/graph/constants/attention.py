@@ -9,7 +9,7 @@ from netcalc.formats.graph.constants.expressions import Expression, call, never_
 from netcalc.formats.graph.constants.mask_parts import added_parts, bare, boolean_parts
 from netcalc.formats.graph.constants.masks import Mask, mask_of
 from netcalc.formats.graph.constants.rules import broadcast
-from netcalc.formats.graph.model import Graph, Line, Value
+from netcalc.formats.graph.model import Graph, Line, Value, given
 
 _ATTENTION = "scaled_dot_product_attention"
 
@@ -40,15 +40,9 @@ def recognise_masks(graph: Graph, constants: dict[Value, Expression]) -> None:
                 lines += joined
             if (split := done[mask, *lengths]) is not None:
                 line.attributes |= _attributes(split.fixed, lengths)
-                line.inputs = _shortened((*line.inputs[:3], split.rest, *line.inputs[4:]))
+                line.inputs = given((*line.inputs[:3], split.rest, *line.inputs[4:]))
         lines.append(line)
     graph.lines[:] = lines
-
-
-def _shortened(inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
-    while inputs and inputs[-1] is None:
-        inputs = inputs[:-1]
-    return inputs
 
 
 def _split(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.dims import Poly, exact_div
-from netcalc.formats.graph.model import Line, Value
+from netcalc.formats.graph.model import Line, Value, given
 from netcalc.formats.graph.simplify.pattern import (
     Found,
     Named,
@@ -43,14 +43,13 @@ def attention(work: Rewriter, match: Found) -> Value | None:
     if isinstance(scale, Poly) or isinstance(divisor, Poly) or not divisor:
         return None
     key = work.build.line("transpose", [match.values["turned"]], {"axes": [-2, -1]})
-    inputs = [match.values["query"], key, match.values["value"]]
-    mask = match.values.get("mask")
+    inputs = [match.values["query"], key, match.values["value"], match.values.get("mask")]
     attributes = {
         "scale": scale / divisor,
         "softcap": match.number("softcap"),
         "dropout": match.number("dropout") or None,
     }
-    return work.build.line(_ATTENTION, inputs if mask is None else [*inputs, mask], attributes)
+    return work.build.line(_ATTENTION, given(inputs), attributes)
 
 
 def scale_in_attention(work: Rewriter, line: Line) -> Sequence[Value] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Value, given
 
 
 def learned(build: Builder, value: Value, dtype: str) -> bool:
@@ -29,8 +29,6 @@ def weighted(
         inputs.append(value if is_input else None)
         if not is_input:
             parameters[name] = value
-    while inputs[-1] is None:
-        inputs.pop()
     if bias is None:
         attributes = {**attributes, "bias": False}
-    return build.line(operation, inputs, attributes, parameters)
+    return build.line(operation, given(inputs), attributes, parameters)

@@ -1,16 +1,26 @@
-"""Arguments that losses share."""
+"""The line of a loss, which all losses of netcalc share."""
 
 from __future__ import annotations
 
-from netcalc.formats.graph.model import Value
+from typing import Any
+
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Value, given
 
 #: The reductions by their numbers in ATen; None is the default of netcalc's losses, the mean.
-REDUCTIONS = ("none", None, "sum")
+_REDUCTIONS = ("none", None, "sum")
 
 
-def present(*inputs: Value | None) -> list[Value | None]:
-    """Return inputs without absent ones at the end."""
-    present = list(inputs)
-    while present[-1] is None:
-        present.pop()
-    return present
+def loss_line(
+    operation: str,
+    build: Builder,
+    input: Value,
+    target: Value,
+    reduction: int,
+    weight: Value | None = None,
+    pos_weight: Value | None = None,
+    **settings: Any,
+) -> Value:
+    """Add a loss, with weights that may be absent and attributes that are None for their defaults."""
+    attributes = {"reduction": _REDUCTIONS[reduction], **settings}
+    return build.line(operation, given([input, target, weight, pos_weight]), attributes)

@@ -111,5 +111,10 @@ def unless_default(value: Any, default: Any) -> Any:
     return None if value == default else value
 
 
-#: Results that only gradients use.
-UNUSED = (None,) * 8
+def with_unused(rule: Rule) -> Rule:
+    """Return the rule of an operator with further results, which only gradients use, behind the result of a rule."""
+
+    def several(build: Builder, **arguments: Any) -> tuple[Value | None, ...]:
+        return rule(build, **arguments), *(None,) * 8
+
+    return several

@@ -7,9 +7,9 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Value, given
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import UNUSED
+from netcalc.formats.torch.operators._operands import with_unused
 from netcalc.formats.torch.operators.linear import linear
 from netcalc.formats.torch.operators.norm import layer_norm
 
@@ -24,8 +24,7 @@ def attention(
         "dropout": settings["dropout_p"] or None,
         "enable_gqa": settings.get("enable_gqa") or None,
     }
-    inputs = [query, key, value] if attn_mask is None else [query, key, value, attn_mask]
-    return build.line("scaled_dot_product_attention", inputs, attributes)
+    return build.line("scaled_dot_product_attention", given([query, key, value, attn_mask]), attributes)
 
 
 @operator(
@@ -36,19 +35,19 @@ def attention(
     "aten._scaled_dot_product_cudnn_attention.default",
     "aten._scaled_dot_product_fused_attention_overrideable.default",
 )
-def fused_attention(
-    build: Builder, attn_mask: Value | None = None, attn_bias: Value | None = None, **call: Any
-) -> tuple[Value | None, ...]:
-    return attention(build, attn_mask=attn_bias if attn_mask is None else attn_mask, **call), *UNUSED
+@with_unused
+def fused_attention(build: Builder, attn_bias: Value | None = None, **call: Any) -> Value:
+    return attention(build, **({"attn_mask": attn_bias} | call))
 
 
 @operator("aten._native_multi_head_attention.default")
+@with_unused
 def native_multi_head_attention(
     build: Builder, query: Value, key: Value, value: Value, num_head: int, need_weights: bool, **layer: Any
-) -> tuple[Value | None, ...]:
+) -> Value:
     if query is not key or key is not value or need_weights:
         raise RuleError("fused attention of different inputs, or with its weights as a result")
-    return _self_attention(build, query, num_head, layer), None
+    return _self_attention(build, query, num_head, layer)
 
 
 def _self_attention(build: Builder, x: Value, heads: int, layer: Mapping[str, Any]) -> Value:

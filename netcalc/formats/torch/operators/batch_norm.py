@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Stored, Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._affine import Affine, affine_of, along_channels
-from netcalc.formats.torch.operators._operands import UNUSED, unless_default
+from netcalc.formats.torch.operators._operands import unless_default, with_unused
+
+#: Names of the statistics of a norm of batches.
+_RUNNING = ("running_mean", "running_var")
 
 
 @operator("aten.batch_norm.default")
@@ -15,20 +20,18 @@ def batch_norm(
     input: Value,
     weight: Value | None,
     bias: Value | None,
-    running_mean: Value | None,
-    running_var: Value | None,
-    training: bool,
     momentum: float,
     eps: float,
-    cudnn_enabled: bool,
+    training: bool = False,
+    **running: Any,
 ) -> Value:
-    statistics = {} if training else _running(build, running_mean, running_var)
-    if not training and running_mean is not None and running_var is not None:
-        if not _can_hold(build, input, *statistics.values()):
-            return _by_given(build, input, weight, bias, (running_mean, running_var), eps)
-        if _can_hold(build, input, weight, bias):
-            frozen = {"weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var}
-            return build.line("frozen_batch_norm", [input], {"eps": unless_default(eps, 1e-5)}, frozen)
+    statistics = {} if training else _statistics(build, **running)
+    if statistics and not _can_hold(build, input, *statistics.values()):
+        return _by_given(build, input, weight, bias, statistics, eps)
+    if statistics and _can_hold(build, input, weight, bias):
+        buffers = {name: statistics[name] for name in _RUNNING}
+        attributes = {"eps": unless_default(eps, 1e-5)}
+        return build.line("frozen_batch_norm", [input], attributes, {"weight": weight, "bias": bias, **buffers})
     affine = affine_of(build, input, weight, bias)
     attributes = {
         "eps": unless_default(eps, 1e-5),
@@ -40,13 +43,15 @@ def batch_norm(
     return affine.applied(build, result, channels=True)
 
 
-def _running(build: Builder, mean: Value | None, variance: Value | None) -> dict[str, Value]:
+def _statistics(
+    build: Builder, running_mean: Value | None = None, running_var: Value | None = None, **_: Any
+) -> dict[str, Value]:
     """Return the buffers of running statistics, with the counter of batches that is stored beside them."""
-    if mean is None or variance is None:
+    if running_mean is None or running_var is None:
         return {}
-    buffers = {"running_mean": mean, "running_var": variance}
-    if mean.stored is not None:
-        path = ".".join([*mean.stored.path.split(".")[:-1], "num_batches_tracked"])
+    buffers = {"running_mean": running_mean, "running_var": running_var}
+    if running_mean.stored is not None:
+        path = ".".join([*running_mean.stored.path.split(".")[:-1], "num_batches_tracked"])
         counter = build.graph.tensors.get(path)
         if counter is not None and counter.buffer and counter.type.shape == ():
             buffers["num_batches_tracked"] = Value(counter.type, "", Stored(path))
@@ -65,10 +70,10 @@ def _can_hold(build: Builder, x: Value, *values: Value | None) -> bool:
 
 
 def _by_given(
-    build: Builder, x: Value, weight: Value | None, bias: Value | None, statistics: tuple[Value, Value], eps: float
+    build: Builder, x: Value, weight: Value | None, bias: Value | None, statistics: dict[str, Value], eps: float
 ) -> Value:
     """Add the lines of a norm with statistics that are no buffers."""
-    mean, variance = (along_channels(build, vector, x) for vector in statistics)
+    mean, variance = (along_channels(build, statistics[name], x) for name in _RUNNING)
     root = build.line("rsqrt", [build.line("add", [variance], {"value": eps})])
     result = build.line("mul", [build.line("sub", [x, mean]), root])
     return Affine({}, weight, bias).applied(build, result, channels=True)
@@ -80,17 +85,14 @@ def instance_norm(
     input: Value,
     weight: Value | None,
     bias: Value | None,
-    running_mean: Value | None,
-    running_var: Value | None,
     use_input_stats: bool,
     momentum: float,
     eps: float,
-    cudnn_enabled: bool,
+    **running: Any,
 ) -> Value:
-    if not use_input_stats:
-        statistics = _running(build, running_mean, running_var)
-        if not _can_hold(build, input, *statistics.values()) and running_mean is not None and running_var is not None:
-            return _by_given(build, input, weight, bias, (running_mean, running_var), eps)
+    statistics = {} if use_input_stats else _statistics(build, **running)
+    if statistics and not _can_hold(build, input, *statistics.values()):
+        return _by_given(build, input, weight, bias, statistics, eps)
     affine = affine_of(build, input, weight, bias)
     attributes = {
         "eps": unless_default(eps, 1e-5),
@@ -98,27 +100,11 @@ def instance_norm(
         "track_running_stats": None if use_input_stats else True,
         **affine.attributes(default=False),
     }
-    parameters = affine.parameters if use_input_stats else {**affine.parameters, **statistics}
-    result = build.line("instance_norm", [input], attributes, parameters)
+    result = build.line("instance_norm", [input], attributes, {**affine.parameters, **statistics})
     return affine.applied(build, result, channels=True)
 
 
-@operator(
-    "aten.native_batch_norm.default",
-    "aten._native_batch_norm_legit.default",
-    "aten._native_batch_norm_legit.no_stats",
-    "aten._native_batch_norm_legit_no_training.default",
-)
-def native_batch_norm(
-    build: Builder,
-    input: Value,
-    weight: Value | None,
-    bias: Value | None,
-    momentum: float,
-    eps: float,
-    running_mean: Value | None = None,
-    running_var: Value | None = None,
-    training: bool = False,
-) -> tuple[Value | None, ...]:
-    result = batch_norm(build, input, weight, bias, running_mean, running_var, training, momentum, eps, False)
-    return result, *UNUSED
+operator(
+    *("aten.native_batch_norm.default", "aten._native_batch_norm_legit.default"),
+    *("aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit_no_training.default"),
+)(with_unused(batch_norm))

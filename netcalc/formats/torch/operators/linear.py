@@ -6,7 +6,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import UNUSED
+from netcalc.formats.torch.operators._operands import with_unused
 from netcalc.formats.torch.operators._weights import learned, weighted
 
 
@@ -36,6 +36,4 @@ def weight_norm(build: Builder, v: Value, g: Value, dim: int) -> Value:
     return build.line("mul", [v, build.line("div", [g, norm])])
 
 
-@operator("aten._weight_norm_interface.default")
-def weight_norm_interface(build: Builder, v: Value, g: Value, dim: int) -> tuple[Value | None, ...]:
-    return weight_norm(build, v, g, dim), *UNUSED
+operator("aten._weight_norm_interface.default")(with_unused(weight_norm))

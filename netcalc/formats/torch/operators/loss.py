@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._losses import REDUCTIONS, present
+from netcalc.formats.torch.operators._losses import loss_line
 from netcalc.formats.torch.operators.norm import cosine_similarity
 from netcalc.formats.torch.operators.reduce import pairwise_distance
 
-
-def _loss(operation: str, build: Builder, input: Value, target: Value, reduction: int) -> Value:
-    return build.line(operation, [input, target], {"reduction": REDUCTIONS[reduction]})
-
-
-operator("aten.mse_loss.default")(partial(_loss, "mse_loss"))
-operator("aten.l1_loss.default")(partial(_loss, "l1_loss"))
-
-
-@operator("aten.binary_cross_entropy.default")
-def binary_cross_entropy(build: Builder, input: Value, target: Value, weight: Value | None, reduction: int) -> Value:
-    attributes = {"reduction": REDUCTIONS[reduction]}
-    return build.line("binary_cross_entropy", present(input, target, weight), attributes)
-
-
-@operator("aten.binary_cross_entropy_with_logits.default")
-def binary_cross_entropy_with_logits(
-    build: Builder, input: Value, target: Value, weight: Value | None, pos_weight: Value | None, reduction: int
-) -> Value:
-    attributes = {"reduction": REDUCTIONS[reduction]}
-    return build.line("binary_cross_entropy_with_logits", present(input, target, weight, pos_weight), attributes)
+for _operation in ("mse_loss", "l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"):
+    operator(f"aten.{_operation}.default")(partial(loss_line, _operation))
 
 
 @operator("aten.kl_div.default")
-def kl_div(build: Builder, input: Value, target: Value, reduction: int, log_target: bool) -> Value:
-    attributes = {"reduction": REDUCTIONS[reduction], "log_target": log_target or None}
-    return build.line("kl_div", [input, target], attributes)
+def kl_div(build: Builder, log_target: bool, **call: Any) -> Value:
+    return loss_line("kl_div", build, **call, log_target=log_target or None)
 
 
 def _reduced(build: Builder, loss: Value, reduction: int) -> Value:
@@ -58,7 +39,7 @@ def _piecewise(divisor: float, build: Builder, input: Value, target: Value, redu
 @operator("aten.smooth_l1_loss.default")
 def smooth_l1_loss(build: Builder, input: Value, target: Value, reduction: int, beta: float) -> Value:
     if beta == 0:
-        return _loss("l1_loss", build, input, target, reduction)
+        return loss_line("l1_loss", build, input, target, reduction)
     return _piecewise(beta, build, input, target, reduction, beta)
 
 
@@ -126,16 +107,15 @@ def triplet_margin_loss(
     positive: Value,
     negative: Value,
     margin: float,
-    p: float,
-    eps: float,
     swap: bool,
     reduction: int,
+    **norm: Any,
 ) -> Value:
     """max(0, d(anchor, positive) − d(anchor, negative) + margin)."""
-    near = pairwise_distance(build, anchor, positive, p, eps, False)
-    far = pairwise_distance(build, anchor, negative, p, eps, False)
+    near = pairwise_distance(build, anchor, positive, **norm)
+    far = pairwise_distance(build, anchor, negative, **norm)
     if swap:
-        far = build.line("minimum", [far, pairwise_distance(build, positive, negative, p, eps, False)])
+        far = build.line("minimum", [far, pairwise_distance(build, positive, negative, **norm)])
     return _reduced(build, _hinge(build, build.line("sub", [near, far]), margin), reduction)
 
 

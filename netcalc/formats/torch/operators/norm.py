@@ -8,7 +8,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._affine import affine_of
-from netcalc.formats.torch.operators._operands import UNUSED, unless_default
+from netcalc.formats.torch.operators._operands import unless_default, with_unused
 
 
 @operator("aten.layer_norm.default")
@@ -19,7 +19,7 @@ def layer_norm(
     weight: Value | None,
     bias: Value | None,
     eps: float,
-    cudnn_enable: bool,
+    **_: Any,
 ) -> Value:
     affine = affine_of(build, input, weight, bias)
     attributes = {
@@ -43,13 +43,7 @@ def rms_norm(
 
 @operator("aten.group_norm.default")
 def group_norm(
-    build: Builder,
-    input: Value,
-    num_groups: int,
-    weight: Value | None,
-    bias: Value | None,
-    eps: float,
-    cudnn_enabled: bool,
+    build: Builder, input: Value, num_groups: int, weight: Value | None, bias: Value | None, eps: float, **_: Any
 ) -> Value:
     affine = affine_of(build, input, weight, bias)
     attributes = {"groups": num_groups, "eps": unless_default(eps, 1e-5), **affine.attributes()}
@@ -57,25 +51,14 @@ def group_norm(
     return affine.applied(build, result, channels=True)
 
 
-@operator("aten.native_layer_norm.default")
-def native_layer_norm(
-    build: Builder, input: Value, normalized_shape: list[Any], weight: Value | None, bias: Value | None, eps: float
-) -> tuple[Value | None, ...]:
-    return layer_norm(build, input, normalized_shape, weight, bias, eps, False), *UNUSED
-
-
 @operator("aten.native_group_norm.default")
-def native_group_norm(
-    build: Builder, input: Value, weight: Value | None, bias: Value | None, group: int, eps: float, **sizes: Any
-) -> tuple[Value | None, ...]:
-    return group_norm(build, input, group, weight, bias, eps, False), *UNUSED
+@with_unused
+def native_group_norm(build: Builder, group: int, **call: Any) -> Value:
+    return group_norm(build, num_groups=group, **call)
 
 
-@operator("aten._fused_rms_norm.default")
-def fused_rms_norm(
-    build: Builder, input: Value, normalized_shape: list[Any], weight: Value | None, eps: float | None
-) -> tuple[Value | None, ...]:
-    return rms_norm(build, input, normalized_shape, weight, eps), *UNUSED
+operator("aten.native_layer_norm.default")(with_unused(layer_norm))
+operator("aten._fused_rms_norm.default")(with_unused(rms_norm))
 
 
 @operator("aten.cosine_similarity.default")

@@ -168,7 +168,7 @@ def distance(build: Builder, input: Value, other: Value, p: Any) -> Value:
 
 
 @operator("aten.pairwise_distance.default")
-def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float, keepdim: bool) -> Value:
+def pairwise_distance(build: Builder, x1: Value, x2: Value, p: float, eps: float, keepdim: bool = False) -> Value:
     difference = build.line("sub", [x1, x2])
     shifted = build.line("add", [difference], {"value": eps}) if eps else difference
     return build.line("vector_norm", [shifted], {"axis": -1, "ord": None if p == 2 else p, "keepdim": keepdim or None})

@@ -61,6 +61,10 @@ class Builder:
         stored = {name: _stored(value) for name, value in (parameters or {}).items() if value is not None}
         return self._add(operation, present, values, stored)
 
+    def maker(self, value: Value) -> Line | None:
+        """Return the line that makes a value; None for an input of the graph and a stored tensor."""
+        return next((line for line in reversed(self.graph.lines) if value in line.outputs), None)
+
     def read(self, value: Value) -> Value:
         """Return a value that lines can use: for a stored tensor the output of the line that reads it."""
         if value.stored is None:

@@ -11,7 +11,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, operator
 from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import cast
+from netcalc.formats.torch.operators._operands import cast, constant_value
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,7 @@ def polar(build: Builder, abs: Value, angle: Value) -> Complex:
 
 def _scaled(build: Builder, value: Value, factor: Value) -> Value:
     """Return a product with a tensor, which is often one of ones."""
-    for line in reversed(build.graph.lines):
-        if factor in line.outputs and line.operation == "constant" and line.attributes["value"] == 1:
-            return value
-    return build.line("mul", [value, factor])
+    return value if constant_value(build, factor) == 1 else build.line("mul", [value, factor])
 
 
 def _real(build: Builder, input: Complex) -> Value:

@@ -84,10 +84,13 @@ def _known_value(build: Builder, operand: Value) -> Any:
     if operand.stored is not None:
         tensor = build.graph.tensors[operand.stored.path]
         return None if tensor.persistent or tensor.unknown else tensor.value
-    for line in reversed(build.graph.lines):
-        if operand in line.outputs:
-            return line.attributes["value"] if line.operation == "constant" else None
-    return None
+    return constant_value(build, operand)
+
+
+def constant_value(build: Builder, value: Value) -> Any:
+    """Return the value of a line ``constant``; None for what another line makes."""
+    line = build.maker(value)
+    return line.attributes["value"] if line is not None and line.operation == "constant" else None
 
 
 def tensor_of(build: Builder, operand: Any, like: Value) -> Value:

@@ -97,7 +97,7 @@ def with_diagonal(build: Builder, input: Value, value: Value, offset: int, dim1:
 
 def _pieces(build: Builder, value: Value, axis: int) -> list[Value]:
     """Return the tensors that a value joins along an axis; the value itself if it is not joined."""
-    maker = next((line for line in reversed(build.graph.lines) if value in line.outputs), None)
+    maker = build.maker(value)
     if maker is None or maker.operation != "concat" or maker.attributes.get("axis", 1) % value.type.rank != axis:
         return [value]
     return [piece for source in maker.inputs if source is not None for piece in _pieces(build, source, axis)]

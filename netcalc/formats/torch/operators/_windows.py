@@ -21,9 +21,9 @@ def unless(sizes: Any, default: Any) -> Any:
 
 
 def convolution_windows(
-    weight: Value, out: Dim, stride: Any, padding: Any, dilation: Any, groups: int
+    weight: Value, out: Dim, stride: Any, padding: Any, dilation: Any, groups: int, **backend: bool
 ) -> dict[str, Any]:
-    """Return the attributes that all convolutions have."""
+    """Return the attributes that all convolutions have; settings of the backend do not matter."""
     return {
         "out": out,
         "kernel": plain(weight.type.shape[2:]),
@@ -34,9 +34,9 @@ def convolution_windows(
     }
 
 
-def pooling_windows(kernel: Any, stride: Any, padding: Any, ceil_mode: bool) -> dict[str, Any]:
+def pooling_windows(kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> dict[str, Any]:
     """Return the attributes that all pooling with a sliding window has."""
-    sizes = plain(kernel)
+    sizes = plain(kernel_size)
     return {
         "kernel": sizes,
         "stride": unless(stride, sizes),

@@ -15,15 +15,12 @@ def avg_pool(
     axes: int,
     build: Builder,
     input: Value,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None = None,
+    **windows: Any,
 ) -> Value:
     attributes = {
-        **pooling_windows(kernel_size, stride, padding, ceil_mode),
+        **pooling_windows(**windows),
         "count_include_pad": None if count_include_pad else False,
         "divisor_override": divisor_override,
     }

@@ -13,16 +13,8 @@ from netcalc.formats.torch.operators._windows import convolution_windows, unless
 
 @operator("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
 def convolution_transpose(
-    build: Builder,
-    input: Value,
-    weight: Value,
-    bias: Value | None,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
+    build: Builder, input: Value, weight: Value, bias: Value | None, output_padding: Any, groups: int, **windows: Any
 ) -> Value:
-    attributes = convolution_windows(weight, weight.type.shape[1] * groups, stride, padding, dilation, groups)
+    attributes = convolution_windows(weight, weight.type.shape[1] * groups, groups=groups, **windows)
     attributes["output_padding"] = unless(output_padding, 0)
     return weighted(build, f"conv_transpose{len(weight.type.shape) - 2}d", input, weight, bias, attributes)

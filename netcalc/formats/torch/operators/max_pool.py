@@ -12,18 +12,10 @@ from netcalc.formats.torch.operators._windows import pooling_windows, unless
 
 
 def max_pool(
-    axes: int,
-    indices: bool,
-    build: Builder,
-    input: Value,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
+    axes: int, indices: bool, build: Builder, input: Value, dilation: Any, **windows: Any
 ) -> Value | tuple[Value, ...]:
     attributes = {
-        **pooling_windows(kernel_size, stride, padding, ceil_mode),
+        **pooling_windows(**windows),
         "dilation": unless(dilation, 1),
         "return_indices": indices or None,
     }

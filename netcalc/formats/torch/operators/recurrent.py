@@ -9,6 +9,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import constant_value, unless_default
 from netcalc.formats.torch.operators._weights import learned
 
 #: Vectors of the size of the hidden state that a time step computes.
@@ -16,38 +17,27 @@ _GATES = {"rnn": 1, "lstm": 4, "gru": 3}
 
 
 def _layers(
-    operation: str,
-    build: Builder,
-    input: Value,
-    hx: Any,
-    params: list[Value],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-    nonlinearity: str | None = None,
+    operation: str, build: Builder, input: Value, hx: Any, params: list[Value], has_biases: bool, **settings: Any
 ) -> tuple[Value, ...]:
-    states = hx if isinstance(hx, list) else [hx]
+    layers, bidirectional = settings["num_layers"], settings["bidirectional"]
     names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if has_biases else [])]
     directions = 2 if bidirectional else 1
-    if len(params) > len(names) * num_layers * directions:
+    if len(params) > len(names) * layers * directions:
         names.append("weight_hr")
-    suffixes = [f"_l{layer}{end}" for layer in range(num_layers) for end in ("", "_reverse")[:directions]]
+    suffixes = [f"_l{layer}{end}" for layer in range(layers) for end in ("", "_reverse")[:directions]]
     parameters = dict(zip([name + suffix for suffix in suffixes for name in names], params, strict=True))
     _require_learned(build, operation, input, params)
     attributes = {
         "hidden": params[0].type.shape[0] // _GATES[operation],
         "bias": None if has_biases else False,
-        "layers": num_layers if num_layers != 1 else None,
+        "layers": unless_default(layers, 1),
         "bidirectional": bidirectional or None,
-        "batch_first": batch_first or None,
-        "dropout": dropout or None,
-        "nonlinearity": nonlinearity,
+        "batch_first": settings["batch_first"] or None,
+        "dropout": settings["dropout"] or None,
+        "nonlinearity": settings.get("nonlinearity"),
         "proj_size": params[4 if has_biases else 2].type.shape[0] if "weight_hr" in names else None,
     }
-    return build.lines(operation, [input, *_states(build, states)], attributes, parameters)
+    return build.lines(operation, [input, *_states(build, hx)], attributes, parameters)
 
 
 def _require_learned(build: Builder, operation: str, input: Value, params: list[Value]) -> None:
@@ -55,14 +45,10 @@ def _require_learned(build: Builder, operation: str, input: Value, params: list[
         raise RuleError(f"{operation} with computed weights")
 
 
-def _states(build: Builder, states: list[Value]) -> list[Value]:
-    """Return the initial states; none if they are zeros, which is what absent ones are."""
-    return [] if all(_is_zero(build, state) for state in states) else states
-
-
-def _is_zero(build: Builder, value: Value) -> bool:
-    line = next((line for line in reversed(build.graph.lines) if value in line.outputs), None)
-    return line is not None and line.operation == "constant" and line.attributes["value"] in (0, False)
+def _states(build: Builder, hx: Any) -> list[Value]:
+    """Return the initial states, one or a list; none if they are zeros, which is what absent ones are."""
+    states = hx if isinstance(hx, list) else [hx]
+    return [] if all(constant_value(build, state) in (0, False) for state in states) else states
 
 
 operator("aten.lstm.input")(partial(_layers, "lstm"))
@@ -72,22 +58,17 @@ operator("aten.rnn_relu.input")(partial(_layers, "rnn", nonlinearity="relu"))
 
 
 def _cell(
-    operation: str,
-    build: Builder,
-    input: Value,
-    hx: Any,
-    w_ih: Value,
-    w_hh: Value,
-    b_ih: Value | None,
-    b_hh: Value | None,
-    nonlinearity: str | None = None,
+    operation: str, build: Builder, input: Value, hx: Any, nonlinearity: str | None = None, **weights: Value | None
 ) -> Any:
-    biases = [value for value in (b_ih, b_hh) if value is not None]
-    _require_learned(build, operation, input, [w_ih, w_hh, *biases])
-    attributes = {"hidden": w_hh.type.shape[1], "bias": None if biases else False, "nonlinearity": nonlinearity}
-    parameters = {"weight_ih": w_ih, "weight_hh": w_hh, "bias_ih": b_ih, "bias_hh": b_hh}
-    states = hx if isinstance(hx, list) else [hx]
-    outputs = build.lines(f"{operation}_cell", [input, *_states(build, states)], attributes, parameters)
+    names = {"weight_ih": "w_ih", "weight_hh": "w_hh", "bias_ih": "b_ih", "bias_hh": "b_hh"}
+    parameters = {name: value for name, short in names.items() if (value := weights[short]) is not None}
+    _require_learned(build, operation, input, list(parameters.values()))
+    attributes = {
+        "hidden": parameters["weight_hh"].type.shape[1],
+        "bias": None if len(parameters) > 2 else False,
+        "nonlinearity": nonlinearity,
+    }
+    outputs = build.lines(f"{operation}_cell", [input, *_states(build, hx)], attributes, parameters)
     return outputs if operation == "lstm" else outputs[0]
 
 

@@ -37,13 +37,6 @@ def combined(
     return build.line(operation, [other], {"value": first, "reverse": reverse, **settings})
 
 
-def combination(operation: str) -> Rule:
-    def rule(build: Builder, input: Value | Any, other: Value | Any) -> Value:
-        return combined(build, operation, input, other)
-
-    return rule
-
-
 def function(operation: str, build: Builder, input: Value) -> Value:
     return build.line(operation, [input])
 

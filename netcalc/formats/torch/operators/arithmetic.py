@@ -9,7 +9,7 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combination, combined
+from netcalc.formats.torch.operators._elementwise import combined
 from netcalc.formats.torch.operators._operands import cast, common_type, in_place, operator_and_in_place
 
 
@@ -49,16 +49,9 @@ def mul(build: Builder, input: Value | Any, other: Value | Any) -> Value:
 
 
 @operator_and_in_place(
-    "aten.div.Tensor",
-    "aten.div.Scalar",
-    "aten.div.Tensor_mode",
-    "aten.div.Scalar_mode",
-    "aten.divide.Tensor",
-    "aten.divide.Scalar",
-    "aten.divide.Tensor_mode",
-    "aten.divide.Scalar_mode",
-    "aten.true_divide.Tensor",
-    "aten.true_divide.Scalar",
+    *("aten.div.Tensor", "aten.div.Scalar", "aten.div.Tensor_mode", "aten.div.Scalar_mode"),
+    *("aten.divide.Tensor", "aten.divide.Scalar", "aten.divide.Tensor_mode", "aten.divide.Scalar_mode"),
+    *("aten.true_divide.Tensor", "aten.true_divide.Scalar"),
 )
 def div(build: Builder, input: Value | Any, other: Value | Any, rounding_mode: str | None = None) -> Value:
     return combined(build, "div", input, other, {"rounding": rounding_mode})
@@ -85,25 +78,17 @@ def float_power(build: Builder, input: Value | Any, exponent: Value | Any) -> Va
     return combined(build, "pow", base, power)
 
 
-for _overload, _operation in {
-    "aten.minimum.default": "minimum",
-    "aten.min.other": "minimum",
-    "aten.maximum.default": "maximum",
-    "aten.max.other": "maximum",
-}.items():
-    operator(_overload)(combination(_operation))
+operator("aten.minimum.default", "aten.min.other")(partial(combined, operation="minimum"))
+operator("aten.maximum.default", "aten.max.other")(partial(combined, operation="maximum"))
 
 
-@operator_and_in_place("aten.addcmul.default")
-def addcmul(build: Builder, input: Value, tensor1: Value, tensor2: Value, value: Any) -> Value:
-    product = combined(build, "mul", tensor1, tensor2)
-    return build.line("add", [input, product if value == 1 else build.line("mul", [product], {"value": value})])
+def _added(operation: str, build: Builder, input: Value, tensor1: Value, tensor2: Value, value: Any) -> Value:
+    term = combined(build, operation, tensor1, tensor2)
+    return build.line("add", [input, term if value == 1 else build.line("mul", [term], {"value": value})])
 
 
-@operator_and_in_place("aten.addcdiv.default")
-def addcdiv(build: Builder, input: Value, tensor1: Value, tensor2: Value, value: Any) -> Value:
-    quotient = combined(build, "div", tensor1, tensor2)
-    return build.line("add", [input, quotient if value == 1 else build.line("mul", [quotient], {"value": value})])
+operator_and_in_place("aten.addcmul.default")(partial(_added, "mul"))
+operator_and_in_place("aten.addcdiv.default")(partial(_added, "div"))
 
 
 @operator_and_in_place("aten.lerp.Scalar", "aten.lerp.Tensor")

@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
-from netcalc.formats.torch.operators import Rule, operator
+from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._elementwise import combined
 from netcalc.formats.torch.operators._operands import in_place, operator_and_in_place, tensor_of
 
@@ -20,14 +20,10 @@ _BITS = {
 _LOGIC = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "not_equal"}
 
 
-def _bits(operation: str) -> Rule:
-    def rule(build: Builder, input: Value | Any, other: Value | Any) -> Value:
-        if not all(_is_bool(operand) for operand in (input, other)):
-            return combined(build, operation, input, other)
-        operands = [tensor_of(build, input, other), tensor_of(build, other, input)]
-        return build.line(_LOGIC[operation], operands)
-
-    return rule
+def _bits(build: Builder, operation: str, input: Value | Any, other: Value | Any) -> Value:
+    if not all(_is_bool(operand) for operand in (input, other)):
+        return combined(build, operation, input, other)
+    return build.line(_LOGIC[operation], [tensor_of(build, input, other), tensor_of(build, other, input)])
 
 
 def _is_bool(operand: Value | Any) -> bool:
@@ -35,10 +31,10 @@ def _is_bool(operand: Value | Any) -> bool:
 
 
 for _operation, (_name, _infix, _augmented) in _BITS.items():
-    operator_and_in_place(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(_bits(_operation))
-    operator(f"aten.{_name}.Scalar_Tensor")(_bits(_operation))
-    operator(f"aten.{_infix}.Tensor", f"aten.{_infix}.Scalar")(_bits(_operation))
-    operator(f"aten.{_augmented}.Tensor", f"aten.{_augmented}.Scalar")(in_place(_bits(_operation)))
+    _rule = partial(_bits, operation=_operation)
+    operator_and_in_place(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(_rule)
+    operator(f"aten.{_name}.Scalar_Tensor", f"aten.{_infix}.Tensor", f"aten.{_infix}.Scalar")(_rule)
+    operator(f"aten.{_augmented}.Tensor", f"aten.{_augmented}.Scalar")(in_place(_rule))
 
 
 @operator_and_in_place("aten.bitwise_not.default")

@@ -7,12 +7,12 @@ from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dtypes import DType, result_type
+from netcalc.dtypes import DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
-from netcalc.formats.torch.operators import Rule, operator
-from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import cast, operator_and_in_place
+from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import combined, register_functions
+from netcalc.formats.torch.operators._operands import cast, common_type, operator_and_in_place
 from netcalc.formats.torch.operators.creation import filled
 
 #: Comparisons by their operators.
@@ -26,21 +26,10 @@ _COMPARISONS = {
 }
 
 
-def _comparison(operation: str) -> Rule:
-    def rule(build: Builder, input: Value, other: Value | Any) -> Value:
-        return combined(build, operation, input, other)
-
-    return rule
-
-
+register_functions({"logical_not": ()})
 for _operation, _names in _COMPARISONS.items():
     for _name in _names:
-        operator_and_in_place(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(_comparison(_operation))
-
-
-@operator_and_in_place("aten.logical_not.default")
-def logical_not(build: Builder, input: Value) -> Value:
-    return build.line("logical_not", [input])
+        operator_and_in_place(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(partial(combined, operation=_operation))
 
 
 @operator_and_in_place("aten.logical_and.default")
@@ -97,9 +86,8 @@ operator("aten.isneginf.default")(partial(_is_number, -inf))
 
 @operator("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
 def where(build: Builder, condition: Value, input: Value | Any, other: Value | Any) -> Value:
-    operands = (input, other)
-    tensors = [(value.type.dtype, value.type.rank) for value in operands if isinstance(value, Value)]
-    dtype = result_type(tensors, *(value for value in operands if not isinstance(value, Value)))
+    operands = [input, other]
+    dtype = common_type(operands)
     mask = cast(build, condition, "bool")
     if isinstance(other, Value) and not isinstance(input, Value) and dtype == other.type.dtype:
         return build.line("masked_fill", [other, mask], {"value": input})

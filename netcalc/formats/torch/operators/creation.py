@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,18 +19,8 @@ from netcalc.formats.torch.operators._operands import cast, dtype_of
 _WRITTEN = 1024
 
 
-@operator("aten.arange.default")
-def arange(build: Builder, end: Any, dtype: Any, **_: Any) -> Value:
-    return arange_step(build, 0, end, 1, dtype)
-
-
-@operator("aten.arange.start")
-def arange_start(build: Builder, start: Any, end: Any, dtype: Any, **_: Any) -> Value:
-    return arange_step(build, start, end, 1, dtype)
-
-
-@operator("aten.arange.start_step")
-def arange_step(build: Builder, start: Any, end: Any, step: Any, dtype: Any, **_: Any) -> Value:
+@operator("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
+def arange(build: Builder, end: Any, dtype: Any, start: Any = 0, step: Any = 1, **_: Any) -> Value:
     fractional = any(isinstance(number, float) for number in (start, end, step))
     type_ = dtype_of(dtype) or ("float32" if fractional else "int64")
     if type_ not in FLOATS:
@@ -57,24 +48,22 @@ def linspace(build: Builder, start: float, end: float, steps: Any, dtype: Any, *
     return build.line("constant", [], {"value": numbers, "dtype": None if type_ == "float32" else type_})
 
 
-@operator("aten.full.default")
-def full(build: Builder, size: Sequence[Dim], fill_value: Any, dtype: Any, **_: Any) -> Value:
-    return filled(build, size, fill_value, dtype_of(dtype) or scalar_dtype(fill_value))
+@operator("aten.full.default", "aten.full_like.default", "aten.new_full.default")
+def full(
+    build: Builder, fill_value: Any, dtype: Any = None, input: Value | None = None, size: Any = None, **_: Any
+) -> Value:
+    """Equal numbers, of the type of the number or of an input, whose shape they have where no size is given."""
+    if input is None:
+        return filled(build, size, fill_value, dtype_of(dtype) or scalar_dtype(fill_value))
+    return filled(build, input.type.shape if size is None else size, fill_value, dtype_of(dtype) or input.type.dtype)
 
 
-@operator("aten.zeros.default", "aten.empty.memory_format")
-def zeros(build: Builder, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
-    return filled(build, size, 0, dtype_of(dtype) or "float32")
-
-
-@operator("aten.empty_strided.default", "aten.empty_permuted.default")
-def empty(build: Builder, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
-    return filled(build, size, 0, dtype_of(dtype) or "float32")
-
-
-@operator("aten.ones.default")
-def ones(build: Builder, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
-    return filled(build, size, 1, dtype_of(dtype) or "float32")
+operator(
+    *("aten.zeros.default", "aten.empty.memory_format", "aten.empty_strided.default", "aten.empty_permuted.default"),
+    *("aten.zeros_like.default", "aten.empty_like.default", "aten.zero.default"),
+    *("aten.new_zeros.default", "aten.new_empty.default", "aten.new_empty_strided.default"),
+)(partial(full, fill_value=0.0))
+operator("aten.ones.default", "aten.ones_like.default", "aten.new_ones.default")(partial(full, fill_value=1.0))
 
 
 @operator("aten.scalar_tensor.default")
@@ -82,54 +71,14 @@ def scalar_tensor(build: Builder, s: Any, dtype: Any, **_: Any) -> Value:
     return filled(build, (), s, dtype_of(dtype) or "float32")
 
 
-@operator("aten.zeros_like.default", "aten.empty_like.default")
-def zeros_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
-    return filled(build, input.type.shape, 0, dtype_of(dtype) or input.type.dtype)
-
-
-@operator("aten.ones_like.default")
-def ones_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
-    return filled(build, input.type.shape, 1, dtype_of(dtype) or input.type.dtype)
-
-
-@operator("aten.full_like.default")
-def full_like(build: Builder, input: Value, fill_value: Any, dtype: Any, **_: Any) -> Value:
-    return filled(build, input.type.shape, fill_value, dtype_of(dtype) or input.type.dtype)
-
-
-@operator("aten.new_zeros.default", "aten.new_empty.default", "aten.new_empty_strided.default")
-def new_zeros(build: Builder, input: Value, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
-    return filled(build, size, 0, dtype_of(dtype) or input.type.dtype)
-
-
-@operator("aten.new_ones.default")
-def new_ones(build: Builder, input: Value, size: Sequence[Dim], dtype: Any, **_: Any) -> Value:
-    return filled(build, size, 1, dtype_of(dtype) or input.type.dtype)
-
-
-@operator("aten.new_full.default")
-def new_full(build: Builder, input: Value, size: Sequence[Dim], fill_value: Any, dtype: Any, **_: Any) -> Value:
-    return filled(build, size, fill_value, dtype_of(dtype) or input.type.dtype)
-
-
 @operator("aten.fill.Scalar")
 def fill(build: Builder, input: Value, value: Any) -> Value:
     return filled(build, input.type.shape, value, input.type.dtype)
 
 
-@operator("aten.zero.default")
-def zero(build: Builder, input: Value) -> Value:
-    return filled(build, input.type.shape, 0, input.type.dtype)
-
-
-@operator("aten.eye.default")
-def eye(build: Builder, n: Dim, dtype: Any, **_: Any) -> Value:
-    return identity_matrix(build, n, n, dtype)
-
-
-@operator("aten.eye.m")
-def identity_matrix(build: Builder, n: Dim, m: Dim, dtype: Any, **_: Any) -> Value:
-    lower = build.line("tril", [filled(build, (n, m), 1, dtype_of(dtype) or "float32")])
+@operator("aten.eye.default", "aten.eye.m")
+def identity_matrix(build: Builder, n: Dim, dtype: Any, m: Dim | None = None, **_: Any) -> Value:
+    lower = build.line("tril", [filled(build, (n, n if m is None else m), 1, dtype_of(dtype) or "float32")])
     return build.line("triu", [lower])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combination, register_functions
+from netcalc.formats.torch.operators._elementwise import combined, register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place
 
 #: Operators that give whole numbers, which leave integers as they are.
@@ -33,5 +35,7 @@ def fraction(build: Builder, input: Value) -> Value:
 
 
 for _operation in ("remainder", "fmod"):
-    operator_and_in_place(f"aten.{_operation}.Tensor", f"aten.{_operation}.Scalar")(combination(_operation))
-operator("aten.remainder.Scalar_Tensor")(combination("remainder"))
+    operator_and_in_place(f"aten.{_operation}.Tensor", f"aten.{_operation}.Scalar")(
+        partial(combined, operation=_operation)
+    )
+operator("aten.remainder.Scalar_Tensor")(partial(combined, operation="remainder"))

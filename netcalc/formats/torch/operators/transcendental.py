@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combination, register_functions
+from netcalc.formats.torch.operators._elementwise import combined, register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place
 
 register_functions(
@@ -28,7 +30,7 @@ register_functions(
         "erfc": ("special_erfc",),
     }
 )
-operator_and_in_place("aten.atan2.default", "aten.arctan2.default")(combination("atan2"))
+operator_and_in_place("aten.atan2.default", "aten.arctan2.default")(partial(combined, operation="atan2"))
 
 
 @operator("aten.logaddexp.default")

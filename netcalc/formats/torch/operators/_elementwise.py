@@ -8,7 +8,8 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, operator
-from netcalc.formats.torch.operators._operands import number_in, operator_and_in_place
+from netcalc.formats.torch.operators._operands import number_in, operator_and_in_place, unless_default
+from netcalc.ops import find
 
 #: Operations whose operands may be swapped.
 _COMMUTATIVE = (
@@ -37,13 +38,17 @@ def combined(
     return build.line(operation, [other], {"value": first, "reverse": reverse, **settings})
 
 
-def function(operation: str, build: Builder, input: Value) -> Value:
-    return build.line(operation, [input])
+def function(operation: str, build: Builder, input: Value, **settings: Any) -> Value:
+    """Add an operation on one tensor whose attributes have the names of the operator's arguments."""
+    declared = find(operation)
+    assert declared is not None
+    fields = declared.model_fields
+    attributes = {name: unless_default(value, fields[name].default) for name, value in settings.items()}
+    return build.line(operation, [input], attributes)
 
 
-def register_functions(names: dict[str, tuple[str, ...]], rule: Rule = function) -> None:
-    """Register a rule for operations of the same names as their operators, each with other names in PyTorch."""
-    for operation, others in names.items():
-        for name in (operation, *others):
-            register = operator if name.startswith("special_") else operator_and_in_place
-            register(f"aten.{name}.default")(partial(rule, operation))
+def register_functions(*operations: str, rule: Rule = function, **others: str) -> None:
+    """Register a rule for operations of the same names as their operators, some with another name in PyTorch too."""
+    for operation, name in [*((operation, operation) for operation in (*operations, *others)), *others.items()]:
+        register = operator if name.startswith("special_") else operator_and_in_place
+        register(f"aten.{name}.default")(partial(rule, operation))

@@ -26,7 +26,7 @@ _COMPARISONS = {
 }
 
 
-register_functions({"logical_not": ()})
+register_functions("logical_not")
 for _operation, _names in _COMPARISONS.items():
     for _name in _names:
         operator_and_in_place(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")(partial(combined, operation=_operation))

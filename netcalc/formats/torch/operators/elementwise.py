@@ -13,19 +13,7 @@ from netcalc.formats.torch.operators._elementwise import combined, register_func
 from netcalc.formats.torch.operators._operands import cast, dtype_of, operator_and_in_place
 
 register_functions(
-    {
-        "exp": (),
-        "log": (),
-        "sqrt": (),
-        "rsqrt": (),
-        "reciprocal": (),
-        "square": (),
-        "abs": ("absolute",),
-        "neg": ("negative",),
-        "sign": ("sgn",),
-        "sin": (),
-        "cos": (),
-    }
+    *("exp", "log", "sqrt", "rsqrt", "reciprocal", "square", "sin", "cos"), abs="absolute", neg="negative", sign="sgn"
 )
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Value
+from functools import partial
+
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._elementwise import function
 
-
-@operator("aten.tril.default")
-def tril(build: Builder, input: Value, diagonal: int) -> Value:
-    return build.line("tril", [input], {"diagonal": diagonal or None})
-
-
-@operator("aten.triu.default")
-def triu(build: Builder, input: Value, diagonal: int) -> Value:
-    return build.line("triu", [input], {"diagonal": diagonal or None})
+for _operation in ("tril", "triu"):
+    operator(f"aten.{_operation}.default")(partial(function, _operation))

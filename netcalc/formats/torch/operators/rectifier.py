@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import function
+from netcalc.formats.torch.operators._elementwise import function, register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place, unless_default
 
-for _operation in ("relu", "relu6"):
-    operator(f"aten.{_operation}.default", f"aten.{_operation}_.default")(partial(function, _operation))
-
-
-@operator_and_in_place("aten.leaky_relu.default")
-def leaky_relu(build: Builder, input: Value, negative_slope: Any) -> Value:
-    return build.line("leaky_relu", [input], {"negative_slope": unless_default(negative_slope, 0.01)})
+register_functions("relu", "relu6", "leaky_relu")
 
 
 @operator_and_in_place("aten.rrelu.default")
 def rrelu(build: Builder, input: Value, lower: Any, upper: Any, training: bool, generator: Any) -> Value:
     if training:
         raise RuleError("rrelu draws random slopes in training")
-    return leaky_relu(build, input, (lower + upper) / 2)
+    return function("leaky_relu", build, input, negative_slope=(lower + upper) / 2)
 
 
 @operator("aten.prelu.default")

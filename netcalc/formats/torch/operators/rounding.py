@@ -10,15 +10,13 @@ from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._elementwise import combined, register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place
 
-#: Operators that give whole numbers, which leave integers as they are.
-_ROUNDING = {"floor": (), "ceil": (), "round": (), "trunc": ("fix",)}
-
 
 def _rounded(operation: str, build: Builder, input: Value) -> Value:
+    """Add an operation that gives whole numbers, which leaves integers as they are."""
     return build.line(operation, [input]) if input.type.is_float else input
 
 
-register_functions(_ROUNDING, _rounded)
+register_functions("floor", "ceil", "round", rule=_rounded, trunc="fix")
 
 
 @operator_and_in_place("aten.round.decimals")

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import single
 
 
 @operator("aten.transpose.int", "aten.transpose_.default", "aten.transpose_copy.int")
 def transpose(build: Builder, input: Value, dim0: int, dim1: int) -> Value:
     rank = max(input.type.rank, 1)
-    return permuted(build, input, _swapped(rank, dim0 % rank, dim1 % rank), [dim0, dim1])
+    return permuted(build, input, swapped(rank, dim0 % rank, dim1 % rank), [dim0, dim1])
 
 
 @operator("aten.swapaxes.default", "aten.swapdims.default", "aten.swapaxes_.default", "aten.swapdims_.default")
@@ -48,14 +49,19 @@ def moveaxis(build: Builder, input: Value, source: int, destination: int) -> Val
     return movedim(build, input, [source], [destination])
 
 
-@operator("aten.squeeze.default", "aten.squeeze_.default")
-def squeeze(build: Builder, input: Value) -> Value:
-    return squeezed(build, input, range(input.type.rank))
-
-
-@operator("aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze_.dim", "aten.squeeze_.dims")
-def squeeze_axes(build: Builder, input: Value, dim: int | Sequence[int]) -> Value:
-    return squeezed(build, input, [dim] if isinstance(dim, int) else dim)
+@operator(
+    *("aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims"),
+    *("aten.squeeze_.default", "aten.squeeze_.dim", "aten.squeeze_.dims"),
+)
+def squeeze(build: Builder, input: Value, dim: int | Sequence[int] | None = None) -> Value:
+    """Leave out the axes of size 1 among those given, or among all."""
+    shape = input.type.shape
+    axes = range(len(shape)) if dim is None else [dim] if isinstance(dim, int) else dim
+    removed = sorted({axis % max(len(shape), 1) for axis in axes if shape})
+    removed = [axis for axis in removed if shape[axis] == 1]
+    if not removed:
+        return input
+    return build.line("squeeze", [input], {"axis": single(removed)})
 
 
 @operator("aten.unsqueeze.default", "aten.unsqueeze_.default")
@@ -78,8 +84,8 @@ def atleast_3d(build: Builder, input: Value) -> Value:
     return input if input.type.rank > 2 else unsqueeze(build, atleast_2d(build, input), 2)
 
 
-def permuted(build: Builder, input: Value, axes: Sequence[int], swapped: Sequence[int] | None = None) -> Value:
-    """Return a value with its axes in another order; ``swapped`` are two axes that the source names.
+def permuted(build: Builder, input: Value, axes: Sequence[int], named: Sequence[int] | None = None) -> Value:
+    """Return a value with its axes in another order; ``named`` are two axes that the source names.
 
     A stored matrix that is transposed remains a weight, with the axes swapped.
     """
@@ -91,21 +97,12 @@ def permuted(build: Builder, input: Value, axes: Sequence[int], swapped: Sequenc
         return Value(input.type.with_shape(*input.type.shape[::-1]), input.hint, stored)
     moved = [axis for place, axis in enumerate(order) if axis != place]
     if len(moved) == 2:
-        return build.line("transpose", [input], {"axes": list(swapped or sorted(moved))})
+        return build.line("transpose", [input], {"axes": list(named or sorted(moved))})
     return build.line("permute", [input], {"axes": order})
 
 
-def squeezed(build: Builder, input: Value, axes: Sequence[int]) -> Value:
-    """Return a value without the axes that have size 1 among those given."""
-    shape = input.type.shape
-    removed = sorted({axis % max(len(shape), 1) for axis in axes if shape})
-    removed = [axis for axis in removed if shape[axis] == 1]
-    if not removed:
-        return input
-    return build.line("squeeze", [input], {"axis": removed[0] if len(removed) == 1 else removed})
-
-
-def _swapped(rank: int, a: int, b: int) -> list[int]:
+def swapped(rank: int, a: int, b: int) -> list[int]:
+    """Return the order of axes in which two are swapped."""
     order = list(range(rank))
     order[a], order[b] = order[b], order[a]
     return order

@@ -103,14 +103,10 @@ def split(build: Builder, input: Value, split_size: Any, dim: int) -> list[Value
     return pieces(build, input, dim, sizes, "split", {"sizes": split_size})
 
 
-@operator("aten.split.sizes")
-def split_sizes(build: Builder, input: Value, split_size: Sequence[Any], dim: int) -> list[Value]:
-    return pieces(build, input, dim, split_size, "split", {"sizes": list(split_size)})
-
-
-@operator("aten.split_with_sizes.default", "aten.unsafe_split_with_sizes.default")
-def split_with_sizes(build: Builder, input: Value, split_sizes: Sequence[Any], dim: int) -> list[Value]:
-    return pieces(build, input, dim, split_sizes, "split", {"sizes": list(split_sizes)})
+@operator("aten.split.sizes", "aten.split_with_sizes.default", "aten.unsafe_split_with_sizes.default")
+def split_with_sizes(build: Builder, input: Value, dim: int, **split: Sequence[Any]) -> list[Value]:
+    (sizes,) = split.values()
+    return pieces(build, input, dim, sizes, "split", {"sizes": list(sizes)})
 
 
 @operator("aten.chunk.default", "aten.unsafe_chunk.default")
@@ -164,12 +160,10 @@ def pieces(
 ) -> list[Value]:
     """Return the pieces of an axis by one operation, or of a stored tensor as views."""
     are_fixed = all(isinstance(size, int) and size > 0 for size in sizes)
-    if input.stored is not None and axis % input.type.rank == 0 and are_fixed and not input.stored.transpose:
-        ends = list(accumulate(sizes))
-        return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
+    has_views = input.stored is not None and axis % input.type.rank == 0 and not input.stored.transpose
     if len(sizes) == 1:
         return [input]
-    if 0 in sizes:
+    if 0 in sizes or (has_views and are_fixed):
         ends = list(accumulate(sizes))
         return [part(build, input, axis, stop - size, stop) for size, stop in zip(sizes, ends, strict=True)]
     return list(build.lines(operation, [input], {"axis": None if axis == 1 else axis, **attributes}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import with_unused
 
 
 @operator("aten.dropout.default", "aten.dropout_.default")
@@ -17,9 +18,7 @@ def feature_dropout(build: Builder, input: Value, p: float, train: bool) -> Valu
     return build.line("dropout", [input], {"p": p, "channelwise": True}) if p else input
 
 
-@operator("aten.native_dropout.default")
-def native_dropout(build: Builder, input: Value, p: float, train: bool | None) -> tuple[Value, None]:
-    return dropout(build, input, p, False), None  # the mask is for the gradient
+operator("aten.native_dropout.default")(with_unused(dropout))
 
 
 @operator(

@@ -8,6 +8,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import with_unused
 from netcalc.formats.torch.operators._weights import learned
 
 #: Element type of the tables of embeddings, whose inputs have no floating-point type.
@@ -15,9 +16,7 @@ _TABLE = "float32"
 
 
 @operator("aten.embedding.default")
-def embedding(
-    build: Builder, weight: Value, indices: Value, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
-) -> Value:
+def embedding(build: Builder, weight: Value, indices: Value, padding_idx: int, **gradient: bool) -> Value:
     if not learned(build, weight, _TABLE):
         return rows_of(build, weight, indices)
     rows, features = weight.type.shape
@@ -67,18 +66,18 @@ def rows_of(build: Builder, table: Value, indices: Value) -> Value:
     "aten._embedding_bag.default",
     "aten._embedding_bag_forward_only.default",
 )
+@with_unused
 def embedding_bag(
     build: Builder,
     weight: Value,
     indices: Value,
     offsets: Value,
-    scale_grad_by_freq: bool,
     mode: int,
-    sparse: bool,
     per_sample_weights: Value | None,
     include_last_offset: bool,
     padding_idx: int | None = None,
-) -> tuple[Value | None, ...]:
+    **gradient: bool,
+) -> Value:
     if not learned(build, weight, _TABLE):
         raise RuleError("embedding_bag with a computed table")
     rows, features = weight.type.shape
@@ -90,8 +89,7 @@ def embedding_bag(
         "include_last_offset": include_last_offset or None,
         **_limit(build, weight),
     }
-    result = build.line("embedding_bag", [indices, offsets, per_sample_weights], attributes, {"weight": weight})
-    return result, None, None, None  # the others are for the gradient
+    return build.line("embedding_bag", [indices, offsets, per_sample_weights], attributes, {"weight": weight})
 
 
 @operator("aten.one_hot.default")

@@ -14,19 +14,14 @@ from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators.axes import atleast_1d
 
 
-@operator("aten.expand.default", "aten.expand_copy.default")
-def expand(build: Builder, input: Value, size: Sequence[Any], implicit: bool) -> Value:
+@operator("aten.expand.default", "aten.expand_copy.default", "aten.broadcast_to.default")
+def expand(build: Builder, input: Value, size: Sequence[Any], implicit: bool = False) -> Value:
     return expanded(build, input, size)
 
 
 @operator("aten.expand_as.default")
 def expand_as(build: Builder, input: Value, other: Value) -> Value:
     return expanded(build, input, other.type.shape)
-
-
-@operator("aten.broadcast_to.default")
-def broadcast_to(build: Builder, input: Value, size: Sequence[Any]) -> Value:
-    return expanded(build, input, size)
 
 
 @operator("aten.broadcast_tensors.default")

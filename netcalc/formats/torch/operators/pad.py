@@ -11,8 +11,8 @@ from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import single
 
 
-@operator("aten.pad.default")
-def padded(build: Builder, input: Value, pad: list[Any], mode: str, value: float | None) -> Value:
+@operator("aten.pad.default", "aten.constant_pad_nd.default")
+def padded(build: Builder, input: Value, pad: list[Any], mode: str = "constant", value: float | None = None) -> Value:
     """Pad the last axes; torch lists the last axis first."""
     pairs = {-1 - place: (pad[2 * place], pad[2 * place + 1]) for place in range(len(pad) // 2)}
     changed = {axis: sides for axis, sides in sorted(pairs.items()) if sides != (0, 0)}
@@ -28,20 +28,11 @@ def padded(build: Builder, input: Value, pad: list[Any], mode: str, value: float
     return build.line("pad", [input], attributes)
 
 
-@operator("aten.constant_pad_nd.default")
-def constant_pad(build: Builder, input: Value, pad: list[Any], value: float) -> Value:
-    return padded(build, input, pad, "constant", value)
-
-
 def _pad_by(mode: str, build: Builder, input: Value, padding: list[Any]) -> Value:
-    return padded(build, input, padding, mode, None)
+    return padded(build, input, padding, mode)
 
 
 for _axes in (1, 2, 3):
     operator(f"aten.reflection_pad{_axes}d.default")(partial(_pad_by, "reflect"))
     operator(f"aten.replication_pad{_axes}d.default")(partial(_pad_by, "replicate"))
-
-
-@operator("aten._pad_circular.default")
-def circular_pad(build: Builder, input: Value, pad: list[Any]) -> Value:
-    return padded(build, input, pad, "circular", None)
+operator("aten._pad_circular.default")(partial(padded, mode="circular"))

@@ -26,7 +26,7 @@ def _total(
     return build.line(operation, [input], {**_reduced(dim, keepdim), "dtype": unless_default(type_, default)})
 
 
-def _extreme(operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
+def _over_axes(operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
     return build.line(operation, [input], _reduced(dim, keepdim))
 
 
@@ -42,19 +42,17 @@ for _operation, _overloads in {
 }.items():
     operator(*(f"aten.{overload}" for overload in _overloads))(partial(_total, _operation))
 for _operation, _overloads in {"max": ("amax.default", "max.default"), "min": ("amin.default", "min.default")}.items():
-    operator(*(f"aten.{overload}" for overload in _overloads))(partial(_extreme, _operation))
+    operator(*(f"aten.{overload}" for overload in _overloads))(partial(_over_axes, _operation))
 for _operation, _name in {"max": "any", "min": "all"}.items():
     operator(f"aten.{_name}.default", f"aten.{_name}.dim", f"aten.{_name}.dims")(partial(_truth, _operation))
 
 
 @operator("aten.aminmax.default")
 def aminmax(build: Builder, input: Value, dim: int | None, keepdim: bool) -> tuple[Value, Value]:
-    return _extreme("min", build, input, dim, keepdim), _extreme("max", build, input, dim, keepdim)
+    return _over_axes("min", build, input, dim, keepdim), _over_axes("max", build, input, dim, keepdim)
 
 
-@operator("aten.logsumexp.default")
-def logsumexp(build: Builder, input: Value, dim: Any, keepdim: bool) -> Value:
-    return build.line("logsumexp", [input], _reduced(dim, keepdim))
+operator("aten.logsumexp.default")(partial(_over_axes, "logsumexp"))
 
 
 @operator("aten.count_nonzero.default", "aten.count_nonzero.dim_IntList")
@@ -75,13 +73,12 @@ def _numbers(build: Builder, input: Value) -> Value:
 @operator("aten.nansum.default")
 def nansum(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
     numbers = _numbers(build, input) if input.type.is_float else input
-    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None, "dtype": dtype_of(dtype)}
-    return build.line("sum", [numbers], attributes)
+    return build.line("sum", [numbers], {**_reduced(dim, keepdim), "dtype": dtype_of(dtype)})
 
 
 @operator("aten.nanmean.default")
 def nanmean(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
-    attributes = {"axis": single(dim) if dim else None, "keepdim": keepdim or None}
+    attributes = _reduced(dim, keepdim)
     x = cast(build, input, dtype_of(dtype))
     total = build.line("sum", [_numbers(build, x)], attributes)
     return combined(build, "div", total, build.line("sum", [_is_number(build, x)], attributes))
@@ -114,34 +111,25 @@ for _name in ("var", "std", "var_mean", "std_mean"):
     )
 
 
-def _norm(build: Builder, input: Value, order: Any, dim: Any, keepdim: bool, dtype: Any = None) -> Value:
-    attributes = _reduced(dim, keepdim) | {"ord": unless_default(2 if order is None else order, 2)}
+@operator("aten.linalg_vector_norm.default", "aten.frobenius_norm.dim")
+def vector_norm(build: Builder, input: Value, dim: Any, keepdim: bool, ord: Any = 2, dtype: Any = None) -> Value:
+    attributes = _reduced(dim, keepdim) | {"ord": unless_default(2 if ord is None else ord, 2)}
     return build.line("vector_norm", [cast(build, input, dtype_of(dtype))], attributes)
-
-
-@operator("aten.linalg_vector_norm.default")
-def vector_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Value:
-    return _norm(build, input, ord, dim, keepdim, dtype)
 
 
 @operator("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dim_dtype", "aten.norm.ScalarOpt_dtype")
 def norm(build: Builder, input: Value, p: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
-    return _norm(build, input, p, dim, keepdim, dtype)
-
-
-@operator("aten.frobenius_norm.dim")
-def frobenius_norm(build: Builder, input: Value, dim: Any, keepdim: bool) -> Value:
-    return _norm(build, input, 2, dim, keepdim)
+    return vector_norm(build, input, dim, keepdim, p, dtype)
 
 
 @operator("aten.linalg_matrix_norm.default", "aten.linalg_matrix_norm.str_ord")
 def matrix_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Value:
     if ord == "fro":
-        return _norm(build, input, 2, dim, keepdim, dtype)
+        return vector_norm(build, input, dim, keepdim, dtype=dtype)
     if ord in ("nuc", 2, -2):
         raise RuleError("norms of singular values cannot be expressed")
     summed, searched = (axis % len(input.type.shape) for axis in (dim if abs(ord) == 1 else dim[::-1]))
-    sums = _norm(build, input, 1, summed, True, dtype)
+    sums = vector_norm(build, input, summed, True, 1, dtype)
     norms = build.line("max" if ord > 0 else "min", [sums], {"axis": searched, "keepdim": True})
     return norms if keepdim else build.line("squeeze", [norms], {"axis": [summed, searched]})
 
@@ -150,7 +138,7 @@ def matrix_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool,
 def linalg_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Value:
     axes = len(input.type.shape) if dim is None else len(dim)
     if ord is None or axes != 2:
-        return _norm(build, input, ord, dim, keepdim, dtype)
+        return vector_norm(build, input, dim, keepdim, ord, dtype)
     return matrix_norm(build, input, ord, [-2, -1] if dim is None else dim, keepdim, dtype)
 
 
@@ -159,7 +147,7 @@ def cdist(build: Builder, x1: Value, x2: Value, p: float, compute_mode: int | No
     difference = build.line(
         "sub", [build.line("unsqueeze", [x1], {"axis": -2}), build.line("unsqueeze", [x2], {"axis": -3})]
     )
-    return _norm(build, difference, p, -1, False)
+    return vector_norm(build, difference, -1, False, p)
 
 
 @operator("aten.dist.default")

@@ -44,19 +44,17 @@ def _consistent(x: Value, sizes: list[Any], factors: list[Any]) -> list[Any]:
     return factors
 
 
-for _name, _mode in (
-    ("upsample_nearest1d", "nearest"),
-    ("upsample_nearest2d", "nearest"),
-    ("upsample_nearest3d", "nearest"),
-    ("_upsample_nearest_exact1d", "nearest-exact"),
-    ("_upsample_nearest_exact2d", "nearest-exact"),
-    ("_upsample_nearest_exact3d", "nearest-exact"),
-    ("upsample_linear1d", "linear"),
-    ("upsample_bilinear2d", "bilinear"),
-    ("upsample_bicubic2d", "bicubic"),
-    ("upsample_trilinear3d", "trilinear"),
-    ("_upsample_bilinear2d_aa", "bilinear"),
-    ("_upsample_bicubic2d_aa", "bicubic"),
-    ("_upsample_lanczos2d_aa", "lanczos"),
-):
-    operator(f"aten.{_name}.vec", f"aten.{_name}.default")(partial(_interpolated, _mode, _name.endswith("_aa")))
+#: The operators of each mode.
+_MODES = {
+    "nearest": ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
+    "nearest-exact": ("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"),
+    "linear": ("upsample_linear1d",),
+    "bilinear": ("upsample_bilinear2d", "_upsample_bilinear2d_aa"),
+    "bicubic": ("upsample_bicubic2d", "_upsample_bicubic2d_aa"),
+    "trilinear": ("upsample_trilinear3d",),
+    "lanczos": ("_upsample_lanczos2d_aa",),
+}
+for _mode, _names in _MODES.items():
+    for _name in _names:
+        _rule = partial(_interpolated, _mode, _name.endswith("_aa"))
+        operator(f"aten.{_name}.vec", f"aten.{_name}.default")(_rule)

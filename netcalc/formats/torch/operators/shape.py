@@ -12,14 +12,10 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 
 
-@operator("aten.view.default", "aten._unsafe_view.default")
-def view(build: Builder, input: Value, size: Sequence[Any]) -> Value:
-    return reshaped(build, input, size)
-
-
-@operator("aten.reshape.default", "aten._reshape_copy.default")
-def reshape(build: Builder, input: Value, shape: Sequence[Any]) -> Value:
-    return reshaped(build, input, shape)
+@operator("aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten._reshape_copy.default")
+def reshape(build: Builder, input: Value, **shape: Sequence[Any]) -> Value:
+    (sizes,) = shape.values()
+    return reshaped(build, input, sizes)
 
 
 @operator("aten.view_as.default", "aten.reshape_as.default")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -11,7 +12,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import single
-from netcalc.formats.torch.operators.axes import permuted
+from netcalc.formats.torch.operators.axes import permuted, swapped
 from netcalc.formats.torch.operators.expand import broadcast_shape, expanded
 from netcalc.formats.torch.operators.shape import reshaped
 
@@ -111,29 +112,22 @@ def flip(build: Builder, input: Value, dims: Any) -> Value:
     return build.line("flip", [input], {"axis": single(dims)}) if dims else input
 
 
-@operator("aten.fliplr.default")
-def fliplr(build: Builder, input: Value) -> Value:
-    return build.line("flip", [input], {"axis": 1})
-
-
-@operator("aten.flipud.default")
-def flipud(build: Builder, input: Value) -> Value:
-    return build.line("flip", [input], {"axis": 0})
+operator("aten.fliplr.default")(partial(flip, dims=[1]))
+operator("aten.flipud.default")(partial(flip, dims=[0]))
 
 
 @operator("aten.rot90.default")
 def rot90(build: Builder, input: Value, k: int, dims: Sequence[int]) -> Value:
     first, second = (axis % input.type.rank for axis in dims)
-    swapped = list(range(input.type.rank))
-    swapped[first], swapped[second] = second, first
+    turned = swapped(input.type.rank, first, second)
     match k % 4:
         case 0:
             return input
         case 1:
-            return permuted(build, build.line("flip", [input], {"axis": second}), swapped)
+            return permuted(build, build.line("flip", [input], {"axis": second}), turned)
         case 2:
             return build.line("flip", [input], {"axis": [first, second]})
-    return build.line("flip", [permuted(build, input, swapped)], {"axis": second})
+    return build.line("flip", [permuted(build, input, turned)], {"axis": second})
 
 
 def bound(index: Dim, size: Dim) -> Dim:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.simplify.pattern import Found, Pattern, either, idiom, near, op
+from netcalc.formats.graph.simplify.pattern import Found, Pattern, either, idiom, near, op, square
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
 
@@ -22,7 +22,7 @@ def _halved_product(x: str, other: Pattern) -> Pattern:
     )
 
 
-_SQUARE = either(op("square", "x"), op("pow", "x", value=2), op("mul", "x", "x"))
+_SQUARE = square("x")
 _CUBE = either(op("pow", "x", value=3), op("mul", _SQUARE, "x"))
 _CUBED_TERM = either(_scaled(_CUBE, 0.044715), op("mul", op("mul", _scaled("x", 0.044715), "x"), "x"))
 _SQUARED_TERM = either(_scaled(_SQUARE, 0.044715), op("mul", _scaled("x", 0.044715), "x"))

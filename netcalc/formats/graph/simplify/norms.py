@@ -16,12 +16,9 @@ from netcalc.formats.graph.simplify.pattern import (
     named,
     op,
     parameter,
+    square,
 )
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
-
-
-def _square(x: str | Pattern) -> Pattern:
-    return either(op("square", x), op("pow", x, value=2), op("mul", x, x))
 
 
 def _mean(x: str | Pattern) -> Pattern:
@@ -42,7 +39,7 @@ def _over_root(x: str | Pattern, square: Pattern) -> Pattern:
 
 
 _CENTRED = op("sub", "x", _mean("x"))
-_VARIANCE = either(op("var", "x", axis=last_axis, keepdim=True, correction=0), _mean(_square(_CENTRED)))
+_VARIANCE = either(op("var", "x", axis=last_axis, keepdim=True, correction=0), _mean(square(_CENTRED)))
 
 
 def rms_norm(work: Rewriter, match: Found) -> Value | None:
@@ -92,7 +89,7 @@ _WEIGHT = either(parameter("weight"), op("add", parameter("weight"), value=Named
 IDIOMS: tuple[Mapping[str, Rule], ...] = (
     # before rms_norm, which is a part of it
     idiom(_over_root(_CENTRED, _VARIANCE), layer_norm),
-    idiom(_over_root("x", _mean(_square("x"))), rms_norm),
+    idiom(_over_root("x", _mean(square("x"))), rms_norm),
     idiom(op("mul", named("normed", _UNWEIGHTED), _WEIGHT), weighted),
     idiom(op("add", named("normed", _UNBIASED), parameter("bias")), biased),
 )

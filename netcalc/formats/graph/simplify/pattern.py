@@ -95,6 +95,11 @@ def optional(operations: str, inner: Operand, **attributes: Any) -> Pattern:
     return Pattern(matches, applied.operations)
 
 
+def square(x: Operand) -> Pattern:
+    """Return the pattern of the square of a value."""
+    return either(op("square", x), op("pow", x, value=2), op("mul", x, x))
+
+
 def named(name: str, pattern: Pattern) -> Pattern:
     """Return a pattern with a name for the value that fits it."""
 

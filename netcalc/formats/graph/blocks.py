@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from itertools import pairwise
 
 from netcalc.formats.graph.arguments import arguments_of
-from netcalc.formats.graph.items import Block, Call, Item, Sequence, Step
+from netcalc.formats.graph.items import Block, Call, Item, Sequence, Step, free_name
 from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.structure import Structure, structure_of
 from netcalc.formats.graph.uses import use_counts
@@ -137,9 +137,6 @@ def _name(kind: str, names: set[str]) -> str:
     words = re.sub(r"\W", "_", words).strip("_") or "block"
     if find(words) is not None or words[0].isdigit():
         words = f"{words}_block" if not words[0].isdigit() else f"block_{words}"
-    number, name = 0, words
-    while name in names:
-        number += 1
-        name = f"{words}_{number}"
+    name = free_name(words, names)
     names.add(name)
     return name

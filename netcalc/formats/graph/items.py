@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -194,7 +195,7 @@ def last_value(turns: Turns) -> Value:
     return last.line.outputs[0] if isinstance(last, Step) else last.outputs[0]
 
 
-def free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: Container[str]) -> str:
     """Return a name that is not taken: the given one, or the first free one with a number."""
     number, free = 0, name
     while free in taken:

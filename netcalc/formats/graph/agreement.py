@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
-from netcalc.formats.graph.model import Graph, Value
+from netcalc.formats.graph.model import Graph, Value, operation_named
 from netcalc.ir import Program
 from netcalc.opdef import Operation
-from netcalc.ops import find
 
 
 def differing_outputs(graph: Graph, program: Program) -> list[str]:
@@ -25,9 +24,7 @@ def differing_outputs(graph: Graph, program: Program) -> list[str]:
         if line.operation == "buffer":  # known by its place; its lines are no attribute before they are read
             made = hash(graph.places[line.parameters[""]])
         else:
-            declared = find(line.operation)
-            assert declared is not None  # the builder found it
-            made = _operation_hash(declared(**line.attributes), inputs, tensors)
+            made = _operation_hash(operation_named(line.operation)(**line.attributes), inputs, tensors)
         hashes.update((value, hash((made, index))) for index, value in enumerate(line.outputs))
 
     def evaluate(instance: Instance, inputs: Sequence[int | None]) -> list[int]:

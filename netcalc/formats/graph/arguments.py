@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
-from netcalc.formats.graph.items import Call, Expression, Item, Required, Sequence, Step
-from netcalc.ops import find
+from netcalc.formats.graph.items import Call, Expression, Item, Required, Sequence, Step, free_name
+from netcalc.formats.graph.model import operation_named
 
 
 class _Slot(NamedTuple):
@@ -61,8 +61,7 @@ def _order(item: Step | Call) -> Any:
     """Return the key that sorts attributes as the operation declares them."""
     if isinstance(item, Call):
         return list(item.block.arguments).index
-    declared = find(item.line.operation)
-    return list(declared.model_fields).index if declared is not None else None
+    return list(operation_named(item.line.operation).model_fields).index
 
 
 def _owners(items: list[Item]) -> Iterator[Step | Call]:
@@ -92,9 +91,7 @@ def _default(item: Step | Call, name: str) -> Any:
     """Return the value of an attribute or argument that a line does not give."""
     if isinstance(item, Call):
         return item.block.arguments[name]
-    declared = find(item.line.operation)
-    assert declared is not None  # the builder found it
-    return declared.model_fields[name].default
+    return operation_named(item.line.operation).model_fields[name].default
 
 
 def _value(slot: _Slot) -> Any:
@@ -123,11 +120,7 @@ def _free(slot: _Slot, taken: dict[str, list[Any]]) -> str:
     base = slot.name
     if base in taken and slot.owner.isidentifier():
         base = f"{slot.owner}_{slot.name}"
-    number, name = 0, base
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    return name
+    return free_name(base, taken)
 
 
 def _declared(values: list[Any]) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from netcalc.formats.graph.items import Item, Sequence, Step
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Value, operation_named
 from netcalc.formats.graph.uses import made_by, taken_by, use_counts
-from netcalc.ops import find
 
 
 def fold_branches(items: list[Item], used: Counter[Value]) -> list[Item]:
@@ -92,8 +91,7 @@ def _origin(chains: list[list[Item]], rest: list[Value]) -> Value | None:
 
 def _labels(join: Step, inputs: list[Value], chains: dict[Value, list[Item]]) -> list[str]:
     """Return names for the branches: the ports of the operation, or the parts of a residual connection."""
-    declared = find(join.line.operation)
-    assert declared is not None  # the builder found it
+    declared = operation_named(join.line.operation)
     if len(declared.inputs) >= len(inputs) and not declared.inputs[0].variadic:
         return [port.name for port in declared.inputs[: len(inputs)]]
     if len(inputs) == 2 and join.line.operation == "add" and len(chains) == 1:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from netcalc.opdef import Operation
+from netcalc.ops import find
 from netcalc.tensor_type import TensorType
 
 
@@ -66,6 +68,13 @@ class Line:
     outputs: tuple[Value, ...]
     scope: Scope = ()
     parameters: dict[str, Stored] = field(default_factory=dict)
+
+
+def operation_named(name: str) -> type[Operation]:
+    """Return an operation that the lines of a graph may name, since the builder found it."""
+    declared = find(name)
+    assert declared is not None
+    return declared
 
 
 def given(inputs: Sequence[Value | None]) -> tuple[Value | None, ...]:

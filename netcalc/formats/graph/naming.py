@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Step, Turns, free_name, last_value
-from netcalc.formats.graph.model import Value
-from netcalc.ops import find
+from netcalc.formats.graph.model import Value, operation_named
 
 #: Words for the values of common operations.
 _NOUNS = {
@@ -182,8 +181,7 @@ def _suffixes(item: Step) -> list[str]:
     outputs = item.line.outputs
     if len(outputs) <= 1:
         return [""] * len(outputs)
-    operation = find(item.line.operation)
-    assert operation is not None  # the builder found it
+    operation = operation_named(item.line.operation)
     if len(operation.outputs) >= len(outputs) and not operation.outputs[0].variadic:
         return [f".{port.name}" for port in operation.outputs[: len(outputs)]]
     return [f".{index}" for index in range(len(outputs))]

@@ -6,8 +6,7 @@ from collections import defaultdict
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Graph, Line, Stored, Value
-from netcalc.ops import find
+from netcalc.formats.graph.model import Graph, Line, Stored, Value, operation_named
 
 
 def separate_overlaps(graph: Graph) -> None:
@@ -54,8 +53,7 @@ def _forms_fit(graph: Graph, forms: set[Stored]) -> bool:
 
 def _take(build: Builder, line: Line, several: set[str]) -> None:
     """Let a line take its tensors as inputs."""
-    declared = find(line.operation)
-    assert declared is not None  # the builder found it
+    declared = operation_named(line.operation)
     ports = [port.name for port in declared.inputs]
     inputs: list[Value | None] = [*line.inputs, *([None] * (len(ports) - len(line.inputs)))]
     for name, stored in list(line.parameters.items()):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from netcalc.formats.graph.model import Graph, Line, Value
-from netcalc.ops import find
+from netcalc.formats.graph.model import Graph, Line, Value, operation_named
 
 #: The first of the inputs that are indices, of which there is one for each axis.
 _FIRST_INDEX: Mapping[str, int] = {"gather": 1, "index": 1, "index_put": 2, "index_select": 1, "scatter": 1}
@@ -71,5 +70,4 @@ def _is_test(line: Line) -> bool:
 
 def _keeps_numbers(line: Line) -> bool:
     """Return True for an operation whose output has the numbers of its only input: a view or a conversion."""
-    declared = find(line.operation)
-    return declared is not None and len(line.inputs) == 1 and (declared.view or line.operation == "cast")
+    return len(line.inputs) == 1 and (operation_named(line.operation).view or line.operation == "cast")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from netcalc.formats.graph.builder import declaration
 from netcalc.formats.graph.items import Entry, Sequence, Step, free_name
-from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor
+from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor, operation_named
 from netcalc.opdef import Context
-from netcalc.ops import find
 
 
 def place_tensors(graph: Graph, root: Sequence) -> list[str]:
@@ -98,8 +97,7 @@ def _all_names(line: Line) -> list[str]:
     """Return the names of all tensors of an operation, those that the source does not mention included."""
     if line.operation in ("parameter", "buffer"):  # a buffer may be computed by lines that are not elaborated yet
         return [""]
-    declared = find(line.operation)
-    assert declared is not None  # the builder found it
+    declared = operation_named(line.operation)
     types = [None if value is None else value.type for value in line.inputs]
     return [param.name for param in declared(**line.attributes).params(Context(), *types)]
 

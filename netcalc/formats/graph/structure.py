@@ -6,9 +6,8 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from netcalc.formats.graph.items import Item, Sequence, Step, inside
-from netcalc.formats.graph.model import Line, Value
+from netcalc.formats.graph.model import Line, Value, operation_named
 from netcalc.formats.graph.uses import made_by, use_counts
-from netcalc.ops import find
 
 
 class Structure(NamedTuple):
@@ -29,8 +28,7 @@ class Structure(NamedTuple):
 
 def _written_lines(line: Line) -> str:
     """Return the attribute of an operation that holds lines, which no argument of a block can."""
-    declared = find(line.operation)
-    name = None if declared is None else declared.lines_attribute
+    name = operation_named(line.operation).lines_attribute
     return "" if name is None else repr(line.attributes.get(name))
 
 

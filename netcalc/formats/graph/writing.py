@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
 from netcalc.formats.graph.items import Call, Cycle, Entry, Expression, Item, Sequence, Step, Turns, inside, last_value
-from netcalc.formats.graph.model import Value, given
+from netcalc.formats.graph.model import Value, given, operation_named
 from netcalc.formats.graph.naming import Names, with_branches
 from netcalc.opdef import Operation
-from netcalc.ops import find
 
 
 class Body(NamedTuple):
@@ -146,7 +145,7 @@ class _Writer:
             return {**line, item.line.operation: value}
         if not line and not value:
             return item.line.operation
-        return {**line, item.line.operation: _short(_operation(item), value)}
+        return {**line, item.line.operation: _short(operation_named(item.line.operation), value)}
 
     def _call(self, call: Call) -> dict[str, Any]:
         line: dict[str, Any] = {}
@@ -168,7 +167,7 @@ class _Writer:
         if not taken or taken == [current]:
             return None
         if isinstance(item, Step) and not item.branches and None in (inputs := given(item.line.inputs)):
-            ports = zip(_operation(item).inputs, inputs, strict=False)
+            ports = zip(operation_named(item.line.operation).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
         names = [self._name(value, current, around) for value in taken]
         return names[0] if len(names) == 1 else names
@@ -212,15 +211,9 @@ def _entry(entry: Entry) -> Any:
     return places[0] if len(places) == 1 else {"any": places}
 
 
-def _operation(item: Step) -> type[Operation]:
-    operation = find(item.line.operation)
-    assert operation is not None  # the builder found it
-    return operation
-
-
 def _attributes(item: Step) -> dict[str, Any]:
     """Return the attributes of a line that are not the defaults, as a spec has them."""
-    fields = _operation(item).model_fields
+    fields = operation_named(item.line.operation).model_fields
     return {
         name: plain(value)
         for name, value in item.line.attributes.items()

@@ -10,8 +10,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.constants import numbers, views
 from netcalc.formats.graph.constants.expressions import Call, Expression, index, size_of, substituted
 from netcalc.formats.graph.constants.rules import RULES, Case, opaque, rule, spread
-from netcalc.formats.graph.model import Graph, Line, StoredTensor, Value
-from netcalc.ops import find
+from netcalc.formats.graph.model import Graph, Line, StoredTensor, Value, operation_named
 
 assert numbers and views  # their rules are registered by the import
 
@@ -64,11 +63,9 @@ def _outputs(graph: Graph, line: Line, constants: dict[Value, Expression]) -> It
         return
     result: Any = None
     if line.operation in RULES:
-        declared = find(line.operation)
-        assert declared is not None
         case = Case(
             line.operation,
-            declared(**line.attributes),
+            operation_named(line.operation)(**line.attributes),
             tuple(constants[value] for value in operands),
             tuple(value.type for value in operands),
             tuple(value.type for value in line.outputs),
@@ -112,8 +109,7 @@ def _computed(lines: Sequence[Mapping[str, Any]]) -> Expression | None:
     last: list[Value] = []
     for written in lines:
         (operation,) = written.keys() - {"name", "from"}
-        declared = find(operation)
-        assert declared is not None
+        declared = operation_named(operation)
         setting = written[operation]
         attributes: dict[str, Any] = setting if isinstance(setting, dict) else {str(declared.shorthand): setting}
         inputs = [named[name] for name in written["from"]] if "from" in written else last if declared.inputs else []

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.dims import Poly, UndecidedError, value_at
-from netcalc.formats.graph.model import Line, Value
+from netcalc.formats.graph.model import Line, Value, operation_named
 from netcalc.formats.graph.simplify.rewriting import Rewriter
-from netcalc.ops import find
 
 #: Most elements of a tensor that is evaluated.
 _LARGEST = 1 << 22
@@ -65,9 +64,7 @@ class Evaluation:
             del attributes["persistent"]
         elif line.parameters:
             return None
-        declared = find(operation)
-        assert declared is not None
-        return apply(declared(**attributes), Run(), inputs, {})
+        return apply(operation_named(operation)(**attributes), Run(), inputs, {})
 
     def _written(self, value: Any) -> Any:
         """Return an attribute with numbers for symbolic sizes."""

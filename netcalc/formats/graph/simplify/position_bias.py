@@ -8,11 +8,10 @@ from typing import Any
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Dim, Poly
-from netcalc.formats.graph.model import Line, Value
+from netcalc.formats.graph.model import Line, Value, operation_named
 from netcalc.formats.graph.simplify.arrangement import VIEWS
 from netcalc.formats.graph.simplify.evaluation import Evaluation
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
-from netcalc.ops import find
 
 #: Lengths at which buckets of symbolic lengths are compared; the last are beyond the distances that usual models tell
 #: apart.
@@ -69,13 +68,12 @@ def _matching_attributes(work: Rewriter, ids: Value, buckets: int) -> Iterator[d
         return
     if any(array is None for array in arrays):
         return
-    declared = find("t5_position_bias")
-    assert declared is not None
+    fields = operation_named("t5_position_bias").model_fields
     for bidirectional in (True, False):
         exact = buckets // (4 if bidirectional else 2)
         for distance in _distances(work, ids, exact):
             chosen = {"num_buckets": buckets, "max_distance": distance, "bidirectional": bidirectional}
-            attributes = {name: value for name, value in chosen.items() if value != declared.model_fields[name].default}
+            attributes = {name: value for name, value in chosen.items() if value != fields[name].default}
             if 1 <= exact < distance and all(
                 (_buckets(attributes, array.shape, buckets) == array).all() for array in arrays
             ):
@@ -100,8 +98,7 @@ def _buckets(attributes: Mapping[str, Any], shape: tuple[int, int], buckets: int
     """Return the bucket of each pair of positions, by a table that holds its own indices."""
     from netcalc.numerics.kernels import Run, apply
 
-    arange: Any = find("arange")
-    bias: Any = find("t5_position_bias")
+    arange, bias = operation_named("arange"), operation_named("t5_position_bias")
 
     def count(stop: int) -> Any:
         return apply(arange(stop=stop, dtype="float32"), Run(), (), {})[0].reshape(-1, 1)

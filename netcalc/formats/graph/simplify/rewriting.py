@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Graph, Line, Scope, Stored, Value
+from netcalc.formats.graph.model import Graph, Line, Scope, Stored, Value, operation_named
 from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation
-from netcalc.ops import find
 from netcalc.tensor_type import TensorType
 
 _CONTEXT = Context(dtype="float32")
@@ -58,9 +57,7 @@ class Rewriter:
     def operation(self, line: Line) -> Operation:
         """Return the operation of a line, with the defaults of attributes that the line leaves out."""
         if line not in self._operations:
-            declared = find(line.operation)
-            assert declared is not None
-            self._operations[line] = declared(**line.attributes)
+            self._operations[line] = operation_named(line.operation)(**line.attributes)
         return self._operations[line]
 
     def types(self, line: Line, inputs: Sequence[Value | None]) -> list[TensorType] | None:
@@ -185,6 +182,13 @@ class Rewriter:
 
 #: A rule takes a line and returns the values that stand for its outputs, or None where it does not apply.
 Rule: TypeAlias = Callable[[Rewriter, Line], Sequence[Value] | None]
+
+
+def source_of(line: Line) -> Value:
+    """Return the first input of a line, which always has one."""
+    value = line.inputs[0]
+    assert value is not None
+    return value
 
 
 def common_scope(lines: Sequence[Line]) -> Scope:

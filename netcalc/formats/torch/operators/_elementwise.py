@@ -6,10 +6,9 @@ from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Value
+from netcalc.formats.graph.model import Value, operation_named
 from netcalc.formats.torch.operators import Rule, operator
 from netcalc.formats.torch.operators._operands import number_in, operator_and_in_place, unless_default
-from netcalc.ops import find
 
 #: Operations whose operands may be swapped.
 _COMMUTATIVE = (
@@ -40,9 +39,7 @@ def combined(
 
 def function(operation: str, build: Builder, input: Value, **settings: Any) -> Value:
     """Add an operation on one tensor whose attributes have the names of the operator's arguments."""
-    declared = find(operation)
-    assert declared is not None
-    fields = declared.model_fields
+    fields = operation_named(operation).model_fields
     attributes = {name: unless_default(value, fields[name].default) for name, value in settings.items()}
     return build.line(operation, [input], attributes)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netcalc.formats.graph.model import Line, Scope, Value
 from netcalc.formats.graph.simplify.arrangement import VIEWS, Arrangement, Factor, arranged
-from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule, source_of
 from netcalc.formats.graph.simplify.steps import steps_of
 from netcalc.formats.graph.simplify.views import add_steps, chain_after, chain_before
 
@@ -20,8 +20,7 @@ def linear_between_views(work: Rewriter, line: Line) -> Sequence[Value] | None:
     after = chain_after(work, line.outputs[0], scope)
     if not before or not after:
         return None
-    source = before[0].inputs[0]
-    assert source is not None
+    source = source_of(before[0])
     arrangement = arranged(source.type.shape, [work.operation(view) for view in before])
     if arrangement is None or not arrangement.target:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.dims import Dim
 from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.pattern import Found, Pattern, either, last_axis, op
-from netcalc.formats.graph.simplify.rewriting import Rewriter
+from netcalc.formats.graph.simplify.rewriting import Rewriter, source_of
 
 #: Test of a line that takes a part of ``x``, and of the number of its output.
 _Test = Callable[[Any, Line, int], bool]
@@ -71,9 +71,7 @@ def _last_but_one(axis: int, line: Line) -> bool:
 
 
 def _features(line: Line) -> Dim:
-    (source, *_) = line.inputs
-    assert source is not None
-    return source.type.shape[-1]
+    return source_of(line).type.shape[-1]
 
 
 def _range(operation: Any, size: Dim) -> tuple[Dim, Dim] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from netcalc.dims import product
 from netcalc.formats.graph.model import Line, Value
-from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule, source_of
 
 #: The number that each operation may take as its value without an effect.
 _NEUTRAL: Mapping[str, float] = {"add": 0, "sub": 0, "mul": 1, "div": 1, "pow": 1}
@@ -20,15 +20,9 @@ _BROADCASTING = (
 )
 
 
-def _input(line: Line) -> Value:
-    value = line.inputs[0]
-    assert value is not None
-    return value
-
-
 def same_type(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Leave out a cast to the type that a value has."""
-    source = _input(line)
+    source = source_of(line)
     return [source] if source.type == line.outputs[0].type else None
 
 
@@ -44,7 +38,7 @@ def neutral_number(work: Rewriter, line: Line) -> Sequence[Value] | None:
 def no_dropout(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Leave out dropout that drops nothing."""
     attributes: Any = work.operation(line)
-    return None if attributes.p else [_input(line)]
+    return None if attributes.p else [source_of(line)]
 
 
 def whole_range(work: Rewriter, line: Line) -> Sequence[Value] | None:
@@ -81,12 +75,12 @@ def _earlier_join(work: Rewriter, line: Line, inputs: Sequence[Value | None]) ->
 
 def one_part(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Leave out the concatenation of a single tensor, and the division into a single part."""
-    return [_input(line)] if len(line.inputs) == 1 and len(line.outputs) == 1 else None
+    return [source_of(line)] if len(line.inputs) == 1 and len(line.outputs) == 1 else None
 
 
 def one_expansion(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Leave out an expansion to the shape that a tensor has, and join two of them."""
-    source = _input(line)
+    source = source_of(line)
     if source.type == line.outputs[0].type:
         return [source]
     maker = work.maker(source)
@@ -95,7 +89,7 @@ def one_expansion(work: Rewriter, line: Line) -> Sequence[Value] | None:
     inner, outer = maker.attributes["shape"], line.attributes["shape"]
     added = len(outer) - len(inner)
     sizes = [inner[axis - added] if size == -1 else size for axis, size in enumerate(outer)]
-    return [work.build.line("expand", [_input(maker)], {"shape": sizes})]
+    return [work.build.line("expand", [source_of(maker)], {"shape": sizes})]
 
 
 def broadcast_by_itself(work: Rewriter, line: Line) -> Sequence[Value] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.formats.graph.model import Line, Scope, Value
 from netcalc.formats.graph.simplify.arrangement import VIEWS, Arrangement, Step, arranged
-from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule, source_of
 from netcalc.formats.graph.simplify.steps import regrouped, steps_of
 
 #: Selections from one tensor that are looked at together; more of them are the steps of a recurrence.
@@ -49,7 +49,7 @@ def compose(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Replace a chain of views by a shorter one, and a reshape by a view that says which axes it concerns."""
     chain = chain_before(work, line.outputs[0], line.scope)
     for start in range(len(chain)):
-        source = _source(chain[start])
+        source = source_of(chain[start])
         arrangement = arranged(source.type.shape, [work.operation(view) for view in chain[start:]])
         if arrangement is not None:
             steps = steps_of(arrangement)
@@ -69,7 +69,7 @@ def _cancelled(work: Rewriter, line: Line) -> Sequence[Value] | None:
     maker: Line | None = line
     while maker is not None and maker.operation in VIEWS and maker.scope == line.scope:
         chain.insert(0, maker)
-        source = _source(maker)
+        source = source_of(maker)
         arrangement = arranged(source.type.shape, [work.operation(view) for view in chain])
         if arrangement is not None and not steps_of(arrangement):
             return [source]
@@ -77,15 +77,9 @@ def _cancelled(work: Rewriter, line: Line) -> Sequence[Value] | None:
     return None
 
 
-def _source(line: Line) -> Value:
-    (value,) = line.inputs
-    assert value is not None
-    return value
-
-
 def views_before_selections(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Put equal chains of views of all selections from a tensor in front of the selections."""
-    tensor, axis = _source(line), _axis(work, line)
+    tensor, axis = source_of(line), _axis(work, line)
     selections = work.users(tensor)
     if not chain_after(work, line.outputs[0], line.scope) or not 2 <= len(selections) <= _MOST_SELECTIONS:
         return None
@@ -97,7 +91,7 @@ def views_before_selections(work: Rewriter, line: Line) -> Sequence[Value] | Non
     if not all(chains):
         return None
     before = chain_before(work, tensor, line.scope)
-    source = _source(before[0]) if before else tensor
+    source = source_of(before[0]) if before else tensor
     orders = [_selected_first(work, source, before, axis, chain) for chain in chains]
     if orders[0] is None or any(order is None or order.key() != orders[0].key() for order in orders):
         return None
@@ -130,7 +124,7 @@ def _selected_first(
 
 def _axis(work: Rewriter, line: Line) -> int:
     attributes: Any = work.operation(line)
-    return int(attributes.axis) % _source(line).type.rank
+    return int(attributes.axis) % source_of(line).type.rank
 
 
 RULES: Mapping[str, Sequence[Rule]] = {

@@ -60,18 +60,9 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
                 new = [sizes[axes[name][a]] if a in axes[name] else size for a, size in enumerate(shapes[name])]
                 leaves[index] = leaves[index].new_empty(new)
                 collection[leaves[index]] = dict.fromkeys(axes[name], torch.export.Dim.AUTO)
-        call_args, call_kwargs = pytree.tree_unflatten(_distinct(torch, leaves), structure)
+        call_args, call_kwargs = pytree.tree_unflatten(leaves, structure)
         exported = _export(torch, module, call_args, call_kwargs, collection if axes else None)
     return _with_dims(exported, axes, defaults)
-
-
-def _distinct(torch: Any, leaves: list[Any]) -> list[Any]:
-    """Return the arguments with copies of tensors that are given twice, which PyTorch takes for one input."""
-    distinct: list[Any] = []
-    for leaf in leaves:
-        is_again = isinstance(leaf, torch.Tensor) and any(leaf is other for other in distinct)
-        distinct.append(leaf.clone() if is_again else leaf)
-    return distinct
 
 
 def is_exported(module: Any) -> bool:

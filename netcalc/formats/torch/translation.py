@@ -31,9 +31,7 @@ _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
 class Translation:
     """The translation of one exported program."""
 
-    def __init__(self, exported: Any, graph: Graph, symbols: Mapping[str, Dim], allow_unknown: bool = False) -> None:
-        self.exported = exported
-        self.graph = graph
+    def __init__(self, graph: Graph, symbols: Mapping[str, Dim], allow_unknown: bool) -> None:
         self.symbols = symbols
         self.build = Builder(graph)
         self.missing = Missing()
@@ -244,7 +242,7 @@ def translate(
         elif path not in graph.tensors:
             graph.tensors[path] = stored_buffer(tensor_type, tensor, persistent=persistent)
         values[node] = Value(tensor_type, node.name, Stored(path))
-    work = Translation(exported, graph, symbols, allow_unknown)
+    work = Translation(graph, symbols, allow_unknown)
     results = work.run(exported.graph_module, values)
     if work.missing:
         raise NetcalcError(work.missing.errors())

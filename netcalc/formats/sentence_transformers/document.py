@@ -18,6 +18,7 @@ from netcalc.formats.sentence_transformers.modules import (
     Value,
     dense_lines,
     normalize_lines,
+    parsed_object,
     pooling_lines,
     read_modules,
 )
@@ -95,9 +96,7 @@ def _max_length(transformer: Module, max_size: int) -> int | None:
     source = transformer.optional_file("sentence_bert_config.json", max_size)
     if source is None:
         return None
-    settings = source.parsed(max_size)
-    if not isinstance(settings.data, dict):
-        raise NetcalcError(Diagnostic("E007", f"{source.label} should be an object", settings.span))
+    settings = parsed_object(source, max_size)
     for key, place in settings.items():
         allowed = _TRANSFORMER.get(key, ())
         if allowed is not None and place.data not in allowed:

@@ -90,10 +90,7 @@ class Module(NamedTuple):
 
     def settings(self, max_size: int, allowed: dict[str, Any]) -> Cursor:
         """Return the configuration of the module; NetcalcError (E007) for fields that are not ``allowed``."""
-        source = self.file("config.json", max_size)
-        settings = source.parsed(max_size)
-        if not isinstance(settings.data, dict):
-            raise NetcalcError(Diagnostic("E007", f"{source.label} should be an object", settings.span))
+        settings = parsed_object(self.file("config.json", max_size), max_size)
         problems = []
         for key, place in settings.items():
             if key not in allowed:
@@ -105,6 +102,14 @@ class Module(NamedTuple):
         if problems:
             raise NetcalcError(problems)
         return settings
+
+
+def parsed_object(source: Source, max_size: int) -> Cursor:
+    """Return the content of a JSON file; NetcalcError (E007) if it is no object."""
+    content = source.parsed(max_size)
+    if not isinstance(content.data, dict):
+        raise NetcalcError(Diagnostic("E007", f"{source.label} should be an object", content.span))
+    return content
 
 
 def dense_folders(source: Source, max_size: int) -> tuple[str, list[str]]:

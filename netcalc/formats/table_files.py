@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+from netcalc.diagnostics import nearest
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.shipped import specs_dir
@@ -23,6 +25,13 @@ def find_table(name: str, folder: str) -> tuple[str, Cursor] | None:
         return None
     label = str(path.relative_to(specs_dir().parent))
     return path.relative_to(specs_dir()).parts[0], parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label)
+
+
+def hint_without_table(name: Any, known: list[str], kind: str) -> str:
+    """Return the hint at what to do about a model that has no table; ``kind`` is what its name stands for."""
+    near = nearest(name, known) if isinstance(name, str) else None
+    hint = f"the nearest known {kind} is {near!r}; " if near else ""
+    return hint + "a spec can be written by hand: `netcalc init` writes one to start from"
 
 
 def table_names(folder: str) -> list[str]:

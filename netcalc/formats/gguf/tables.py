@@ -25,8 +25,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Span, nearest, written
-from netcalc.formats.table_files import find_table, table_names
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
+from netcalc.formats.table_files import find_table, hint_without_table, table_names
 from netcalc.spec.cursor import Cursor
 
 #: The keys of a table.
@@ -52,9 +52,7 @@ def table_of(architecture: Any, file: str) -> GgufTable:
     table = read_table(architecture) if isinstance(architecture, str) else None
     if table is not None:
         return table
-    near = nearest(architecture, architectures()) if isinstance(architecture, str) else None
-    hint = f"the nearest known architecture is {near!r}; " if near else ""
-    hint += "a spec can be written by hand: `netcalc init` writes one to start from"
+    hint = hint_without_table(architecture, architectures(), "architecture")
     message = f"models of the architecture {written(architecture, quoted=True)} cannot be imported from GGUF"
     raise NetcalcError(Diagnostic("E007", message, Span(file), hint=hint))
 

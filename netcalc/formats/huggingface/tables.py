@@ -34,8 +34,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
-from netcalc.formats.table_files import find_table, table_names
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.formats.table_files import find_table, hint_without_table, table_names
 from netcalc.spec.cursor import Cursor
 
 #: The keys of a table.
@@ -103,9 +103,7 @@ def table_of(config: Cursor) -> Table:
     table = read_table(model_type)
     if table is not None:
         return table
-    near = nearest(model_type, model_types())
-    hint = f"the nearest known type is {near!r}; " if near else ""
-    hint += "a spec can be written by hand: `netcalc init` writes one to start from"
+    hint = hint_without_table(model_type, model_types(), "type")
     message = f"models of type {model_type!r} cannot be imported"
     raise NetcalcError(Diagnostic("E007", message, config["model_type"].span, hint=hint))
 

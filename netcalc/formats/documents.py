@@ -22,6 +22,9 @@ _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 #: Keys of a document that come first, in the text of a spec.
 _HEAD = ("netcalc", "name", "about", "family", "extends", "dtype")
 
+#: Keys of an entry for a model that are no keys of a document.
+_OF_TABLES = ("when", "fields")
+
 
 class Description(NamedTuple):
     """The spec document of a model in a foreign format."""
@@ -70,6 +73,21 @@ class Document:
         self.data["vars"][name] = {**options, "default": value}
         for path in (("vars", name), ("vars", name, "default")):
             self.spans |= _moved(place, path)
+
+    def begin(self, name: str, about: str, family: str, dtype: str, place: Cursor) -> None:
+        """Set what comes before the fields; ``place`` is where the element type stands."""
+        self.data |= {"name": name, "about": about, "family": family}
+        self.set("dtype", dtype, place)
+        self.data |= {"dims": {}, "vars": {}}
+
+    def copy_entries(self, table: Cursor, entry: Cursor | None) -> None:
+        """Copy what a table says of all its models, and what its entry for one says beside its own keys."""
+        for key in ("dims", "vars", "require", "checkpoint"):
+            self.copy(key, table)
+        if entry is not None:
+            for key in entry.data:
+                if key not in _OF_TABLES:
+                    self.copy(key, entry)
 
     def copy(self, key: str, source: Cursor) -> None:
         """Copy the entries of a key from the table, or from an entry in it that comes last."""

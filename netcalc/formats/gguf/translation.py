@@ -60,18 +60,12 @@ class Translation:
             raise NetcalcError(document.problems)
         entry = self._model()
         document.expressed = {*table.part("vars"), *entry.data.get("vars", ())}
-        document.data |= {"name": name, "about": f"{table.architecture} of llama.cpp", "family": table.family}
+        document.begin(name, f"{table.architecture} of llama.cpp", table.family, self._dtype(), self.place)
         document.spans[()] = self.place.spans[()]
-        document.set("dtype", self._dtype(), self.place)
-        document.data |= {"dims": {}, "vars": {}}
         used = self._used(entry)
         for field, options in self._declarations():
             document.declare(field, options, self.values[field], self.place, used=field in used)
-        for key in ("dims", "vars", "require", "checkpoint"):
-            document.copy(key, table.cursor)
-        for key in entry.data:
-            if key != "when":
-                document.copy(key, entry)
+        document.copy_entries(table.cursor, entry)
         return document.finished()
 
     def _own_keys(self) -> dict[str, Any]:

@@ -37,21 +37,13 @@ class _Translation:
         document = self.document
         document.expressed = {*self.table.part("vars"), *(entry.data.get("vars", ()) if entry else ())}
         self.fields.read(self.config, self.table)
-        document.data |= {"name": name, "about": f"{architecture} of transformers"}
-        document.data["family"] = self.table.family
-        document.set("dtype", *self._dtype())
-        for key in ("dims", "vars"):
-            document.data[key] = {}
+        document.begin(name, f"{architecture} of transformers", self.table.family, *self._dtype())
         others = self._fields_of_others(architecture)
         for field, origin in self.table.declarations(self.fields.chosen).items():
             options = _options(origin.data)
             value, place = self.fields.given.get(field, (options["default"], origin))
             document.declare(field, options, value, place, used=field not in others)
-        for key in ("dims", "vars", "require"):
-            document.copy(key, self.table.cursor)
-        if entry is not None:
-            for key in entry.data:
-                document.copy(key, entry)
+        document.copy_entries(self.table.cursor, entry)
         return document.finished()
 
     def _model(self) -> tuple[str | None, Cursor | None]:

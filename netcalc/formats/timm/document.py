@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, nearest, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.formats.documents import Description, Document, typed
 from netcalc.formats.sources import Source
+from netcalc.formats.table_files import hint_without_table
 from netcalc.formats.timm.tables import Table, architectures, table_of
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
@@ -42,9 +43,7 @@ def describe(source: Source, max_size: int) -> Description:
     entry = table.cursor["models"][architecture]
     fields = _given_fields(config, table, document)
     document.expressed = {*table.part("vars"), *entry.data.get("vars", ())}
-    document.data |= {"name": source.name, "about": f"{architecture} of timm", "family": table.family}
-    document.set("dtype", "float32", config)
-    document.data |= {"dims": {}, "vars": {}}
+    document.begin(source.name, f"{architecture} of timm", table.family, "float32", config)
     defaults = entry.data.get("fields", {})
     used = words_in([entry.data.get("vars", {}), *(table.part(key) for key in ("vars", "dims", "require"))])
     for field, declared in table.part("fields").items():
@@ -53,11 +52,7 @@ def describe(source: Source, max_size: int) -> Description:
         options["default"] = defaults.get(field, options["default"])
         value, place = fields.get(field, (options["default"], origin))
         document.declare(field, options, value, place, used=field in used or f"config_{field}" in used)
-    for key in ("dims", "vars", "require", "checkpoint"):
-        document.copy(key, table.cursor)
-    for key in entry.data:
-        if key != "fields":
-            document.copy(key, entry)
+    document.copy_entries(table.cursor, entry)
     return Description(document.finished(), set(table.part("fields")))
 
 
@@ -109,7 +104,4 @@ def _pretrained(section: Cursor, document: Document) -> dict[str, tuple[Any, Cur
 def _unknown(place: Cursor) -> Diagnostic:
     """Return the error for an architecture that has no table."""
     message = f"the architecture {written(place.data, quoted=True)} of timm cannot be imported"
-    near = nearest(place.data, architectures()) if isinstance(place.data, str) else None
-    hint = f"the nearest known one is {near!r}; " if near else ""
-    hint += "a spec can be written by hand: `netcalc init` writes one to start from"
-    return Diagnostic("E007", message, place.span, hint=hint)
+    return Diagnostic("E007", message, place.span, hint=hint_without_table(place.data, architectures(), "one"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,21 @@ def test_workflows_pin_actions_and_may_only_read(path: Path) -> None:
     for step in steps(workflow):
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a/b@" + "0" * 40))
         assert step.get("with", {}).get("persist-credentials", False) is False
+
+
+def test_hints_install_the_libraries_that_the_extras_name() -> None:
+    """The name netcalc belongs to another project on the package index."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == "netcalc-nn"
+    needed = {project["optional-dependencies"][extra][0] for extra in ("hub", "gguf", "torch", "plot")}
+    files = [
+        *(ROOT / "netcalc").rglob("*.py"),
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+    ]
+    named = {text for path in files for text in re.findall(r"pip install '([^']*)'", path.read_text(encoding="utf-8"))}
+    assert named == needed
 
 
 def test_oracles_are_pinned() -> None:

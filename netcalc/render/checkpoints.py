@@ -38,39 +38,32 @@ class _Checkpoint(Presentation["Checkpoint"]):
     names = staticmethod(attrgetter("name", "title"))
 
     def rows(self, result: Checkpoint, view: View) -> Iterable[Group]:
-        in_full = view.format in ("json", "csv")
-        if in_full and result.depth is None:
+        if view.in_full and result.depth is None:
             return map(tensor_group, result.tensors)
-        if not in_full and self._is_tree(view):
+        if view.is_tree:
             return ()
-        return checkpoint_rows(checkpoint_tree(result.tensors, unroll=result.unroll or in_full), result.depth)
+        return checkpoint_rows(checkpoint_tree(result.tensors, unroll=result.unroll or view.in_full), result.depth)
 
     def keys(self, result: Checkpoint) -> Mapping[str, Callable[[Any], Any]]:
         keys = keys_of("name", "repeat") | {"dtype": attrgetter("dtypes")}
         return keys | {figure: methodcaller("figure", figure) for figure in FIGURES}
 
     def page(self, result: Checkpoint, rows: Selected[Group], view: View) -> Page:
-        if self._is_tree(view):
+        if view.is_tree:
             return _tree_page(result, checkpoint_tree(result.tensors, unroll=result.unroll), result.depth)
         return _list_page(result, rows.shown, rows.others)
 
     def data(self, result: Checkpoint, rows: Selected[Group], view: View) -> Table:
         return _groups_data(rows.shown)
 
-    def record(self, result: Checkpoint, rows: Selected[Group], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
-
+    def recorded(self, result: Checkpoint, rows: Selected[Group]) -> Mapping[str, Any]:
         if result.depth is not None:
-            return record(result, tensors=None, groups=rows.shown)
+            return {"tensors": None, "groups": rows.shown}
         by_name = {tensor.name: tensor for tensor in result.tensors}
-        return record(result, tensors=[by_name[row.name] for row in rows.shown])
+        return {"tensors": [by_name[row.name] for row in rows.shown]}
 
     def listed_in(self, result: Checkpoint) -> str:
         return "tensors" if result.depth is None else "groups"
-
-    @staticmethod
-    def _is_tree(view: View) -> bool:
-        return view.format == "table" and not view.selection.active
 
 
 PRESENTATIONS = {"Checkpoint": _Checkpoint()}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
 
 from netcalc.analysis.checks import CheckReport, CheckRow
 from netcalc.render.page import Line, Page, Paragraph
@@ -15,13 +13,8 @@ from netcalc.render.table import Column, Row, Table
 
 class _Checks(Presentation[CheckReport]):
     selected_list = listed = "rows"
+    columns = keys_of("spec", "check", "counted", "ok")
     names = staticmethod(attrgetter("spec", "check"))
-
-    def rows(self, result: CheckReport, view: View) -> Sequence[CheckRow]:
-        return result.rows
-
-    def keys(self, result: CheckReport) -> Mapping[str, Callable[[Any], Any]]:
-        return keys_of("spec", "check", "counted", "ok")
 
     def page(self, result: CheckReport, rows: Selected[CheckRow], view: View) -> Page:
         specs = len(dict.fromkeys(row.spec for row in result.rows))

@@ -48,8 +48,8 @@ class _Comparison(Presentation[Comparison]):
     names = staticmethod(lambda entry: (entry.match.path, entry.op))
 
     def rows(self, result: Comparison, view: View) -> Sequence[_Entry]:
-        if view.format == "table" and not view.selection.active:
-            return ()  # a tree
+        if view.is_tree:
+            return ()
         return list(_flat(result.layers, result.depth, result.all, "", (True,) * len(result.names)))
 
     def keys(self, result: Comparison) -> Mapping[str, Callable[[_Entry], Any]]:
@@ -63,7 +63,7 @@ class _Comparison(Presentation[Comparison]):
         return keys
 
     def page(self, result: Comparison, rows: Selected[_Entry], view: View) -> Page:
-        if view.format == "table" and not view.selection.active:
+        if view.is_tree:
             table = layers_table(result, tree_rows(result, result.depth, result.all))
         else:
             shown = [match_row(result, entry.path, entry.match, entry.present) for entry in rows.shown]
@@ -73,10 +73,8 @@ class _Comparison(Presentation[Comparison]):
     def data(self, result: Comparison, rows: Selected[_Entry], view: View) -> Table:
         return _data(result, rows.shown)
 
-    def record(self, result: Comparison, rows: Selected[_Entry], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
-
-        return record(result, layers=[entry.match for entry in rows.shown])
+    def recorded(self, result: Comparison, rows: Selected[_Entry]) -> Mapping[str, Any]:
+        return {"layers": [entry.match for entry in rows.shown]}
 
 
 PRESENTATIONS = {"Comparison": _Comparison()}

@@ -21,9 +21,6 @@ class _Gradients(Presentation[GradientResult]):
     listed = ""
     columns = keys_of("path", "op", "instances", "elements", "norm", "least", "greatest", "absmax")
 
-    def rows(self, result: GradientResult, view: View) -> Sequence[LayerGradient]:
-        return result.layers
-
     def page(self, result: GradientResult, rows: Selected[LayerGradient], view: View) -> Page:
         loss = f"loss {result.loss:.6g}, {_loss_text(result)}"
         yield Paragraph([*map(Line, origin_lines(result)), Line("", loss, "bold")])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.groups import CacheGroup, grouped
@@ -23,11 +22,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class _Memory(Presentation[MemoryReport]):
-    def rows(self, result: MemoryReport, view: View) -> Sequence[Point]:
-        return result.layers
-
-    def keys(self, result: MemoryReport) -> Mapping[str, Any]:
-        return keys_of("path", "op", "bytes")
+    columns = keys_of("path", "op", "bytes")
 
     def page(self, result: MemoryReport, rows: Selected[Point], view: View) -> Page:
         listed = view.selection.active or result.depth is not None

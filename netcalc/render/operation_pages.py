@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -21,13 +21,11 @@ from netcalc.render.table import Table
 
 class _Operations(Presentation[OperationList]):
     listed = "operations"
+    columns = keys_of("name", "family", "source")
     names = staticmethod(attrgetter("name", "family"))
 
     def rows(self, result: OperationList, view: View) -> Sequence[Listed]:
         return result.entries
-
-    def keys(self, result: OperationList) -> Mapping[str, Callable[[Any], Any]]:
-        return keys_of("name", "family", "source")
 
     def page(self, result: OperationList, rows: Selected[Listed], view: View) -> Page:
         yield operations_table(rows.shown, len(rows.others))
@@ -42,7 +40,7 @@ class _Operations(Presentation[OperationList]):
     def data(self, result: OperationList, rows: Selected[Listed], view: View) -> Table:
         return operations_data(rows.shown)
 
-    def record(self, result: OperationList, rows: Selected[Listed], view: View) -> Mapping[str, Any]:
+    def record(self, result: OperationList, rows: Selected[Listed]) -> Mapping[str, Any]:
         from netcalc.records.writing import record
 
         operations = [reference(op) for op in (ops.find(entry.name) for entry in rows.shown) if op is not None]
@@ -51,7 +49,7 @@ class _Operations(Presentation[OperationList]):
 
 
 class _Operation(Presentation[OperationPage]):
-    listed = ""
+    selected_list = listed = ""
 
     def page(self, result: OperationPage, rows: Selected[Any], view: View) -> Page:
         return operation_page(result.page) if isinstance(result.page, OperationReference) else block_page(result.page)
@@ -62,7 +60,7 @@ class _Operation(Presentation[OperationPage]):
     def data(self, result: OperationPage, rows: Selected[Any], view: View) -> Table:
         return operations_data([result.entry])
 
-    def record(self, result: OperationPage, rows: Selected[Any], view: View) -> Mapping[str, Any]:
+    def record(self, result: OperationPage, rows: Selected[Any]) -> Mapping[str, Any]:
         from netcalc.records.writing import record
 
         return record(result.page, "operation" if isinstance(result.page, OperationReference) else "block")

@@ -59,6 +59,16 @@ class View(NamedTuple):
     charts: bool = False
     width: int | None = None
 
+    @property
+    def in_full(self) -> bool:
+        """True if rows have all fields, for programs."""
+        return self.format in ("json", "csv")
+
+    @property
+    def is_tree(self) -> bool:
+        """True if all rows are shown, as a tree."""
+        return self.format == "table" and not self.selection.active
+
 
 class Presentation(Generic[R]):
     """Presentation of a type of results: its rows, and what is written of a result with some of its rows."""
@@ -77,8 +87,9 @@ class Presentation(Generic[R]):
         return self.listed
 
     def rows(self, result: R, view: View) -> Iterable[Any]:
-        """Return the rows from which users select."""
-        return ()
+        """Return the rows from which users select: by default those that the record has."""
+        rows: Iterable[Any] = getattr(result, self.selected_list) if self.selected_list else ()
+        return rows
 
     def keys(self, result: R) -> Mapping[str, Callable[[Any], Any]]:
         """Return the columns to sort by."""
@@ -96,11 +107,15 @@ class Presentation(Generic[R]):
         """Return the table for CSV."""
         raise NotImplementedError
 
-    def record(self, result: R, rows: Selected[Any], view: View) -> Mapping[str, Any]:
+    def recorded(self, result: R, rows: Selected[Any]) -> Mapping[str, Any]:
+        """Return the fields of the record that depend on the selection."""
+        return {self.selected_list: rows.shown} if self.selected_list else {}
+
+    def record(self, result: R, rows: Selected[Any]) -> Mapping[str, Any]:
         """Return the JSON record, with the selected rows."""
         from netcalc.records.writing import record
 
-        return record(result, **({self.selected_list: rows.shown} if self.selected_list else {}))
+        return record(result, **self.recorded(result, rows))
 
     def charts(self, result: R) -> Iterable[Chart]:
         """Return the charts that a picture has."""
@@ -144,7 +159,7 @@ def require_column(name: str, selection: Selection) -> None:
 def record(result: Any, view: View | None = None) -> Mapping[str, Any]:
     """Return the JSON record of a result with the selected rows."""
     presentation, view = presentation_of(result), view or View(format="json")
-    return presentation.record(result, presentation.selected(result, view), view)
+    return presentation.record(result, presentation.selected(result, view))
 
 
 def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
@@ -155,7 +170,7 @@ def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
         case "json":
             from netcalc.render.json_lines import json_lines
 
-            return json_lines(presentation.record(result, rows, view), presentation.listed_in(result))
+            return json_lines(presentation.record(result, rows), presentation.listed_in(result))
         case "csv":
             from netcalc.render.table_csv import table_csv
 

@@ -23,9 +23,6 @@ _FIGURES = (
 class _Profile(Presentation[Profile]):
     columns = keys_of("path", "op", "seconds", "flops")
 
-    def rows(self, result: Profile, view: View) -> Sequence[LayerTime]:
-        return result.layers
-
     def page(self, result: Profile, rows: Selected[LayerTime], view: View) -> Page:
         return profile_page(result, rows.shown)
 

@@ -31,9 +31,9 @@ class _Report(Presentation[Summary]):
     names = staticmethod(lambda row: (row.path, row.title, row.op))
 
     def rows(self, result: Summary, view: View) -> Iterable[Any]:
-        if view.format in ("json", "csv"):
+        if view.in_full:
             return result.layers
-        if self._is_tree(view):
+        if view.is_tree:
             return ()
         return result.analysis.rows(depth=result.depth, unroll=result.unroll)
 
@@ -47,7 +47,7 @@ class _Report(Presentation[Summary]):
 
     def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
         report = ReportView(result.analysis, result.view, result.receptive)
-        if self._is_tree(view):
+        if view.is_tree:
             table = layer_tree(report, depth=result.depth, unroll=result.unroll, layout=view.layout)
             return _page(result.analysis, result.view, table)
         table = layer_list(report, rows.shown, rows.others, layout=view.layout)
@@ -56,14 +56,8 @@ class _Report(Presentation[Summary]):
     def data(self, result: Summary, rows: Selected[Layer], view: View) -> Table:
         return _layer_data(rows.shown, result.view, view.layout, result.phases)
 
-    def record(self, result: Summary, rows: Selected[Layer], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
-
-        return record(result, layers=result.record_layers(rows.shown))
-
-    @staticmethod
-    def _is_tree(view: View) -> bool:
-        return view.format == "table" and not view.selection.active
+    def recorded(self, result: Summary, rows: Selected[Layer]) -> Mapping[str, Any]:
+        return {"layers": result.record_layers(rows.shown)}
 
 
 def _figures(row: Any) -> Any:

@@ -62,12 +62,12 @@ class _Run(Presentation[RunResult]):
             return profile_data(rows.shown)
         return _statistics("path", [*rows.shown, *_outputs(result)])
 
-    def record(self, result: RunResult, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record, written
+    def recorded(self, result: RunResult, rows: Selected[Any]) -> Mapping[str, Any]:
+        from netcalc.records.writing import written
 
         if result.profile is None:
-            return record(result, trace=rows.shown)
-        return record(result, profile={**written(result.profile), "layers": written(rows.shown)})
+            return {"trace": rows.shown}
+        return {"profile": {**written(result.profile), "layers": rows.shown}}
 
 
 PRESENTATIONS = {"RunResult": _Run()}

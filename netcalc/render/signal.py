@@ -98,10 +98,8 @@ class _Comparison(Presentation[SignalComparison]):
     def charts(self, result: SignalComparison) -> Iterator[Chart]:
         return _comparison_charts(result)
 
-    def record(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
-
-        return record(_with_rows(result, rows))
+    def recorded(self, result: SignalComparison, rows: Selected[SignalRow]) -> Mapping[str, Any]:
+        return {"reports": _with_rows(result, rows).reports}
 
 
 PRESENTATIONS = {"SignalReport": _Signal(), "SignalComparison": _Comparison()}

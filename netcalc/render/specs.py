@@ -49,10 +49,8 @@ class _Specs(Presentation[SpecList]):
     def data(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Table:
         return _specs_data(rows.shown, result.convention)
 
-    def record(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
-
-        return record(result, specs=[ListedSpec.of(entry, result.convention) for entry in rows.shown])
+    def recorded(self, result: SpecList, rows: Selected[CatalogueEntry]) -> Mapping[str, Any]:
+        return {"specs": [ListedSpec.of(entry, result.convention) for entry in rows.shown]}
 
 
 class _Spec(Presentation[SpecReference]):

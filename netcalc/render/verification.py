@@ -29,12 +29,9 @@ class _Weights(Presentation[WeightsReport]):
     columns = keys_of("name", "kind")
     names = staticmethod(attrgetter("name", "kind"))
 
-    def rows(self, result: WeightsReport, view: View) -> Sequence[Mismatch]:
-        return result.mismatches
-
     def selected(self, result: WeightsReport, view: View) -> Selected[Any]:
         """Return the mismatches that the selection leaves; for a page, groups of those that match its patterns."""
-        if view.format in ("json", "csv"):
+        if view.in_full:
             return super().selected(result, view)
         selection = view.selection
         matching = Selection(patterns=selection.patterns).apply(result.mismatches, self.columns, self.names).shown
@@ -44,10 +41,8 @@ class _Weights(Presentation[WeightsReport]):
     def page(self, result: WeightsReport, rows: Selected[MismatchGroup], view: View) -> Page:
         return _weights_page(result, rows.shown)
 
-    def record(self, result: WeightsReport, rows: Selected[Any], view: View) -> Mapping[str, Any]:
-        from netcalc.records.writing import record
-
-        return record(result, mismatches=rows.shown, groups=grouped(rows.shown))
+    def recorded(self, result: WeightsReport, rows: Selected[Any]) -> Mapping[str, Any]:
+        return {"mismatches": rows.shown, "groups": grouped(rows.shown)}
 
     def data(self, result: WeightsReport, rows: Selected[Mismatch], view: View) -> Table:
         return _mismatches_data(rows.shown)
@@ -57,12 +52,9 @@ class _Verification(Presentation[VerifyReport]):
     selected_list = listed = "checks"
     columns = keys_of("path", "op", "what", "predicted", "executed", "times", "ok")
 
-    def rows(self, result: VerifyReport, view: View) -> Sequence[Check]:
-        return result.checks
-
     def selected(self, result: VerifyReport, view: View) -> Selected[Check]:
         """Return the checks that the selection leaves; for a page, the failures among them."""
-        if view.format in ("json", "csv"):
+        if view.in_full:
             return super().selected(result, view)
         matching = super().selected(result, view._replace(selection=view.selection._replace(top=None))).shown
         return Selected([check for check in matching if not check.ok][: view.selection.top])

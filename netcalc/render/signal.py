@@ -20,42 +20,43 @@ _GAPS = 3
 class _Column(NamedTuple):
     title: str
     key: str
-    read: Callable[[Figures], float | None]
     priority: int
     predicted: int | None
     kind: Kind = "real"
 
 
 _COLUMNS = (
-    _Column("mean", "mean", lambda f: f.mean, 20, 10),
-    _Column("variance", "variance", lambda f: f.variance, ALWAYS, 90),
-    _Column("mean²", "channel_square", lambda f: f.channel_square, 45, 25),
-    _Column("var", "channel_variance", lambda f: f.channel_variance, 30, 15),
-    _Column("saturated", "saturated", lambda f: f.saturated, 60, 22, "percentage"),
-    _Column("dead", "dead", lambda f: f.dead, 58, None, "percentage"),
-    _Column("gain", "gain", lambda f: f.gain, 50, 12),
-    _Column("gradient", "gradient", lambda f: f.gradient, 85, 80),
-    _Column("back", "back", lambda f: f.back, 48, 11),
+    _Column("mean", "mean", 20, 10),
+    _Column("variance", "variance", ALWAYS, 90),
+    _Column("mean²", "channel_square", 45, 25),
+    _Column("var", "channel_variance", 30, 15),
+    _Column("saturated", "saturated", 60, 22, "percentage"),
+    _Column("dead", "dead", 58, None, "percentage"),
+    _Column("gain", "gain", 50, 12),
+    _Column("gradient", "gradient", 85, 80),
+    _Column("back", "back", 48, 11),
 )
 _NOTE = (
     "gradient: norm of the gradient of the output; gain, back: factors by which the layer multiplies the root mean "
     "square of its input and the norm of the gradient of its output; mean², var: means over channels of their squared "
     "means and of their variances"
 )
+#: Figures that are drawn by depth, with the titles of their charts.
+_PLOTS = {"variance of activations": "variance", "norm of gradients": "gradient"}
 
 
-def _measured(column: _Column) -> Callable[[SignalRow], float]:
+def _measured(figure: str) -> Callable[[SignalRow], float]:
     """Return the reader of a measured figure of a row; −1 where there is none, so that it is sorted to the end."""
 
     def read(row: SignalRow) -> float:
-        value = column.read(row.measured)
+        value = getattr(row.measured, figure)
         return -1.0 if value is None else float(value)
 
     return read
 
 
 #: Columns to sort by: the name of an operation, and its measured figures.
-_KEYS = {**keys_of("path", "op"), **{column.key: _measured(column) for column in _COLUMNS}}
+_KEYS = {**keys_of("path", "op"), **{column.key: _measured(column.key) for column in _COLUMNS}}
 
 
 class _Signal(Presentation[SignalReport]):
@@ -70,14 +71,17 @@ class _Signal(Presentation[SignalReport]):
         yield Paragraph([Line("", _NOTE, "dim")])
         if view.charts:
             yield from self.charts(result)
-        yield from _findings(result)
+        for finding in result.findings:
+            yield Paragraph([Line(f": {finding.text}", _lead(finding), hanging="  "), *_advice(finding)])
         yield from _remarks(result)
 
     def data(self, result: SignalReport, rows: Selected[SignalRow], view: View) -> Table:
         return _data(rows.shown)
 
     def charts(self, result: SignalReport) -> Iterator[Chart]:
-        return _signal_charts(result)
+        rows = _plotted(result)
+        measured, predicted = [row.measured for row in rows], [row.predicted for row in rows]
+        return _charts(result.spec, [("measured", measured, False), ("predicted", predicted, True)])
 
 
 class _Comparison(Presentation[SignalComparison]):
@@ -88,15 +92,31 @@ class _Comparison(Presentation[SignalComparison]):
         return result.reports[0].rows
 
     def page(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Page:
+        comparison = _with_rows(result, rows)
+        first = comparison.reports[0]
         paths = [row.path for row in rows.shown]
-        weighted = [row.path for row in rows.shown if row.weighted or view.selection.active]
-        return _comparison_page(_with_rows(result, rows), weighted or paths, charts=view.charts)
+        shown = [row.path for row in rows.shown if row.weighted or view.selection.active] or paths
+        yield Paragraph([Line(_head(first, initializers=False), first.spec)])
+        yield _comparison_table("variance", "variance", comparison, shown)
+        if any(row.measured.gradient is not None for row in first.rows):
+            yield _comparison_table("norm of gradient", "gradient", comparison, shown)
+        if view.charts:
+            yield from self.charts(comparison)
+        for name, report in zip(_names(result), result.reports, strict=True):
+            for finding in report.findings:
+                yield Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
+        yield from _remarks(first)
 
     def data(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Table:
-        return _comparison_data(_with_rows(result, rows))
+        comparison = _with_rows(result, rows)
+        tables = [_data(report.rows) for report in comparison.reports]
+        cells = ([name, *row.cells] for name, table in zip(_names(result), tables, strict=True) for row in table.rows)
+        return Table([Column("init"), *tables[0].columns], [Row(row) for row in cells])
 
     def charts(self, result: SignalComparison) -> Iterator[Chart]:
-        return _comparison_charts(result)
+        reports = zip(_names(result), result.reports, strict=True)
+        lines = [(name, [row.measured for row in _plotted(report)], False) for name, report in reports]
+        return _charts(result.reports[0].spec, lines)
 
     def recorded(self, result: SignalComparison, rows: Selected[SignalRow]) -> Mapping[str, Any]:
         return {"reports": _with_rows(result, rows).reports}
@@ -118,77 +138,26 @@ def _with_rows(comparison: SignalComparison, rows: Selected[SignalRow]) -> Signa
 
 def _data(rows: Sequence[SignalRow]) -> Table:
     """All figures of rows, measured and predicted, for CSV."""
-    columns = [Column("path"), Column("op"), Column("shape", "shape")]
-    for column in _COLUMNS:
-        columns.append(Column(column.key, "real"))
-        if column.predicted is not None:
-            columns.append(Column(f"predicted_{column.key}", "real"))
+    columns = [Column("path"), Column("op"), Column("shape", "shape"), *_figure_columns(_COLUMNS)]
     columns += [Column("gap"), Column("gradient_gap"), Column("note")]
-    return Table(
-        columns,
-        [
-            Row([row.path, row.op, row.shape, *_cells(row, _COLUMNS), row.gap, row.gradient_gap, row.note])
-            for row in rows
-        ],
-    )
+    cells = ([row.path, row.op, row.shape, *_cells(row, _COLUMNS), row.gap, row.gradient_gap, row.note] for row in rows)
+    return Table(columns, [Row(row) for row in cells])
 
 
-def _comparison_data(comparison: SignalComparison) -> Table:
-    """All figures of all initializers, for CSV."""
-    tables = [_data(report.rows) for report in comparison.reports]
-    rows = [
-        Row([name, *row.cells]) for name, table in zip(_names(comparison), tables, strict=True) for row in table.rows
-    ]
-    return Table([Column("init"), *tables[0].columns], rows)
-
-
-def _comparison_page(comparison: SignalComparison, shown: Sequence[str], *, charts: bool = False) -> Page:
-    """Page of a comparison of initializers: the variances and gradients of the layers ``shown``, by path."""
-    first = comparison.reports[0]
-    names = _names(comparison)
-    yield Paragraph([Line(_head(first, initializers=False), first.spec)])
-    yield _comparison_table("variance", comparison, names, shown, lambda figures: figures.variance)
-    if any(row.measured.gradient is not None for row in first.rows):
-        yield _comparison_table("norm of gradient", comparison, names, shown, lambda figures: figures.gradient)
-    if charts:
-        yield from _comparison_charts(comparison)
-    for name, report in zip(names, comparison.reports, strict=True):
-        for finding in report.findings:
-            yield Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
-    yield from _remarks(first)
-
-
-def _signal_charts(report: SignalReport) -> Iterator[Chart]:
-    """Yield charts of variance and gradients by depth, of the layers with weights, or of all rows if there are few."""
-    rows = _plotted(report)
-    for title, read in _PLOTS.items():
-        measured = _points([read(row.measured) for row in rows])
-        predicted = _points([read(row.predicted) for row in rows])
-        series = [Series("measured", measured), Series("predicted", predicted, dashed=True)]
-        if measured:
-            yield Chart(f"{report.spec}: {title}", "layer", title, [line for line in series if line.points], log_y=True)
-
-
-def _comparison_charts(comparison: SignalComparison) -> Iterator[Chart]:
-    """Yield the same charts with a line for each initializer, as measured."""
-    names = _names(comparison)
-    for title, read in _PLOTS.items():
+def _charts(spec: str, lines: Sequence[tuple[str, Sequence[Figures], bool]]) -> Iterator[Chart]:
+    """Yield charts of variance and gradients by depth, of lines with their names, figures, and True if predicted."""
+    for title, figure in _PLOTS.items():
         series = [
-            Series(name, points)
-            for name, report in zip(names, comparison.reports, strict=True)
-            if (points := _points([read(row.measured) for row in _plotted(report)]))
+            Series(name, points, dashed)
+            for name, layers, dashed in lines
+            if (points := _points([getattr(layer, figure) for layer in layers]))
         ]
-        if series:
-            yield Chart(f"{comparison.reports[0].spec}: {title}", "layer", title, series, log_y=True)
-
-
-_PLOTS: dict[str, Callable[[Figures], float | None]] = {
-    "variance of activations": lambda figures: figures.variance,
-    "norm of gradients": lambda figures: figures.gradient,
-}
+        if any(not line.dashed for line in series):
+            yield Chart(f"{spec}: {title}", "layer", title, series, log_y=True)
 
 
 def _plotted(report: SignalReport) -> Sequence[SignalRow]:
+    """Return the layers with weights, or all rows if there are few."""
     return report.layers if len(report.layers) > 1 else report.rows
 
 
@@ -200,8 +169,7 @@ def _points(values: Sequence[float | None]) -> list[tuple[float, float]]:
 
 
 def _head(report: SignalReport, *, initializers: bool = True) -> str:
-    seeds = f"{len(report.seeds)} seeds" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
-    means = f", means of {seeds}" if len(report.seeds) > 1 else f", {seeds}"
+    seeds = f"means of {len(report.seeds)} seeds" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     chosen = [init for init in report.inits if init != "default"]
     inits = f"; initializers: {', '.join(chosen)}" if chosen and initializers else ""
     mode = ", training mode" if report.training else ""
@@ -211,32 +179,28 @@ def _head(report: SignalReport, *, initializers: bool = True) -> str:
         "loss": "loss of the spec",
     }.get(report.loss, f"sum of {report.loss}")
     gradients = report.gradients or f"gradients of the {loss}"
-    return f": signals at initialization{means}{mode}{inits}; {gradients}"
+    return f": signals at initialization, {seeds}{mode}{inits}; {gradients}"
 
 
 def _table(rows: Sequence[SignalRow]) -> Table:
     """Rows with the figures that any of them has; predictions stand beside what was measured."""
-    used = [column for column in _COLUMNS if any(column.read(row.measured) is not None for row in rows)]
-    columns = [Column("layer", "path"), Column("operation", priority=40)]
-    for column in used:
-        columns.append(Column(column.title, column.kind, column.priority))
-        if column.predicted is not None:
-            columns.append(Column("predicted", column.kind, column.predicted, f"predicted_{column.key}"))
+    used = [column for column in _COLUMNS if any(getattr(row.measured, column.key) is not None for row in rows)]
+    columns = [Column("layer", "path"), Column("operation", priority=40), *_figure_columns(used)]
     return Table(columns, [Row([row.path, row.op, *_cells(row, used)]) for row in rows])
 
 
-def _cells(row: SignalRow, columns: Sequence[_Column]) -> list[float | None]:
-    cells = []
+def _figure_columns(columns: Sequence[_Column]) -> Iterator[Column]:
+    for title, key, priority, predicted, kind in columns:
+        yield Column(title, kind, priority, key)
+        if predicted is not None:
+            yield Column("predicted", kind, predicted, f"predicted_{key}")
+
+
+def _cells(row: SignalRow, columns: Sequence[_Column]) -> Iterator[float | None]:
     for column in columns:
-        cells.append(column.read(row.measured))
+        yield getattr(row.measured, column.key)
         if column.predicted is not None:
-            cells.append(column.read(row.predicted))
-    return cells
-
-
-def _findings(report: SignalReport) -> Page:
-    for finding in report.findings:
-        yield Paragraph([Line(f": {finding.text}", _lead(finding), hanging="  "), *_advice(finding)])
+            yield getattr(row.predicted, column.key)
 
 
 def _lead(finding: Finding) -> str:
@@ -262,19 +226,12 @@ def _remarks(report: SignalReport) -> Page:
         yield Paragraph(lines)
 
 
-def _comparison_table(
-    title: str,
-    comparison: SignalComparison,
-    names: Sequence[str],
-    shown: Sequence[str],
-    read: Callable[[Figures], float | None],
-) -> Table:
+def _comparison_table(title: str, figure: str, comparison: SignalComparison, shown: Sequence[str]) -> Table:
+    """Table of a measured figure of the layers ``shown``, by path, with a column for each initializer."""
     by_path = [{row.path: row for row in report.rows} for report in comparison.reports]
-    columns = [
-        Column(title, "path"),
-        *(Column(name, "real", ALWAYS if n < 4 else 50 - n) for n, name in enumerate(names)),
-    ]
-    return Table(columns, [Row([path, *(read(rows[path].measured) for rows in by_path)]) for path in shown])
+    initializers = (Column(name, "real", ALWAYS if n < 4 else 50 - n) for n, name in enumerate(_names(comparison)))
+    rows = [Row([path, *(getattr(layers[path].measured, figure) for layers in by_path)]) for path in shown]
+    return Table([Column(title, "path"), *initializers], rows)
 
 
 def _names(comparison: SignalComparison) -> list[str]:

@@ -22,7 +22,7 @@ from netcalc.render.numbers import shape_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
-from netcalc.render.table import Column, Row, Table
+from netcalc.render.table import Column, Row, Table, is_folded
 
 
 class _Entry(NamedTuple):
@@ -114,8 +114,7 @@ def _page(comparison: Comparison, layers: Table) -> Page:
     for table in (operations_table(comparison, operations), layers, attributes):
         if table.rows:
             yield table
-    folded = any(_repeated(row) for row in layers.rows)
-    notes = [Line(note) for note in _notes(comparison, folded)]
+    notes = [Line(note) for note in _notes(comparison, is_folded(layers.rows))]
     if notes:
         yield Paragraph(notes)
 
@@ -160,10 +159,6 @@ def _notes(comparison: Comparison, folded: bool) -> Iterator[str]:
             yield f"{count:,} layer{'s' * (count != 1)} without differences not shown; --all shows them"
     if folded:
         yield "×N: figures are those of one of the N instances; totals include all of them."
-
-
-def _repeated(row: Row) -> bool:
-    return row.repeat > 1 or any(map(_repeated, row.children))
 
 
 def _flat(

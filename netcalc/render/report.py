@@ -19,7 +19,7 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.signature import signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
-from netcalc.render.table import Column, Row, Table
+from netcalc.render.table import Column, Row, Table, is_folded
 
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
@@ -103,7 +103,7 @@ def _page(analysis: Analysis, view: Figures, table: Table, *, by_operation: bool
             if analysis.program.assigned and view in ("params", "summary"):
                 yield storage_table(analysis.program)
         yield Paragraph(list(_total_lines(report)))
-    notes = [Line(note) for note in (*table.notes, *_notes(analysis, view, _folded(table.rows)))]
+    notes = [Line(note) for note in (*table.notes, *_notes(analysis, view, is_folded(table.rows)))]
     if notes:
         yield Paragraph(notes)
 
@@ -214,11 +214,6 @@ def _further_totals(total: Cost, bits: str) -> str:
     if total.buffers != 0:
         parts.append(f"{exact(total.buffers)} in buffers")
     return "".join(f"; {part}" for part in parts)
-
-
-def _folded(rows: Sequence[Row]) -> bool:
-    """True if a row stands for several instances."""
-    return any(row.repeat > 1 or _folded(row.children) for row in rows)
 
 
 def _notes(analysis: Analysis, view: Figures, folded: bool) -> Iterator[str]:

@@ -109,6 +109,11 @@ class Sides(NamedTuple):
     values: Sequence[Any]
 
 
+def is_folded(rows: Sequence[Row]) -> bool:
+    """Return True if a row, or one below it, stands for several instances."""
+    return any(row.repeat > 1 or is_folded(row.children) for row in rows)
+
+
 def rows_shown(shown: int, omitted: int) -> str:
     """Return the line on rows that a selection left out; empty if it left out none."""
     return f"{shown:,} of {shown + omitted:,} rows shown" if omitted else ""

@@ -38,39 +38,39 @@ def operation_page(page: OperationReference) -> Page:
         itemised = any(line[:1] in " -*" for line in lines)
         yield Paragraph([Line(line) for line in lines] if itemised else [Line(" ".join(lines))])
     facts = [*_facts(page), ("example", f"- {page.example.line}"), ("", page.example.shapes)]
-    yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in facts], header=False)
-    if page.attributes:
-        columns = [
-            Column("attribute", "name"),
-            Column("type", "prose"),
-            Column("default", "prose"),
-            Column("description", "prose"),
-        ]
-        yield Table(columns, [Row(row) for row in attribute_rows(page.attributes)])
-    else:
-        yield Paragraph([Line("", "no attributes", "dim")])
+    yield from facts_and_attributes(facts, attributes_table("attribute", page.attributes))
 
 
 def operation_markdown(page: OperationReference, level: int = 3) -> Iterator[str]:
     """Yield the page as the lines of a Markdown section."""
-    yield f"{'#' * level} `{page.name}`"
-    yield ""
-    yield page.about
-    if page.details:
-        yield ""
-        yield page.details.replace("``", "`")
-    yield ""
-    for label, text in _facts(page):
-        yield f"- {label}: {text}"
-    yield ""
-    if page.attributes:
-        columns = [Column("attribute"), Column("type"), Column("default"), Column("description")]
-        rows = [Row([f"`{row[0]}`", *row[1:]]) for row in attribute_rows(page.attributes)]
-        yield from table_markdown(Table(columns, rows))
-    else:
-        yield "No attributes."
+    details = [page.details.replace("``", "`")] if page.details else []
+    table = attributes_table("attribute", page.attributes)
+    quoted = [Row([f"`{name}`", *others]) for name, *others in (row.cells for row in table.rows)]
+    yield from section(level, page.name, [page.about, *details], _facts(page), table._replace(rows=quoted))
     yield ""
     yield f"Example: `- {page.example.line}` takes {page.example.shapes}."
+
+
+def facts_and_attributes(facts: Iterable[tuple[str, str]], attributes: Table) -> Page:
+    """The facts of a page as a table, and the attributes or arguments."""
+    yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in facts], header=False)
+    yield attributes if attributes.rows else Paragraph([Line("", f"no {attributes.columns[0].title}s", "dim")])
+
+
+def section(
+    level: int, name: str, paragraphs: Iterable[str], facts: Iterable[tuple[str, str]], attributes: Table
+) -> Iterator[str]:
+    """Yield a Markdown section: paragraphs, facts, and a table of attributes or arguments."""
+    yield f"{'#' * level} `{name}`"
+    for paragraph in paragraphs:
+        yield from ("", paragraph)
+    yield ""
+    yield from (f"- {label}: {text}" for label, text in facts)
+    yield ""
+    if attributes.rows:
+        yield from table_markdown(attributes)
+    else:
+        yield f"No {attributes.columns[0].title}s."
 
 
 def _facts(page: OperationReference) -> Iterator[tuple[str, str]]:
@@ -85,11 +85,14 @@ def _facts(page: OperationReference) -> Iterator[tuple[str, str]]:
         yield "shorthand", f"{page.name}: {page.shorthand.upper()}"
 
 
-def attribute_rows(attributes: Iterable[AttributeReference]) -> Iterator[list[str]]:
-    """Yield name, type, default and description of attributes or arguments."""
+def attributes_table(title: str, attributes: Iterable[AttributeReference]) -> Table:
+    """Table of attributes or arguments, whose names stand below the ``title``."""
+    columns = [Column(title, "name"), *(Column(name, "prose") for name in ("type", "default", "description"))]
+    rows = []
     for attribute in attributes:
         default = "required" if attribute.required else json.dumps(attribute.default, ensure_ascii=False)
-        yield [attribute.name, attribute.type, default, attribute.description]
+        rows.append(Row([attribute.name, attribute.type, default, attribute.description]))
+    return Table(columns, rows)
 
 
 def port_text(port: Port) -> str:

@@ -15,40 +15,36 @@ class _Agreement(Presentation[Agreement]):
     selected_list = listed = ""
 
     def page(self, result: Agreement, rows: Selected[Any], view: View) -> Page:
-        return _page(result)
+        yield Paragraph([Line(": compared with the module, on the same random weights", result.spec)])
+        if result.outputs:
+            columns = [Column("output", key="name"), Column("plan"), Column("largest difference"), Column("allowed")]
+            outputs = [
+                Row([output.name, output.plan, _relative(output.difference), _relative(output.tolerance)])
+                for output in result.outputs
+            ]
+            yield Table(columns, outputs)
+        if result.flops:
+            columns = [
+                Column("FLOPs", key="kind"),
+                Column("netcalc", "total"),
+                Column("torch", "total"),
+                Column("counted by torch for", "prose", key="operators"),
+            ]
+            yield Table(columns, [Row([f.kind, f.netcalc, f.torch, ", ".join(f.operators)]) for f in result.flops])
+        weights = result.weights
+        lines = [
+            Line(f"state dict: {weights.tensors:,} tensors; {weights.parameters:,} parameters and buffers of the spec")
+        ]
+        lines += [Line(problem.message) for problem in weights.diagnostics]
+        yield Paragraph(lines)
+        wrong = len(result.differing) + len(weights.mismatches)
+        if result.ok:
+            yield Paragraph([Line("", "outputs, FLOPs and parameters agree", "good")])
+        else:
+            yield Paragraph([Line("", f"{wrong:,} of these differ", "bad")])
 
 
 PRESENTATIONS = {"Agreement": _Agreement()}
-
-
-def _page(report: Agreement) -> Page:
-    yield Paragraph([Line(": compared with the module, on the same random weights", report.spec)])
-    if report.outputs:
-        columns = [Column("output", key="name"), Column("plan"), Column("largest difference"), Column("allowed")]
-        rows = [
-            Row([output.name, output.plan, _relative(output.difference), _relative(output.tolerance)])
-            for output in report.outputs
-        ]
-        yield Table(columns, rows)
-    if report.flops:
-        columns = [
-            Column("FLOPs", key="kind"),
-            Column("netcalc", "total"),
-            Column("torch", "total"),
-            Column("counted by torch for", "prose", key="operators"),
-        ]
-        yield Table(columns, [Row([f.kind, f.netcalc, f.torch, ", ".join(f.operators)]) for f in report.flops])
-    weights = report.weights
-    lines = [
-        Line(f"state dict: {weights.tensors:,} tensors; {weights.parameters:,} parameters and buffers of the spec")
-    ]
-    lines += [Line(problem.message) for problem in weights.diagnostics]
-    yield Paragraph(lines)
-    wrong = len(report.differing) + len(weights.mismatches)
-    if report.ok:
-        yield Paragraph([Line("", "outputs, FLOPs and parameters agree", "good")])
-    else:
-        yield Paragraph([Line("", f"{wrong:,} of these differ", "bad")])
 
 
 def _relative(value: float) -> str:

@@ -54,7 +54,14 @@ class _Checkpoint(Presentation["Checkpoint"]):
         return _list_page(result, rows.shown, rows.others)
 
     def data(self, result: Checkpoint, rows: Selected[Group], view: View) -> Table:
-        return _groups_data(rows.shown)
+        """Tensors or groups with all fields, for CSV."""
+        columns = [Column("name"), Column("dtype"), Column("shape", "shape")]
+        columns += [Column(title) for title in (*FIGURES, "file", "repeat")]
+        cells = (
+            [plain_numbers(row.title), " ".join(row.dtypes), row.shape, *row.figures, " ".join(row.files), row.repeat]
+            for row in rows.shown
+        )
+        return Table(columns, [Row(group) for group in cells])
 
     def recorded(self, result: Checkpoint, rows: Selected[Group]) -> Mapping[str, Any]:
         if result.depth is not None:
@@ -89,24 +96,13 @@ def _list_page(content: Checkpoint, shown: Sequence[Group], others: Sequence[Gro
 
 def packed_table(packed: Sequence[Packed]) -> Table:
     """Figures of packed tensors by scheme."""
-    columns = [Column("packed by"), Column("tensors", "total"), Column("companions", "count")]
-    columns += [Column("parameters", "count"), Column("stored", "count"), Column("bytes", "bytes")]
-    columns += [Column("bits each", "real")]
-    rows = [
-        Row(
-            [
-                p.scheme,
-                p.tensors,
-                p.companions,
-                p.params,
-                p.elements,
-                p.bytes,
-                8 * p.bytes / p.params if p.params else None,
-            ]
-        )
-        for p in packed
-    ]
-    return Table(columns, rows)
+    columns = [Column("packed by"), Column("tensors", "total")]
+    columns += [Column(title, "count") for title in ("companions", "parameters", "stored")]
+    columns += [Column("bytes", "bytes"), Column("bits each", "real")]
+    cells = (
+        [p.scheme, p.tensors, p.companions, p.params, p.elements, p.bytes, _bits(p.bytes, p.params)] for p in packed
+    )
+    return Table(columns, [Row(row) for row in cells])
 
 
 def _table(content: Checkpoint, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
@@ -123,18 +119,6 @@ def _table(content: Checkpoint, rows: Sequence[Row], totals: Sequence[Row] = ())
     if content.in_blocks:
         columns[-1] = columns[-1]._replace(priority=ALWAYS - 6)  # the bits say more than the share
     return Table([columns[position] for position in shown], list(map(without, rows)), list(map(without, totals)))
-
-
-def _groups_data(rows: Iterable[Group]) -> Table:
-    """Tensors or groups with all fields, for CSV."""
-    columns = [Column("name"), Column("dtype"), Column("shape", "shape"), Column("tensors", "total")]
-    columns += [Column(figure, "total") for figure in ("params", "elements", "bytes")]
-    columns += [Column("file"), Column("repeat", "total")]
-    return Table(columns, [Row([plain_numbers(row.title), *_fields(row)]) for row in rows])
-
-
-def _fields(row: Group) -> list[Any]:
-    return [" ".join(row.dtypes), row.shape, *row.figures, " ".join(row.files), row.repeat]
 
 
 def _groups_page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:

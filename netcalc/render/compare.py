@@ -71,23 +71,19 @@ class _Comparison(Presentation[Comparison]):
         return _page(result, table)
 
     def data(self, result: Comparison, rows: Selected[_Entry], view: View) -> Table:
-        return _data(result, rows.shown)
+        """The layers with the figures of each network and the differences from the first network, for CSV."""
+        columns = [Column("path"), Column("repeat", "total")]
+        for place, name in enumerate(result.names):
+            columns += [Column(f"{name} op"), Column(f"{name} inputs", "shapes"), Column(f"{name} outputs", "shapes")]
+            columns += [Column(f"{name} {figure.name}", "total") for figure in COMPARED]
+            columns += [Column(f"{name} {figure.name} difference", "total") for figure in COMPARED if place]
+        return Table(columns, [Row(_data_cells(entry.match)) for entry in rows.shown])
 
     def recorded(self, result: Comparison, rows: Selected[_Entry]) -> Mapping[str, Any]:
         return {"layers": [entry.match for entry in rows.shown]}
 
 
 PRESENTATIONS = {"Comparison": _Comparison()}
-
-
-def _data(comparison: Comparison, shown: Sequence[_Entry]) -> Table:
-    """The layers with the figures of each network and the differences from the first network, for CSV."""
-    columns = [Column("path"), Column("repeat", "total")]
-    for place, name in enumerate(comparison.names):
-        columns += [Column(f"{name} op"), Column(f"{name} inputs", "shapes"), Column(f"{name} outputs", "shapes")]
-        columns += [Column(f"{name} {figure.name}", "total") for figure in COMPARED]
-        columns += [Column(f"{name} {figure.name} difference", "total") for figure in COMPARED if place]
-    return Table(columns, [Row(_data_cells(entry.match)) for entry in shown])
 
 
 def _data_cells(match: Match) -> list[Any]:

@@ -22,33 +22,25 @@ class _Explanation(Presentation[Explanation]):
     selected_list = listed = ""
 
     def page(self, result: Explanation, rows: Selected[Any], view: View) -> Page:
-        return _page(result)
+        """Title, shapes and attributes, then a table of steps for each section."""
+        yield Paragraph(list(_head(result)))
+        for section in result.sections:
+            steps = [Row([step.label, _working(step)]) for step in section.steps]
+            columns = [Column("step", "path"), Column("working", "prose")]
+            yield Table(columns, steps, title=section.title, about=section.rule, header=False)
 
     def data(self, result: Explanation, rows: Selected[Any], view: View) -> Table:
-        return _table(result)
+        """The steps of all sections, formula and result in columns of their own."""
+        columns = [Column(title) for title in ("section", "step", "formula", "substituted", "value")]
+        steps = [
+            Row([section.title, step.label, step.formula, step.substituted, _value(step.value, str)])
+            for section in result.sections
+            for step in section.steps
+        ]
+        return Table(columns, steps)
 
 
 PRESENTATIONS = {"Explanation": _Explanation()}
-
-
-def _page(explanation: Explanation) -> Page:
-    """Title, shapes and attributes, then a table of steps for each section."""
-    yield Paragraph(list(_head(explanation)))
-    for section in explanation.sections:
-        rows = [Row([step.label, _working(step)]) for step in section.steps]
-        columns = [Column("step", "path"), Column("working", "prose")]
-        yield Table(columns, rows, title=section.title, about=section.rule, header=False)
-
-
-def _table(explanation: Explanation) -> Table:
-    """The steps of all sections, formula and result in columns of their own."""
-    columns = [Column(title) for title in ("section", "step", "formula", "substituted")]
-    rows = [
-        Row([section.title, step.label, step.formula, step.substituted, _value(step.value, str)])
-        for section in explanation.sections
-        for step in section.steps
-    ]
-    return Table([*columns, Column("value")], rows)
 
 
 def _head(explanation: Explanation) -> Iterator[Line]:

@@ -44,7 +44,14 @@ class _Specs(Presentation[SpecList]):
         yield Paragraph([note, Line("`netcalc specs NAME` shows the dims, vars, inputs and outputs of a spec.")])
 
     def markdown(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Iterator[str]:
-        return _specs_markdown(rows.shown, result.convention, len(rows.others))
+        """Yield a section for each family, in the order of the specs."""
+        for family, members in groupby(rows.shown, lambda spec: spec.family):
+            yield from (f"## {family}", "")
+            yield from table_markdown(_specs_table(list(members), result.convention, family))
+            yield ""
+        if rows.others:
+            yield from (rows_shown(len(rows.shown), len(rows.others)), "")
+        yield _specs_note(result.convention)
 
     def data(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Table:
         return _specs_data(rows.shown, result.convention)
@@ -87,17 +94,6 @@ def _specs_data(specs: Sequence[CatalogueEntry], convention: str) -> Table:
         for s in specs
     ]
     return Table([Column(field, "total" if field in ("params", "macs") else "text") for field in fields], rows)
-
-
-def _specs_markdown(specs: Sequence[CatalogueEntry], convention: str, omitted: int) -> Iterator[str]:
-    """Yield a section for each family, in the order of the specs."""
-    for family, members in groupby(specs, lambda spec: spec.family):
-        yield from (f"## {family}", "")
-        yield from table_markdown(_specs_table(list(members), convention, family))
-        yield ""
-    if omitted:
-        yield from (rows_shown(len(specs), omitted), "")
-    yield _specs_note(convention)
 
 
 def _specs_note(convention: str) -> str:

@@ -24,7 +24,19 @@ class _Training(Presentation[TrainingResult]):
     selected_list, listed = "", "steps"
 
     def page(self, result: TrainingResult, rows: Selected[Any], view: View) -> Page:
-        return _page(result)
+        settings = ", ".join(f"{name} {value:g}" for name, value in result.settings.items())
+        count = len(result.steps)
+        head = f": {exact(count)} step{'s' if count > 1 else ''} with {result.optimizer} ({settings})"
+        lines = [Line(head, result.spec), Line(_data_text(result))]
+        if result.resumed:
+            lines.append(Line(f"the first {exact(result.resumed)} are those of the checkpoint"))
+        yield Paragraph(lines)
+        if count > 1:
+            yield _loss_chart(result)
+        shown = _some_steps(result.steps)
+        yield _steps(shown)._replace(omitted=count - len(shown))
+        change, style = _change(result.losses)
+        yield Paragraph([Line("", change, style), Line("", f"{result.seconds_per_step:.3g} s for each step", "dim")])
 
     def data(self, result: TrainingResult, rows: Selected[Any], view: View) -> Table:
         return _steps(result.steps, seconds=True)
@@ -34,22 +46,6 @@ class _Training(Presentation[TrainingResult]):
 
 
 PRESENTATIONS = {"TrainingResult": _Training()}
-
-
-def _page(result: TrainingResult) -> Page:
-    settings = ", ".join(f"{name} {value:g}" for name, value in result.settings.items())
-    count = len(result.steps)
-    head = f": {exact(count)} step{'s' if count > 1 else ''} with {result.optimizer} ({settings})"
-    lines = [Line(head, result.spec), Line(_data_text(result))]
-    if result.resumed:
-        lines.append(Line(f"the first {exact(result.resumed)} are those of the checkpoint"))
-    yield Paragraph(lines)
-    if count > 1:
-        yield _loss_chart(result)
-    shown = _some_steps(result.steps)
-    yield _steps(shown)._replace(omitted=count - len(shown))
-    change, style = _change(result.losses)
-    yield Paragraph([Line("", change, style), Line("", f"{result.seconds_per_step:.3g} s for each step", "dim")])
 
 
 def _loss_chart(result: TrainingResult) -> Chart:

@@ -45,7 +45,10 @@ class _Weights(Presentation[WeightsReport]):
         return {"mismatches": rows.shown, "groups": grouped(rows.shown)}
 
     def data(self, result: WeightsReport, rows: Selected[Mismatch], view: View) -> Table:
-        return _mismatches_data(rows.shown)
+        """Tensors that do not match, one by one, with the reason and a hint."""
+        columns = [Column("kind"), Column("tensor", "path", key="name")]
+        columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
+        return Table(columns, [Row([m.kind, m.name, m.message, m.hint]) for m in rows.shown])
 
 
 class _Verification(Presentation[VerifyReport]):
@@ -171,10 +174,3 @@ def _content(inventory: Inventory) -> str:
     files = f" in {inventory.files:,} files" if inventory.files > 1 else ""
     bits = "" if inventory.bits is None else f", {inventory.bits:.4g} bits each"
     return f"{measured(inventory.params)} parameters{stored}; {bytes_text(inventory.bytes)}{bits}{files}: {types}"
-
-
-def _mismatches_data(mismatches: Sequence[Mismatch]) -> Table:
-    """Tensors that do not match, one by one, with the reason and a hint."""
-    columns = [Column("kind"), Column("tensor", "path", key="name")]
-    columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
-    return Table(columns, [Row([m.kind, m.name, m.message, m.hint]) for m in mismatches])

@@ -30,27 +30,25 @@ _unfinished: set[Path] = set()
 
 def is_file(path: str | Path) -> bool:
     """Return True for a regular file; False for anything else, also a path that cannot be looked up."""
-    try:
-        return stat.S_ISREG(Path(path).stat().st_mode)
-    except (OSError, ValueError):  # a name too long, a folder that is closed, a circle of links, a null character
-        return False
+    return stat.S_ISREG(_mode(path))
 
 
 def is_folder(path: str | Path) -> bool:
     """Return True for a folder; False for anything else, also a path that cannot be looked up."""
-    try:
-        return stat.S_ISDIR(Path(path).stat().st_mode)
-    except (OSError, ValueError):
-        return False
+    return stat.S_ISDIR(_mode(path))
 
 
 def exists(path: str | Path) -> bool:
     """Return True if there is something at a path that can be looked up."""
+    return _mode(path) != 0
+
+
+def _mode(path: str | Path) -> int:
+    """Return type and mode of what is at a path; 0 if it cannot be looked up."""
     try:
-        Path(path).stat()
-    except (OSError, ValueError):
-        return False
-    return True
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):  # a name too long, a folder that is closed, a circle of links, a null character
+        return 0
 
 
 def read_at_most(stream: IO[bytes], size: int) -> bytes:

@@ -13,14 +13,14 @@ A chart shows the activations by layer; -o FILE.svg writes it, or .png with the 
 
 from __future__ import annotations
 
-from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
+from netcalc.cli.options import ROW_OPTIONS
 from netcalc.cli.options import MemoryOptions as CommandOptions
 from netcalc.cli.pictures import is_picture, require_picture, write_charts
 from netcalc.cli.verb import Call, verb
-from netcalc.options import MemoryOptions, ModelOptions, SelectOptions
+from netcalc.options import MemoryOptions
 
 
-@verb(MemoryOptions, SelectOptions, FormatOptions, OutputOptions, CommandOptions, ModelOptions, ModeOptions)
+@verb(MemoryOptions, *ROW_OPTIONS, CommandOptions)
 def command(call: Call) -> None:
     """Report the memory of weights, caches and activations."""
     output = call["output"]

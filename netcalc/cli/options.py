@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypedDict
 from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.diagnostics import Diagnostic, NetcalcError, pairs_of
+from netcalc.options import ModelOptions, SelectOptions
 
 #: The model of a command.
 MODEL = Declared(
@@ -127,6 +128,11 @@ class OutputOptions(WideOptions, total=False):
         str | None,
         Option(PATH, None, "Write to a file, replacing it as a whole.", ("--output", "-o"), "FILE"),
     ]
+
+
+#: Groups of options of commands that report rows on a model, and of those whose format may be called text.
+ROW_OPTIONS = (SelectOptions, FormatOptions, OutputOptions, ModelOptions, ModeOptions)
+TEXT_ROW_OPTIONS = (SelectOptions, TextFormatOptions, OutputOptions, ModelOptions, ModeOptions)
 
 
 class LayoutOptions(TypedDict, total=False):

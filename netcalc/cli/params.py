@@ -8,15 +8,12 @@ of a model in this way: of a folder, or of a .gguf file with the bits of its ele
 from __future__ import annotations
 
 from netcalc.arguments import options_of
-from netcalc.cli.options import FormatOptions, LayoutOptions, ModeOptions, OutputOptions, StoredOptions
+from netcalc.cli.options import ROW_OPTIONS, LayoutOptions, StoredOptions
 from netcalc.cli.verb import Call, verb
-from netcalc.options import LayerOptions, ModelOptions, SelectOptions
+from netcalc.options import LayerOptions, ModelOptions
 
 
-@verb(
-    *(LayerOptions, LayoutOptions, SelectOptions, FormatOptions, OutputOptions, ModelOptions, ModeOptions),
-    StoredOptions,
-)
+@verb(LayerOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
 def command(call: Call) -> None:
     """Report the parameters of a network, or the tensors of a checkpoint."""
     from netcalc.formats.checkpoints import is_checkpoint

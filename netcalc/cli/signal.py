@@ -16,24 +16,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.cli.options import InputOptions, ModeOptions, OutputOptions, TextFormatOptions
+from netcalc.cli.options import TEXT_ROW_OPTIONS, InputOptions
 from netcalc.cli.options import SignalOptions as CommandOptions
 from netcalc.cli.pictures import require_picture, write_charts
 from netcalc.cli.verb import Call, verb
-from netcalc.options import ModelOptions, SelectOptions, SignalOptions
+from netcalc.options import SignalOptions
 
 
-@verb(
-    InputOptions,
-    SignalOptions,
-    CommandOptions,
-    SelectOptions,
-    TextFormatOptions,
-    OutputOptions,
-    ModelOptions,
-    ModeOptions,
-    without=("symbolic", "lora", "quantize", "prune"),
-)
+@verb(InputOptions, SignalOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "lora", "quantize", "prune"))
 def command(call: Call) -> None:
     """Measure and predict signals and gradients at initialization."""
     require_picture(call["plot"])

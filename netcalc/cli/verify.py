@@ -13,23 +13,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netcalc.cli.options import ModeOptions, OutputOptions, TextFormatOptions
+from netcalc.cli.options import TEXT_ROW_OPTIONS
 from netcalc.cli.options import VerifyOptions as CommandOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.options import ModelOptions, SelectOptions, VerifyOptions
+from netcalc.options import VerifyOptions
 
 
-@verb(
-    VerifyOptions,
-    CommandOptions,
-    SelectOptions,
-    TextFormatOptions,
-    OutputOptions,
-    ModelOptions,
-    ModeOptions,
-    without=("symbolic", "quantize", "prune"),
-)
+@verb(VerifyOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "quantize", "prune"))
 def command(call: Call) -> int:
     """Run and check the network, or check a file of weights, or both."""
     from netcalc.cli import EXIT_CHECK

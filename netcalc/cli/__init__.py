@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _exit_code(arguments: list[str]) -> int:
     """Run a command, report its errors and return its exit code."""
+    from netcalc.cli.output import print_diagnostics
     from netcalc.cli.streams import OutputClosedError, OutputError, discard_output
     from netcalc.diagnostics import Diagnostic
 
@@ -55,7 +56,7 @@ def _exit_code(arguments: list[str]) -> int:
         discard_output()
         return 0
     except OutputError as error:
-        _print_diagnostics((Diagnostic("E502", f"standard output cannot be written: {error}"),))
+        print_diagnostics([Diagnostic("E502", f"standard output cannot be written: {error}")])
         discard_output()
         return EXIT_INPUT
     finally:
@@ -161,12 +162,12 @@ def _help_hint(error: Exception) -> str:
 
 def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[str]) -> int:
     """Write diagnostics to standard error, or with ``--format json`` as a record to standard output."""
+    from netcalc.cli.output import print_diagnostics, write
     from netcalc.cli.streams import OutputClosedError, OutputError
 
     if _wants_json(arguments):
         import json
 
-        from netcalc.cli.output import write
         from netcalc.records.errors import errors_record
         from netcalc.render.escapes import json_text
         from netcalc.render.text import in_utf8
@@ -179,18 +180,11 @@ def _report_diagnostics(diagnostics: Sequence[Diagnostic], arguments: Sequence[s
         except OutputClosedError:
             pass
         except OutputError:
-            _print_diagnostics(diagnostics)
+            print_diagnostics(diagnostics)
     else:
         sys.stdout.flush()
-        _print_diagnostics(diagnostics)
+        print_diagnostics(diagnostics)
     return EXIT_INPUT
-
-
-def _print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
-    from netcalc.render.diagnostics import render_diagnostics
-    from netcalc.render.text import terminal_of
-
-    print(render_diagnostics(diagnostics, terminal_of(sys.stderr)), file=sys.stderr)
 
 
 def _report_bug(arguments: list[str]) -> int:

@@ -35,7 +35,7 @@ def write_charts(path: str, result: Any, option: str = "--plot") -> None:
     Raises:
         NetcalcError: E502 if the file cannot be written.
     """
-    from netcalc.files import replacing
+    from netcalc.cli.output import write_file
     from netcalc.render.presentations import charts
 
     if Path(path).suffix.lower() == ".png":
@@ -46,9 +46,4 @@ def write_charts(path: str, result: Any, option: str = "--plot") -> None:
         from netcalc.render.plot_svg import charts_svg
 
         content = charts_svg(charts(result)).encode()
-    try:
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            file.write(content)
-    except OSError as error:
-        message = f"{option} {path} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise NetcalcError(Diagnostic("E502", message)) from None
+    write_file([content], path, f"{option} ")

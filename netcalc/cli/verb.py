@@ -41,16 +41,11 @@ class Call:
     def network(self, **changes: Any) -> Network:
         """Return the network of the model, and print its warnings; ``changes`` are further options of the model."""
         from netcalc.loading import load
-
-        network = load(self._values["model"], **{**self.model_options(), **changes})
-        self.warn(network.warnings)
-        return network
-
-    def model_options(self) -> dict[str, Any]:
-        """Return the options of the model."""
         from netcalc.options import ModelOptions
 
-        return {**self.of(ModelOptions), **self.mode()}
+        network = load(self._values["model"], **{**self.of(ModelOptions), **self.mode(), **changes})
+        self.warn(network.warnings)
+        return network
 
     def mode(self) -> dict[str, str]:
         """Return the mode, if one is given.
@@ -67,9 +62,9 @@ class Call:
     def warn(self, warnings: Sequence[Diagnostic]) -> None:
         """Print warnings, each once."""
         if warnings:
-            from netcalc.cli.output import print_warnings
+            from netcalc.cli.output import print_diagnostics
 
-            print_warnings(warnings)
+            print_diagnostics(warnings)
 
     def weights(self, network: Network) -> dict[str, Any]:
         """Return the weights of ``--weights``, opened, as an argument of a method; none without the option.
@@ -126,10 +121,11 @@ class Call:
         write(lines(result, self.view._replace(width=terminal.width), terminal), output)
 
     def terminal(self, output: str | None) -> Terminal:
-        """Return the properties of the output, or of a file."""
-        from netcalc.cli.output import terminal_for
+        """Return the properties of the output: a file has no colours and no width; ``--wide`` removes the width."""
+        from netcalc.render.text import PLAIN, terminal_of
 
-        return terminal_for(output, wide=bool(self["wide"]))
+        terminal = terminal_of(sys.stdout) if output is None else PLAIN
+        return terminal._replace(width=None) if self["wide"] else terminal
 
 
 class Verb:

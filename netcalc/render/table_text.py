@@ -16,7 +16,7 @@ from netcalc.render.escapes import clean
 from netcalc.render.numbers import NO_TERM, repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
 from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Row, Table, rows_shown
-from netcalc.render.text import PLAIN, Terminal, fill, width_of
+from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 from netcalc.render.tree import compact_margin, flat_rows, tree_rows
 
 _GAP = "  "
@@ -79,6 +79,7 @@ class _Formatted:
 
     def __init__(self, column: Column, cells: list[str], margins: list[str], *, header: bool) -> None:
         self.column = column
+        self.right = column.kind not in LEFT_ALIGNED
         self.cells = cells
         self.margins = margins
         self.title = clean(column.title) if header else ""
@@ -200,9 +201,7 @@ def _shrink(columns: Sequence[_Formatted], starts: Sequence[int], floors: Sequen
 def _table_lines(table: Table, columns: Sequence[_Formatted], terminal: Terminal) -> Iterator[str]:
     rule = terminal.styled("─" * _total([column.width for column in columns]), "dim")
     if table.header:
-        title = _GAP.join(
-            _aligned(column.title, column.width, left=column.column.kind in LEFT_ALIGNED) for column in columns
-        )
+        title = _GAP.join(padded(column.title, column.width, right=column.right) for column in columns)
         yield terminal.styled(title.rstrip(), "bold")
         yield rule
     count = len(columns[0].cells)
@@ -222,19 +221,13 @@ def _table_lines(table: Table, columns: Sequence[_Formatted], terminal: Terminal
 
 def _pad(cells: Sequence[str], column: _Formatted) -> list[str]:
     """The cells, aligned to the width of their column."""
-    left, width = column.column.kind in LEFT_ALIGNED, column.width
+    width, right = column.width, column.right
     if column.margins:
-        widths = [width - len(margin) for margin in column.margins]
-        padded = (_aligned(cell, width, left=left) for cell, width in zip(cells, widths, strict=True))
-        return [margin + cell for margin, cell in zip(column.margins, padded, strict=True)]
+        margins = zip(column.margins, cells, strict=True)
+        return [margin + padded(cell, width - len(margin), right=right) for margin, cell in margins]
     if all(map(str.isascii, cells)):
-        return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
-    return [_aligned(cell, width, left=left) for cell in cells]
-
-
-def _aligned(cell: str, width: int, *, left: bool) -> str:
-    space = " " * (width - width_of(cell))
-    return cell + space if left else space + cell
+        return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
+    return [padded(cell, width, right=right) for cell in cells]
 
 
 def _broken(columns: Sequence[_Formatted], row: int) -> str:
@@ -251,8 +244,7 @@ def _broken(columns: Sequence[_Formatted], row: int) -> str:
 def _pad_broken(column: _Formatted, row: int) -> list[str]:
     first, *others = column.cells[row].split("\n")
     margin = column.margins[row] if column.margins else ""
-    left = column.column.kind in LEFT_ALIGNED
-    return [_aligned(cell, column.width, left=left) for cell in (margin + first, *others)]
+    return [padded(cell, column.width, right=column.right) for cell in (margin + first, *others)]
 
 
 def _footer(dropped: Sequence[_Formatted], shortened: Sequence[_Formatted]) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from netcalc.dims import Poly
-from netcalc.render.numbers import WHOLE, bytes_text, exact, plain_shapes, shape_text, shapes_text, share, short
+from netcalc.render.numbers import WHOLE, bytes_text, exact, shape_text, shapes_text, share, short
 from netcalc.render.table import Column, Share, Sides, Tied, Uncounted
 
 
@@ -49,7 +49,8 @@ def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]
             are_numbers = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
             return value.part / value.whole if are_numbers else ""  # type: ignore[operator]
         if column.kind == "shapes":
-            return plain_shapes((type_ for type_ in value if type_ is not None), layout)
+            shapes = (shape_text(type_.shape, layout, WHOLE) for type_ in value if type_ is not None)
+            return " ".join(shapes).replace("×", "x")
         if column.kind == "shape":
             return shape_text(value, layout, WHOLE).replace("×", "x")
         if column.kind == "named_shapes":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
 from netcalc.dims import Dim, Poly
 from netcalc.tensor_type import TensorType
@@ -122,19 +123,9 @@ def shape_text(shape: Sequence[Dim], layout: str = "nchw", length: int = 48) -> 
 
 def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str:
     """Write a list of shapes; equal neighbours are written once with their number."""
-    groups: list[tuple[str, int]] = []
-    for type_ in types:
-        text = "?" if type_ is None else shape_text(type_.shape, layout)
-        if groups and groups[-1][0] == text:
-            groups[-1] = (text, groups[-1][1] + 1)
-        else:
-            groups.append((text, 1))
+    texts = ("?" if type_ is None else shape_text(type_.shape, layout) for type_ in types)
+    groups = ((text, sum(1 for _ in equal)) for text, equal in groupby(texts))
     return ", ".join(text if count == 1 else f"{count} of {text}" for text, count in groups)
-
-
-def plain_shapes(types: Iterable[TensorType], layout: str = "nchw") -> str:
-    """Write shapes with an ASCII x, for CSV."""
-    return " ".join(shape_text(type_.shape, layout, WHOLE).replace("×", "x") for type_ in types)
 
 
 def plain_numbers(title: str) -> str:

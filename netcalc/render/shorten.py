@@ -53,8 +53,7 @@ def shorten_shapes(text: str, width: int) -> str:
     '1×64×56×56 + 3 more'
     """
     if " → " in text:
-        first, *others = text.split(" → ")
-        return " → ".join(shorten_shapes(part, 0) for part in (first, *others)) if width_of(text) > width else text
+        return " → ".join(shorten_shapes(part, 0) for part in text.split(" → ")) if width_of(text) > width else text
     shapes = text.split(", ")
     shorter, all_ = text, sum(map(_number, shapes))
     for count in range(min(len(shapes) - 1, max(width, 1)), 0, -1):  # a shape takes a column at least

@@ -192,15 +192,9 @@ def _tree(groups: Sequence[Group], total: int, depth: int | None, prefix: int, o
 
 def _cells(group: Group, total: int, outer: int) -> list[Any]:
     _, params, elements, size = group.figures
-    return [
-        group.shape,
-        group.dtypes[0] if len(group.dtypes) == 1 else None,
-        params,
-        elements,
-        size,
-        _bits(size, params),
-        Share(size * group.repeat * outer, total),
-    ]
+    dtype = group.dtypes[0] if len(group.dtypes) == 1 else None
+    share = Share(size * group.repeat * outer, total)
+    return [group.shape, dtype, params, elements, size, _bits(size, params), share]
 
 
 def _sum(label: str, groups: Sequence[Group], total: int) -> Row:

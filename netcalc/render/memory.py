@@ -93,7 +93,6 @@ def _head(report: MemoryReport) -> Iterator[Line]:
 
 
 def _caches(report: MemoryReport) -> Table:
-    groups = list(grouped(report.kept))
     columns = [
         Column("caches and states", "path"),
         Column("holds", "name", 30),
@@ -102,19 +101,11 @@ def _caches(report: MemoryReport) -> Table:
         Column("positions", "total", 40),
         *(Column(convention.name, "bytes") for convention in report.conventions),
     ]
-    rows = [
-        Row(
-            [
-                repeated(group.title, group.layers),
-                _held_cells(group),
-                group.cell_bytes,
-                group.parts[0].window,
-                group.parts[0].positions,
-                *(group.bytes(convention) for convention in report.conventions),
-            ]
-        )
-        for group in groups
-    ]
+    rows = []
+    for group in grouped(report.kept):
+        title, first = repeated(group.title, group.layers), group.parts[0]
+        sizes = (group.bytes(convention) for convention in report.conventions)
+        rows.append(Row([title, _held_cells(group), group.cell_bytes, first.window, first.positions, *sizes]))
     total = ["all", "", report.token_bytes or None, None, None, *(report.caches(c.name) for c in report.conventions)]
     notes = ("cell: bytes of a position of one sequence in a layer, or of a state",)
     return Table(columns, rows, [Row(total)], notes=notes)

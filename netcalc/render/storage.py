@@ -25,20 +25,11 @@ def storage_table(program: Program) -> Table:
         Column("share", "share", priority=30),
         Column("not as assigned", "prose"),
     ]
-    rows = [
-        Row(
-            [
-                f"{group.scheme} {group.sparsity}" if group.sparsity else group.scheme,
-                group.tensors,
-                group.params,
-                group.bytes,
-                group.bits,
-                Share(group.bytes, report.bytes),
-                group.reason,
-            ]
-        )
-        for group in report.groups
-    ]
+    rows = []
+    for group in report.groups:
+        scheme = f"{group.scheme} {group.sparsity}" if group.sparsity else group.scheme
+        share = Share(group.bytes, report.bytes)
+        rows.append(Row([scheme, group.tensors, group.params, group.bytes, group.bits, share, group.reason]))
     tensors = sum(group.tensors for group in report.groups)
     share = Share(report.bytes, report.bytes)
     total = Row(["total", tensors, report.params, report.bytes, report.bits, share, ""])

@@ -112,6 +112,7 @@ def _run_by_typer(arguments: list[str]) -> object:
     import typer
 
     from netcalc.cli.app import app
+    from netcalc.diagnostics import Diagnostic, NetcalcError
 
     # where typer takes click from depends on its version
     usage_error: type[Exception] = typer.BadParameter.__bases__[0]
@@ -124,13 +125,9 @@ def _run_by_typer(arguments: list[str]) -> object:
     except OSError as error:
         if "--install-completion" not in arguments:
             raise
-        from netcalc.diagnostics import Diagnostic, NetcalcError
-
         message = f"--install-completion: {error.filename} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
     except usage_error as error:
-        from netcalc.diagnostics import Diagnostic, NetcalcError
-
         raise NetcalcError(Diagnostic("E502", _usage_message(error), hint=_help_hint(error))) from None
 
 

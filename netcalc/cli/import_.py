@@ -50,12 +50,8 @@ def command(call: Call) -> int:
         raise NetcalcError(Diagnostic("E502", message))
     if call["format"] != "table":
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
-    write(_text_lines(import_spec(source, **call.of(ImportOptions))), call["output"])
+    write(import_spec(source, **call.of(ImportOptions)).rstrip("\n").split("\n"), call["output"])
     return 0
-
-
-def _text_lines(text: str) -> list[str]:
-    return text.rstrip("\n").split("\n")
 
 
 def _import_module(call: Call) -> int:
@@ -85,7 +81,7 @@ def _import_module(call: Call) -> int:
         source, call["example"] or [], read_settings(call["set"]), allow_unknown=call["allow_unknown"]
     )
     network = network_of(imported.document)
-    write(_text_lines(network.to_yaml()), call["output"])
+    write(network.to_yaml().rstrip("\n").split("\n"), call["output"])
     if not call["verify"]:
         return 0
     args, kwargs = imported.call[:2]

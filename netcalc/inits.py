@@ -39,7 +39,6 @@ _ALIASES = {
     "glorot_normal": "xavier_normal",
 }
 MODES = ("fan_in", "fan_out")
-NONLINEARITIES = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu")
 
 
 def parse_init(text: str) -> Init | None:
@@ -259,7 +258,7 @@ def _positional(name: str, position: int) -> str:
 
 
 def _value(key: str, value: str) -> float | str:
-    choices = {"mode": MODES, "nonlinearity": NONLINEARITIES}.get(key)
+    choices = {"mode": MODES, "nonlinearity": tuple(_GAINS)}.get(key)
     if choices:
         if value not in choices:
             raise _error(f"{key} should be one of {', '.join(choices)}, not {value!r}")

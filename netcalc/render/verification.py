@@ -72,7 +72,8 @@ class _Verification(Presentation[VerifyReport]):
         if result.audit is not None:
             message = "--format csv writes one table; leave out --execute, or --weights"
             raise NetcalcError(Diagnostic("E502", message))
-        return _checks_data(rows.shown)
+        cells = ([read(check) for read in self.columns.values()] for check in rows.shown)
+        return Table([Column(field) for field in self.columns], [Row(check) for check in cells])
 
 
 _WEIGHTS = _Weights()
@@ -131,12 +132,6 @@ def _checks_table(checks: Sequence[Check]) -> Table:
     ]
     rows = [Row([c.path or "(whole)", c.op, c.what, c.predicted, c.executed], c.times) for c in checks]
     return Table(columns, rows)
-
-
-def _checks_data(checks: Sequence[Check]) -> Table:
-    """Checks with all fields, for CSV."""
-    fields = ("path", "op", "what", "predicted", "executed", "times", "ok")
-    return Table([Column(field) for field in fields], [Row([getattr(c, field) for field in fields]) for c in checks])
 
 
 def _weights_page(report: WeightsReport, groups: Sequence[MismatchGroup]) -> Page:

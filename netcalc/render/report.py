@@ -24,8 +24,6 @@ from netcalc.render.table import Column, Row, Table, is_folded
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
 
-VIEWS: tuple[Figures, ...] = ("shapes", "params", "flops", "summary")
-
 
 class _Report(Presentation[Summary]):
     names = staticmethod(lambda row: (row.path, row.title, row.op))
@@ -143,16 +141,9 @@ def _by_operation(report: ReportView) -> Table:
     ]
     total = analysis.total
     total_row = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
-    return Table(
-        [
-            Column("by operation"),
-            Column("executions", "total", priority=20),
-            *(report.column(figure, columns) for figure in figures),
-            Column("share", "share", priority=50),
-        ],
-        rows,
-        [total_row],
-    )
+    shown = [Column("by operation"), Column("executions", "total", priority=20)]
+    shown += [*(report.column(figure, columns) for figure in figures), Column("share", "share", priority=50)]
+    return Table(shown, rows, [total_row])
 
 
 def _rank(value: object) -> int:

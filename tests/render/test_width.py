@@ -15,7 +15,6 @@ from netcalc.analysis.cost import Analysis, analyse
 from netcalc.analysis.explain import explain
 from netcalc.analysis.summary import Summary
 from netcalc.render.presentations import View, lines
-from netcalc.render.report import VIEWS
 from netcalc.render.selection import Selection
 from netcalc.render.text import Terminal, width_of
 from netcalc.results import Result
@@ -44,7 +43,7 @@ def too_wide(text: str) -> list[str]:
 
 
 def reports(analysis: Analysis, neighbour: Analysis) -> Iterator[tuple[str, Result, View]]:
-    for view in VIEWS:
+    for view in ("shapes", "params", "flops", "summary"):
         yield view, Summary(analysis, view), View()
     yield "summary --top", Summary(analysis), View(Selection(top=5))
     yield "explain", explain(analysis.program, None, analysis.convention), View()

@@ -91,10 +91,7 @@ def _words(value: Any) -> str:
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
-    "path": _words,
-    "name": _words,
-    "text": _words,
-    "prose": _words,
+    **dict.fromkeys(("path", "name", "text", "prose"), _words),
     "count": _count,
     "work": exact,
     "total": exact,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.groups import CacheGroup, grouped
@@ -25,62 +25,51 @@ class _Memory(Presentation[MemoryReport]):
     columns = keys_of("path", "op", "bytes")
 
     def page(self, result: MemoryReport, rows: Selected[Point], view: View) -> Page:
-        listed = view.selection.active or result.depth is not None
-        return _page(result, rows.shown if listed else (), len(rows.others))
+        """The report, with the layers that a selection asks for."""
+        yield Paragraph(list(_head(result)))
+        if result.kept:
+            yield _caches(result)
+        yield _totals(result)
+        if result.tokens_in is not None:
+            yield _fitting_table(result, result.tokens_in)
+        yield Paragraph(list(_peaks(result)))
+        if result.ideal is not None:
+            yield _live(result.ideal)
+        layers = rows.shown if view.selection.active or result.depth is not None else ()
+        if layers:
+            columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
+            points = [Row([repeated(point.path, point.repeat), point.op, point.bytes]) for point in layers]
+            yield Table(columns, points, omitted=len(rows.others))
+        yield from self.charts(result)
+        notes = [Line(f": {point.about}", point.name, hanging="  ") for point in result.conventions if result.kept]
+        if notes:
+            yield Paragraph(notes)
 
     def charts(self, result: MemoryReport) -> Iterator[Chart]:
-        return memory_charts(result)
+        """Yield a chart of the activations that are live in each layer."""
+        recorded = [run for run in (result.ideal, result.eager) if run is not None and len(run.layers) > 1]
+        if not recorded:
+            return
+        most = max(point.bytes for run in recorded for point in run.layers)
+        power = next((p for p in range(len(_UNITS) - 1) if most < 1024 ** (p + 1)), len(_UNITS) - 1)
+        series = [Series(run.execution, list(_by_layer(run, 1024**power))) for run in recorded]
+        yield Chart(f"{result.spec}: live activations by layer", "layer", _UNITS[power], series)
 
     def data(self, result: MemoryReport, rows: Selected[Point], view: View) -> Table:
-        return _data(result, rows.shown)
+        """Weights, buffers, caches, states and layers with their bytes under each convention, for CSV."""
+        names = [rule.name for rule in result.conventions]
+        columns = [Column(title) for title in ("part", "path", "detail", "times", *names)]
+        parts = [Row([weights.role, "", weights.scheme, 1, *[weights.bytes] * len(names)]) for weights in result.stored]
+        for group in grouped(result.kept):
+            sizes = [group.bytes(rule) for rule in result.conventions]
+            parts.append(Row([_part_name(group), plain_numbers(group.title), _held_cells(group), group.layers, *sizes]))
+        cells = (
+            ["activations", layer.path, layer.op, layer.repeat, *[layer.bytes] * len(names)] for layer in rows.shown
+        )
+        return Table(columns, [*parts, *map(Row, cells)])
 
 
 PRESENTATIONS = {"MemoryReport": _Memory()}
-
-
-def _page(report: MemoryReport, layers: Sequence[Point] = (), omitted: int = 0) -> Page:
-    """The report, with the rows of ``layers`` that a selection asks for."""
-    yield Paragraph(list(_head(report)))
-    if report.kept:
-        yield _caches(report)
-    yield _totals(report)
-    if report.tokens_in is not None:
-        yield _fitting_table(report, report.tokens_in)
-    yield Paragraph(list(_peaks(report)))
-    if report.ideal is not None:
-        yield _live(report.ideal)
-    if layers:
-        columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
-        rows = [Row([repeated(point.path, point.repeat), point.op, point.bytes]) for point in layers]
-        yield Table(columns, rows, omitted=omitted)
-    yield from memory_charts(report)
-    notes = [Line(f": {point.about}", point.name, hanging="  ") for point in report.conventions if report.kept]
-    if notes:
-        yield Paragraph(notes)
-
-
-def memory_charts(report: MemoryReport) -> Iterator[Chart]:
-    """Yield a chart of the activations that are live in each layer."""
-    recorded = [run for run in (report.ideal, report.eager) if run is not None and len(run.layers) > 1]
-    if not recorded:
-        return
-    most = max(point.bytes for run in recorded for point in run.layers)
-    power = next((p for p in range(len(_UNITS) - 1) if most < 1024 ** (p + 1)), len(_UNITS) - 1)
-    series = [Series(run.execution, list(_by_layer(run, 1024**power))) for run in recorded]
-    yield Chart(f"{report.spec}: live activations by layer", "layer", _UNITS[power], series)
-
-
-def _data(report: MemoryReport, layers: Sequence[Point] = ()) -> Table:
-    """Weights, buffers, caches, states and layers with their bytes under each convention, for CSV."""
-    names = [rule.name for rule in report.conventions]
-    columns = [Column(title) for title in ("part", "path", "detail")]
-    columns += [Column("times", "total"), *(Column(name, "total") for name in names)]
-    rows = [Row([weights.role, "", weights.scheme, 1, *[weights.bytes] * len(names)]) for weights in report.stored]
-    for group in grouped(report.kept):
-        sizes = [group.bytes(rule) for rule in report.conventions]
-        rows.append(Row([_part_name(group), plain_numbers(group.title), _held_cells(group), group.layers, *sizes]))
-    rows += [Row(["activations", point.path, point.op, point.repeat, *[point.bytes] * len(names)]) for point in layers]
-    return Table(columns, rows)
 
 
 def _head(report: MemoryReport) -> Iterator[Line]:

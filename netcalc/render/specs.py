@@ -67,7 +67,14 @@ class _Spec(Presentation[SpecReference]):
         return _spec_page(result)
 
     def data(self, result: SpecReference, rows: Selected[Any], view: View) -> Table:
-        return _settings_data(result)
+        """Dims and vars of a spec with all fields, for CSV."""
+        fields = ("kind", "name", "type", "default", "expression", "limits", "about")
+        settings = [
+            Row([kind, s.name, s.type, written(s.default, length=sys.maxsize), s.expression, s.limits, s.about])
+            for kind, declared in (("dim", result.dims), ("var", result.vars))
+            for s in declared
+        ]
+        return Table([Column(field) for field in fields], settings)
 
 
 PRESENTATIONS: Mapping[str, Presentation[Any]] = {"SpecList": _Specs(), "SpecReference": _Spec()}
@@ -118,17 +125,6 @@ def _spec_page(spec: SpecReference) -> Page:
         yield Table(columns, rows)
     if spec.file:
         yield Paragraph([Line(f"file: {spec.file}")], verbatim=True)
-
-
-def _settings_data(spec: SpecReference) -> Table:
-    """Dims and vars of a spec with all fields, for CSV."""
-    fields = ("kind", "name", "type", "default", "expression", "limits", "about")
-    rows = [
-        Row([kind, s.name, s.type, written(s.default, length=sys.maxsize), s.expression, s.limits, s.about])
-        for kind, settings in (("dim", spec.dims), ("var", spec.vars))
-        for s in settings
-    ]
-    return Table([Column(field) for field in fields], rows)
 
 
 def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:

@@ -10,56 +10,54 @@ from netcalc.render.plot import Chart, axes, pieces
 
 #: Colours that are told apart by people with defective colour vision (Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
+_WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 36, 52
 #: Height of a line of the legend, and the width of a character of it.
 _LINE, _CHARACTER = 18, 7.2
 
 
-def chart_svg(chart: Chart, *, width: int = 720, height: int = 400) -> str:
+def chart_svg(chart: Chart) -> str:
     """Return the chart as an SVG document, with the legend below it if there is more than one series."""
-    legend = list(_legend(chart, width)) if len(chart.series) > 1 else []
-    total = _height(chart, width, height)
+    total = _height(chart)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" width="{width}" height="{total}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {total}" width="{_WIDTH}" height="{total}" '
         'role="img" font-family="sans-serif" font-size="12">',
         f"<title>{_text(chart.title)}</title>",
-        f'<rect width="{width}" height="{total}" fill="#ffffff"/>',
-        f'<text x="{width / 2:g}" y="22" text-anchor="middle" font-size="14">{_text(chart.title)}</text>',
-        *_body(chart, width, height),
+        f'<rect width="{_WIDTH}" height="{total}" fill="#ffffff"/>',
+        f'<text x="{_WIDTH / 2:g}" y="22" text-anchor="middle" font-size="14">{_text(chart.title)}</text>',
+        *_body(chart),
     ]
-    for row, left, number in legend:
-        y = height + row * _LINE
+    for row, left, number in _legend(chart):
+        y = _HEIGHT + row * _LINE
         series = chart.series[number]
         lines.append(f'<path d="M{left:g} {y}h24" {_stroke(number, dashed=series.dashed)}/>')
         lines.append(f'<text x="{left + 30:g}" y="{y + 4}">{_text(series.name)}</text>')
     return "\n".join([*lines, "</svg>", ""])
 
 
-def charts_svg(charts: Sequence[Chart], *, width: int = 720, height: int = 400) -> str:
+def charts_svg(charts: Sequence[Chart]) -> str:
     """Return charts below one another as one SVG document."""
     if len(charts) == 1:
-        return chart_svg(charts[0], width=width, height=height)
+        return chart_svg(charts[0])
     parts, top = [], 0
     for chart in charts:
-        text = chart_svg(chart, width=width, height=height)
-        parts.append(text.replace("<svg ", f'<svg y="{top}" ', 1))
-        top += _height(chart, width, height)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" height="{top}">'
+        parts.append(chart_svg(chart).replace("<svg ", f'<svg y="{top}" ', 1))
+        top += _height(chart)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {top}" width="{_WIDTH}" height="{top}">'
     return "\n".join([head, *(part.rstrip("\n") for part in parts), "</svg>", ""])
 
 
-def _height(chart: Chart, width: int, height: int) -> int:
+def _height(chart: Chart) -> int:
     """Return the height of a chart with its legend."""
-    rows = [row for row, _, _ in _legend(chart, width)] if len(chart.series) > 1 else []
-    return height + (1 + max(rows, default=-1)) * _LINE
+    return _HEIGHT + (1 + max((row for row, _, _ in _legend(chart)), default=-1)) * _LINE
 
 
-def _body(chart: Chart, width: int, height: int) -> Iterator[str]:
+def _body(chart: Chart) -> Iterator[str]:
     """Yield grid, axes and lines."""
-    right, bottom = width - _RIGHT, height - _BOTTOM
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     pair = axes(chart, 8, 6)
     if pair is None:
-        yield f'<text x="{width / 2:g}" y="{height / 2:g}" text-anchor="middle">no finite values</text>'
+        yield f'<text x="{_WIDTH / 2:g}" y="{_HEIGHT / 2:g}" text-anchor="middle">no finite values</text>'
         return
     horizontal, vertical = pair
     for place, label in horizontal.marks:
@@ -86,12 +84,12 @@ def _body(chart: Chart, width: int, height: int) -> Iterator[str]:
                 yield f'<polyline points="{" ".join(places)}" {_stroke(number, dashed=series.dashed)}/>'
 
 
-def _legend(chart: Chart, width: int) -> Iterator[tuple[int, float, int]]:
-    """Yield row, left end and number of each series; a row holds as many as fit."""
+def _legend(chart: Chart) -> Iterator[tuple[int, float, int]]:
+    """Yield row, left end and number of each series if there are several; a row holds as many as fit."""
     row, left = 0, float(_LEFT)
-    for number, series in enumerate(chart.series):
+    for number, series in enumerate(chart.series if len(chart.series) > 1 else ()):
         needed = 46 + _CHARACTER * len(clean(series.name))
-        if left > _LEFT and left + needed > width - _RIGHT:
+        if left > _LEFT and left + needed > _WIDTH - _RIGHT:
             row, left = row + 1, float(_LEFT)
         yield row, left, number
         left += needed

@@ -30,8 +30,6 @@ _COLUMNS = (
     Column("bits each", "real", ALWAYS - 3, key="bits"),
     Column("share", "share", ALWAYS - 1),
 )
-#: Positions of the stored elements, which are shown if tensors are packed, and of the bits of an element.
-_STORED, _BITS = 3, 5
 
 
 class _Checkpoint(Presentation["Checkpoint"]):
@@ -78,19 +76,18 @@ PRESENTATIONS = {"Checkpoint": _Checkpoint()}
 
 def _tree_page(content: Checkpoint, tree: Sequence[Group], depth: int | None = None) -> Page:
     """Page of a checkpoint with its tensors as a tree, down to a depth."""
-    rows = _tree(tree, content.bytes, depth, 0, 1)
+    rows = _tree(tree, content, depth, 0, 1)
     return _groups_page(content, _table(content, rows), any(map(_repeats, tree)))
 
 
 def _list_page(content: Checkpoint, shown: Sequence[Group], others: Sequence[Group]) -> Page:
     """Page of a checkpoint with selected tensors or groups by their full names."""
-    total = content.bytes
-    rows = [Row([row.title, *_cells(row, total, 1)], row.repeat) for row in shown]
+    rows = [Row([row.title, *_cells(row, content, 1)], row.repeat) for row in shown]
     totals = []
     if others:
         for label, part in ((f"{len(shown):,} shown", shown), (f"{len(others):,} not shown", others)):
-            totals.append(_sum(label, part, total))
-        totals.append(_sum("total", [*shown, *others], total))
+            totals.append(_sum(label, part, content))
+        totals.append(_sum("total", [*shown, *others], content))
     return _groups_page(content, _table(content, rows, totals), any(row.repeat > 1 for row in shown))
 
 
@@ -106,19 +103,10 @@ def packed_table(packed: Sequence[Packed]) -> Table:
 
 
 def _table(content: Checkpoint, rows: Sequence[Row], totals: Sequence[Row] = ()) -> Table:
-    """Rows, without stored elements if no tensor is packed, and without bits if none is in blocks."""
-    left_out = {*(() if content.packed else [_STORED]), *(() if content.in_blocks else [_BITS])}
-    shown = [0, *(position + 1 for position in range(len(_COLUMNS)) if position not in left_out)]
-
-    def without(row: Row) -> Row:
-        return row._replace(
-            cells=[row.cells[position] for position in shown], children=list(map(without, row.children))
-        )
-
     columns = [Column("tensor", "path"), *_COLUMNS]
     if content.in_blocks:
         columns[-1] = columns[-1]._replace(priority=ALWAYS - 6)  # the bits say more than the share
-    return Table([columns[position] for position in shown], list(map(without, rows)), list(map(without, totals)))
+    return Table(columns, rows, totals)
 
 
 def _groups_page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Table | Paragraph]:
@@ -126,12 +114,13 @@ def _groups_page(content: Checkpoint, table: Table, folded: bool) -> Iterator[Ta
     yield table
     columns = [Column("by type"), Column("tensors", "total")]
     columns += [Column("stored" if content.packed else "parameters", "count")]
-    columns += [Column("bytes", "bytes"), Column("share", "share")]
-    rows = [[t.dtype, t.tensors, t.elements, t.bytes, Share(t.bytes, content.bytes)] for t in content.types]
-    if content.in_blocks:
-        columns.append(Column("bits each", "real"))
-        rows = [[*row, _bits(t.bytes, t.elements)] for row, t in zip(rows, content.types, strict=True)]
-    yield Table(columns, [Row(row) for row in rows])
+    columns += [Column("bytes", "bytes"), Column("share", "share"), Column("bits each", "real")]
+    rows = []
+    for kind in content.types:
+        bits_each = _bits(kind.bytes, kind.elements) if content.in_blocks else None
+        share = Share(kind.bytes, content.bytes)
+        rows.append(Row([kind.dtype, kind.tensors, kind.elements, kind.bytes, share, bits_each]))
+    yield Table(columns, rows)
     if content.packed:
         yield packed_table(content.packed)
     stored = f" in {measured(content.elements)} stored elements" if content.packed else ""
@@ -174,7 +163,7 @@ def _duplicates(content: Checkpoint) -> Iterator[Table | Paragraph]:
         )
 
 
-def _tree(groups: Sequence[Group], total: int, depth: int | None, prefix: int, outer: int) -> list[Row]:
+def _tree(groups: Sequence[Group], content: Checkpoint, depth: int | None, prefix: int, outer: int) -> list[Row]:
     """The groups with what is below them, to a depth, without the ``prefix`` first characters of their titles.
 
     ``outer`` is the product of the enclosing repeats.
@@ -184,23 +173,29 @@ def _tree(groups: Sequence[Group], total: int, depth: int | None, prefix: int, o
         children = []
         if group.children and (depth is None or depth > 1):
             inner = len(group.title) + 1
-            children = _tree(group.children, total, depth and depth - 1, inner, outer * group.repeat)
+            children = _tree(group.children, content, depth and depth - 1, inner, outer * group.repeat)
         label = group.title[prefix:] or group.title.rpartition(".")[2]  # of a tensor that others are named after
-        rows.append(Row([label, *_cells(group, total, outer)], group.repeat, children))
+        rows.append(Row([label, *_cells(group, content, outer)], group.repeat, children))
     return rows
 
 
-def _cells(group: Group, total: int, outer: int) -> list[Any]:
+def _cells(group: Group, content: Checkpoint, outer: int) -> list[Any]:
     _, params, elements, size = group.figures
     dtype = group.dtypes[0] if len(group.dtypes) == 1 else None
-    share = Share(size * group.repeat * outer, total)
-    return [group.shape, dtype, params, elements, size, _bits(size, params), share]
+    return [group.shape, dtype, *_figures(content, params, elements, size, size * group.repeat * outer)]
 
 
-def _sum(label: str, groups: Sequence[Group], total: int) -> Row:
+def _sum(label: str, groups: Sequence[Group], content: Checkpoint) -> Row:
     names = ("params", "elements", "bytes")
     params, elements, size = (sum(group.repeat * group.figure(name) for group in groups) for name in names)
-    return Row([label, None, None, params, elements, size, _bits(size, params), Share(size, total)])
+    return Row([label, None, None, *_figures(content, params, elements, size, size)])
+
+
+def _figures(content: Checkpoint, params: int, elements: int, size: int, all_bytes: int) -> list[Any]:
+    """Figures, with stored elements if a tensor is packed and bits if one is in blocks, and the share of all bytes."""
+    stored = elements if content.packed else None
+    bits = _bits(size, params) if content.in_blocks else None
+    return [params, stored, size, bits, Share(all_bytes, content.bytes)]
 
 
 def _bits(size: int, elements: int) -> float | None:

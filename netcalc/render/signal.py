@@ -92,6 +92,7 @@ class _Comparison(Presentation[SignalComparison]):
         return result.reports[0].rows
 
     def page(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Page:
+        """Page of a comparison of initializers: the variances and gradients of the selected layers, by path."""
         comparison = _with_rows(result, rows)
         first = comparison.reports[0]
         paths = [row.path for row in rows.shown]
@@ -108,6 +109,7 @@ class _Comparison(Presentation[SignalComparison]):
         yield from _remarks(first)
 
     def data(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Table:
+        """All figures of all initializers, for CSV."""
         comparison = _with_rows(result, rows)
         tables = [_data(report.rows) for report in comparison.reports]
         cells = ([name, *row.cells] for name, table in zip(_names(result), tables, strict=True) for row in table.rows)

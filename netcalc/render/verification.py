@@ -69,6 +69,7 @@ class _Verification(Presentation[VerifyReport]):
         yield from _verification_page(result, rows.shown)
 
     def data(self, result: VerifyReport, rows: Selected[Check], view: View) -> Table:
+        """Checks with all fields, for CSV."""
         if result.audit is not None:
             message = "--format csv writes one table; leave out --execute, or --weights"
             raise NetcalcError(Diagnostic("E502", message))

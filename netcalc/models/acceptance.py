@@ -93,7 +93,7 @@ def _union(members: Sequence[Any], owner: type) -> Accept:
     kinds = [resolved(member, owner) for member in members if member is not NoneType]
     accepts = [acceptor(kind, {}, owner) for kind in kinds]
     if int in kinds and float in kinds:  # a whole number stays one
-        accepts[kinds.index(float)] = _float_only
+        accepts[kinds.index(float)] = partial(_exactly, float)
     if len(accepts) == 1:
         return partial(_optional, accepts[0]) if nullable else accepts[0]
     return partial(_first_accepted, accepts, nullable)
@@ -114,14 +114,8 @@ def _first_accepted(accepts: Sequence[Accept], nullable: bool, value: Any) -> An
     raise Unaccepted
 
 
-def _bool(value: Any) -> Any:
-    if type(value) is bool:
-        return value
-    raise Unaccepted
-
-
-def _int(value: Any) -> Any:
-    if type(value) is int:
+def _exactly(type_: type, value: Any) -> Any:
+    if type(value) is type_:
         return value
     raise Unaccepted
 
@@ -131,12 +125,6 @@ def _float(value: Any) -> Any:
         return value
     if type(value) is int and -_EXACT <= value <= _EXACT:
         return float(value)
-    raise Unaccepted
-
-
-def _float_only(value: Any) -> Any:
-    if type(value) is float:
-        return value
     raise Unaccepted
 
 
@@ -154,7 +142,13 @@ def _none(value: Any) -> Any:
     raise Unaccepted
 
 
-_SIMPLE: dict[Any, Accept] = {bool: _bool, int: _int, float: _float, str: _str, Any: _any}
+_SIMPLE: dict[Any, Accept] = {
+    bool: partial(_exactly, bool),
+    int: partial(_exactly, int),
+    float: _float,
+    str: _str,
+    Any: _any,
+}
 
 
 def _literal(accepted: set[tuple[type, Any]], value: Any) -> Any:

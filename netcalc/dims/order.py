@@ -6,12 +6,13 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netcalc.dims.atoms import Operand, UndecidedError, value_at
 from netcalc.dims.intervals import Interval
 
-_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+#: Comparisons by size.
+RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -47,12 +48,12 @@ class Assumption(NamedTuple):
         Raises:
             UndecidedError: a name is missing and has no default.
         """
-        return _RELATIONS[self.relation](value_at(self.left, sizes), value_at(self.right, sizes))
+        return RELATIONS[self.relation](value_at(self.left, sizes), value_at(self.right, sizes))
 
     def within(self, difference: Interval) -> bool | None:
         """Return whether the relation holds if left − right lies in an interval, or None if that leaves it open."""
         low, high = difference
-        relation = _RELATIONS[self.relation]
+        relation = RELATIONS[self.relation]
         # the outcome of a comparison with 0 is the same everywhere if it is at both ends, and at 0 if 0 lies between
         ends = {relation(_sign(low), 0), relation(_sign(high), 0)} | ({relation(0, 0)} if low < 0 < high else set())
         return ends.pop() if len(ends) == 1 else None

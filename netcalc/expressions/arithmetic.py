@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from netcalc.dims import Poly, SymbolicReal, equal, in_sketch, spend
+from netcalc.dims.order import RELATIONS
 from netcalc.expressions.errors import limit_bits, limit_items
 
 
@@ -28,17 +29,12 @@ def _contains(item: Any, values: Any) -> bool:
 
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    **RELATIONS,
     "==": _equal,
     "!=": lambda a, b: not _equal(a, b),
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
     "in": _contains,
     "not in": lambda a, b: not _contains(a, b),
 }
-#: Comparisons by size.
-RELATIONS = ("==", "!=", "<", "<=", ">", ">=")
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,

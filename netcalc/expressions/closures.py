@@ -7,11 +7,11 @@ raises, the tree is evaluated again for the error with its place.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from netcalc.expressions.arithmetic import COMPARE, arithmetic, checked
+from netcalc.dims.order import RELATIONS
+from netcalc.expressions.arithmetic import ARITHMETIC, COMPARE, arithmetic, checked
 from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary
 
@@ -19,21 +19,7 @@ Function: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 #: Whole numbers between the negative of this and this are added and multiplied without a check.
 _ORDINARY = 1 << 60
-_DIRECT: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_DIRECT = {op: ARITHMETIC[op] for op in ("+", "-", "*", "//", "%")}
 _PLAIN = (int, str, bool, type(None))
 
 
@@ -97,7 +83,7 @@ def _binary(op: str, left: Function, right: Function) -> Function:
         return computed
     if op not in COMPARE:
         return lambda scope: arithmetic(op, left(scope), right(scope))
-    compared, general = _COMPARED.get(op), COMPARE[op]
+    compared, general = RELATIONS.get(op), COMPARE[op]
     if compared is None:
         return lambda scope: general(left(scope), right(scope))
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.dims import Poly, UndecidedError, required
-from netcalc.expressions.arithmetic import COMPARE, RELATIONS, arithmetic, checked
+from netcalc.dims.order import RELATIONS
+from netcalc.expressions.arithmetic import COMPARE, arithmetic, checked
 from netcalc.expressions.errors import ExpressionError
 from netcalc.expressions.functions import FUNCTIONS
 from netcalc.expressions.tree import Apply, Attribute, Binary, Choice, Index, List, Literal, Name, Node, Slice, Unary

@@ -37,10 +37,7 @@ def _fold(pair: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         if not items:
             raise ValueError("nothing to compare")
         spend(len(items))
-        best = items[0]
-        for item in items[1:]:
-            best = pair(best, item)
-        return best
+        return reduce(pair, items)
 
     return over
 

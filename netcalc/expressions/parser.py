@@ -31,20 +31,9 @@ class _Token(NamedTuple):
 BINDING = {
     "or": 1,
     "and": 2,
-    "in": 4,
-    "not in": 4,
-    "==": 4,
-    "!=": 4,
-    "<": 4,
-    "<=": 4,
-    ">": 4,
-    ">=": 4,
-    "+": 5,
-    "-": 5,
-    "*": 6,
-    "/": 6,
-    "//": 6,
-    "%": 6,
+    **dict.fromkeys(COMPARE, 4),
+    **dict.fromkeys(("+", "-"), 5),
+    **dict.fromkeys(("*", "/", "//", "%"), 6),
     "**": 8,
 }
 NOT, SIGN = 3, 7  # precedence of the prefixes

@@ -107,7 +107,8 @@ def expose(nodes: list[Node], place: Place, copies: Copies) -> Value:
     body, number = _with_output(call.body, Place(tuple(inner), place.value), copies)
     if body is call.body and index == call.times - 1:
         return call.outputs[number]
-    parts = _split_call(call, index)
+    bounds = sorted({0, index, index + 1, call.times})
+    parts = list(split_call(call, [(call.body, end - first) for first, end in pairwise(bounds)]))
     position = 0 if index == 0 else 1
     alone = parts[position]
     if body is not call.body:
@@ -132,16 +133,13 @@ def _with_output(body: Body, place: Place, copies: Copies) -> tuple[Body, int]:
     return copies[body, place], len(body.outputs)
 
 
-def _split_call(call: CallNode, index: int) -> list[CallNode]:
-    """Return calls that together are ``call``, with one of them for the iteration ``index`` alone."""
-    bounds = sorted({0, index, index + 1, call.times})
-    parts: list[CallNode] = []
-    inputs = call.inputs
-    for first, end in pairwise(bounds):
+def split_call(call: CallNode, runs: Iterable[tuple[Body, int]]) -> Iterator[CallNode]:
+    """Yield calls that together are ``call``, one for each run of iterations with one body."""
+    first, inputs = 0, call.inputs
+    for body, times in runs:
         outputs = call.outputs
-        if end < call.times:
+        if first + times < call.times:
             outputs = tuple(Value(value.type, value.name, value.span) for value in call.outputs)
         start = None if call.start is None else call.start + first
-        parts.append(replace(call, inputs=inputs, outputs=outputs, times=end - first, start=start))
-        inputs = (*outputs, *call.inputs[len(outputs) :])
-    return parts
+        yield replace(call, body=body, inputs=inputs, outputs=outputs, times=times, start=start)
+        first, inputs = first + times, (*outputs, *call.inputs[len(outputs) :])

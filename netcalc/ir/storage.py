@@ -10,7 +10,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from netcalc.ir.program import Body, CallNode, Node, OpNode, Program, Tie, Value, join
+from netcalc.ir.places import split_call
+from netcalc.ir.program import Body, CallNode, Node, OpNode, Program, Tie, join
 from netcalc.opdef import Param, Storage
 
 #: The key of the assignments in ``Program.assigned`` that say how the checkpoint of a model stores its parameters.
@@ -129,11 +130,4 @@ def _split_by_runs(call: CallNode, runs: tuple[tuple[Body, int], ...]) -> Iterat
     if len(runs) == 1:
         yield call if runs[0][0] is call.body else replace(call, body=runs[0][0])
         return
-    first, inputs = 0, call.inputs
-    for body, times in runs:
-        outputs = call.outputs
-        if first + times < call.times:
-            outputs = tuple(Value(value.type, value.name, value.span) for value in call.outputs)
-        start = None if call.start is None else call.start + first
-        yield replace(call, body=body, inputs=inputs, outputs=outputs, times=times, start=start)
-        first, inputs = first + times, (*outputs, *call.inputs[len(outputs) :])
+    yield from split_call(call, runs)

@@ -40,8 +40,6 @@ def Spatial(axes: int, least: int = 1) -> Any:  # noqa: N802 - reads as a type i
     """Return the type of an attribute with one whole number for each of ``axes`` axes, or one for all of them."""
     number = {"type": "integer", "minimum": least}
     schema = {"anyOf": [number, {"type": "array", "items": number, "minItems": axes, "maxItems": axes}]}
-    if axes == 1:
-        schema = {"anyOf": [number, {"type": "array", "items": number, "minItems": 1, "maxItems": 1}]}
     return Annotated[
         tuple[Any, ...], BeforeValidator(partial(_spatial, axes=axes, least=least)), WithJsonSchema(schema)
     ]

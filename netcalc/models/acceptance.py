@@ -59,10 +59,11 @@ def _acceptor_of_annotated(annotation: Any, owner: type) -> Accept:
             return _none  # only pydantic knows what it does
     accept = acceptor(annotation.__origin__, constraints, owner)
     functions = [*before, *([] if annotation.__origin__ is Any and not constraints else [accept]), *after]
-    return functions[0] if len(functions) == 1 else partial(_apply_in_turn, functions)
+    return functions[0] if len(functions) == 1 else partial(apply_in_turn, functions)
 
 
-def _apply_in_turn(functions: Sequence[Accept], value: Any) -> Any:
+def apply_in_turn(functions: Sequence[Accept], value: Any) -> Any:
+    """Return what the functions make of a value, each of what the one before returns."""
     for function in functions:
         value = function(value)
     return value

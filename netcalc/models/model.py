@@ -8,7 +8,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_args, get_origin
 
-from netcalc.models.acceptance import Accept, Unaccepted, acceptor
+from netcalc.models.acceptance import Accept, Unaccepted, acceptor, apply_in_turn
 from netcalc.models.fields import REQUIRED, FieldInfo, PlainSerializer
 
 #: Annotation of the values that a model with ``extra="allow"`` takes beside its fields.
@@ -239,16 +239,12 @@ def _field_acceptor(cls: type[Model], name: str, field: FieldInfo) -> Accept:
             accept = partial(_accept_prepared, getattr(cls, method), name, accept)
         elif name in names:
             own = getattr(cls, method)
-            accept = partial(_apply_both, own, accept) if mode == "before" else partial(_apply_both, accept, own)
+            accept = partial(apply_in_turn, [own, accept] if mode == "before" else [accept, own])
     return accept
 
 
 def _accept_prepared(prepare: Callable[[Any, str], Any], name: str, accept: Accept, value: Any) -> Any:
     return accept(prepare(value, name))
-
-
-def _apply_both(first: Accept, second: Accept, value: Any) -> Any:
-    return second(first(value))
 
 
 def _dump_value(value: Any) -> Any:

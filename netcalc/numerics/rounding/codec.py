@@ -61,6 +61,28 @@ class SparseCodec(Codec, Protocol):
         ...
 
 
+class Plain:
+    """Codes that are elements of the stored array."""
+
+    rows = 1
+
+    def codes(self, values: Array, shape: Shape) -> Array:
+        """Return the elements."""
+        return values.reshape(-1)
+
+    def packed(self, codes: Array) -> Array:
+        """Return the elements."""
+        return codes
+
+    def unpacked(self, packed: Array, count: int) -> Array:
+        """Return the elements."""
+        return packed
+
+    def stored(self, codes: Array, shape: Shape) -> Array:
+        """Return the elements in their shape."""
+        return codes.reshape(shape)
+
+
 def magnitude(values: Array) -> Array:
     """Return the greatest magnitude along the last axis, which is kept."""
     greatest: Array = np.abs(values).max(axis=-1, keepdims=True, initial=0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
-from netcalc.numerics.rounding.codec import Shape, Tensors
+from netcalc.numerics.rounding.codec import Plain, Shape, Tensors
 
 #: NumPy's names of the 8-bit floats; their greatest number.
 _FLOAT8 = {"float8_e4m3": ("float8_e4m3fn", 448.0), "float8_e5m2": ("float8_e5m2", 57344.0)}
@@ -19,29 +19,7 @@ def float8_cast(values: Array, name: str) -> Array:
     return np.clip(values, -greatest, greatest).astype(numpy_dtype(dtype))
 
 
-class _Plain:
-    """Codes that are elements of the stored array."""
-
-    rows = 1
-
-    def codes(self, values: Array, shape: Shape) -> Array:
-        """Return the elements."""
-        return values.reshape(-1)
-
-    def packed(self, codes: Array) -> Array:
-        """Return the elements."""
-        return codes
-
-    def unpacked(self, packed: Array, count: int) -> Array:
-        """Return the elements."""
-        return packed
-
-    def stored(self, codes: Array, shape: Shape) -> Array:
-        """Return the elements in their shape."""
-        return codes.reshape(shape)
-
-
-class Cast(_Plain):
+class Cast(Plain):
     """A change of element type, rounded to nearest even."""
 
     def __init__(self, dtype: str) -> None:
@@ -78,7 +56,7 @@ class _Tiles(NamedTuple):
         return spread
 
 
-class Float8(_Plain):
+class Float8(Plain):
     """8-bit floats with a scale in float32 for a tensor, or for tiles of rows and columns."""
 
     def __init__(self, name: str, block: int = 0) -> None:

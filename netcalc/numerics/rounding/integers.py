@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, inverse, magnitude
+from netcalc.numerics.rounding.codec import Plain, Shape, Tensors, groups_of, inverse, magnitude
 from netcalc.numerics.rounding.planes import pack_words, unpack_words
 
 _MOST = np.float32(127)
 
 
-class Int8:
+class Int8(Plain):
     """Signed bytes with a scale in float32 for each row, or for a tensor."""
 
     def __init__(self, per_row: bool) -> None:
@@ -30,22 +30,6 @@ class Int8:
         scales = tensors["scales"].reshape(*shape[:2], 1) if self._per_row else tensors["scales"].reshape(1, 1, 1)
         values: Array = tensors["values"].reshape(shape).astype(np.float32)
         return values * scales
-
-    def codes(self, values: Array, shape: Shape) -> Array:
-        """Return the elements."""
-        return values.reshape(-1)
-
-    def packed(self, codes: Array) -> Array:
-        """Return the elements."""
-        return codes
-
-    def unpacked(self, packed: Array, count: int) -> Array:
-        """Return the elements."""
-        return packed
-
-    def stored(self, codes: Array, shape: Shape) -> Array:
-        """Return the elements in their shape."""
-        return codes.reshape(shape)
 
 
 class Affine:

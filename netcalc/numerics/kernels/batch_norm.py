@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,19 +15,10 @@ from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
 
 @kernel("batch_norm")
 def batch_norm(
-    op: BatchNorm,
-    run: Run,
-    x: Array,
-    *,
-    weight: Array | None = None,
-    bias: Array | None = None,
-    running_mean: Array | None = None,
-    running_var: Array | None = None,
-    num_batches_tracked: Array | None = None,
+    op: BatchNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None, **tracked: Array
 ) -> Array:
     if op.track_running_stats and not run.training:
-        assert running_mean is not None and running_var is not None
-        return _scale_and_shift(op.eps, x, weight, bias, running_mean, running_var)
+        return _scale_and_shift(op.eps, x, weight, bias, tracked["running_mean"], tracked["running_var"])
     others = (0, *range(2, x.ndim))
     middle, rest, variance = centered(wide(x), others)
     scale = reciprocal_root(variance, op.eps)
@@ -34,11 +26,11 @@ def batch_norm(
     if weight is not None:
         scale = scale * by_channel(weight, x.ndim)
     y = affine(rest, scale, None if bias is None else by_channel(bias, x.ndim))
-    if run.training and running_mean is not None and running_var is not None and num_batches_tracked is not None:
-        batches = num_batches_tracked + 1
+    if run.training and tracked:
+        batches = tracked["num_batches_tracked"] + 1
         momentum = 1 / batches if op.momentum is None else op.momentum
         run.updates["num_batches_tracked"] = np.asanyarray(batches)
-        _track(run, momentum, middle, variance, x.size // x.shape[1], running_mean, running_var)
+        _track(run, momentum, middle, variance, x.size // x.shape[1], tracked)
     return y.astype(x.dtype, copy=False)
 
 
@@ -51,27 +43,18 @@ def frozen_batch_norm(
 
 @kernel("instance_norm")
 def instance_norm(
-    op: InstanceNorm,
-    run: Run,
-    x: Array,
-    *,
-    weight: Array | None = None,
-    bias: Array | None = None,
-    running_mean: Array | None = None,
-    running_var: Array | None = None,
-    num_batches_tracked: Array | None = None,
+    op: InstanceNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None, **tracked: Array
 ) -> Array:
     if op.track_running_stats and not run.training:
-        assert running_mean is not None and running_var is not None
-        return _scale_and_shift(op.eps, x, weight, bias, running_mean, running_var)
+        return _scale_and_shift(op.eps, x, weight, bias, tracked["running_mean"], tracked["running_var"])
     middle, rest, variance = centered(wide(x), tuple(range(2, x.ndim)))
     shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in (weight, bias))
     root = reciprocal_root(variance, op.eps)
     run.keep(result1=middle.reshape(-1), result2=root.reshape(-1))
     y = affine(rest * root, *shaped)
-    if run.training and running_mean is not None and running_var is not None:
+    if run.training and tracked:
         samples = (mean(middle, (0,)), mean(variance, (0,)))
-        _track(run, op.momentum or 0.0, *samples, math.prod(x.shape[2:]), running_mean, running_var)
+        _track(run, op.momentum or 0.0, *samples, math.prod(x.shape[2:]), tracked)
     return y.astype(x.dtype, copy=False)
 
 
@@ -95,16 +78,11 @@ def _scale_and_shift(
 
 
 def _track(
-    run: Run,
-    momentum: float | Array,
-    middle: Array,
-    variance: Array,
-    values: int,
-    running_mean: Array,
-    running_var: Array,
+    run: Run, momentum: float | Array, middle: Array, variance: Array, values: int, tracked: Mapping[str, Array]
 ) -> None:
     """Update the running statistics by ``momentum``, with the unbiased variance."""
     newest = {"running_mean": middle, "running_var": variance * (values / (values - 1))}
-    for (name, new), old in zip(newest.items(), (running_mean, running_var), strict=True):
+    for name, new in newest.items():
+        old = tracked[name]
         moved = old + momentum * (new.reshape(old.shape) - old)
         run.updates[name] = moved.astype(old.dtype, copy=False)

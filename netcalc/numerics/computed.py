@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array
-from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.ir import Body, Program
-from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.interpret import run_operation
+from netcalc.numerics.kernels import Run
 
 
 def computed_buffer(body: Body, path: str) -> Array:
@@ -20,11 +20,7 @@ def computed_buffer(body: Body, path: str) -> Array:
     """
 
     def evaluate(instance: Instance, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
-        try:
-            return apply(instance.node.op, Run(), tuple(inputs), {})
-        except RuleError as error:
-            message = f"{path}: {error.message}"
-            raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
+        return run_operation(instance._replace(path=path), Run(), inputs, {})
 
     (value,) = unroll(Program(path, body, (), ("value",)), [], evaluate)
     return value

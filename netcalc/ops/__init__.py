@@ -8,31 +8,23 @@ from typing import TypeVar
 from netcalc.opdef import Operation
 from netcalc.registry import Registry
 
+
+def _over_axes(name: str) -> tuple[str, ...]:
+    """Return the names of an operation over one, two and three spatial axes."""
+    return tuple(f"{name}{axes}d" for axes in (1, 2, 3))
+
+
 #: The operations that each family declares.  A test compares the table with the declarations.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "linear": ("linear", "bilinear"),
-    "conv": ("conv1d", "conv2d", "conv3d"),
-    "conv_transpose": ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    "conv": _over_axes("conv"),
+    "conv_transpose": _over_axes("conv_transpose"),
     "fold": ("unfold", "fold"),
-    "max_pool": ("max_pool1d", "max_pool2d", "max_pool3d"),
-    "avg_pool": ("avg_pool1d", "avg_pool2d", "avg_pool3d"),
-    "lp_pool": ("lp_pool1d", "lp_pool2d", "lp_pool3d"),
-    "adaptive_pool": (
-        "adaptive_avg_pool1d",
-        "adaptive_avg_pool2d",
-        "adaptive_avg_pool3d",
-        "adaptive_max_pool1d",
-        "adaptive_max_pool2d",
-        "adaptive_max_pool3d",
-    ),
-    "global_pool": (
-        "global_avg_pool1d",
-        "global_avg_pool2d",
-        "global_avg_pool3d",
-        "global_max_pool1d",
-        "global_max_pool2d",
-        "global_max_pool3d",
-    ),
+    "max_pool": _over_axes("max_pool"),
+    "avg_pool": _over_axes("avg_pool"),
+    "lp_pool": _over_axes("lp_pool"),
+    "adaptive_pool": (*_over_axes("adaptive_avg_pool"), *_over_axes("adaptive_max_pool")),
+    "global_pool": (*_over_axes("global_avg_pool"), *_over_axes("global_max_pool")),
     "blur_pool": ("blur_pool2d",),
     "batch_norm": ("batch_norm", "frozen_batch_norm", "instance_norm"),
     "norm": ("layer_norm", "group_norm", "rms_norm", "local_response_norm", "normalize"),

@@ -40,8 +40,17 @@ def terms(work: Work, role: str, **elements: Any) -> tuple[Term, ...]:
     )
 
 
+def name_torch_function(declared: type[Operation]) -> None:
+    """Make the function of PyTorch of the same name the reference of an operation that names no other."""
+    if "name" in vars(declared) and "reference" not in vars(declared):
+        declared.reference = f"torch.{declared.name}"
+
+
 class Elementwise(Operation):
-    """Base of functions of each element; ``work`` is the work per element, and the source of the cost rule."""
+    """Base of functions of each element; ``work`` is the work per element, and the source of the cost rule.
+
+    A function of PyTorch of the same name is the reference unless the class names another.
+    """
 
     takes_empty = True
     elementwise = True
@@ -50,8 +59,9 @@ class Elementwise(Operation):
     work: ClassVar[Work]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Derive the cost rule from ``work``."""
+        """Derive the cost rule from ``work``, and the reference from the name."""
         super().__init_subclass__(**keywords)
+        name_torch_function(cls)
         if "work" in cls.__dict__ and "cost_rule" not in cls.__dict__:
             cls.cost_rule = per("element", cls.work)
 

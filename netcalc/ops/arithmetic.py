@@ -9,7 +9,7 @@ from netcalc.models import BeforeValidator, WithJsonSchema
 from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
-from netcalc.ops._elementwise import per
+from netcalc.ops._elementwise import name_torch_function, per
 from netcalc.tensor_type import TensorType
 
 
@@ -25,7 +25,10 @@ Number = Annotated[Any, BeforeValidator(number), WithJsonSchema({"type": "number
 
 
 class Combination(Operation):
-    """Base of elementwise operations on several tensors: broadcasting, result type, work of one ``kind``."""
+    """Base of elementwise operations on several tensors: broadcasting, result type, work of one ``kind``.
+
+    A function of PyTorch of the same name is the reference unless the class names another.
+    """
 
     takes_empty = True
     inputs = ports("input", "other?")
@@ -33,8 +36,9 @@ class Combination(Operation):
     kind: ClassVar[Kind] = "compare"
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Derive the cost rule from ``kind``, where the class has none of its own."""
+        """Derive the cost rule from ``kind`` and the reference from the name, where the class has none of its own."""
         super().__init_subclass__(**keywords)
+        name_torch_function(cls)
         if "name" in cls.__dict__ and "cost_rule" not in cls.__dict__:
             others = " for each operand after the first" if cls.inputs[0].variadic else ""
             cls.cost_rule = per("output element", {cls.kind: 1}) + others
@@ -138,7 +142,6 @@ class Add(Variadic):
     """
 
     name = "add"
-    reference = "torch.add"
     example = Example(((2, 3, 4), (1, 3, 1)))
     kind = "add"
 
@@ -167,7 +170,6 @@ class Sub(Pair):
 
     name = "sub"
     combines = True
-    reference = "torch.sub"
     example = Example(((2, 3),), {"value": 1.0, "reverse": True})
     kind = "add"
 
@@ -182,7 +184,6 @@ class Mul(Variadic):
     """The product of tensors, and of ``value`` if set: gates, scales, masks."""
 
     name = "mul"
-    reference = "torch.mul"
     example = Example(((2, 3),), {"value": 0.5})
     kind = "mul"
 
@@ -196,7 +197,6 @@ class Div(Pair):
 
     name = "div"
     combines = True
-    reference = "torch.div"
     cost_rule = "1 div per output element; with trunc 1 more add, for integers 1 more div and 1 more add"
     example = Example(((2, 3),), {"value": 2.0})
     kind = "div"
@@ -229,7 +229,6 @@ class Pow(Pair):
 
     name = "pow"
     kernel_suffices = "squares, cubes and other powers each take different NumPy calls"
-    reference = "torch.pow"
     cost_rule = "1 power per output element; 1 mul for exponent 2, 2 muls for exponent 3"
     example = Example(((2, 3),), {"value": 3})
     kind = "transcendental"
@@ -257,7 +256,6 @@ class Minimum(Variadic):
     """The elementwise minimum of the operands; NaN where an operand is NaN."""
 
     name = "minimum"
-    reference = "torch.minimum"
     example = Example(((2, 3), (3,)))
 
 
@@ -266,7 +264,6 @@ class Maximum(Variadic):
     """The elementwise maximum of the operands; NaN where an operand is NaN."""
 
     name = "maximum"
-    reference = "torch.maximum"
     example = Example(((2, 3), (3,)))
 
 

@@ -34,7 +34,6 @@ class BitwiseAnd(_Bitwise):
     """The bits that are set in all operands: 6 and 3 give 2."""
 
     name = "bitwise_and"
-    reference = "torch.bitwise_and"
 
 
 @operation
@@ -42,7 +41,6 @@ class BitwiseOr(_Bitwise):
     """The bits that are set in an operand: 6 and 3 give 7."""
 
     name = "bitwise_or"
-    reference = "torch.bitwise_or"
 
 
 @operation
@@ -50,7 +48,6 @@ class BitwiseXor(_Bitwise):
     """The bits that are set in one operand of two: 6 and 3 give 5."""
 
     name = "bitwise_xor"
-    reference = "torch.bitwise_xor"
 
 
 @operation

@@ -99,7 +99,6 @@ class LogicalAnd(_Logical):
     """True where all inputs are true."""
 
     name = "logical_and"
-    reference = "torch.logical_and"
 
 
 @operation
@@ -107,7 +106,6 @@ class LogicalOr(_Logical):
     """True where at least one input is true."""
 
     name = "logical_or"
-    reference = "torch.logical_or"
 
 
 @operation

@@ -38,7 +38,6 @@ class Exp(FloatFunction):
     """eˣ."""
 
     name = "exp"
-    reference = "torch.exp"
 
 
 @operation
@@ -46,7 +45,6 @@ class Log(FloatFunction):
     """The natural logarithm."""
 
     name = "log"
-    reference = "torch.log"
 
 
 @operation
@@ -54,7 +52,6 @@ class Sqrt(FloatFunction):
     """The square root."""
 
     name = "sqrt"
-    reference = "torch.sqrt"
 
 
 @operation
@@ -62,7 +59,6 @@ class Rsqrt(FloatFunction):
     """1/√x, as a square root and a division."""
 
     name = "rsqrt"
-    reference = "torch.rsqrt"
     work = {"transcendental": 1, "div": 1}
 
 
@@ -71,7 +67,6 @@ class Reciprocal(FloatFunction):
     """1/x."""
 
     name = "reciprocal"
-    reference = "torch.reciprocal"
     work = {"div": 1}
 
 
@@ -80,7 +75,6 @@ class Sin(FloatFunction):
     """The sine."""
 
     name = "sin"
-    reference = "torch.sin"
 
 
 @operation
@@ -88,7 +82,6 @@ class Cos(FloatFunction):
     """The cosine."""
 
     name = "cos"
-    reference = "torch.cos"
 
 
 @operation
@@ -96,7 +89,6 @@ class Square(Function):
     """x²; the square of a bool is an int64."""
 
     name = "square"
-    reference = "torch.square"
     work = {"mul": 1}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
@@ -108,7 +100,6 @@ class Abs(Function):
     """|x|."""
 
     name = "abs"
-    reference = "torch.abs"
     work = {"compare": 1}
     takes_bool = False
 
@@ -118,7 +109,6 @@ class Neg(Function):
     """−x."""
 
     name = "neg"
-    reference = "torch.neg"
     work = {"add": 1}
     takes_bool = False
 
@@ -128,7 +118,6 @@ class Sign(Function):
     """−1 for negative elements, 0 for zero and NaN, 1 for positive elements."""
 
     name = "sign"
-    reference = "torch.sign"
     work = {"compare": 1}
 
 
@@ -140,7 +129,6 @@ class Clamp(Function):
     """
 
     name = "clamp"
-    reference = "torch.clamp"
     cost_rule = "1 comparison per element for each bound"
     example = Example(((2, 3),), {"min": 0.0, "max": 6.0})
 

@@ -26,7 +26,6 @@ class Floor(_Rounding):
     """The largest whole number that is not above x."""
 
     name = "floor"
-    reference = "torch.floor"
 
 
 @operation
@@ -34,7 +33,6 @@ class Ceil(_Rounding):
     """The smallest whole number that is not below x."""
 
     name = "ceil"
-    reference = "torch.ceil"
 
 
 @operation
@@ -42,7 +40,6 @@ class Round(_Rounding):
     """The nearest whole number; halves become the even one."""
 
     name = "round"
-    reference = "torch.round"
 
 
 @operation
@@ -50,7 +47,6 @@ class Trunc(_Rounding):
     """x without its fraction: rounded towards zero."""
 
     name = "trunc"
-    reference = "torch.trunc"
 
 
 class _Remainder(Pair):
@@ -71,7 +67,6 @@ class Remainder(_Remainder):
     """input − other·⌊input / other⌋: the remainder with the sign of the divisor, as % in Python."""
 
     name = "remainder"
-    reference = "torch.remainder"
 
 
 @operation
@@ -79,4 +74,3 @@ class Fmod(_Remainder):
     """input − other·trunc(input / other): the remainder with the sign of the dividend, as fmod in C."""
 
     name = "fmod"
-    reference = "torch.fmod"

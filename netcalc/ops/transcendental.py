@@ -12,7 +12,6 @@ class Expm1(FloatFunction):
     """eˣ − 1, precise for small x."""
 
     name = "expm1"
-    reference = "torch.expm1"
 
 
 @operation
@@ -20,7 +19,6 @@ class Exp2(FloatFunction):
     """2ˣ."""
 
     name = "exp2"
-    reference = "torch.exp2"
 
 
 @operation
@@ -28,7 +26,6 @@ class Log1p(FloatFunction):
     """ln(1 + x), precise for small x."""
 
     name = "log1p"
-    reference = "torch.log1p"
 
 
 @operation
@@ -36,7 +33,6 @@ class Log2(FloatFunction):
     """The logarithm to base 2."""
 
     name = "log2"
-    reference = "torch.log2"
 
 
 @operation
@@ -44,7 +40,6 @@ class Log10(FloatFunction):
     """The logarithm to base 10."""
 
     name = "log10"
-    reference = "torch.log10"
 
 
 @operation
@@ -52,7 +47,6 @@ class Tan(FloatFunction):
     """The tangent."""
 
     name = "tan"
-    reference = "torch.tan"
 
 
 @operation
@@ -60,7 +54,6 @@ class Asin(FloatFunction):
     """The inverse sine, between −π/2 and π/2; NaN beyond −1 and 1."""
 
     name = "asin"
-    reference = "torch.asin"
 
 
 @operation
@@ -68,7 +61,6 @@ class Acos(FloatFunction):
     """The inverse cosine, between 0 and π; NaN beyond −1 and 1."""
 
     name = "acos"
-    reference = "torch.acos"
 
 
 @operation
@@ -76,7 +68,6 @@ class Atan(FloatFunction):
     """The inverse tangent, between −π/2 and π/2."""
 
     name = "atan"
-    reference = "torch.atan"
 
 
 @operation
@@ -84,7 +75,6 @@ class Sinh(FloatFunction):
     """The hyperbolic sine, (eˣ − e⁻ˣ)/2."""
 
     name = "sinh"
-    reference = "torch.sinh"
 
 
 @operation
@@ -92,7 +82,6 @@ class Cosh(FloatFunction):
     """The hyperbolic cosine, (eˣ + e⁻ˣ)/2."""
 
     name = "cosh"
-    reference = "torch.cosh"
 
 
 @operation
@@ -100,7 +89,6 @@ class Asinh(FloatFunction):
     """The inverse hyperbolic sine, ln(x + √(x² + 1))."""
 
     name = "asinh"
-    reference = "torch.asinh"
 
 
 @operation
@@ -108,7 +96,6 @@ class Acosh(FloatFunction):
     """The inverse hyperbolic cosine, ln(x + √(x² − 1)); NaN below 1."""
 
     name = "acosh"
-    reference = "torch.acosh"
 
 
 @operation
@@ -116,7 +103,6 @@ class Atanh(FloatFunction):
     """The inverse hyperbolic tangent, ½·ln((1 + x)/(1 − x)); NaN beyond −1 and 1."""
 
     name = "atanh"
-    reference = "torch.atanh"
 
 
 @operation
@@ -124,7 +110,6 @@ class Erf(FloatFunction):
     """The error function, 2/√π·∫ exp(−t²) from 0 to x."""
 
     name = "erf"
-    reference = "torch.erf"
 
 
 @operation
@@ -132,7 +117,6 @@ class Erfc(FloatFunction):
     """1 − erf(x), precise for large x."""
 
     name = "erfc"
-    reference = "torch.erfc"
 
 
 @operation
@@ -144,7 +128,6 @@ class Atan2(Pair):
 
     name = "atan2"
     combines = True
-    reference = "torch.atan2"
     example = Example(((2, 3), (3,)))
     kind = "transcendental"
 

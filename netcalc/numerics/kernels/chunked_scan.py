@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.kernels import Run, apply, by_port, kernel, like, wide
+from netcalc.numerics.kernels import Run, apply, kernel, like
+from netcalc.numerics.kernels.scan import in_working_precision, keep_as
 from netcalc.ops.activation import Softplus
 from netcalc.ops.chunked_scan import GatedDeltaRule, SsdScan
 
 
 @kernel("ssd_scan")
 def ssd_scan(op: SsdScan, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
-    named: dict[str, Array] = by_port(op, inputs)
-    arrays = {port: wide(array) for port, array in named.items()}
-    precision = np.result_type(*arrays.values())
+    named, arrays, precision = in_working_precision(op, inputs)
     u, delta = arrays["u"], _steps(op, run, arrays)
     batch, length, heads, size = u.shape
     written = chunked(u * delta[..., None], op.chunk)
@@ -42,7 +39,7 @@ def ssd_scan(op: SsdScan, run: Run, *inputs: Array | None) -> tuple[Array, Array
     read, since = np.matmul(c, states[:, :-1].swapaxes(-1, -2)), np.exp(upto)
     run.keep(steps=delta, written=written, scores=scores, between=between, remaining=remaining)
     run.keep(b_decayed=b_decayed, passing=passing, states=states, since=since, read=read)
-    _keep_as(run, precision)
+    keep_as(run, precision)
     y = y + read * since[..., None]
     y = y.swapaxes(2, 3).reshape(batch, -1, heads, size)[:, :length]
     if "D" in arrays:
@@ -63,12 +60,6 @@ def _steps(op: SsdScan, run: Run, arrays: dict[str, Array]) -> Array:
     if op.delta_max is not None:
         limited = np.minimum(limited, delta.dtype.type(op.delta_max))
     return limited
-
-
-def _keep_as(run: Run, precision: Any) -> None:
-    """Bring all that was kept to the element type of the state."""
-    if run.kept is not None:
-        run.kept.update({name: array.astype(precision, copy=False) for name, array in run.kept.items()})
 
 
 def every_head(x: Array, heads: int) -> Array:
@@ -96,9 +87,7 @@ def _between(x: Array) -> Array:
 
 @kernel("gated_delta_rule")
 def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
-    named: dict[str, Array] = by_port(op, inputs)
-    arrays = {port: wide(array) for port, array in named.items()}
-    precision = np.result_type(*arrays.values())
+    named, arrays, precision = in_working_precision(op, inputs)
     value = arrays["value"]
     batch, length, heads, size = value.shape
     query, key = (every_head(arrays[port], heads) for port in ("query", "key"))
@@ -134,7 +123,7 @@ def gated_delta_rule(op: GatedDeltaRule, run: Run, *inputs: Array | None) -> tup
         state = state * fading[:, i] + np.matmul(key[:, i].swapaxes(-1, -2), added)
     if run.kept is not None:
         run.keep(states=np.stack([s for s, _ in steps], axis=1), added=np.stack([a for _, a in steps], axis=1))
-    _keep_as(run, precision)
+    keep_as(run, precision)
     y = y.swapaxes(2, 3).reshape(batch, -1, heads, size)[:, :length]
     return y.astype(named["value"].dtype, copy=False), state.astype(precision, copy=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from netcalc.arrays import Array
@@ -11,11 +13,24 @@ from netcalc.ops.activation import Softplus
 from netcalc.ops.scan import SelectiveScan, Wkv
 
 
+def in_working_precision(
+    op: Any, inputs: tuple[Array | None, ...]
+) -> tuple[dict[str, Array], dict[str, Array], np.dtype[Any]]:
+    """Return the inputs by port as they are and in the precision of their arithmetic, and the type of the state."""
+    named = by_port(op, inputs)
+    arrays = {port: wide(array) for port, array in named.items()}
+    return named, arrays, np.result_type(*arrays.values())
+
+
+def keep_as(run: Run, precision: np.dtype[Any]) -> None:
+    """Bring all that was kept to the element type of the state."""
+    if run.kept is not None:
+        run.kept.update({name: array.astype(precision, copy=False) for name, array in run.kept.items()})
+
+
 @kernel("selective_scan")
 def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[Array, Array]:
-    named: dict[str, Array] = by_port(op, inputs)
-    arrays = {port: wide(array) for port, array in named.items()}
-    precision = np.result_type(*arrays.values())
+    named, arrays, precision = in_working_precision(op, inputs)
     u, delta, a = arrays["u"], arrays["delta"], arrays["A"]
     batch, channels, length = u.shape
     if "delta_bias" in arrays:
@@ -46,8 +61,7 @@ def selective_scan(op: SelectiveScan, run: Run, *inputs: Array | None) -> tuple[
         gate = silu(arrays["z"])
         run.keep(ungated=y, gate=gate)
         y = y * gate
-    if run.kept is not None:
-        run.kept.update({name: array.astype(precision, copy=False) for name, array in run.kept.items()})
+    keep_as(run, precision)
     return y.astype(named["u"].dtype, copy=False), state.astype(precision, copy=False)
 
 
@@ -66,11 +80,9 @@ def grouped(projection: Array, length: int) -> Array:
 
 @kernel("wkv")
 def wkv(op: Wkv, run: Run, *inputs: Array | None) -> Array | tuple[Array, ...]:
-    named: dict[str, Array] = by_port(op, inputs)
-    arrays = {port: wide(array) for port, array in named.items()}
+    named, arrays, precision = in_working_precision(op, inputs)
     value = named["value"]
     k, v, w, b = (arrays[port] for port in ("key", "value", "decay", "bonus"))
-    precision = np.result_type(*arrays.values())
     batch, length, channels = v.shape
     y = like(value, np.empty(v.shape, precision))
     nothing = like(value, np.zeros((batch, channels), precision))

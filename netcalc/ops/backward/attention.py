@@ -85,7 +85,7 @@ class AttentionBackward(Backward):
         if call.given[0]:
             value_dim = call.input(_VALUE).shape[-1]
             yield Term.of("mac", "gradient of weights", **result, **pairs, value_dim=value_dim)
-            if not _equal(scores, result):
+            if scores != result:
                 extra = product(result.values()) - product(scores.values())
                 yield Term.of("add", "gradient of weights", extra=extra, **pairs)
             if len(call.given) > 1 and call.given[1]:
@@ -145,10 +145,6 @@ def _leading_axes(op: ScaledDotProductAttention, call: BackwardCall) -> tuple[di
 
 def _sizes_by_name(axes: tuple[Dim, ...]) -> dict[str, Dim]:
     return {"batch": product(axes[:-1]), "heads": product(axes[-1:])}
-
-
-def _equal(sizes: dict[str, Dim], other_sizes: dict[str, Dim]) -> bool:
-    return sizes == other_sizes
 
 
 def _computed_pairs(op: ScaledDotProductAttention, call: BackwardCall) -> dict[str, Dim]:

@@ -36,7 +36,7 @@ def scatter(op: Scatter, run: Run, x: Array, index: Array, source: Array) -> Arr
     places = [
         np.arange(size).reshape([-1 if a == b else 1 for b in range(x.ndim)]) for a, size in enumerate(index.shape)
     ]
-    places[axis] = _checked_index(op.name, np.asarray(index), x.shape[axis], 0)
+    places[axis] = checked_index(op.name, index, x.shape[axis])
     result = np.array(x)
     where = tuple(places)
     plain = np.asarray(source)
@@ -71,13 +71,14 @@ def _places(what: str, axes: Any, x: Array, indices: tuple[Array, ...]) -> tuple
     """Return the index of an array that stands for index arrays along some of its axes."""
     places: list[Any] = [slice(None)] * x.ndim
     for axis, places_there in zip(axes, indices, strict=True):
-        places[axis] = _checked_index(what, np.asarray(places_there), x.shape[axis], -x.shape[axis])
+        places[axis] = checked_index(what, places_there, x.shape[axis], -x.shape[axis])
     return tuple(places)
 
 
-def _checked_index(what: str, index: Array, size: int, least: int) -> Array:
-    """Return the index; RuleError (E602) if one of its positions is out of range."""
-    if index.size and (index.min() < least or index.max() >= size):
-        wrong = index.min() if index.min() < least else index.max()
+def checked_index(what: str, index: Array, size: int, least: int = 0) -> Array:
+    """Return the index as a plain array; RuleError (E602) if one of its positions is out of range."""
+    plain = np.asarray(index)
+    if plain.size and (plain.min() < least or plain.max() >= size):
+        wrong = plain.min() if plain.min() < least else plain.max()
         raise RuleError(f"{what}: index {wrong} is out of range for an axis of {size}", code="E602")
-    return index
+    return plain

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Run, kernel, like
+from netcalc.numerics.kernels.indexing import checked_index
 from netcalc.ops.slicing import Flip, Gather, IndexSelect, Roll, Select, Slice
 
 
@@ -31,7 +31,7 @@ def select(op: Select, run: Run, x: Array) -> Array:
 
 @kernel("gather")
 def gather(op: Gather, run: Run, x: Array, index: Array) -> Array:
-    places = _checked_index(op.name, index, x.shape[op.axis])
+    places = checked_index(op.name, index, x.shape[op.axis])
     axis = op.axis % x.ndim
     part = x[tuple(slice(None) if other == axis else slice(size) for other, size in enumerate(index.shape))]
     return like(x, np.take_along_axis(np.asarray(part), places, axis))
@@ -39,7 +39,7 @@ def gather(op: Gather, run: Run, x: Array, index: Array) -> Array:
 
 @kernel("index_select")
 def index_select(op: IndexSelect, run: Run, x: Array, index: Array | None = None) -> Array:
-    places = np.array(op.indices) if index is None else _checked_index(op.name, index, x.shape[op.axis]).reshape(-1)
+    places = np.array(op.indices) if index is None else checked_index(op.name, index, x.shape[op.axis]).reshape(-1)
     return np.take(x, places, op.axis)
 
 
@@ -51,12 +51,3 @@ def roll(op: Roll, run: Run, x: Array) -> Array:
 @kernel("flip")
 def flip(op: Flip, run: Run, x: Array) -> Array:
     return np.flip(x, op.axis)
-
-
-def _checked_index(what: str, index: Array, size: int) -> Array:
-    """Return the index as a plain array; RuleError (E602) if an index is out of range."""
-    plain = np.asarray(index)
-    if plain.size and (plain.min() < 0 or plain.max() >= size):
-        wrong = plain.min() if plain.min() < 0 else plain.max()
-        raise RuleError(f"{what}: index {wrong} is out of range for an axis of {size}", code="E602")
-    return plain

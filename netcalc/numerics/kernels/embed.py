@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Run, kernel, like, wide
+from netcalc.numerics.kernels.norm import norm
 from netcalc.ops.embed import Embedding, EmbeddingBag, OneHot
 
 
@@ -88,21 +88,9 @@ def rows_of(op: Embedding | EmbeddingBag, ids: Array, weight: Array) -> Array:
     rows: Array = weight[checked(ids, op.num_embeddings, "num_embeddings")]
     if op.max_norm is None:
         return rows
-    norm = _norm(wide(rows), op.norm_type)
-    smaller = wide(rows) * (op.max_norm / (norm + 1e-7))
-    return like(rows, np.where(norm > op.max_norm, smaller, rows).astype(rows.dtype))
-
-
-def _norm(x: Array, p: float) -> Array:
-    """Return the p-norms along the last axis, which is kept with size 1."""
-    if p == 2:
-        return np.sqrt(np.add.reduce(np.square(x), axis=-1, keepdims=True))
-    size = np.abs(x)
-    if p == math.inf:
-        return np.maximum.reduce(size, axis=-1, keepdims=True)
-    if p == 1:
-        return np.add.reduce(size, axis=-1, keepdims=True)
-    return np.power(np.add.reduce(np.power(size, p), axis=-1, keepdims=True), 1 / p)
+    length = norm(wide(rows), op.norm_type, (-1,))
+    smaller = wide(rows) * (op.max_norm / (length + 1e-7))
+    return like(rows, np.where(length > op.max_norm, smaller, rows).astype(rows.dtype))
 
 
 def checked(ids: Array, limit: int, what: str) -> Array:

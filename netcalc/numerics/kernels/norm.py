@@ -102,13 +102,14 @@ def local_response_norm(op: LocalResponseNorm, run: Run, x: Array) -> Array:
 @kernel("normalize")
 def normalize(op: Normalize, run: Run, x: Array) -> Array:
     inner = wide(x)
-    norm = _norm(inner, op.p, axes_of(op.axis, x.ndim))
-    run.keep(result=norm)
-    y: Array = inner / np.maximum(norm, op.eps)
+    length = norm(inner, op.p, axes_of(op.axis, x.ndim))
+    run.keep(result=length)
+    y: Array = inner / np.maximum(length, op.eps)
     return y.astype(x.dtype, copy=False)
 
 
-def _norm(x: Array, p: float, axes: tuple[int, ...]) -> Array:
+def norm(x: Array, p: float, axes: tuple[int, ...]) -> Array:
+    """Return the p-norms along ``axes``, which are kept with size 1."""
     if p == 2:
         return np.sqrt(_sum(x * x, axes))
     if p == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import did_you_mean, written
 from netcalc.ir import OpNode, Value, join
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
@@ -66,7 +66,7 @@ def require_linear(line: Line) -> None:
         message, hint = ("lora: a line repeated by itself takes no adapter", "repeat a sequence that has the line")
     else:
         message, hint = f"lora: linear lines take an adapter, and this is {line.target}", None
-    raise NetcalcError(Diagnostic("E104", message, modifier.key_span, hint=hint))
+    raise modifier.key_error("E104", message, hint)
 
 
 def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float]:
@@ -79,7 +79,7 @@ def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float
     for key in values:
         if key not in _SETTINGS:
             hint = did_you_mean(key, _SETTINGS)
-            raise NetcalcError(Diagnostic("E103", f"lora has no setting {key!r}", modifier[key].key_span, hint=hint))
+            raise modifier[key].key_error("E103", f"lora has no setting {key!r}", hint)
     rank, dropout = values["rank"], values["dropout"]
     alpha = rank if values["alpha"] is None else values["alpha"]
     valid = {
@@ -89,10 +89,9 @@ def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float
     }
     for key, (wanted, holds) in valid.items():
         if not holds:
-            message = f"lora: {key} should be {wanted}, not {written(values[key], quoted=True)}"
-            raise NetcalcError(Diagnostic("E104", message, modifier.span))
+            raise modifier.error("E104", f"lora: {key} should be {wanted}, not {written(values[key], quoted=True)}")
     if not isinstance(values["rank_stabilised"], bool):
-        raise NetcalcError(Diagnostic("E104", "lora: rank_stabilised should be true or false", modifier.span))
+        raise modifier.error("E104", "lora: rank_stabilised should be true or false")
     return rank, alpha / (rank**0.5 if values["rank_stabilised"] else rank), float(dropout)
 
 

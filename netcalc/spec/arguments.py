@@ -105,5 +105,4 @@ def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:
     if len(declared) == 1:  # a bare value sets the only argument
         return {next(iter(declared)): line.args}
     hint = f"its arguments are {', '.join(declared)}" if declared else "it takes none"
-    message = f"{block.name}: arguments should be a mapping"
-    raise NetcalcError(Diagnostic("E107", message, line.args.span, hint=hint))
+    raise line.args.error("E107", f"{block.name}: arguments should be a mapping", hint)

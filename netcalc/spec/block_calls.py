@@ -169,9 +169,8 @@ def _elaborated_alone(
 def check_depth(elaboration: Elaboration, block: Block, line: Line) -> None:
     """Raise NetcalcError (E204) if a call of the block would be nested too deep."""
     if len(elaboration.reporter.chain) >= MAX_BLOCK_DEPTH:
-        message = f"blocks are nested more than {MAX_BLOCK_DEPTH} deep"
         hint = f"{block.name!r} may call itself without end"
-        raise NetcalcError(Diagnostic("E204", message, line.cursor.span, hint=hint))
+        raise line.cursor.error("E204", f"blocks are nested more than {MAX_BLOCK_DEPTH} deep", hint)
 
 
 def _elaborate_body(elaboration: Elaboration, block: Block, partial: PartialBody, scope: Scope) -> Body:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import NetcalcError
 from netcalc.ir import CheckpointEntry, CheckpointLocation, CheckpointMap, captures_of
 from netcalc.limits import MAX_STORED_TENSORS
 from netcalc.spec.cursor import Cursor
@@ -41,7 +41,7 @@ class _Reader(NamedTuple):
     def entry(self, decl: CheckpointDecl | str, cursor: Cursor) -> CheckpointEntry:
         if "{}" in self.path:
             hint = "for example {i}, which is i in the expressions of the name"
-            raise NetcalcError(Diagnostic("E104", "a number in a pattern needs a name", cursor.key_span, hint=hint))
+            raise cursor.key_error("E104", "a number in a pattern needs a name", hint)
         optional = isinstance(decl, CheckpointDecl) and decl.optional
         if isinstance(decl, CheckpointDecl) and decl.any_ is not None:
             others = set(cursor.data) - {"any", "optional"}
@@ -123,4 +123,4 @@ class _Reader(NamedTuple):
 
 
 def _error(message: str, cursor: Cursor, hint: str | None = None) -> NetcalcError:
-    return NetcalcError(Diagnostic("E104", message, cursor.span, hint=hint))
+    return cursor.error("E104", message, hint)

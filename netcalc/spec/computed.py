@@ -20,12 +20,11 @@ def computed_body(elaboration: Elaboration, cursor: Cursor, scope: Scope) -> Bod
     """
     key = str(cursor.path[-1])
     if not isinstance(cursor.data, list) or not cursor.data:
-        hint = "for example `computed: [{arange: 16}, sin]`"
-        raise NetcalcError(Diagnostic("E107", f"{key}: should be a list of lines", cursor.span, hint=hint))
+        raise cursor.error("E107", f"{key}: should be a list of lines", "for example `computed: [{arange: 16}, sin]`")
     partial = PartialBody(key, scope.home, outer=scope)
     value = elaboration.lines(cursor, Scope(partial, scope.settings), None)
     if value is None:
-        raise NetcalcError(Diagnostic("E107", f"{key}: the lines have no value", cursor.span))
+        raise cursor.error("E107", f"{key}: the lines have no value")
     if value.type is None:
         raise Poisoned
     for outer, inner in partial.captured.values():

@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
-from netcalc.diagnostics import Span
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 
 #: Keys and indices from the top of the document to a value.
 Path: TypeAlias = tuple[str | int, ...]
@@ -56,6 +56,14 @@ class Cursor:
         """Place of the key, or of the value if it has no key."""
         key, value = self._nearest()
         return key or value
+
+    def error(self, code: str, message: str, hint: str | None = None) -> NetcalcError:
+        """Return an error at the place of the value."""
+        return NetcalcError(Diagnostic(code, message, self.span, hint=hint))
+
+    def key_error(self, code: str, message: str, hint: str | None = None) -> NetcalcError:
+        """Return an error at the place of the key."""
+        return NetcalcError(Diagnostic(code, message, self.key_span, hint=hint))
 
     def at(self, path: Path) -> Cursor:
         """Return the cursor at ``path`` below this one, or at the longest prefix of it that exists."""

@@ -50,12 +50,12 @@ def _caches_of_input(
     """Return the caches of an input or of a list; NetcalcError (E104) if the name of its output has another form."""
     if ("*" in name) != ("*" in cache.next):
         message = f"next: {cache.next!r} should have a * " + ("as" if "*" in name else "only if") + f" {name!r} has one"
-        raise NetcalcError(Diagnostic("E104", message, place["cache"]["next"].span))
+        raise place["cache"]["next"].error("E104", message)
     caches = []
     for number, (label, settings) in enumerate(input_names(name, decl, place, elaboration.settings)):
         window = evaluate_expression(place["cache"]["window"], settings) if cache.window is not None else None
         if window is not None and (isinstance(window, bool) or not isinstance(window, (int, Poly))):
             message = f"window: should be a whole number or null, not {written(window, quoted=True)}"
-            raise NetcalcError(Diagnostic("E104", message, place["cache"]["window"].span))
+            raise place["cache"]["window"].error("E104", message)
         caches.append(Cache(label, cache.next.replace("*", str(number)), cache.axis, window))
     return caches

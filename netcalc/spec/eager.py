@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import did_you_mean, written
 from netcalc.ir import CallNode, Node, OpNode, Value
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import evaluate
@@ -23,7 +23,7 @@ def mark(node: CallNode, line: Line, scope: Scope) -> None:
     """Set the values that a call holds; NetcalcError (E104) if the call is said to work in place."""
     eager = _read(line, scope)
     if eager.inplace:
-        raise NetcalcError(Diagnostic("E104", "eager: only an operation works in place", line.modifiers["eager"].span))
+        raise line.modifiers["eager"].error("E104", "eager: only an operation works in place")
     node.holds = eager.holds
 
 
@@ -36,7 +36,7 @@ def mark_operation(node: OpNode, line: Line, scope: Scope) -> None:
     eager = _read(line, scope)
     if eager.inplace and node.input_types[:1] != node.output_types:
         message = f"eager: {node.op.name} cannot work in place, since its result is not of the type of its input"
-        raise NetcalcError(Diagnostic("E104", message, line.modifiers["eager"].span))
+        raise line.modifiers["eager"].error("E104", message)
     node.inplace, node.holds = eager
 
 
@@ -51,8 +51,7 @@ def require_node(line: Line) -> None:
     """Raise NetcalcError (E107) if a line that is no node of its own, a sequence or inlined, has the modifier."""
     if (cursor := line.modifier("eager")) is not None:
         what = "a sequence" if line.target == SEQUENCE else "a block that is inlined"
-        message = f"eager: {what} has no memory of its own; its lines have"
-        raise NetcalcError(Diagnostic("E107", message, cursor.key_span))
+        raise cursor.key_error("E107", f"eager: {what} has no memory of its own; its lines have")
 
 
 def _read(line: Line, scope: Scope) -> _Eager:
@@ -61,16 +60,15 @@ def _read(line: Line, scope: Scope) -> _Eager:
     if cursor is None:
         return _Eager()
     if not isinstance(cursor.data, dict):
-        message = "eager: should be a mapping with inplace and holds"
-        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+        raise cursor.error("E104", "eager: should be a mapping with inplace and holds")
     for key, item in cursor.items():
         if key not in _Eager._fields:
             hint = did_you_mean(key, _Eager._fields)
-            raise NetcalcError(Diagnostic("E101", f"eager: unknown key {key!r}", item.key_span, hint=hint))
+            raise item.key_error("E101", f"eager: unknown key {key!r}", hint)
     inplace = evaluate(cursor["inplace"], scope) if "inplace" in cursor.data else False
     if not isinstance(inplace, bool):
         message = f"eager: inplace should be true or false, not {written(inplace, quoted=True)}"
-        raise NetcalcError(Diagnostic("E104", message, cursor["inplace"].span))
+        raise cursor["inplace"].error("E104", message)
     names = _names(cursor["holds"]) if "holds" in cursor.data else []
     current = None if scope.current is None else scope.current.first
     values = [resolve_value(str(name.data), name, scope, current) for name in names]
@@ -81,6 +79,5 @@ def _names(cursor: Cursor) -> list[Cursor]:
     items = list(cursor.elements()) if isinstance(cursor.data, list) else [cursor]
     for item in items:
         if not isinstance(item.data, str):
-            message = f"eager: holds should name values, not {written(item.data, quoted=True)}"
-            raise NetcalcError(Diagnostic("E104", message, item.span))
+            raise item.error("E104", f"eager: holds should name values, not {written(item.data, quoted=True)}")
     return items

@@ -114,7 +114,7 @@ def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
 
 def _require_layers(loaded: Loaded) -> None:
     if not loaded.document.layers:
-        raise NetcalcError(Diagnostic("E105", "the spec has no layers", loaded.cursor.span))
+        raise loaded.cursor.error("E105", "the spec has no layers")
 
 
 def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:

@@ -55,7 +55,7 @@ def evaluate_size(cursor: Cursor, scope: Mapping[str, Any], least: int = 1) -> D
     value = evaluate_expression(cursor, scope)
     if isinstance(value, bool) or not isinstance(value, (int, Poly)) or not at_least(value, least):
         message = f"a size should be a whole number of at least {least}, not {written(value, quoted=True)}"
-        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+        raise cursor.error("E104", message)
     return value
 
 
@@ -163,8 +163,7 @@ def _fill_placeholders(text: str, cursor: Cursor, scope: Mapping[str, Any]) -> s
             break
     parts.append(last)
     if length + len(parts[-1]) > MAX_ITEMS:
-        message = f"a text of over {MAX_ITEMS:,} characters"
-        raise NetcalcError(Diagnostic("E203", message, cursor.span, hint="a value that it contains is too long"))
+        raise cursor.error("E203", f"a text of over {MAX_ITEMS:,} characters", "a value that it contains is too long")
     return "".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import NetcalcError
 from netcalc.ir import CheckpointEntry, Value, join
 from netcalc.spec.arguments import passed_arguments
 from netcalc.spec.block_calls import bind_values, block_results, check_depth
@@ -28,9 +28,8 @@ def is_inline(line: Line, scope: Scope) -> bool:
     if cursor is None or not evaluate_expression(cursor, scope):
         return False
     if line.target == SEQUENCE or ops.find(line.target) is not None:
-        message = f"inline: applies to blocks, and {line.target} is not one"
         hint = "leave it out: the lines of an unnamed sequence, and an operation, have no path part of their own"
-        raise NetcalcError(Diagnostic("E107", message, cursor.key_span, hint=hint))
+        raise cursor.key_error("E107", f"inline: applies to blocks, and {line.target} is not one", hint)
     reasons = {
         "name": "an inlined block has no path part of its own, so that it has no name",
         "tie": "an inlined block has no path of its own, so that its weights are tied line by line",
@@ -39,9 +38,7 @@ def is_inline(line: Line, scope: Scope) -> bool:
     for modifier, reason in reasons.items():
         if modifier in line.modifiers:
             hint = "leave out inline:, or name its outputs with as:" if modifier == "name" else "leave out inline:"
-            raise NetcalcError(
-                Diagnostic("E107", f"{modifier}: {reason}", line.modifiers[modifier].key_span, hint=hint)
-            )
+            raise line.modifiers[modifier].key_error("E107", f"{modifier}: {reason}", hint)
     return True
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly, UndecidedError
 from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor
@@ -89,11 +88,10 @@ def _declared_loop(cursor: Cursor) -> Iterations:
         "each" in data
     ):
         hint = "repeat: 3, or {times: 3, index: i, start: 1}, or {each: [64, 128], as: width}"
-        raise NetcalcError(Diagnostic("E107", "repeat: requires either times or each", cursor.span, hint=hint))
+        raise cursor.error("E107", "repeat: requires either times or each", hint)
     for key in ("as", "index"):
         if key in data and not (isinstance(data[key], str) and data[key].isidentifier()):
-            message = f"{key}: should be a name of letters, digits and '_'"
-            raise NetcalcError(Diagnostic("E104", message, cursor[key].span))
+            raise cursor[key].error("E104", f"{key}: should be a name of letters, digits and '_'")
     return Iterations((), data.get("index", "index"), data.get("as", "item") if "each" in data else None)
 
 
@@ -110,7 +108,7 @@ def _counted_iterations(none: Iterations, cursor: Cursor, scope: Scope, *, symbo
     each = cursor["each"]
     items = evaluate_expression(each, scope) if isinstance(each.data, str) else evaluate(each, scope)
     if not isinstance(items, (list, tuple)):
-        raise NetcalcError(Diagnostic("E104", "each: should be a list", each.span))
+        raise each.error("E104", "each: should be a list")
     return none._replace(indices=range(start, start + len(items)), items=items, start=start)
 
 
@@ -128,10 +126,9 @@ def _whole_number(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, sym
         names = sorted(count.names())
         message = f"{what}: must be a number, as iterations are counted, and {count} is symbolic"
         hint = f"leave out --symbolic {', '.join(names)}; a dim without a default needs a size"
-        raise NetcalcError(Diagnostic("E404", message, cursor.span, hint=hint))
+        raise cursor.error("E404", message, hint)
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_TIMES:
-        message = f"{what}: should be a whole number from 0 to {MAX_TIMES:,}, not {count}"
-        raise NetcalcError(Diagnostic("E104", message, place.span))
+        raise place.error("E104", f"{what}: should be a whole number from 0 to {MAX_TIMES:,}, not {count}")
     return count
 
 

@@ -227,8 +227,7 @@ def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"
-            message = f"a block cannot be named {name!r}, the name of {kind}"
-            raise NetcalcError(Diagnostic("E106", message, cursor["blocks"][name].key_span))
+            raise cursor["blocks"][name].key_error("E106", f"a block cannot be named {name!r}, the name of {kind}")
         loaded.blocks[name] = Block(name, decl, cursor["blocks"][name], loaded)
     return loaded
 
@@ -239,21 +238,15 @@ def _load_named(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
     candidates = [folder / stem, specs_dir() / stem]
     path = next((c for c in candidates if is_file(c)), shipped_file(name))
     if path is None:
-        raise NetcalcError(
-            Diagnostic(
-                "E005",
-                f"there is no file {stem!r} in the folder of this spec or among the shipped specs",
-                cursor.span,
-                hint=did_you_mean(name, [*shipped(), *(f"blocks/{b}" for b in shipped_blocks())]),
-            )
+        raise cursor.error(
+            "E005",
+            f"there is no file {stem!r} in the folder of this spec or among the shipped specs",
+            did_you_mean(name, [*shipped(), *(f"blocks/{b}" for b in shipped_blocks())]),
         )
     if Path(os.path.realpath(path)) in way.files:
-        raise NetcalcError(
-            Diagnostic("E006", f"{name!r} extends or imports itself, directly or through other specs", cursor.span)
-        )
+        raise cursor.error("E006", f"{name!r} extends or imports itself, directly or through other specs")
     if len(way.files) >= MAX_EXTENDS:
-        message = f"over {MAX_EXTENDS} specs that extend or import each other"
-        raise NetcalcError(Diagnostic("E006", message, cursor.span))
+        raise cursor.error("E006", f"over {MAX_EXTENDS} specs that extend or import each other")
     try:
         return _load(path, way if way.files else way._replace(files=(Path(),)))
     except NetcalcError as error:

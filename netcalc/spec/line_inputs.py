@@ -26,9 +26,8 @@ def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None
         return current
     outputs = scope.lookup(text)
     if outputs is not None and outputs.is_list:
-        message = f"{text!r} is a list of {len(outputs.by_port)} values, and one is needed here"
         hint = f"name one of them, as in {text}.0, or take: one in each iteration of a repeat"
-        raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=hint))
+        raise cursor.error("E303", f"{text!r} is a list of {len(outputs.by_port)} values, and one is needed here", hint)
     if outputs is not None:
         return outputs.first
     base, _, port = text.rpartition(".")
@@ -71,8 +70,7 @@ def output_values(text: str, cursor: Cursor, scope: Scope, current: Value | None
         return [], True
     values, is_list = resolve_values(name, cursor, scope, current)
     if name == text and None in values:
-        hint = f"write `{name}?` if it may be"
-        raise NetcalcError(Diagnostic("E303", f"the output {name!r} is absent", cursor.span, hint=hint))
+        raise cursor.error("E303", f"the output {name!r} is absent", f"write `{name}?` if it may be")
     return values if is_list else [value for value in values if value is not None], is_list
 
 
@@ -168,14 +166,12 @@ class Inputs(NamedTuple):
             return self._in_order(self._values(cursor))
         if isinstance(cursor.data, list):
             return self._in_order([value for item in cursor.elements() for value in self._values(item)])
-        message = "from: should be a name, a list of names, or a mapping from port to name"
-        raise NetcalcError(Diagnostic("E107", message, cursor.span))
+        raise cursor.error("E107", "from: should be a name, a list of names, or a mapping from port to name")
 
     def _from_branches(self, branches: Mapping[str, Value | None]) -> list[Value | None]:
         cursor = self.line.modifier("from")
         if cursor is not None and isinstance(cursor.data, list):
-            message = "branches start from one value, so from: should be a name"
-            raise NetcalcError(Diagnostic("E303", message, cursor.span))
+            raise cursor.error("E303", "branches start from one value, so from: should be a name")
         names = [port.name for port in self.ports]
         if not any(label in names for label in branches):
             return self._in_order(list(branches.values()))
@@ -198,9 +194,7 @@ class Inputs(NamedTuple):
         if item.data is None:
             return None
         if not isinstance(item.data, (str, int)) or isinstance(item.data, bool):
-            raise NetcalcError(
-                Diagnostic("E107", f"from: should name values, not {written(item.data, quoted=True)}", item.span)
-            )
+            raise item.error("E107", f"from: should name values, not {written(item.data, quoted=True)}")
         return resolve_value(str(item.data), item, self.scope, self.current)
 
     def _named(self, cursor: Cursor) -> dict[str, Value | None]:
@@ -247,7 +241,7 @@ class Inputs(NamedTuple):
     def _variadic(self, values: Sequence[Value | None]) -> list[Value | None]:
         present: list[Value | None] = [value for value in values if value is not None]
         if not present:
-            raise NetcalcError(Diagnostic("E303", f"{self.kind} requires at least one input", self.line.cursor.span))
+            raise self.line.cursor.error("E303", f"{self.kind} requires at least one input")
         return present
 
     def _unknown_port(self, name: str, cursor: Cursor) -> Diagnostic:

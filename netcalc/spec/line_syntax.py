@@ -48,7 +48,7 @@ class Line(NamedTuple):
     def sequence(self) -> Cursor:
         """Return the lines of a ``sequence``; NetcalcError (E107) if its argument is no list."""
         if self.args is None or not isinstance(self.args.data, list):
-            raise NetcalcError(Diagnostic("E107", "sequence: should be a list of lines", self.cursor.span))
+            raise self.cursor.error("E107", "sequence: should be a list of lines")
         return self.args
 
 
@@ -70,8 +70,7 @@ def _read(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
         return Line(data, cursor, None, {})
     if not isinstance(data, dict):
         message = "a line should be the name of an operation or block, or a mapping that contains one"
-        hint = "for example `- relu` or `- conv2d: {out: 64, kernel: 3}`"
-        raise NetcalcError(Diagnostic("E107", message, cursor.span, hint=hint))
+        raise cursor.error("E107", message, "for example `- relu` or `- conv2d: {out: 64, kernel: 3}`")
     modifiers = {key: cursor[key] for key in data if key in MODIFIERS}
     targets = [key for key in data if key not in MODIFIERS]
     if len(targets) != 1:
@@ -80,7 +79,7 @@ def _read(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
     line = Line(targets[0], cursor, None if args.data is None else args, modifiers)
     if "share" in modifiers and "repeat" not in modifiers:
         message, hint = "share: requires repeat", "to use the weights of an earlier line, write `tie:`"
-        raise NetcalcError(Diagnostic("E107", message, modifiers["share"].key_span, hint=hint))
+        raise modifiers["share"].key_error("E107", message, hint)
     return line
 
 

@@ -114,7 +114,7 @@ def _check(body: Body, cursor: Cursor, *, has_lines: bool) -> None:
     """Raise NetcalcError unless the body ends in one floating-point number and has no parameters."""
     place = cursor["layers"]
     if not has_lines:
-        raise NetcalcError(Diagnostic("E105", "the loss has no layers", place.span))
+        raise place.error("E105", "the loss has no layers")
     type_ = body.outputs[0].known_type
     last = place[len(place.data) - 1].span
     if type_.shape:

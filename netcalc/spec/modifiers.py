@@ -29,8 +29,7 @@ def line_name(line: Line, scope: Scope) -> str | None:
     is_scalar = isinstance(name, (str, int, float)) and not isinstance(name, bool)
     if not is_scalar or not _is_valid(str(name)):
         shown = name if isinstance(name, TensorType) else repr(name)
-        message = f"name: should consist of letters, digits, '_', '-' and '.', not {shown}"
-        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+        raise cursor.error("E104", f"name: should consist of letters, digits, '_', '-' and '.', not {shown}")
     return str(name)
 
 
@@ -85,10 +84,10 @@ def define_labels(line: Line, scope: Scope, outputs: Sequence[Outputs]) -> None:
     names, count = output_names(line), len(outputs)
     if not isinstance(labels.data, (str, list)) or len(names) > count:
         message = f"as: should be at most {count} {'name' if count == 1 else 'names'}, one for each output"
-        raise NetcalcError(Diagnostic("E303", message, labels.span))
+        raise labels.error("E303", message)
     duplicate = next((item for i, item in enumerate(names) if item in names[:i]), None)
     if duplicate is not None:
-        raise NetcalcError(Diagnostic("E106", f"as: duplicate name {duplicate!r}", labels.span))
+        raise labels.error("E106", f"as: duplicate name {duplicate!r}")
     for item, output in zip(names, outputs, strict=False):
         scope.defined[str(item)] = output._replace(span=labels.span)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.bounded_cache import BoundedCache
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import NetcalcError
 from netcalc.dims import SymbolicReal, UndecidedError, has_reals, in_sketch
 from netcalc.ir import Value, join
 from netcalc.models import ValidationError
@@ -97,9 +97,8 @@ def _split_arguments(line: Line, declared: type[Operation]) -> tuple[dict[str, C
     if variadic and isinstance(data, list) and data and all(isinstance(item, list) for item in data):
         return {}, {str(i): branch for i, branch in enumerate(line.args.elements())}
     if declared.shorthand is None:
-        message = f"{declared.name}: attributes should be a mapping"
         hint = f"write `{declared.name}: {{attribute: value}}`"
-        raise NetcalcError(Diagnostic("E107", message, line.args.span, hint=hint))
+        raise line.args.error("E107", f"{declared.name}: attributes should be a mapping", hint)
     return {declared.shorthand: line.args}, {}
 
 
@@ -114,7 +113,7 @@ def _branch_values(
     for label, cursor in branches.items():
         values[label] = elaboration.lines(cursor, scope, current)
         if values[label] is None:
-            raise NetcalcError(Diagnostic("E303", f"the branch {label!r} has no input and no lines", cursor.span))
+            raise cursor.error("E303", f"the branch {label!r} has no input and no lines")
     return values
 
 

@@ -217,9 +217,8 @@ def _arguments(elaboration: Elaboration, line: Line, patch: Patch, scope: Scope)
     if line.target == SEQUENCE:
         other = [key for key in patch.content.data if key not in MODIFIERS]
         if other:
-            message = f"patch: a sequence has no attribute {other[0]!r}"
             hint = "give the path of one of its lines"
-            raise NetcalcError(Diagnostic("E103", message, patch.content[other[0]].key_span, hint=hint))
+            raise patch.content[other[0]].key_error("E103", f"patch: a sequence has no attribute {other[0]!r}", hint)
         return {}
     if line.args is None or isinstance(line.args.data, dict):
         return {} if line.args is None else dict(line.args.items())
@@ -241,8 +240,7 @@ def _replacement_of(line: Line, patch: Patch, path: str, scope: Scope, *, is_ite
         modifiers = {key: value for key, value in line.modifiers.items() if key not in ("name", "as", "when")}
         surplus = next((key for key in new.data if key in MODIFIERS and key not in ("from", "freeze", "tie")), None)
         if surplus is not None:
-            message = f"patch: the replacement of one iteration cannot have {surplus!r}"
-            raise NetcalcError(Diagnostic("E104", message, new[surplus].key_span))
+            raise new[surplus].key_error("E104", f"patch: the replacement of one iteration cannot have {surplus!r}")
         modifiers |= {key: line.modifiers[key] for key in ("name",) if key in line.modifiers}
     else:
         modifiers = {key: line.modifiers[key] for key in _KEPT if key in line.modifiers}

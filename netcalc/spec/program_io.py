@@ -36,7 +36,7 @@ def program_inputs(
         for input_name, settings in guard(input_names, name, decl, place, elaboration.settings) or ():
             if input_name in scope.defined:
                 message = f"duplicate input {input_name!r}, which is one of {name!r}"
-                elaboration.reporter.report(NetcalcError(Diagnostic("E106", message, place.key_span)))
+                elaboration.reporter.report(place.key_error("E106", message))
             spec, value = _input(input_name, decl, place, elaboration, settings)
             values[str(len(values))] = value
             scope.defined[input_name] = Outputs.single(value, place.key_span)
@@ -72,13 +72,13 @@ def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any
     if name.count("*") != 1 or decl.repeat is None:
         message = f"the input {name!r} should have {'repeat' if decl.repeat is None else 'one * in its name'}"
         hint = "past_key_values.*.key: {repeat: 12, shape: [batch, heads, past, head_dim]}"
-        raise NetcalcError(Diagnostic("E104", message, place.key_span, hint=hint))
+        raise place.key_error("E104", message, hint)
     count = evaluate_expression(place["repeat"], settings)
     if in_sketch() and isinstance(count, Poly) and 1 <= count <= MAX_ITEMS:
         return count
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_ITEMS:
         message = f"repeat: should be a whole number from 0 to {MAX_ITEMS:,}, not {written(count, quoted=True)}"
-        raise NetcalcError(Diagnostic("E104", message, place["repeat"].span))
+        raise place["repeat"].error("E104", message)
     return count
 
 
@@ -109,15 +109,15 @@ def _input_spec(
         dtype = promote(dtype.at_least, elaboration.ctx.dtype)
     excess = TensorType(shape).excess
     if excess is not None:
-        raise NetcalcError(Diagnostic("E104", f"the input {name!r} would have {excess}", sizes.span))
+        raise sizes.error("E104", f"the input {name!r} would have {excess}")
     low = high = None
     if decl.range is not None:
         low, high = _range(place["range"], settings, dtype)
     constant = decl.default
     if constant is not None and not _fits(dtype, constant):
-        raise NetcalcError(Diagnostic("E104", f"default {decl.default} does not fit {dtype}", place["default"].span))
+        raise place["default"].error("E104", f"default {decl.default} does not fit {dtype}")
     if decl.also is not None and not _fits(dtype, decl.also):
-        raise NetcalcError(Diagnostic("E104", f"also: {decl.also} does not fit {dtype}", place["also"].span))
+        raise place["also"].error("E104", f"also: {decl.also} does not fit {dtype}")
     default = None if constant is None else float(constant)
     return InputSpec(name, TensorType(shape, dtype), low, high, default, decl.also)
 
@@ -125,10 +125,10 @@ def _input_spec(
 def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float]:
     low, high = (_read_number(evaluate_expression(end, settings), end) for end in cursor.elements())
     if not low < high:
-        raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) is empty", cursor.span))
+        raise cursor.error("E104", f"range [{low}, {high}) is empty")
     greatest = high if dtype in FLOATS else high - 1
     if not (_fits(dtype, low, greatest) and isfinite(high - low)):
-        raise NetcalcError(Diagnostic("E104", f"range [{low}, {high}) does not fit {dtype}", cursor.span))
+        raise cursor.error("E104", f"range [{low}, {high}) does not fit {dtype}")
     return low, high
 
 
@@ -144,7 +144,7 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
         return {} if current is None else {"output": current}
     cursor = elaboration.loaded.cursor["outputs"]
     if not declared:
-        raise NetcalcError(Diagnostic("E104", "outputs: should name at least one value", cursor.span))
+        raise cursor.error("E104", "outputs: should name at least one value")
     pairs = (
         [(name, cursor[name]) for name in declared]
         if isinstance(declared, dict)
@@ -162,7 +162,7 @@ def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | Non
             elaboration.reporter.report(NetcalcError(problem))
         outputs |= named
     if not outputs and not elaboration.reporter.diagnostics:
-        raise NetcalcError(Diagnostic("E303", "outputs: all of them are absent", cursor.span))
+        raise cursor.error("E303", "outputs: all of them are absent")
     return outputs
 
 
@@ -194,5 +194,5 @@ def _numbered_values(label: str, values: Sequence[Value | None], *, is_list: boo
 
 def _read_number(value: Any, cursor: Cursor) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise NetcalcError(Diagnostic("E104", f"should be a number, not {written(value, quoted=True)}", cursor.span))
+        raise cursor.error("E104", f"should be a number, not {written(value, quoted=True)}")
     return value

@@ -63,8 +63,7 @@ class Streams(NamedTuple):
                 outputs.setdefault(name, None)
             if name not in outputs:
                 hint = did_you_mean(name, outputs) or f"its outputs are {', '.join(outputs)}"
-                message = f"collect: an iteration has no output {name!r}"
-                raise NetcalcError(Diagnostic("E303", message, cursor.key_span, hint=hint))
+                raise cursor.key_error("E303", f"collect: an iteration has no output {name!r}", hint)
             self.values[name] += [outputs[name]] * times
 
     def results(self, elaboration: Elaboration, scope: Scope, base: str) -> Iterator[tuple[str, Outputs]]:
@@ -82,11 +81,10 @@ class Streams(NamedTuple):
                 continue
             if None in values:
                 message = f"collect: {name} cannot be stacked, as iterations are without it"
-                raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=f"write `{name}?: list`"))
+                raise cursor.error("E303", message, f"write `{name}?: list`")
             if not values:
-                message = f"collect: {name} cannot be stacked, as there are no iterations"
                 hint = f"write `{name}: list`, or skip the line with when:"
-                raise NetcalcError(Diagnostic("E303", message, cursor.span, hint=hint))
+                raise cursor.error("E303", f"collect: {name} cannot be stacked, as there are no iterations", hint)
             if any(value is None or value.type is None for value in values):
                 raise Poisoned
             declared = ops.find("stack")
@@ -122,8 +120,7 @@ def read_streams(
         for name, item in _streams_under("collect", cursor["collect"], hint):
             stacks = isinstance(item.data, dict) and list(item.data) == ["stack"]
             if item.data != "list" and not (stacks and type(item.data["stack"]) is int):
-                message = f"collect: {name} should be list or {{stack: axis}}"
-                raise NetcalcError(Diagnostic("E107", message, item.span, hint=hint))
+                raise item.error("E107", f"collect: {name} should be list or {{stack: axis}}", hint)
             collected[name.removesuffix("?")] = item
     return Streams(taken, collected, {name: [] for name in collected})
 
@@ -153,7 +150,7 @@ def is_optional(cursor: Cursor) -> bool:
 
 def _streams_under(key: str, cursor: Cursor, hint: str) -> Iterator[tuple[str, Cursor]]:
     if not isinstance(cursor.data, dict) or not cursor.data:
-        raise NetcalcError(Diagnostic("E107", f"{key}: should be a mapping", cursor.span, hint=hint))
+        raise cursor.error("E107", f"{key}: should be a mapping", hint)
     yield from cursor.items()
 
 
@@ -179,7 +176,7 @@ def _taken_values(
             )
     else:
         message = f"take: {name} should be the name of a list or tensor, or a list of names"
-        raise NetcalcError(Diagnostic("E107", message, item.span, hint="take: {past: caches}, or {past: [a, b]}"))
+        raise item.error("E107", message, "take: {past: caches}, or {past: [a, b]}")
     if isinstance(times, Poly):
         raise UndecidedError(f"{len(values)} values for {times} iterations")
     if len(values) != times:
@@ -197,7 +194,7 @@ def _slices(
         length = f"a length of {size} along axis 0" if size is not None else "no axis"
         message = f"take: {item.data!r} is {value.type}, with {length}, and there are {times:,} iterations"
         hint = "the length has to be a number; give it one with --set" if size is not None else None
-        raise NetcalcError(Diagnostic("E303", message, item.span, hint=hint))
+        raise item.error("E303", message, hint)
     if size != times:
         raise NetcalcError(_wrong_number(name, f"{value.type}, of {size:,} slices along axis 0", item, times))
     declared = ops.find("select")

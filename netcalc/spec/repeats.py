@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import NetcalcError
 from netcalc.dims import UndecidedError, symbol
 from netcalc.ir import Body, CallNode, Value, join
 from netcalc.opdef import ports
@@ -255,7 +255,7 @@ def _in_place(
     require_node(line)
     if "share" in line.modifiers:
         message = "share: requires a name, since the lines of an unnamed sequence have paths of their own"
-        raise NetcalcError(Diagnostic("E107", message, line.modifiers["share"].key_span))
+        raise line.modifiers["share"].key_error("E107", message)
     elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     errors_before = len(elaboration.reporter.diagnostics)
     streams = read_streams(elaboration, line, scope, current, iterations.times, scope.prefix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Value, join
 from netcalc.spec.eager import hold
 from netcalc.spec.elaboration import Elaboration
@@ -22,8 +21,7 @@ def elaborate_sequence(elaboration: Elaboration, line: Line, scope: Scope, curre
     cursor = line.modifier("from")
     if cursor is not None:
         if not isinstance(cursor.data, (str, int)):
-            message = "a sequence takes one input, so from: should be a name"
-            raise NetcalcError(Diagnostic("E303", message, cursor.span))
+            raise cursor.error("E303", "a sequence takes one input, so from: should be a name")
         current = resolve_value(str(cursor.data), cursor, scope, current)
     name = line_name(line, scope)
     inner = scope

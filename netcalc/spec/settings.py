@@ -70,12 +70,10 @@ class Settings(Mapping[str, Any]):
         if name in self._pending:
             cycle = self._pending[self._pending.index(name) :]
             self.circular |= set(cycle)
-            message = f"circular definition of {name!r}: {' → '.join([*cycle, name])}"
-            raise NetcalcError(Diagnostic("E204", message, cursor.span))
+            raise cursor.error("E204", f"circular definition of {name!r}: {' → '.join([*cycle, name])}")
         if len(self._pending) >= MAX_DEFINITIONS:
             self.circular |= {*self}  # the rest may be as deep
-            message = f"over {MAX_DEFINITIONS} dims and vars that follow from each other"
-            raise NetcalcError(Diagnostic("E204", message, cursor.span))
+            raise cursor.error("E204", f"over {MAX_DEFINITIONS} dims and vars that follow from each other")
         self._pending.append(name)
         try:
             return self._dim(name, cursor) if kind == "dims" else self._var(name, cursor)
@@ -94,7 +92,7 @@ class Settings(Mapping[str, Any]):
         default = default_of(value) if isinstance(value, (int, Poly)) else None
         dim = symbol(name, default, limits.min, limits.max, limits.multiple_of)
         if not has_values(dim):
-            raise NetcalcError(Diagnostic("E104", f"{name!r} has limits that no size is within", cursor.span))
+            raise cursor.error("E104", f"{name!r} has limits that no size is within")
         problem = None if value is None else refusal(dim, value)
         if problem is not None:
             raise self._invalid(name, cursor, problem)
@@ -125,12 +123,12 @@ class Settings(Mapping[str, Any]):
             declaration = cursor.derived[Declaration] = declare_variable(name, cursor.data)
             return declaration
         except ValueError as why:
-            raise NetcalcError(Diagnostic("E104", f"var {name!r}: {why}", cursor.span)) from None
+            raise cursor.error("E104", f"var {name!r}: {why}") from None
 
     def _invalid(self, name: str, cursor: Cursor, why: str) -> NetcalcError:
         if name in self._overrides:
-            return NetcalcError(Diagnostic("E501", f"--set {name}: {why}", cursor.key_span))
-        return NetcalcError(Diagnostic("E104", f"{name!r} {why}", cursor.span))
+            return cursor.key_error("E501", f"--set {name}: {why}")
+        return cursor.error("E104", f"{name!r} {why}")
 
 
 def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str]) -> Settings:

@@ -32,7 +32,7 @@ def resolve_target(line: Line, scope: Scope) -> Line:
     if not isinstance(target, str):
         got = written(value, quoted=True)
         message = f"{line.target} should be an operation or block, by name or with arguments, not {got}"
-        raise NetcalcError(Diagnostic("E104", message, place.key_span))
+        raise place.key_error("E104", message)
     arguments = line.args.data if line.args is not None else None
     merged = arguments or defaults
     if isinstance(defaults, dict) and isinstance(arguments, dict):

@@ -25,8 +25,7 @@ def tie_operation(node: OpNode, line: Line, scope: Scope, main: PartialBody) -> 
         return {}
     params = {param.name: param for param in node.params}
     if cursor.data is None or isinstance(cursor.data, (list, bool)):
-        message = "tie: should be the path of a layer, or a mapping from parameter to path"
-        raise NetcalcError(Diagnostic("E107", message, cursor.span))
+        raise cursor.error("E107", "tie: should be the path of a layer, or a mapping from parameter to path")
     if isinstance(cursor.data, dict):
         pairs = [(name, str(item.data), item) for name, item in cursor.items()]
     else:
@@ -34,14 +33,12 @@ def tie_operation(node: OpNode, line: Line, scope: Scope, main: PartialBody) -> 
     ties: dict[str, Tie] = {}
     for name, path, item in pairs:
         if name not in params:
-            message = f"{node.op.name} has no parameter {name!r} to tie"
             hint = f"its parameters are: {', '.join(params) or 'none'}"
-            raise NetcalcError(Diagnostic("E304", message, item.key_span, hint=hint))
+            raise item.key_error("E304", f"{node.op.name} has no parameter {name!r} to tie", hint)
         tie, owner = _find_parameter(path, item, scope, main)
         if owner.shape != params[name].shape:
             message = f"cannot tie {name!r}, which is {_shape(params[name])}, to {path!r}, which is {_shape(owner)}"
-            hint = "tied parameters must have the same shape"
-            raise NetcalcError(Diagnostic("E304", message, item.span, hint=hint))
+            raise item.error("E304", message, "tied parameters must have the same shape")
         ties[name] = tie
     return ties
 
@@ -52,8 +49,7 @@ def tie_call(node: CallNode, line: Line, scope: Scope, main: PartialBody) -> Tie
     if cursor is None:
         return None
     if not isinstance(cursor.data, str):
-        message = "a block can be tied only as a whole: tie: should be the path of an earlier block"
-        raise NetcalcError(Diagnostic("E304", message, cursor.span))
+        raise cursor.error("E304", "a block can be tied only as a whole: tie: should be the path of an earlier block")
     for tie, nodes in _candidates(cursor.data, scope, main):
         other = call_at(nodes, tie.target)
         if other is None:
@@ -71,7 +67,7 @@ def share_with_first(node: CallNode, path: str, line: Line, scope: Scope) -> Tie
     first = call_at(scope.body.nodes, path)
     if first is not None and parameter_signature(first.body) != parameter_signature(node.body):
         message = "share: the iterations have parameters of different names or shapes"
-        raise NetcalcError(Diagnostic("E304", message, line.modifiers["share"].key_span))
+        raise line.modifiers["share"].key_error("E304", message)
     return Tie(path)
 
 

@@ -36,14 +36,12 @@ _SHOWN = 60
 def validate(cursor: Cursor) -> Document:
     """Return the document; NetcalcError with every error of its structure."""
     if not isinstance(cursor.data, dict):
-        message = "a spec should be a mapping that starts with `netcalc: 1`"
-        raise NetcalcError(Diagnostic("E104", message, cursor.span))
+        raise cursor.error("E104", "a spec should be a mapping that starts with `netcalc: 1`")
     foreign = foreign_data(cursor.data)
     if foreign is not None:
         raise NetcalcError(foreign._replace(span=cursor.span))
     if "netcalc" not in cursor.data:
-        hint = "start the spec with `netcalc: 1`"
-        raise NetcalcError(Diagnostic("E105", "the key 'netcalc' is missing", cursor.span, hint=hint))
+        raise cursor.error("E105", "the key 'netcalc' is missing", "start the spec with `netcalc: 1`")
     try:
         return Document.model_validate(cursor.data)
     except ValidationError as error:

@@ -19,7 +19,7 @@ from netcalc.spec.line_inputs import output_values, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among
 from netcalc.spec.patches import Pending, below
-from netcalc.spec.requirements import unmet_by_call
+from netcalc.spec.requirements import require_met
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.sketches import sketched_body
 from netcalc.spec.ties import is_absolute, tie_call
@@ -126,10 +126,7 @@ def _body(
         return body
     check_depth(elaboration, block, line)
     partial, scope = _empty_body(elaboration, block, arguments, inputs, patches)
-    if block.decl.require:
-        unmet = unmet_by_call(block.cursor, scope, passed_arguments(block, line), line.target_span)
-        if unmet:
-            raise NetcalcError(unmet)
+    require_met(block.cursor, scope, passed_arguments(block, line), line.target_span)
     with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
         return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 
@@ -159,10 +156,7 @@ def _elaborated_alone(
 ) -> Body:
     """Return the body of a block in an elaboration of its own, without the place of a call."""
     partial, scope = _empty_body(elaboration, block, arguments, inputs, ())
-    if block.decl.require:
-        unmet = unmet_by_call(block.cursor, scope, {}, None)
-        if unmet:
-            raise NetcalcError(unmet)
+    require_met(block.cursor, scope, {})
     return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 
 

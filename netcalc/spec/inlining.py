@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netcalc import ops
-from netcalc.diagnostics import NetcalcError
 from netcalc.ir import CheckpointEntry, Value, join
 from netcalc.spec.arguments import passed_arguments
 from netcalc.spec.block_calls import bind_values, block_results, check_depth
@@ -14,7 +13,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import SEQUENCE, Line
-from netcalc.spec.requirements import unmet_by_call
+from netcalc.spec.requirements import require_met
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 
 
@@ -67,10 +66,7 @@ def elaborate_inline(
         inner.defined[name.rstrip("?")] = Outputs.single(value)
     if inputs:
         inner.defined["in"] = Outputs.single(inputs[0])
-    if block.decl.require:
-        unmet = unmet_by_call(block.cursor, inner, passed_arguments(block, line), line.target_span)
-        if unmet:
-            raise NetcalcError(unmet)
+    require_met(block.cursor, inner, passed_arguments(block, line), line.target_span)
     reporter = elaboration.reporter
     errors_before = len(reporter.diagnostics)
     with reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):

@@ -46,10 +46,10 @@ def unmet_by_settings(
     return unmet, undefined
 
 
-def unmet_by_call(
-    block: Cursor, scope: Mapping[str, Any], passed: Mapping[str, Cursor], call: Span | None
-) -> list[Diagnostic]:
-    """Return the errors (E108) of requirements of a block that a call does not meet.
+def require_met(
+    block: Cursor, scope: Mapping[str, Any], passed: Mapping[str, Cursor], call: Span | None = None
+) -> None:
+    """Raise NetcalcError for requirements of a block that a call does not meet.
 
     Args:
         block: the declaration of the block.
@@ -58,12 +58,12 @@ def unmet_by_call(
         call: the place of the call, for a condition that names none of them.
 
     Raises:
-        NetcalcError: E201 to E203 or E404 if a condition cannot be evaluated.
+        NetcalcError: E108 with every condition that does not hold; E201 to E203 or E404 if one cannot be evaluated.
     """
-    problems = (
-        _error_if_unmet(requirement, scope, passed.get, call=call) for requirement in block["require"].elements()
-    )
-    return [diagnostic for diagnostic in problems if diagnostic is not None]
+    declared = block["require"].elements() if "require" in block.data else ()
+    problems = [_error_if_unmet(requirement, scope, passed.get, call=call) for requirement in declared]
+    if any(problems):
+        raise NetcalcError(filter(None, problems))
 
 
 def _error_if_unmet(

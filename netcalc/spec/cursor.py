@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 
@@ -12,6 +12,15 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 Path: TypeAlias = tuple[str | int, ...]
 #: The places of the key and of the value at each path; an item of a list has no key.
 Spans: TypeAlias = Mapping[Path, tuple[Span | None, Span]]
+_T = TypeVar("_T")
+
+
+def kept(derived: dict[Any, Any], key: Any, make: Callable[[], _T]) -> _T:
+    """Return what follows from a document or a value of it, made at its first use and kept under a key."""
+    if key not in derived:
+        derived[key] = make()
+    made: _T = derived[key]
+    return made
 
 
 class Cursor:

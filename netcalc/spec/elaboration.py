@@ -13,7 +13,7 @@ from netcalc.ir import Body, Value
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
 from netcalc.spec.body_cache import BODIES, SKETCHED, BodyKey, CachedBody, Record, has_symbols, hashable
-from netcalc.spec.cursor import Cursor
+from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate_expression, words_in
 from netcalc.spec.expansion import Expansion
 from netcalc.spec.library import Loaded
@@ -211,9 +211,8 @@ class Elaboration:
             return None
         if not loaded.blocks:
             return ()
-        if "names" not in loaded.derived:
-            loaded.derived["names"] = words_in({name: block.cursor.data for name, block in loaded.blocks.items()})
-        names = loaded.derived["names"]
+        blocks = ((name, block.cursor.data) for name, block in loaded.blocks.items())
+        names = kept(loaded.derived, "names", lambda: words_in(dict(blocks)))
         if not names.isdisjoint(settings.former):
             return None
         return tuple((name, hashable(settings[name])) for name in settings if name in names)

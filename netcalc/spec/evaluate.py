@@ -12,7 +12,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dims import Dim, Poly, at_least, refuse_symbols, spend
 from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_ITEMS
-from netcalc.spec.cursor import Cursor, within
+from netcalc.spec.cursor import Cursor, kept, within
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -71,10 +71,7 @@ def evaluate_requirement(cursor: Cursor, scope: Mapping[str, Any]) -> bool:
 
 def names_at(cursor: Cursor, *, is_expression: bool = False) -> frozenset[str]:
     """Return the names used by the expressions at ``cursor``, as :func:`names_in` does."""
-    key = names_in, is_expression
-    if key not in cursor.derived:
-        cursor.derived[key] = names_in(cursor.data, is_expression=is_expression)
-    return cursor.derived[key]  # type: ignore[no-any-return]
+    return kept(cursor.derived, (names_in, is_expression), lambda: names_in(cursor.data, is_expression=is_expression))
 
 
 def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:

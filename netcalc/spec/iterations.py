@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Poly, UndecidedError
 from netcalc.limits import MAX_TIMES
-from netcalc.spec.cursor import Cursor
+from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import condition_holds
@@ -73,10 +73,8 @@ def is_named_by_variable(line: Line) -> bool:
 
 def _names_beside(cursor: Cursor) -> frozenset[str]:
     """Return the names used in a repeated line besides its name and the number of its iterations."""
-    if _names_beside not in cursor.derived:
-        rest = {key: value for key, value in cursor.data.items() if key not in ("repeat", "name")}
-        cursor.derived[_names_beside] = names_in(rest)
-    return cursor.derived[_names_beside]  # type: ignore[no-any-return]
+    rest = ((key, value) for key, value in cursor.data.items() if key not in ("repeat", "name"))
+    return kept(cursor.derived, _names_beside, lambda: names_in(dict(rest)))
 
 
 def _declared_loop(cursor: Cursor) -> Iterations:

@@ -19,6 +19,7 @@ from netcalc.ir.caches import Caches
 from netcalc.ir.paths import path_collisions
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.opdef import Context
+from netcalc.spec.cursor import kept
 from netcalc.spec.elaboration import Elaborate, Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.settings import Settings
@@ -128,16 +129,10 @@ def _structure(value: Any, sizes: list[int], least: int) -> Any:
 
 def _names(loaded: Loaded) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of a spec with fixed defaults, and the names that numbers of iterations depend on."""
-    if _names not in loaded.derived:
-        document, data = loaded.document, loaded.cursor.data
-        fixed = {
-            name
-            for names, kind in ((document.dims, "dims"), (document.vars, "vars"))
-            for name in names
-            if _is_fixed(data[kind][name])
-        }
-        loaded.derived[_names] = frozenset(fixed), counts_in(data)
-    return loaded.derived[_names]  # type: ignore[no-any-return]
+    data = loaded.cursor.data
+    defaults = (item for kind in ("dims", "vars") for item in (data.get(kind) or {}).items())
+    fixed = (name for name, default in defaults if _is_fixed(default))
+    return kept(loaded.derived, _names, lambda: (frozenset(fixed), counts_in(data)))
 
 
 def _is_fixed(data: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, nearest
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
-from netcalc.spec.cursor import Cursor
+from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
 from netcalc.spec.document import DimDecl
 from netcalc.spec.evaluate import evaluate
@@ -191,11 +191,8 @@ def _known_names(name: str, loaded: Loaded) -> str:
 
 def _former_names(loaded: Loaded) -> dict[str, str]:
     """Return the current name of each var that had another one."""
-    if _former_names not in loaded.derived:
-        loaded.derived[_former_names] = {
-            old: new for new, value in loaded.document.vars.items() for old in former_names(value)
-        }
-    return loaded.derived[_former_names]  # type: ignore[no-any-return]
+    former = ((old, new) for new, value in loaded.document.vars.items() for old in former_names(value))
+    return kept(loaded.derived, _former_names, lambda: dict(former))
 
 
 def _current_names(

@@ -19,7 +19,7 @@ from netcalc.dims import Assumption, assumptions, differences, limited_work, sym
 from netcalc.ir import Body, CallNode, Node, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.spec.body_cache import BodyKey
-from netcalc.spec.cursor import Cursor
+from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import Block
@@ -132,9 +132,7 @@ def _pattern(key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: f
 
 def _counts(block: Cursor) -> frozenset[str]:
     """Return the words in the numbers of iterations of a block, which give a body for each number."""
-    if _counts not in block.derived:
-        block.derived[_counts] = counts_in(block.data)
-    return block.derived[_counts]  # type: ignore[no-any-return]
+    return kept(block.derived, _counts, lambda: counts_in(block.data))
 
 
 def counts_in(data: Any) -> frozenset[str]:

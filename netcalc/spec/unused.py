@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from netcalc.diagnostics import Diagnostic
-from netcalc.spec.cursor import Cursor
+from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import used_by_others, words_in
 from netcalc.spec.library import Loaded, find_block
 
@@ -22,10 +22,7 @@ def unused_names(loaded: Loaded, called: Collection[str]) -> tuple[Diagnostic, .
         loaded: the spec.
         called: names of its blocks that were called, shipped blocks calling them included.
     """
-    key = unused_names, frozenset(called)
-    if key not in loaded.derived:
-        loaded.derived[key] = tuple(_unused_names(loaded, called))
-    return loaded.derived[key]  # type: ignore[no-any-return]
+    return kept(loaded.derived, (unused_names, frozenset(called)), lambda: tuple(_unused_names(loaded, called)))
 
 
 def _unused_names(loaded: Loaded, called: Collection[str]) -> Iterator[Diagnostic]:

@@ -63,7 +63,7 @@ def declare_variable(name: str, value: Any) -> Declaration:
         if "formerly" in value and not former:
             raise ValueError("formerly should be a list of names")
         return _from_mapping(name, {k: v for k, v in value.items() if k != "formerly"})._replace(formerly=former)
-    if isinstance(value, str) and "${" in value:
+    if _is_expression(value):
         return Declaration(name, "any", value)
     return Declaration(name, _type_of(value), value, nullable=value is None)
 
@@ -121,18 +121,8 @@ def _is_expression(value: Any) -> bool:
 
 
 def _type_of(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case str():
-            return "str"
-        case list():
-            return "list"
-    return "any"
+    kinds = (bool, int, float, str, list)  # true and false are whole numbers too
+    return next((kind.__name__ for kind in kinds if isinstance(value, kind)), "any")
 
 
 def _fits(value: Any, type_: str) -> bool:

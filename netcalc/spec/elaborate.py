@@ -7,7 +7,7 @@ reports every independent error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any
 
@@ -91,18 +91,21 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     scope = elaboration.root_scope(main, patches=elaboration.patches)
     inputs = tuple(program_inputs(elaboration, scope, loaded.document.inputs, cursor.at(("inputs",))))
     main.inputs = [scope.defined[spec.name].first for spec in inputs]
-    _require_layers(loaded)
+    if not loaded.document.layers:
+        raise cursor.error("E105", "the spec has no layers")
     if (current := main.inputs[0] if main.inputs else None) is not None:
         scope.defined["in"] = Outputs.single(current, current.span)
     outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
     caches = declared_caches(elaboration, inputs, outputs)
-    _check_initializers(elaboration)
+    own = [(pattern, text, cursor["init"][pattern].span) for pattern, text in loaded.document.init.items()]
+    for _, text, place in own:
+        elaboration.reporter.guard(_check_initializer, text, place)
     entries = _checkpoint(elaboration, scope)
     elaboration.reporter.raise_if_any()
     body = main.finish(tuple(outputs.values()), entries)
     if not elaboration.may_count:  # whether paths collide depends on the number of iterations
         _check(elaboration, body, is_default=is_default)
-    initializers = (*elaboration.initialisers, *_own_initializers(elaboration))
+    initializers = (*elaboration.initialisers, *own)
     return Main(body, inputs, outputs, initializers, caches, frozenset(elaboration.called))
 
 
@@ -110,11 +113,6 @@ def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
     """Return the places of the parameters that the spec declares beside its layers."""
     places = elaboration.loaded.document.checkpoint.model_extra or {}
     return checkpoint_entries(elaboration.reporter, places, elaboration.loaded.cursor, scope)
-
-
-def _require_layers(loaded: Loaded) -> None:
-    if not loaded.document.layers:
-        raise loaded.cursor.error("E105", "the spec has no layers")
 
 
 def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
@@ -127,18 +125,6 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
         problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS + 1)
     if problems:
         raise NetcalcError(problems)
-
-
-def _own_initializers(elaboration: Elaboration) -> Iterator[tuple[str, str, Span | None]]:
-    """Yield the initializers of the spec by pattern, with their places."""
-    for pattern, text in elaboration.loaded.document.init.items():
-        yield pattern, text, elaboration.loaded.cursor["init"][pattern].span
-
-
-def _check_initializers(elaboration: Elaboration) -> None:
-    for pattern, text in elaboration.loaded.document.init.items():
-        place = elaboration.loaded.cursor["init"][pattern].span
-        elaboration.reporter.guard(_check_initializer, text, place)
 
 
 def _check_initializer(text: str, place: Span | None) -> None:

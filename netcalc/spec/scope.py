@@ -153,13 +153,11 @@ class Scope(Mapping[str, Any]):
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
         """Return a nested scope of the same body, for an iteration or for the named sequence at a path."""
-        if sequence is not None:
-            return self._nested(prefix=sequence, numbered=True)
-        return self._nested(variables=variables or {})
-
-    def _nested(self, **fields: Any) -> Scope:
-        inherited = {"prefix": self.prefix, "patches": self.patches, "hidden": self.hidden}
-        return Scope(self.body, self.settings, parent=self, **{**inherited, **fields})
+        nested = Scope(
+            self.body, self.settings, self.prefix if sequence is None else sequence, sequence is not None, self
+        )
+        nested.variables, nested.patches, nested.hidden = variables or {}, self.patches, self.hidden
+        return nested
 
     @property
     def visible_nodes(self) -> list[Node]:

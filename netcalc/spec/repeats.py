@@ -52,8 +52,8 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     if iterations.varies:
         elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
     with scope.body.adding_iterations():
-        iterate = _iterate if iterations.unknown is None else _iterate_any
-        call, current = iterate(elaboration, line, iterations, paths, streams, scope, current)
+        repeat = _Repeat(elaboration, line, iterations, paths, streams, scope)
+        call, current = repeat.counted(current) if iterations.unknown is None else repeat.uncounted(current)
     if call is not None:
         outputs = _outputs(streams.carried(call.body.ports, call.outputs), line)
     else:
@@ -68,128 +68,117 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     return outputs.first
 
 
-def _iterate(
-    elaboration: Elaboration,
-    line: Line,
-    iterations: Iterations,
-    paths: _Paths,
-    streams: Streams,
-    scope: Scope,
-    current: Value | None,
-) -> tuple[CallNode | None, Value | None]:
-    """Add the calls of all iterations; return the last call and the value after it."""
-    call: CallNode | None = None
-    first_path = ""
-    done = 0
-    while done < iterations.times:
-        inner = scope.child(variables=iterations.variables(done))
-        path = paths.instance(done, line, inner)
-        edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
-        current = _elaborate_insertions(elaboration, edit.before, inner, path, current)
-        if edit.removed:
-            done += 1
-            continue
-        inner.current = None if current is None else Outputs.single(current)
-        where = f"in iteration {done} of {iterations.times:,}"
-        with (
-            elaboration.freezing(edit.line, inner),
-            elaboration.reporter.inside(where, line.cursor.key_span),
-            patching(elaboration, edit, line.cursor, inner),
-        ):
-            turn = Turn(path, streams, streams.inputs(done), call)
-            body, inputs = iteration_body(elaboration, edit.line, inner, current, turn)
-            first_of_shared = paths.shared and done == 0  # the other iterations tie to it
-            count = 1
-            gives = streams.gives(body.ports)
-            alone = iterations.varies or gives or first_of_shared
-            if body.repeatable and not alone and not (edit.before or edit.after):
-                count = paths.same_until(scope, done, iterations.times) - done
-            folds = (
-                call is not None
-                and not (iterations.named or streams.vary or gives)
-                and not (paths.shared and done == 1)
-                and _continues(call, body, inputs, None if paths.shared else paths.start + done)
-            )
-            if call is not None and folds:
-                call.times += count
-            else:
-                call = _add_iteration(elaboration, edit.line, paths, done, path, scope, body, inputs)
-                call.times = count
-                if paths.shared and done > 0:
-                    call.shares = share_with_first(call, first_path, line, scope)
-                first_path = call.name if done == 0 else first_path
-                if iterations.named:
-                    carried = streams.carried(call.body.ports, call.outputs)
-                    scope.defined[str(line_name(line, inner))] = _outputs(carried, line)
-            streams.gather(body.ports, call.outputs, count)
-        current = _elaborate_insertions(elaboration, edit.after, inner, path, call.outputs[0])
-        done += count
-    return call, current
+class _Repeat(NamedTuple):
+    """A repeated line, whose iterations are added to the body of the scope."""
 
+    elaboration: Elaboration
+    line: Line
+    iterations: Iterations
+    paths: _Paths
+    streams: Streams
+    scope: Scope
 
-def _iterate_any(
-    elaboration: Elaboration,
-    line: Line,
-    iterations: Iterations,
-    paths: _Paths,
-    streams: Streams,
-    scope: Scope,
-    current: Value | None,
-) -> tuple[CallNode | None, Value | None]:
-    """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
-    if iterations.named or scope.patches or streams.vary:
-        raise UndecidedError("iterations that differ")
+    def counted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
+        """Add the calls of all iterations; return the last call and the value after it."""
+        elaboration, line, iterations, paths, streams, scope = self
+        call: CallNode | None = None
+        first_path = ""
+        done = 0
+        while done < iterations.times:
+            inner = scope.child(variables=iterations.variables(done))
+            path = paths.instance(done, line, inner)
+            edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
+            current = _elaborate_insertions(elaboration, edit.before, inner, path, current)
+            if edit.removed:
+                done += 1
+                continue
+            inner.current = None if current is None else Outputs.single(current)
+            where = f"in iteration {done} of {iterations.times:,}"
+            with (
+                elaboration.freezing(edit.line, inner),
+                elaboration.reporter.inside(where, line.cursor.key_span),
+                patching(elaboration, edit, line.cursor, inner),
+            ):
+                turn = Turn(path, streams, streams.inputs(done), call)
+                body, inputs = iteration_body(elaboration, edit.line, inner, current, turn)
+                first_of_shared = paths.shared and done == 0  # the other iterations tie to it
+                count = 1
+                gives = streams.gives(body.ports)
+                alone = iterations.varies or gives or first_of_shared
+                if body.repeatable and not alone and not (edit.before or edit.after):
+                    count = paths.same_until(scope, done, iterations.times) - done
+                folds = (
+                    call is not None
+                    and not (iterations.named or streams.vary or gives)
+                    and not (paths.shared and done == 1)
+                    and _continues(call, body, inputs, None if paths.shared else paths.start + done)
+                )
+                if call is not None and folds:
+                    call.times += count
+                else:
+                    call = self._add(edit.line, done, path, body, inputs)
+                    call.times = count
+                    if paths.shared and done > 0:
+                        call.shares = share_with_first(call, first_path, line, scope)
+                    first_path = call.name if done == 0 else first_path
+                    if iterations.named:
+                        carried = streams.carried(call.body.ports, call.outputs)
+                        scope.defined[str(line_name(line, inner))] = _outputs(carried, line)
+                streams.gather(body.ports, call.outputs, count)
+            current = _elaborate_insertions(elaboration, edit.after, inner, path, call.outputs[0])
+            done += count
+        return call, current
 
-    def iteration(index: Any, value: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
-        inner = scope.child(variables=iterations.variables(index))
-        number = 0 if last is None else 1
-        path = paths.instance(number, line, inner)
-        inner.current = None if value is None else Outputs.single(value)
-        with elaboration.freezing(line, inner), elaboration.reporter.inside("in an iteration", line.cursor.key_span):
-            body, inputs = iteration_body(
-                elaboration, line, inner, value, Turn(path, streams, streams.inputs(number), last)
-            )
-        if streams.gives(body.ports) or (last is not None and not body.repeatable):
+    def uncounted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
+        """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
+        elaboration, line, iterations, paths, streams, scope = self
+        if iterations.named or scope.patches or streams.vary:
             raise UndecidedError("iterations that differ")
-        return path, body, inputs
 
-    path, body, inputs = iteration(0, current, None)
-    first = _add_iteration(elaboration, line, paths, 0, path, scope, body, inputs)
-    streams.gather(body.ports, first.outputs)
-    if body.repeatable and not iterations.varies and not paths.shared:
-        first.times = iterations.times
-        return first, first.outputs[0]
-    _, body, inputs = iteration(symbol("index_of_one", 1), first.outputs[0], first)
-    if iterations.varies:
-        _, other, others = iteration(symbol("index_of_another", 1), first.outputs[0], first)
-        if other is not body or others != inputs:
-            raise UndecidedError("iterations that differ")
-    times = iterations.times - 1
-    if not paths.shared and _continues(first, body, inputs, paths.start + 1):
-        first.times += times
-        return first, first.outputs[0]
-    call = _add_iteration(elaboration, line, paths, 1, path, scope, body, inputs)
-    call.times = times
-    if paths.shared:
-        call.shares = share_with_first(call, first.name, line, scope)
-    return call, call.outputs[0]
+        def iteration(index: Any, value: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
+            inner = scope.child(variables=iterations.variables(index))
+            number = 0 if last is None else 1
+            path = paths.instance(number, line, inner)
+            inner.current = None if value is None else Outputs.single(value)
+            with (
+                elaboration.freezing(line, inner),
+                elaboration.reporter.inside("in an iteration", line.cursor.key_span),
+            ):
+                body, inputs = iteration_body(
+                    elaboration, line, inner, value, Turn(path, streams, streams.inputs(number), last)
+                )
+            if streams.gives(body.ports) or (last is not None and not body.repeatable):
+                raise UndecidedError("iterations that differ")
+            return path, body, inputs
 
+        path, body, inputs = iteration(0, current, None)
+        first = self._add(line, 0, path, body, inputs)
+        streams.gather(body.ports, first.outputs)
+        if body.repeatable and not iterations.varies and not paths.shared:
+            first.times = iterations.times
+            return first, first.outputs[0]
+        _, body, inputs = iteration(symbol("index_of_one", 1), first.outputs[0], first)
+        if iterations.varies:
+            _, other, others = iteration(symbol("index_of_another", 1), first.outputs[0], first)
+            if other is not body or others != inputs:
+                raise UndecidedError("iterations that differ")
+        times = iterations.times - 1
+        if not paths.shared and _continues(first, body, inputs, paths.start + 1):
+            first.times += times
+            return first, first.outputs[0]
+        call = self._add(line, 1, path, body, inputs)
+        call.times = times
+        if paths.shared:
+            call.shares = share_with_first(call, first.name, line, scope)
+        return call, call.outputs[0]
 
-def _add_iteration(
-    elaboration: Elaboration,
-    line: Line,
-    paths: _Paths,
-    number: int,
-    path: str,
-    scope: Scope,
-    body: Body,
-    inputs: list[Value | None],
-) -> CallNode:
-    """Append the call of an iteration, whose path is ``path``."""
-    if paths.base is None:
-        return add_call(elaboration, line, scope, claim_path(path, line, scope), body, inputs)
-    start = None if paths.shared else paths.start + number
-    return add_call(elaboration, line, scope, paths.base, body, inputs, start)
+    def _add(self, line: Line, number: int, path: str, body: Body, inputs: list[Value | None]) -> CallNode:
+        """Append the call of an iteration, whose path is ``path``."""
+        elaboration, paths, scope = self.elaboration, self.paths, self.scope
+        if paths.base is None:
+            return add_call(elaboration, line, scope, claim_path(path, line, scope), body, inputs)
+        start = None if paths.shared else paths.start + number
+        return add_call(elaboration, line, scope, paths.base, body, inputs, start)
 
 
 def _elaborate_insertions(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from netcalc.analysis.conventions import CONVENTIONS
@@ -95,7 +96,7 @@ class _Peaks:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._known: dict[tuple[Body, tuple[bool, ...]], _Peak] = {}
-        self._dying: dict[Body, list[tuple[Value, ...]]] = {}
+        self._dying = cache(dying)
 
     def body(self, body: Body, owned: tuple[bool, ...]) -> _Peak:
         key = body, owned
@@ -104,12 +105,10 @@ class _Peaks:
         return self._known[key]
 
     def _run(self, body: Body, owned: tuple[bool, ...]) -> _Peak:
-        if body not in self._dying:
-            self._dying[body] = dying(body)
         live = {value for value, is_owned in zip(body.inputs, owned, strict=True) if is_owned and value is not None}
         size = _bytes(live)
         peak = _Peak(size, size)
-        for node, dead in zip(body.nodes, self._dying[body], strict=True):
+        for node, dead in zip(body.nodes, self._dying(body), strict=True):
             if isinstance(node, CallNode):
                 passed = [value in live and value in dead and node.inputs.count(value) == 1 for value in node.inputs]
                 passed_size = _bytes(value for value, is_passed in zip(node.inputs, passed, strict=True) if is_passed)

@@ -7,12 +7,13 @@ of one iteration are the first inputs of the next is implemented here for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Generic, TypeAlias, TypeVar
 
 from netcalc.analysis.counting import require_visits
 from netcalc.analysis.liveness import dying
 from netcalc.analysis.walk import Instance, instances
-from netcalc.ir import Body, CallNode, Program, Value, join
+from netcalc.ir import Body, CallNode, Program, join
 
 T = TypeVar("T")
 #: Return the outputs of one operation for its inputs; None is an optional input that is absent.
@@ -43,14 +44,12 @@ class _Unrolling(Generic[T]):
         self._instances: Iterator[Instance] = instances(program)  # in the order of execution
         self._evaluate = evaluate
         self._leave = leave
-        self._dying: dict[Body, list[tuple[Value, ...]]] = {}
+        self._dying = cache(dying)
 
     def body(self, body: Body, path: str, arguments: list[T | None]) -> list[T]:
-        if body not in self._dying:
-            self._dying[body] = dying(body)
         values = {v: argument for v, argument in zip(body.inputs, arguments, strict=True) if v is not None}
         arguments.clear()
-        for node, dead in zip(body.nodes, self._dying[body], strict=True):
+        for node, dead in zip(body.nodes, self._dying(body), strict=True):
             inputs = [None if value is None else values[value] for value in node.inputs]
             for value in dead:
                 values.pop(value, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -64,7 +65,7 @@ class Bodies:
     def __init__(self, rules: Execution) -> None:
         self._rules = rules
         self._known: dict[tuple[Body, _Key], Outcome] = {}
-        self._dying: dict[Body, list[tuple[Value, ...]]] = {}
+        self._dying = cache(partial(dying, held=rules.frames))  # values that are not used after each node of a body
 
     def outcome(self, body: Body, given: Sequence[Given | None]) -> Outcome:
         """Return the memory of a call of a body.
@@ -74,7 +75,7 @@ class Bodies:
         """
         key = body, _key_of_inputs(given)
         if key not in self._known:
-            self._known[key] = _Evaluation(self, self._rules, body, given).outcome(self.dying(body))
+            self._known[key] = _Evaluation(self, self._rules, body, given).outcome(self._dying(body))
         return self._known[key]
 
     def live(self, body: Body, given: Sequence[Given | None]) -> tuple[Origin, ...]:
@@ -84,14 +85,8 @@ class Bodies:
         would take quadratic time.
         """
         evaluation = _Evaluation(self, self._rules, body, given, self.outcome(body, given).peak.bytes)
-        evaluation.outcome(self.dying(body))
+        evaluation.outcome(self._dying(body))
         return evaluation.live
-
-    def dying(self, body: Body) -> list[tuple[Value, ...]]:
-        """Return the values that are not used after each node of a body."""
-        if body not in self._dying:
-            self._dying[body] = dying(body, held=self._rules.frames)
-        return self._dying[body]
 
 
 class _Evaluation:

@@ -8,7 +8,6 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from netcalc.analysis.activations.depth import points_at
 from netcalc.analysis.activations.peaks import activations
 from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.beside import beside_caches
@@ -93,7 +92,9 @@ class MemoryReport(Result):
     @property
     def layers(self) -> Sequence[Point]:
         """Layers with their live bytes under ideal execution, down to the depth; none if a size is symbolic."""
-        return () if self.ideal is None else points_at(self.ideal, self.depth)
+        if self.ideal is None:
+            return ()
+        return self.ideal.layers if self.depth is None else tuple(self.ideal.points(self.depth))
 
     @property
     def weights(self) -> Dim:

@@ -80,8 +80,11 @@ class Activations:
         """The peak within each layer of the program, in order of execution; equal iterations of a repeat are one."""
         return tuple(Point(step.path, step.op, step.bytes, step.times) for step in self.timeline)
 
-    def points(self) -> Iterator[Point]:
-        """Yield the bytes that are live at each operation, in order of execution; equal iterations are yielded once."""
+    def points(self, depth: int | None = None) -> Iterator[Point]:
+        """Yield the bytes that are live at each operation, in order of execution; equal iterations are yielded once.
+
+        With a depth it is the peak within each layer whose path has so many parts, or fewer if it has no layers inside.
+        """
         pending = [(iter(self.timeline), "", 0, 1)]
         while pending:
             steps, prefix, base, times = pending[-1]
@@ -90,7 +93,7 @@ class Activations:
                 pending.pop()
                 continue
             path = join(prefix, step.path)
-            if step.inside:
+            if step.inside and (depth is None or path.count(".") + 1 < depth):
                 pending.append((iter(step.inside), path, base + step.base, times * step.times))
             else:
                 yield Point(path, step.op, base + step.bytes, times * step.times)

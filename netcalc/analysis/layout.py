@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from netcalc.analysis.strides import Shape, dense, reshaped
+from netcalc.analysis.strides import Shape, dense, expanded, reshaped
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.opdef import Operation
@@ -114,12 +114,7 @@ def _part_layout(op: Any, layout: Layout, shape: Shape) -> Layout:
 
 
 def _expanded(op: Any, layout: Layout, shape: Shape) -> Layout:
-    lead = len(shape) - len(layout.shape)
-    strides = [0] * lead + [
-        0 if size == 1 != target else stride
-        for size, target, stride in zip(layout.shape, shape[lead:], layout.strides, strict=True)
-    ]
-    return replace(layout, shape=shape, strides=tuple(strides))
+    return replace(layout, shape=shape, strides=expanded(layout.shape, layout.strides, shape))
 
 
 #: The views that are not just another shape of elements in the same order.

@@ -18,6 +18,13 @@ def dense(shape: Sequence[int], itemsize: int, order: Sequence[int] | None = Non
     return tuple(strides)
 
 
+def expanded(shape: Shape, strides: Shape, target: Shape) -> Shape:
+    """Return the strides of the view of shape ``target`` that repeats axes of one element, and axes before them."""
+    lead = len(target) - len(shape)
+    own = zip(shape, target[lead:], strides, strict=True)
+    return (*(0 for _ in range(lead)), *(0 if size == 1 != wanted else stride for size, wanted, stride in own))
+
+
 def reshaped(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
     """Return the strides of the view of shape ``target``, or None if there is no such view.
 

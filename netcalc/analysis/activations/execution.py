@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netcalc.analysis.layout import Layout, results
-from netcalc.analysis.strides import dense, reshaped
+from netcalc.analysis.strides import dense, expanded, reshaped
 from netcalc.dims import Dim, integer
 from netcalc.ir import OpNode
 from netcalc.ops.eager import EagerCall, Moment, declaration
@@ -80,12 +80,7 @@ class Eager(Execution):
             layout = layouts[index]
             assert layout is not None
             sizes, target = tuple(map(integer, full)), tuple(map(integer, shape))
-            lead = len(sizes) - len(layout.shape)
-            strides = [0] * lead + [
-                0 if size == 1 != wanted else stride
-                for size, wanted, stride in zip(layout.shape, sizes[lead:], layout.strides, strict=True)
-            ]
-            return reshaped(sizes, tuple(strides), target) is not None
+            return reshaped(sizes, expanded(layout.shape, layout.strides, sizes), target) is not None
 
         contiguous = tuple(layout is not None and _dense_order(layout) == _axes_in_order(layout) for layout in layouts)
         orders = tuple(() if layout is None else _axes_by_stride(layout) for layout in layouts)

@@ -14,11 +14,11 @@ from netcalc.analysis.conventions import Convention, Counted, convention_named, 
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FORWARD, FORWARD_BACKWARD, STEP, Cost, Phase, Use, Weight, Work
 from netcalc.analysis.folding import Instances, folded
-from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of
+from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of, present
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join, stored_bytes
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, join, stored_bytes
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.opdef import Context, Operation, Term
 
@@ -270,7 +270,7 @@ class Analysis:
     def _leaf(self, node: OpNode, place: Place, repeat: int) -> Row:
         compute_cost = partial(self._instance, node, place.shared)
         path, title = join(place.path, node.name), join(place.title, node.name)
-        inputs = _used_inputs(node)
+        inputs = present(node.inputs)
         return Row(
             path, title, node.op.name, inputs, node.outputs, compute_cost, repeat, node=node, ranges=place.ranges
         )
@@ -287,7 +287,7 @@ class Analysis:
         node, place = instances.node, outer.inside(instances)
         assert isinstance(node, CallNode)
         children = self._tree(node.body, place, unroll)
-        inputs, op = _used_inputs(node), node.body.block
+        inputs, op = present(node.inputs), node.body.block
         compute_cost: Callable[[], Cost] = partial(self._instance, node, place.shared)
         leaf: Node | None = node
         # a repeated operation is a single line
@@ -344,8 +344,3 @@ def analyse(
     from netcalc.analysis.backward_work import backward_work
 
     return Analysis(program, chosen, backward_work(program, inputs, optimizer, loss, with_loss))
-
-
-def _used_inputs(node: Node) -> tuple[Value, ...]:
-    """Return the inputs of a node without optional inputs that are absent."""
-    return tuple(value for value in node.inputs if value is not None)

@@ -14,11 +14,12 @@ from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.analysis.precision.report import bits_of
+from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.expressions import parse
-from netcalc.ir import Body, OpNode, Program, Tie, Value
+from netcalc.ir import OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
 from netcalc.opdef import Context, Operation, Param, StoredTensor, WorkingLine
 from netcalc.results import Entry, Result, recorded
@@ -80,7 +81,7 @@ def explain(
     """
     analysis = Analysis(program, convention, backward)
     if not path:
-        inputs, outputs = _inputs(program.main), program.main.outputs
+        inputs, outputs = present(program.main.inputs), program.main.outputs
         network = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
         return _row_explanation(analysis, network)
     row = _find(analysis.tree(), path.replace("...", "…").split("."))
@@ -277,10 +278,6 @@ def _paths(rows: Sequence[Row]) -> Iterator[str]:
 
 
 # -- text -------------------------------------------------------------------------------------------
-
-
-def _inputs(body: Body) -> tuple[Value, ...]:
-    return tuple(value for value in body.inputs if value is not None)
 
 
 def _first_line(op: Operation) -> str:

@@ -12,6 +12,7 @@ from netcalc.analysis.explain import Explanation
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.precision.report import StoredGroup, storage_report
+from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, number_text, product_text
 from netcalc.dims import Dim, product
 from netcalc.dtypes import ITEMSIZE
@@ -44,7 +45,7 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
         "memory",
         program.about,
         program.source,
-        tuple(value for value in program.main.inputs if value is not None),
+        present(program.main.inputs),
         program.main.outputs,
         1,
         {},

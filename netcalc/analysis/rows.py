@@ -71,6 +71,11 @@ class Place(NamedTuple):
         return self._replace(path=join(self.path, name), title=join(self.title, name))
 
 
+def present(values: Iterable[Value | None]) -> tuple[Value, ...]:
+    """Return values without optional ones that are absent."""
+    return tuple([value for value in values if value is not None])
+
+
 def parts_of(name: str) -> tuple[str, ...]:
     """Return the parts of a path."""
     return tuple(name.split(".")) if name else ("",)

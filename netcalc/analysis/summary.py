@@ -14,6 +14,7 @@ from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
+from netcalc.analysis.rows import present
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim, claimed
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
@@ -255,7 +256,7 @@ def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
 
 def _layer_of(analysis: Analysis, node: OpNode) -> Layer:
     name, values = node.name, analysis.node(node).values
-    return Layer(name, node.op.name, _types(_present_inputs(node)), node.output_types, values, 1, name)
+    return Layer(name, node.op.name, _types(present(node.inputs)), node.output_types, values, 1, name)
 
 
 def _all_layers(
@@ -356,10 +357,6 @@ def _counted(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, .
         return tuple(_all_layers(nodes, lambda node: layer_of[id(node)], lambda body: inside[id(body)]))
 
     return layers
-
-
-def _present_inputs(node: OpNode) -> tuple[Value, ...]:
-    return tuple([value for value in node.inputs if value is not None])
 
 
 #: A layer from all its fields: its constructor takes twice as long.

@@ -6,6 +6,7 @@ Reserved memory grows in steps of cells and pages, and not at all beyond a windo
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -49,14 +50,6 @@ def tokens_that_fit(caches: Sequence[LayerCache], convention: CacheConvention, b
 
 def most_that_fits(fits: Callable[[int], bool]) -> int | None:
     """Return the largest number that fits, where all smaller ones do; −1 if 0 does not, None if any number does."""
-    if not fits(0):
-        return -1
     if fits(MOST_TOKENS):
         return None
-    low, high = 0, 1
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return bisect(range(MOST_TOKENS), False, key=lambda number: not fits(number)) - 1

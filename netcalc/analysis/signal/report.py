@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TypeVar
 
 from netcalc.analysis.signal.propagate import PredictedOperation
@@ -186,17 +187,8 @@ def at_depth(rows: Iterable[SignalRow], depth: int) -> Iterable[SignalRow]:
     """
     if depth < 1:
         raise NetcalcError(Diagnostic("E502", f"a depth should be at least 1, not {depth}"))
-    run: list[SignalRow] = []
-    path = ""
-    for row in rows:
-        head = ".".join(row.path.split(".")[:depth])
-        if run and head != path:
-            yield _group(run, path)
-            run = []
-        path = head
-        run.append(row)
-    if run:
-        yield _group(run, path)
+    for path, run in groupby(rows, lambda row: ".".join(row.path.split(".")[:depth])):
+        yield _group(list(run), path)
 
 
 def _group(run: Sequence[SignalRow], path: str) -> SignalRow:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from netcalc.analysis.signal.curves import Curve
 from netcalc.analysis.signal.mean_field import ActivationMoments
-from netcalc.analysis.signal.quadrature import weighted_nodes
+from netcalc.analysis.signal.quadrature import density, weighted_nodes
 
 #: Share of the whole variance that the normal part needs, so that its density is smooth between the atoms.
 _SMOOTH = 0.02
@@ -42,7 +42,7 @@ class Mixture(NamedTuple):
 def discrete(curve: Curve, mean: float, variance: float) -> Mixture:
     """Return a function of a normal variable as values with probabilities."""
     nodes = weighted_nodes(-_CUT, _CUT, 0.5, [(kink - mean) / math.sqrt(variance) for kink in curve.kinks])
-    return _merge_equal((curve.value(mean + math.sqrt(variance) * z), weight * _density(z)) for z, weight in nodes)
+    return _merge_equal((curve.value(mean + math.sqrt(variance) * z), weight * density(z)) for z, weight in nodes)
 
 
 def applied(curve: Curve, mixture: Mixture) -> tuple[ActivationMoments, Mixture]:
@@ -53,9 +53,7 @@ def applied(curve: Curve, mixture: Mixture) -> tuple[ActivationMoments, Mixture]
     nodes = [
         (
             s,
-            weight
-            * sum(p * _density((s - mixture.mean - value) / deviation) for value, p in mixture.atoms)
-            / deviation,
+            weight * sum(p * density((s - mixture.mean - value) / deviation) for value, p in mixture.atoms) / deviation,
         )
         for s, weight in weighted_nodes(low - _CUT * deviation, high + _CUT * deviation, deviation, curve.kinks)
     ]
@@ -74,7 +72,3 @@ def _merge_equal(atoms: Iterable[tuple[float, float]]) -> Mixture:
     for value, weight in atoms:
         weights[value] = weights.get(value, 0.0) + weight
     return Mixture(tuple((value, weight) for value, weight in weights.items() if weight > 1e-14))
-
-
-def _density(z: float) -> float:
-    return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)

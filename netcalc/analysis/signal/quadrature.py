@@ -33,7 +33,7 @@ def expectation(function: Curve1, mean: float, variance: float, kinks: Sequence[
         edges |= {center, *(center + sign * step / deviation for step in _STEPS for sign in (-1, 1))}
     inside = sorted(edge for edge in edges if -_CUT <= edge <= _CUT)
     return sum(
-        weight * _density(z) * function(mean + deviation * z) for z, weight in _composite(inside, _nodes(_POINTS))
+        weight * density(z) * function(mean + deviation * z) for z, weight in _composite(inside, _nodes(_POINTS))
     )
 
 
@@ -53,7 +53,7 @@ def shared_expectation(
         return expectation(function, mean, variance, kinks) ** 2
     edges = [float(unit) for unit in range(-int(_CUT), int(_CUT) + 1)]
     return sum(
-        weight * _density(a) * expectation(function, mean + common * a, rest, kinks) ** 2
+        weight * density(a) * expectation(function, mean + common * a, rest, kinks) ** 2
         for a, weight in _composite(edges, _nodes(_OUTER_POINTS))
     )
 
@@ -66,7 +66,8 @@ def weighted_nodes(low: float, high: float, step: float, kinks: Sequence[float])
     return list(_composite(sorted(edges), _nodes(_OUTER_POINTS)))
 
 
-def _density(z: float) -> float:
+def density(z: float) -> float:
+    """Return the density of the standard normal distribution."""
     return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
 
 

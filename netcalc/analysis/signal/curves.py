@@ -38,16 +38,6 @@ class Curve:
         )
 
 
-def scaled(factor: float) -> Curve:
-    """Return multiplication by a number."""
-    return Curve(f"{factor:g}·", lambda x: factor * x, lambda x: factor)
-
-
-def shifted(offset: float) -> Curve:
-    """Return addition of a number."""
-    return Curve(f"{offset:g}+", lambda x: offset + x, lambda x: 1.0)
-
-
 def curve_of(op: Any) -> Curve | None:
     """Return the curve of an operation with its attributes; None if it is no activation function that is known."""
     build = CURVES.get(op.name)
@@ -109,10 +99,6 @@ def _mish_gate(x: float) -> float:
     return math.tanh(_softplus(x))
 
 
-def _mish_slope(x: float) -> float:
-    return (1 - _mish_gate(x) ** 2) * _sigmoid(x)
-
-
 def _clamp(low: float, high: float, scale: float = 1.0, offset: float = 0.0, name: str = "hardtanh") -> Curve:
     """Return scale·(x + offset) limited to [low, high]."""
     left, right = low / scale - offset, high / scale - offset
@@ -170,7 +156,7 @@ CURVES: dict[str, Callable[[Any], Curve]] = {
         "quick_gelu", *_gated(lambda x: _sigmoid(1.702 * x), lambda x: 1.702 * _bell(1.702 * x))
     ),
     "silu": lambda op: Curve("silu", *_gated(_sigmoid, _bell)),
-    "mish": lambda op: Curve("mish", *_gated(_mish_gate, _mish_slope)),
+    "mish": lambda op: Curve("mish", *_gated(_mish_gate, lambda x: (1 - _mish_gate(x) ** 2) * _sigmoid(x))),
     "hardswish": lambda op: Curve(
         "hardswish", lambda x: x * min(max(x + 3, 0.0), 6.0) / 6, _hardswish_slope, (-3.0, 3.0)
     ),

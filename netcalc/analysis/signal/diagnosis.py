@@ -130,9 +130,7 @@ def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: 
     for row_op in dict.fromkeys(row.op for row in network.rows):
         shares = [r.measured.saturated for r in network.rows if r.op == row_op and r.measured.saturated is not None]
         if shares and sum(shares) / len(shares) >= _MANY:
-            parts.append(
-                f"{sum(shares) / len(shares):.0%} of the elements of {row_op} are saturated".replace("%", " %")
-            )
+            parts.append(f"{_percent(sum(shares) / len(shares))} of the elements of {row_op} are saturated")
     if small and not network.residual and len(network.layers) > 2:
         parts.append("no residual connection bypasses the layers")
     return "; ".join(parts), frozenset(kinds)
@@ -169,8 +167,8 @@ def _saturated_and_dead(network: _Network, data: int) -> Iterator[Finding]:
             yield Finding(
                 "saturation",
                 saturated[0].path,
-                f"{op} saturates in {len(saturated)} of {len(rows)} layers: up to {worst:.0%} of its elements have "
-                "less than a tenth of its greatest slope".replace("%", " %"),
+                f"{op} saturates in {len(saturated)} of {len(rows)} layers: up to {_percent(worst)} of its elements "
+                "have less than a tenth of its greatest slope",
                 "its inputs are large beside the range where it rises",
                 "smaller weights; batch_norm or layer_norm before it",
             )
@@ -179,8 +177,7 @@ def _saturated_and_dead(network: _Network, data: int) -> Iterator[Finding]:
             yield Finding(
                 "dead units",
                 dead[0].path,
-                f"{op} is 0 for all data in up to {worst:.0%} of the units of {len(dead)} of {len(rows)} "
-                "layers".replace("%", " %"),
+                f"{op} is 0 for all data in up to {_percent(worst)} of the units of {len(dead)} of {len(rows)} layers",
                 "the inputs of these units are negative for all data: a common mean or biases outweigh what differs",
                 "normalization before it, leaky_relu, or biases of 0",
             )
@@ -194,12 +191,14 @@ def _alike_samples(network: _Network, data: int) -> Iterator[Finding]:
         yield Finding(
             "samples alike",
             begins.path,
-            f"at {rows[-1][0].path} the means of channels make up {rows[-1][1]:.1%} of the mean square".replace(
-                "%", " %"
-            ),
+            f"at {rows[-1][0].path} the means of channels make up {_percent(rows[-1][1], 1)} of the mean square",
             "means of activations and biases grow beside what differs between samples, the ordered phase",
             "normalization over the batch; weights nearer to the edge of chaos",
         )
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{share:.{digits}%}".replace("%", " %")
 
 
 def _share_of_means(figures: Figures) -> float | None:

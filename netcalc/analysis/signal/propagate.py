@@ -180,9 +180,8 @@ class _Walk:
             if not gap:
                 part = missing if factor is None or square is None else factor * square
             before = flow.get(value.number, 0.0)
-            flow[value.number] = next((p for p in (before, part) if isinstance(p, str)), None) or _sum_of_squares(
-                before, part
-            )
+            if not isinstance(before, str):
+                flow[value.number] = part if isinstance(part, str) else before + part
         node, first = step.instance.node, step.inputs[0] if step.inputs else None
         shape = sizes(node.output_types[0])
         channels = shape[step.outputs[0].axis] if shape else 1
@@ -211,8 +210,3 @@ class _Walk:
             if param.trainable:
                 squares[param.name] = None if factor is None or square is None else factor * square
         return squares
-
-
-def _sum_of_squares(a: float | str, b: float | str) -> float:
-    assert not isinstance(a, str) and not isinstance(b, str)
-    return a + b

@@ -178,14 +178,19 @@ def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
     >>> list(runs([3, 0, 1, 2, 7]))
     [(0, 4), (7, 1)]
     """
+    return _joined((number, 1) for number in sorted(numbers))
+
+
+def _joined(parts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield runs of consecutive numbers, each given by its first number and its length; runs that meet are one."""
     start = length = 0
-    for number in sorted(numbers):
+    for number, count in parts:
         if length and number == start + length:
-            length += 1
+            length += count
             continue
         if length:
             yield start, length
-        start, length = number, 1
+        start, length = number, count
     if length:
         yield start, length
 
@@ -236,21 +241,7 @@ def _folded_calls(calls: Sequence[CallNode]) -> Iterator[Instances]:
     rows: list[tuple[int, Instances]] = []
     for group in groups.values():
         by_start = {call.start or 0: call for call in group}
-        for numbers in patterns(list(_runs(group))):
+        for numbers in patterns(list(_joined((call.start or 0, call.times) for call in group))):
             rows.append((numbers.first, Instances(by_start[numbers.first], numbers.size, numbers)))
     rows.sort(key=lambda row: row[0])
     yield from (instances for _, instances in rows)
-
-
-def _runs(calls: Iterable[CallNode]) -> Iterator[tuple[int, int]]:
-    """Yield (first number, length) of the runs of consecutive numbers in calls; calls that meet are one run."""
-    start = length = 0
-    for call in calls:
-        if length and call.start == start + length:
-            length += call.times
-            continue
-        if length:
-            yield start, length
-        start, length = call.start or 0, call.times
-    if length:
-        yield start, length

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from netcalc.analysis.folding import Numbers, runs
 from netcalc.analysis.receptive_field import followed_input
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
@@ -164,11 +165,5 @@ def _union_of_bounds(bound: tuple[int, int] | None, other: tuple[int, int] | Non
 
 def _ranges(reached: Sequence[Any]) -> str:
     """Return the positions that are reached: ``0–3, 7 of 9``."""
-    runs: list[list[int]] = []
-    for position in (place for place, value in enumerate(reached) if value):
-        if runs and runs[-1][-1] == position - 1:
-            runs[-1].append(position)
-        else:
-            runs.append([position])
-    texts = (f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
-    return f"{', '.join(texts) or 'none'} of {len(reached)}"
+    found = runs(place for place, value in enumerate(reached) if value)
+    return f"{', '.join(str(Numbers(*run)) for run in found) or 'none'} of {len(reached)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from netcalc.analysis.folding import Numbers, patterns
+from netcalc.analysis.folding import Numbers, patterns, runs
 from netcalc.weights.content import CheckpointTensor, CheckpointTotals, Group
 
 __all__ = ["FIGURES", "Group", "checkpoint_rows", "checkpoint_tree", "tensor_group"]
@@ -91,14 +91,10 @@ def _only_tensor(node: _Node) -> str | None:
 
 def _folded(children: Sequence[tuple[int, _Node]]) -> list[Numbers]:
     """Return the patterns of numbers of equal nodes, in the order of their first numbers."""
-    runs: dict[int, list[tuple[int, int]]] = {}
+    alike: dict[int, list[int]] = {}
     for number, node in children:
-        same = runs.setdefault(node.kind, [])
-        if same and sum(same[-1]) == number:
-            same[-1] = (same[-1][0], same[-1][1] + 1)
-        else:
-            same.append((number, 1))
-    return sorted(numbers for same in runs.values() for numbers in patterns(same))
+        alike.setdefault(node.kind, []).append(number)
+    return sorted(numbers for same in alike.values() for numbers in patterns(list(runs(same))))
 
 
 def _group(node: _Node, name: str, title: str, repeat: int, unroll: bool) -> Group:

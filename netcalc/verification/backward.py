@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from netcalc.analysis.cost import analyse
 from netcalc.analysis.saved import saved_bytes, saved_tensors
-from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array, dtype_name
 from netcalc.dims import integer
 from netcalc.ir import Program
@@ -27,30 +25,22 @@ from netcalc.numerics.tape import Record, Tape
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.opdef import KINDS
 from netcalc.ops.backward import Source, declaration
-from netcalc.tensor_type import TensorType
-
-
-class BackwardCheck(NamedTuple):
-    """A prediction about a backward pass and the executed value; ``instance`` is None for the whole network."""
-
-    instance: Instance | None
-    what: str
-    predicted: str | int
-    executed: str | int
+from netcalc.verification.report import InstanceCheck, described
 
 
 def backward_checks(
     program: Program, arrays: Sequence[Array | None], parameters: Parameters, rng: np.random.Generator
-) -> Iterator[BackwardCheck]:
+) -> Iterator[InstanceCheck]:
     """Yield the checks of a backward pass from the sum of all floating-point outputs to all trained parameters."""
     tape = Tape(program, parameters.fetch, lambda path: True, frozenset(), rng, run_operation)
     outputs = tape.run(arrays)
     for record in tape.records:
         for saved in record.declared:
             array = record.saved[saved.name]
-            held = _described_type(TensorType(array.shape, dtype_name(array.dtype)))
-            yield BackwardCheck(record.instance, f"saved {saved.name}", _described_type(saved.type), held)
-    yield BackwardCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
+            held = described(array.shape, dtype_name(array.dtype))
+            predicted = described(saved.type.shape, saved.type.dtype)
+            yield InstanceCheck(record.instance, f"saved {saved.name}", predicted, held)
+    yield InstanceCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
     products = _Products(program.training)
     seeds: dict[int, Array] = {}
     with tallying() as additions:
@@ -64,19 +54,19 @@ def backward_checks(
     yield from _totals(program, products.work + additions)
 
 
-def _totals(program: Program, work: Counter[str]) -> Iterator[BackwardCheck]:
+def _totals(program: Program, work: Counter[str]) -> Iterator[InstanceCheck]:
     """Yield checks of the work of the whole pass, additions of gradients included."""
     total = analyse(program, backward=True).total
     others = sum(count for kind, count in work.items() if kind != "mac")
-    yield BackwardCheck(None, "backward MACs", integer(total.macs_backward), work["mac"])
-    yield BackwardCheck(None, "backward FLOPs", integer(total.flops_backward), 2 * work["mac"] + others)
+    yield InstanceCheck(None, "backward MACs", integer(total.macs_backward), work["mac"])
+    yield InstanceCheck(None, "backward FLOPs", integer(total.flops_backward), 2 * work["mac"] + others)
 
 
 class _Products:
     """Products on tallied arrays, with the checks made so far."""
 
     def __init__(self, training: bool) -> None:
-        self.checks: list[BackwardCheck] = []
+        self.checks: list[InstanceCheck] = []
         self.work: Counter[str] = Counter()
         self._training = training
 
@@ -91,12 +81,11 @@ class _Products:
         predicted = self._predicted(record, gradients)
         for kind in KINDS:
             if predicted[kind] or work[kind]:
-                self.checks.append(BackwardCheck(record.instance, f"backward {kind}", predicted[kind], work[kind]))
+                self.checks.append(InstanceCheck(record.instance, f"backward {kind}", predicted[kind], work[kind]))
         for source, gradient in products.items():
             wanted = record.types[source]
-            shape = _described_type(wanted.with_shape(*gradient.shape))
-            name = _name_of_source(record, source)
-            self.checks.append(BackwardCheck(record.instance, f"gradient of {name}", _described_type(wanted), shape))
+            types = (described(shape, wanted.dtype) for shape in (wanted.shape, gradient.shape))
+            self.checks.append(InstanceCheck(record.instance, f"gradient of {_name_of_source(record, source)}", *types))
         return {source: tallied(gradient) for source, gradient in products.items()}
 
     def _predicted(self, record: Record, gradients: tuple[Array | None, ...]) -> Counter[str]:
@@ -112,7 +101,3 @@ def _name_of_source(record: Record, source: Source) -> str:
     """Return the name of a parameter, or of the port of an input."""
     ports = record.instance.node.op.inputs
     return source if isinstance(source, str) else ports[min(source, len(ports) - 1)].name
-
-
-def _described_type(type_: TensorType) -> str:
-    return f"{'×'.join(str(integer(size)) for size in type_.shape) or 'scalar'} {type_.dtype}"

@@ -23,15 +23,7 @@ from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Merged, Reach, Window
 from netcalc.tensor_type import TensorType
-
-
-class FieldCheck(NamedTuple):
-    """Positions of an output that NaNs of a part of the input reach, as predicted and as executed."""
-
-    instance: Instance
-    axis: int
-    predicted: str
-    executed: str
+from netcalc.verification.report import InstanceCheck
 
 
 class _Covered(NamedTuple):
@@ -46,8 +38,11 @@ _State: TypeAlias = _Covered | Merged | Literal["none", "all", "unknown"]
 
 def field_checks(
     program: Program, arrays: Sequence[Array | None], parameters: Parameters, rng: np.random.Generator
-) -> Iterator[FieldCheck]:
-    """Yield the checks of every operation whose field is known, for two cuts along every spatial axis of the input."""
+) -> Iterator[InstanceCheck]:
+    """Yield the checks of every operation whose field is known, for two cuts along every spatial axis of the input.
+
+    They compare the positions of an output that NaNs of a part of the input reach, as predicted and as executed.
+    """
     followed = followed_input(program)
     shape = [integer(size) for size in program.inputs[followed].type.shape]
     for axis in range(2, len(shape)):
@@ -68,9 +63,9 @@ class _Propagation:
         self._axis = axis
         self._cut = cut
         self._after = after
-        self._found: list[FieldCheck] = []
+        self._found: list[InstanceCheck] = []
 
-    def checks(self, arrays: Sequence[Array | None], followed: int) -> Sequence[FieldCheck]:
+    def checks(self, arrays: Sequence[Array | None], followed: int) -> Sequence[InstanceCheck]:
         states: list[tuple[Any, _State] | None] = [None if x is None else (x, "none") for x in arrays]
         start = arrays[followed]
         assert start is not None
@@ -119,7 +114,8 @@ class _Propagation:
             executed, predicted = [bool(np.isnan(array).any())], [True]
         else:
             return
-        self._found.append(FieldCheck(instance, self._axis, _ranges(predicted), _ranges(executed)))
+        what = f"field along axis {self._axis}"
+        self._found.append(InstanceCheck(instance, what, _ranges(predicted), _ranges(executed)))
 
     def _reaches(self, low: int, high: int) -> bool:
         return high >= self._cut if self._after else low <= self._cut

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from netcalc.dims import Dim, integer
 from netcalc.opdef import KINDS
 from netcalc.results import Entry, Result, recorded
 from netcalc.weights.report import WeightsReport
+
+if TYPE_CHECKING:
+    from netcalc.analysis.walk import Instance
+
+
+def described(shape: Iterable[Dim], dtype: str) -> str:
+    """Return a shape without symbolic sizes and an element type as text."""
+    return f"{'×'.join(str(integer(size)) for size in shape) or 'scalar'} {dtype}"
 
 
 @recorded("path", "op", "what", "predicted", "executed", "times", "ok")
@@ -58,6 +67,15 @@ class Check:
         if self.what in KINDS or self.what == "run":
             return "work"
         return "outputs" if self.what.startswith("output") else "parameters"
+
+
+class InstanceCheck(NamedTuple):
+    """A predicted and an executed value of one instance of an operation, None for the whole network; see Check."""
+
+    instance: Instance | None
+    what: str
+    predicted: str | int
+    executed: str | int
 
 
 class Gap(NamedTuple):

@@ -34,13 +34,12 @@ from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.options import ParameterOptions
-from netcalc.tensor_type import TensorType
-from netcalc.verification.backward import BackwardCheck, backward_checks
+from netcalc.verification.backward import backward_checks
 from netcalc.verification.decoding import AtStep, decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
-from netcalc.verification.receptive_field import FieldCheck, field_checks
-from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
+from netcalc.verification.receptive_field import field_checks
+from netcalc.verification.report import Check, Gap, InstanceCheck, ValueCount, VerifyReport, described
 from netcalc.verification.values import Difference
 
 __all__ = ["Check", "Gap", "ValueCount", "VerifyReport", "verify"]
@@ -85,10 +84,10 @@ def verify(
         verifier.decoding(decoding_checks(program, at_step, arrays, outputs, source))
     if receptive_field:
         for check in field_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
-            verifier.field(check)
+            verifier.record(check)
     if backward:
         for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
-            verifier.backward(found)
+            verifier.record(found)
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
     if definitions is None:
         return report
@@ -174,12 +173,8 @@ class _Verifier:
         """Record the comparison of decoding step by step with the full pass."""
         self._network(results if not self._substituted else ())
 
-    def field(self, check: FieldCheck) -> None:
-        """Record a check of a receptive field."""
-        self._check(check.instance, f"field along axis {check.axis}", check.predicted, check.executed)
-
-    def backward(self, check: BackwardCheck) -> None:
-        """Record a check of the backward pass."""
+    def record(self, check: InstanceCheck) -> None:
+        """Record a check of a receptive field or of the backward pass."""
         if check.instance is None:
             self._record((None, "", check.what, check.predicted, check.executed), "")
         else:
@@ -201,7 +196,8 @@ class _Verifier:
             owner = instance.owners[param.name]
             array = self._buffers[owner] if owner in self._buffers else self._parameters.fetch(instance, param)
             dtype = dtype_of(param, instance.node, self._program.dtype)
-            self._check(instance, param.name, _describe(TensorType(param.shape, dtype)), _describe(array))
+            executed = described(array.shape, array.dtype.name)
+            self._check(instance, param.name, described(param.shape, dtype), executed)
             if owner not in self._owners:
                 self._owners.add(owner)
                 self._sizes["buffers" if param.is_buffer else "parameters"] += array.size
@@ -229,7 +225,8 @@ class _Verifier:
             array = np.asarray(outputs[number]) if number < len(outputs) else None
             if array is not None:
                 what = "output" if len(types) == 1 else f"output {number}"
-                self._check(instance, what, _describe(type_), _describe(array))
+                predicted, executed = described(type_.shape, type_.dtype), described(array.shape, array.dtype.name)
+                self._check(instance, what, predicted, executed)
             fits = array is not None and array.shape == shape and array.dtype == numpy_dtype(type_.dtype)
             self._substituted |= not fits
             checked.append(array if array is not None and fits else np.zeros(shape, numpy_dtype(type_.dtype)))
@@ -251,12 +248,3 @@ class _Verifier:
     def _record(self, key: tuple[OpNode | None, str, str, str | int, str | int], path: str) -> None:
         self._paths.setdefault(key, path)
         self._times[key] += 1
-
-
-def _describe(tensor: TensorType | Array) -> str:
-    """Return shape and element type of a tensor type or an array as text."""
-    if isinstance(tensor, TensorType):
-        sizes, dtype = [integer(size) for size in tensor.shape], str(tensor.dtype)
-    else:
-        sizes, dtype = list(tensor.shape), tensor.dtype.name
-    return f"{'×'.join(map(str, sizes)) or 'scalar'} {dtype}"

@@ -13,7 +13,7 @@ from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.weights.pieces import Part, write_part
-from netcalc.weights.stored import DamagedError, Header, clipped, exactly, opened, parsed_json, reading
+from netcalc.weights.stored import DamagedError, Header, clipped, exactly, file_error, opened, parsed_json, reading
 from netcalc.weights.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
 
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
@@ -108,7 +108,7 @@ def _folder(folder: Path) -> CheckpointFiles:
     indices = [file for file in files if file.name.endswith(_INDEX)]
     if len(indices) > 1:
         names = ", ".join(file.name for file in indices)
-        raise _error(f"{folder} has several indices: {names}", "give one of them in place of the folder")
+        raise file_error(f"{folder} has several indices: {names}", "give one of them in place of the folder")
     if indices:
         return _indexed(indices[0], str(folder))
     shards = [file for file in files if file.suffix == ".safetensors"]
@@ -122,10 +122,10 @@ def _folder(folder: Path) -> CheckpointFiles:
 
 def _no_weights(folder: Path, pickles: Sequence[Path]) -> NetcalcError:
     if not pickles:
-        return _error(f"{folder} holds no weights", "it should have .safetensors or .npz files")
+        return file_error(f"{folder} holds no weights", "it should have .safetensors or .npz files")
     pickles = [file for file in pickles if file.name.startswith("pytorch_model")] or pickles
     text = f"{folder} holds pickles only: {', '.join(file.name for file in pickles[:3])}"
-    return _error(text + (" …" if len(pickles) > 3 else ""), conversion(pickles))
+    return file_error(text + (" …" if len(pickles) > 3 else ""), conversion(pickles))
 
 
 def _require_all_shards(folder: Path, names: Iterable[str]) -> None:
@@ -138,7 +138,7 @@ def _require_all_shards(folder: Path, names: Iterable[str]) -> None:
         if missing:
             first = next(number for number in range(1, total + 1) if number not in present)
             name = f"{stem}-{first:05}-of-{total:05}.safetensors"
-            raise _error(f"{folder}: {missing} of {total} shards missing, the first of them {name}")
+            raise file_error(f"{folder}: {missing} of {total} shards missing, the first of them {name}")
 
 
 def _indexed(path: Path, name: str | None = None) -> CheckpointFiles:
@@ -169,7 +169,7 @@ def open_shards(index: Index, open_all: Callable[[Sequence[str]], Iterable[Tenso
     absent = [tensor for tensor, shard in index.places.items() if tensor not in shards[shard].headers]
     if absent:
         others = f", nor {len(absent) - 1:,} more that the index names" if len(absent) > 1 else ""
-        raise _error(f"{index.path}: {clipped(absent[0])} is not in its shard {index.places[absent[0]]}{others}")
+        raise file_error(f"{index.path}: {clipped(absent[0])} is not in its shard {index.places[absent[0]]}{others}")
     return files
 
 
@@ -190,7 +190,7 @@ def read_index(path: Path, name: str) -> Index:
         reason = f": {error}"
     if not isinstance(places, dict) or not places or not all(isinstance(shard, str) for shard in places.values()):
         hint = 'an index has {"weight_map": {"name of a tensor": "file.safetensors", …}}'
-        raise _error(f"{name} is not an index of shards{reason}", hint)
+        raise file_error(f"{name} is not an index of shards{reason}", hint)
     outside = [shard for shard in dict.fromkeys(places.values()) if not _is_filename(shard)]
     if outside:
         texts = [f"{name}: the shard {clipped(s)} should be the name of a file in the same folder" for s in outside]
@@ -207,14 +207,14 @@ def _is_filename(shard: str) -> bool:
 def _limited(opened_files: Iterable[Tensors], count: int, name: str) -> list[Tensors]:
     """Return the files of one checkpoint, which are opened here, with bounds on the numbers of files and of tensors."""
     if count > MAX_TENSOR_FILES:
-        raise _error(f"{name}: {count:,} files of weights, and the limit is {MAX_TENSOR_FILES:,}")
+        raise file_error(f"{name}: {count:,} files of weights, and the limit is {MAX_TENSOR_FILES:,}")
     files: list[Tensors] = []
     total = 0
     for file in opened_files:
         files.append(file)
         total += len(file.headers)
         if total > MAX_STORED_TENSORS:
-            raise _error(f"{name}: more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
+            raise file_error(f"{name}: more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
     return files
 
 
@@ -231,7 +231,7 @@ class Joined:
             twice = [tensor for tensor in file.headers if tensor in self._files]
             if twice:
                 others = f" and {len(twice) - 1:,} more are" if len(twice) > 1 else " is"
-                raise _error(f"{clipped(twice[0])}{others} in both {self._files[twice[0]].name} and {file.name}")
+                raise file_error(f"{clipped(twice[0])}{others} in both {self._files[twice[0]].name} and {file.name}")
             self.headers |= file.headers
             self._files |= dict.fromkeys(file.headers, file)
 
@@ -242,7 +242,3 @@ class Joined:
     def write(self, name: str, part: Part) -> None:
         """Write a part of one tensor, from its file, to its place."""
         write_part(self._files[name], name, part)
-
-
-def _error(message: str, hint: str | None = None) -> NetcalcError:
-    return NetcalcError(Diagnostic("E605", message, hint=hint))

@@ -173,6 +173,11 @@ def reading(name: str) -> Iterator[None]:
         raise NetcalcError(Diagnostic("E603", f"{name} does not fit into memory{reason}")) from error
 
 
+def file_error(message: str, hint: str | None = None) -> NetcalcError:
+    """Return the error (E605) of a file that cannot be read or written."""
+    return NetcalcError(Diagnostic("E605", message, hint=hint))
+
+
 def exactly(file: io.RawIOBase | io.BufferedIOBase, size: int, what: str) -> bytes:
     """Return the next ``size`` bytes of a file.
 

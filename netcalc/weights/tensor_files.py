@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from netcalc.arrays import Array
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import did_you_mean
 from netcalc.files import replacing
 from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.weights.npy_format import read_npy_header
@@ -29,6 +29,7 @@ from netcalc.weights.stored import (
     Stored,
     clipped,
     exactly,
+    file_error,
     load_stored,
     opened,
     reading,
@@ -122,7 +123,7 @@ class TensorFile:
         names = list(self.headers)
         if name not in self.headers and len(names) != 1:
             text = f"{self.name}: no tensor {clipped(name)} among the {len(names):,} in this file"
-            raise _error(text, did_you_mean(name, names))
+            raise file_error(text, did_you_mean(name, names))
         return name if name in self.headers else names[0]
 
     def _read_headers(self, file: BufferedReader, length: int) -> dict[str, Stored]:
@@ -179,7 +180,7 @@ def open_tensors(path: str | Path) -> TensorFile:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise _error(f"{path}: not a known format of tensors", _format_hint(path))
+        raise file_error(f"{path}: not a known format of tensors", _format_hint(path))
     with reading(str(path)):
         return _READERS[suffix](path)
 
@@ -196,14 +197,14 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array], metadata: Mapp
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise _error(f"{path}: not a known format of tensors", _format_hint(path))
+        raise file_error(f"{path}: not a known format of tensors", _format_hint(path))
     arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     if suffix == ".npy" and len(arrays) != 1:
-        raise _error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
+        raise file_error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
     if suffix != ".safetensors":
         unsupported = [name for name, array in arrays.items() if array.dtype.kind not in "biufc"]
         if unsupported:
-            raise _error(
+            raise file_error(
                 f"{path}: {unsupported[0]!r} is {arrays[unsupported[0]].dtype}, which NumPy's files cannot hold",
                 "write a .safetensors file",
             )
@@ -214,7 +215,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Array], metadata: Mapp
         with replacing(path) as temporary, temporary.open("wb") as file:
             _write(file, suffix, header, arrays)
     except OSError as error:
-        raise _error(f"{path} cannot be written: {error.strerror or error}") from error
+        raise file_error(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _require_names(path: Path, suffix: str, names: Iterable[str]) -> None:
@@ -223,14 +224,16 @@ def _require_names(path: Path, suffix: str, names: Iterable[str]) -> None:
         try:
             length = len(name.encode())
         except UnicodeEncodeError:
-            raise _error(f"{path}: a file cannot hold the name {clipped(name)}, which is not valid Unicode") from None
+            raise file_error(
+                f"{path}: a file cannot hold the name {clipped(name)}, which is not valid Unicode"
+            ) from None
         parts = name.replace("\\", "/").split("/")
         outside = ".." in parts or (len(parts) > 1 and (not parts[0] or ":" in parts[0]))
         if suffix == ".npz" and (outside or "\0" in name or length > _MEMBER_NAME):
             reason = "which is no safe name of a file" if outside else "which is too long or has a null character"
-            raise _error(f"{path}: a .npz file cannot hold {clipped(name)}, {reason}", "write a .safetensors file")
+            raise file_error(f"{path}: a .npz file cannot hold {clipped(name)}, {reason}", "write a .safetensors file")
         if suffix == ".safetensors" and name == "__metadata__":
-            raise _error(f"{path}: a .safetensors file has other uses for the name {name!r}", "write a .npz file")
+            raise file_error(f"{path}: a .safetensors file has other uses for the name {name!r}", "write a .npz file")
 
 
 def _write(file: IO[bytes], suffix: str, header: bytes, arrays: dict[str, Array]) -> None:
@@ -267,7 +270,7 @@ def _safetensors_header(path: Path, arrays: dict[str, Array], metadata: Mapping[
     try:
         return safetensors_header(arrays, metadata)
     except ValueError as error:
-        raise _error(f"{path}: {error}") from None
+        raise file_error(f"{path}: {error}") from None
 
 
 def _format_hint(path: Path) -> str:
@@ -286,7 +289,3 @@ def conversion(pickles: Iterable[Path]) -> str:
     )
     files = " ".join(shlex.quote(str(path)) for path in pickles)
     return f'a pickle can run code; convert it with: python -c "{program}" {files}'
-
-
-def _error(message: str, hint: str | None = None) -> NetcalcError:
-    return NetcalcError(Diagnostic("E605", message, hint=hint))

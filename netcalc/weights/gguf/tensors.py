@@ -11,12 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.weights.gguf.changes import Change, changed_shape, undone
 from netcalc.weights.gguf.header import GgufHeader, GgufTensor, read_gguf_header, require_library
 from netcalc.weights.pieces import Part, elements_before, pieces
-from netcalc.weights.stored import DamagedError, Header, Stored, load_stored, opened, reading, write_stored
+from netcalc.weights.stored import DamagedError, Header, Stored, file_error, load_stored, opened, reading, write_stored
 
 #: Types of elements that an array can have; elements of other types are computed from blocks.
 _PLAIN = {
@@ -76,9 +75,9 @@ def open_gguf(path: Path) -> GgufFile:
     match = _PART.fullmatch(path.name)
     if match is None or int(match[3]) != count:
         hint = f"part 1 should be named like model-00001-of-{count:05}.gguf"
-        raise _error(f"{path} is one of {count:,} parts, which its name does not say", hint)
+        raise file_error(f"{path} is one of {count:,} parts, which its name does not say", hint)
     if count > MAX_TENSOR_FILES:
-        raise _error(f"{path}: {count:,} parts, and the limit is {MAX_TENSOR_FILES:,}")
+        raise file_error(f"{path}: {count:,} parts, and the limit is {MAX_TENSOR_FILES:,}")
     paths = [path.with_name(f"{match[1]}-{number:05}-of-{count:05}.gguf") for number in range(1, count + 1)]
     parts = [first if part == path else _Part(part, _header(part)) for part in paths]
     _require_parts(parts, count)
@@ -103,7 +102,7 @@ class GgufStored:
         Raises:
             NetcalcError: E605.
         """
-        raise _error(f"{self.name}: {name!r} is read as a part of its model", f"give `--weights {self.name}`")
+        raise file_error(f"{self.name}: {name!r} is read as a part of its model", f"give `--weights {self.name}`")
 
 
 class GgufWeights:
@@ -167,16 +166,16 @@ def _require_parts(parts: Sequence[_Part], count: int) -> None:
     for number, part in enumerate(parts):
         metadata = part.header.metadata
         if (metadata.get("split.no"), metadata.get("split.count")) != (number, count):
-            raise _error(f"{part.path} should be part {number + 1} of {count}, and its metadata do not say so")
+            raise file_error(f"{part.path} should be part {number + 1} of {count}, and its metadata do not say so")
         for name in part.header.tensors:
             if name in names:
-                raise _error(f"{name[:80]!r} is in both {names[name]} and {part.path}")
+                raise file_error(f"{name[:80]!r} is in both {names[name]} and {part.path}")
             names[name] = part.path
     if len(names) > MAX_STORED_TENSORS:
-        raise _error(f"{parts[0].path}: more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
+        raise file_error(f"{parts[0].path}: more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
     total = parts[0].header.metadata.get("split.tensors.count", len(names))
     if total != len(names):
-        raise _error(f"{parts[0].path}: its parts should hold {total} tensors, and have {len(names):,}")
+        raise file_error(f"{parts[0].path}: its parts should hold {total} tensors, and have {len(names):,}")
 
 
 def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, part: Part) -> None:
@@ -220,7 +219,3 @@ def _numbers(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str)
     except NotImplementedError:
         raise DamagedError(f"{name!r} has elements of type {stored.type}, which the library gguf cannot read") from None
     return numbers.reshape(stored.shape)
-
-
-def _error(message: str, hint: str | None = None) -> NetcalcError:
-    return NetcalcError(Diagnostic("E605", message, hint=hint))

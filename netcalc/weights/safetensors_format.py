@@ -28,7 +28,7 @@ from netcalc.weights.stored import (
 )
 
 #: Element types by their names in the file; other types keep those names.
-_NAMES = {
+ELEMENT_TYPES = {
     "F64": "float64",
     "F32": "float32",
     "F16": "float16",
@@ -101,7 +101,7 @@ def safetensors_header(tensors: Mapping[str, np.ndarray[Any, Any]], metadata: Ma
     Raises:
         ValueError: the format has no such elements.
     """
-    kinds = {name: kind for kind, name in (_NAMES | _OTHERS).items()}
+    kinds = {name: kind for kind, name in (ELEMENT_TYPES | _OTHERS).items()}
     entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0
     for name, array in tensors.items():
@@ -155,11 +155,11 @@ class _Kinds(dict[str, "tuple[Header, np.dtype[Any] | None, int | None]"]):
             raise DamagedError(f"{clipped(name)} has no valid element type or shape")
         shape = tuple(sizes)
         require_axes(shape, name)
-        type_name = _NAMES.get(kind) or _OTHERS.get(kind)
+        type_name = ELEMENT_TYPES.get(kind) or _OTHERS.get(kind)
         dtype = None if type_name is None else numpy_dtype(type_name)
         bits = 8 * dtype.itemsize if dtype else BITS.get(kind)
         start, stop = entry["data_offsets"]
-        header = Header(shape, _NAMES.get(kind, kind), None if bits is not None else stop - start)
+        header = Header(shape, ELEMENT_TYPES.get(kind, kind), None if bits is not None else stop - start)
         size = None if bits is None else stored_bytes(shape, bits, stop - start)
         parsed = header, dtype, size
         if size is not None and size == stop - start:

@@ -15,19 +15,11 @@ from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.weights.gguf.changes import Change, changed_shape, undone
 from netcalc.weights.gguf.header import GgufHeader, GgufTensor, read_gguf_header, require_library
 from netcalc.weights.pieces import Part, elements_before, pieces
+from netcalc.weights.safetensors_format import ELEMENT_TYPES
 from netcalc.weights.stored import DamagedError, Header, Stored, file_error, load_stored, opened, reading, write_stored
 
 #: Types of elements that an array can have; elements of other types are computed from blocks.
-_PLAIN = {
-    "F16": "float16",
-    "F32": "float32",
-    "F64": "float64",
-    "BF16": "bfloat16",
-    "I8": "int8",
-    "I16": "int16",
-    "I32": "int32",
-    "I64": "int64",
-}
+_PLAIN = {kind: ELEMENT_TYPES[kind] for kind in ("F16", "F32", "F64", "BF16", "I8", "I16", "I32", "I64")}
 #: Name of one of several parts.
 _PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.DOTALL)
 

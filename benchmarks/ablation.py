@@ -150,7 +150,7 @@ def run_case(model: str, batch: int, threads: int, args: argparse.Namespace, lim
     return gains
 
 
-def summarise(cases: Sequence[Record], paths: Sequence[str]) -> dict[str, Record]:
+def summarize(cases: Sequence[Record], paths: Sequence[str]) -> dict[str, Record]:
     """Return for each path its gain over all cases, the network with the largest gain, and the verdict."""
     summary: dict[str, Record] = {}
     for path in paths:
@@ -239,7 +239,7 @@ def main() -> None:
         "benchmark": "ablation",
         "rounds": args.rounds,
         "complete": len(cases) == len(todo) and all(math.isfinite(g) for c in cases for g in c["gains"].values()),
-        "paths": summarise(cases, args.paths),
+        "paths": summarize(cases, args.paths),
         "cases": cases,
         "machine": machine(),
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from measure import environment, paired, report, summarised
+from measure import environment, paired, report, summarized
 from startup import process, script
 
 TORCH = """
@@ -34,5 +34,5 @@ if __name__ == "__main__":
             peer: partial(process, ["-c", TORCH], environment(threads)),
             own: partial(process, ["-c", script(), *COMMAND.split()[1:]], environment(threads)),
         }
-        tasks |= summarised(paired(processes, repeats=repeats), against=peer)
+        tasks |= summarized(paired(processes, repeats=repeats), against=peer)
     report("cold", repeats, tasks, target_ratio=TARGET)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from measure import paired, report, summarised
+from measure import paired, report, summarized
 
 import netcalc
 
@@ -31,5 +31,5 @@ if __name__ == "__main__":
     for name, layers in DEEP.items():
         one, deep = f"{name}, 1 layer", f"{name}, {layers:,} layers"
         times = paired({one: summary(name, 1), deep: summary(name, layers)}, repeats=repeats)
-        tasks |= summarised(times, against=one)
+        tasks |= summarized(times, against=one)
     report("depth", repeats, tasks)

@@ -16,7 +16,7 @@ SEED = 0
 
 
 def weights(program: Program, names: Collection[str] = ()) -> dict[str, np.ndarray]:
-    """Return weights drawn by the spec's initialisers, named and stored as in a reference checkpoint.
+    """Return weights drawn by the spec's initializers, named and stored as in a reference checkpoint.
 
     Biases, scales and shifts are perturbed and statistics of batch norms drawn, since zeros and ones would hide errors.
 

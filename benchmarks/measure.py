@@ -53,7 +53,7 @@ def paired(tasks: Mapping[str, Callable[[], object]], *, repeats: int, warmups: 
     return times
 
 
-def summarised(times: Mapping[str, Sequence[float]], against: str) -> dict[str, Any]:
+def summarized(times: Mapping[str, Sequence[float]], against: str) -> dict[str, Any]:
     """Return for each task its median and range in milliseconds, and the median of its ratios to ``against``."""
     return {
         name: {

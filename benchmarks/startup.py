@@ -25,7 +25,7 @@ from typing import Any
 
 from baseline import environment_of, ratio, show_ratios
 from headers import header_tasks, write_config
-from measure import paired, report, summarised
+from measure import paired, report, summarized
 
 ROOT = Path(__file__).parent.parent
 IMPORTS = "import typer, rich, pydantic, ruamel.yaml"
@@ -123,10 +123,10 @@ def measured(repeats: int, folder: Path) -> dict[str, Any]:
         },
     }
     times = paired({name: partial(process, arguments) for name, arguments in lines.items()}, repeats=repeats)
-    found = summarised(times, against=IMPORTS)
+    found = summarized(times, against=IMPORTS)
     parse, audit = header_tasks(folder / "experts")
     gc.set_threshold(1_000_000, 50, 50)  # as a command does
-    return found | summarised(paired({PARSING: parse, AUDIT: audit}, repeats=repeats), against=PARSING)
+    return found | summarized(paired({PARSING: parse, AUDIT: audit}, repeats=repeats), against=PARSING)
 
 
 if __name__ == "__main__":

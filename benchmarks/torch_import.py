@@ -12,7 +12,7 @@ import warnings
 
 import torch
 import torchvision
-from measure import paired, report, summarised
+from measure import paired, report, summarized
 
 from netcalc import from_torch
 
@@ -26,4 +26,4 @@ if __name__ == "__main__":
         export: lambda: torch.export.export(module, (image,), strict=False),
         whole: lambda: from_torch(module, image),
     }
-    report("torch_import", repeats, summarised(paired(tasks, repeats=repeats), against=export))
+    report("torch_import", repeats, summarized(paired(tasks, repeats=repeats), against=export))

@@ -110,12 +110,12 @@ class Network:
         """
         return Network(self.request.at_step(past, new))
 
-    def specialise(self, **sizes: int) -> Network:
-        """Return the network with symbolic dims replaced by sizes; see :func:`netcalc.ir.specialise.specialise`.
+    def specialize(self, **sizes: int) -> Network:
+        """Return the network with symbolic dims replaced by sizes; see :func:`netcalc.ir.specialize.specialize`.
 
         >>> import netcalc
         >>> net = netcalc.load("resnet34", symbolic=["batch"])
-        >>> net.specialise(batch=8).macs == 8 * netcalc.load("resnet34").macs
+        >>> net.specialize(batch=8).macs == 8 * netcalc.load("resnet34").macs
         True
         """
         return Network(self.request.with_sizes({name: plain(size) for name, size in sizes.items()}))
@@ -187,14 +187,14 @@ class Network:
         >>> total.flops, total.flops_backward, total.flops_total
         (3628146688, 7256293376, 10884440064)
         """
-        from netcalc.analysis.cost import analyse
+        from netcalc.analysis.cost import analyze
 
         backward, training, loss = options["backward"], options["training"], options["loss"]
         request = self._counted(training)
         key = convention, backward, training, tuple(input_gradients), loss
         if key not in self._analyses:
             starts_from_loss = loss == _LOSS or (loss is None and training is not None)
-            self._analyses[key] = analyse(
+            self._analyses[key] = analyze(
                 request.program,
                 convention,
                 backward=backward,

@@ -57,9 +57,9 @@ class Request:
         """
         program = self._elaborated
         if self.sizes:
-            from netcalc.ir.specialise import specialise
+            from netcalc.ir.specialize import specialize
 
-            program = specialise(program, self.sizes)
+            program = specialize(program, self.sizes)
         if self.quantize or self.prune or program.assigned:  # by the checkpoint of the model
             from netcalc.analysis.precision import stored
 
@@ -90,11 +90,11 @@ class Request:
         """
         if self.source.document.loss is None:
             return None
-        from netcalc.ir.specialise import specialised_loss
+        from netcalc.ir.specialize import specialized_loss
         from netcalc.spec.loss import elaborated_loss
 
         loss = elaborated_loss(self.adapted, self.settings, self.symbolic, self._elaborated)
-        return specialised_loss(loss, self.sizes) if loss is not None and self.sizes else loss
+        return specialized_loss(loss, self.sizes) if loss is not None and self.sizes else loss
 
     @cached_property
     def program_with_loss(self) -> Program:
@@ -114,9 +114,9 @@ class Request:
             NetcalcError: E405 if a size contradicts an assumption by which parameters are stored.
         """
         if self.quantize or self.prune:
-            from netcalc.ir.specialise import specialise
+            from netcalc.ir.specialize import specialize
 
-            specialise(self.program, sizes)
+            specialize(self.program, sizes)
         return replace(self, sizes={**self.sizes, **sizes})
 
     def with_mode(self, mode: Mode | None) -> Self:

@@ -35,7 +35,7 @@ class CommandResult:
 
 @pytest.fixture
 def netcalc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandResult]:
-    """Return a function that runs a command line at 80 columns, without colours."""
+    """Return a function that runs a command line at 80 columns, without colors."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)

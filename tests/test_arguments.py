@@ -141,7 +141,7 @@ def test_numpy_integers_are_numbers(number: Callable[[int], Any]) -> None:
     net = netcalc.loads(TEXT, set={"batch": number(7), "widths": [number(6)]})
     assert net.macs == 7 * 3 * 6
     assert type(net.macs) is int
-    assert str(netcalc.loads(TEXT, symbolic=["batch"]).specialise(batch=number(7)).macs) == str(7 * 3 * 4)
+    assert str(netcalc.loads(TEXT, symbolic=["batch"]).specialize(batch=number(7)).macs) == str(7 * 3 * 4)
     data = {**SPEC, "inputs": {"x": [number(2), 3]}, "layers": [{"linear": number(6)}]}
     assert netcalc.load_data(data).params == 6 * 4
     assert netcalc.load_data(SPEC).summary(depth=number(1)).layers

@@ -211,7 +211,7 @@ ERRORS = [
     ("1" * (MAX_EXPRESSION + 1), "E201", 0, "longer than 2,000 characters"),
     ("1 + missing", "E202", 4, "unknown name 'missing'"),
     ("2 * eval(1)", "E202", 4, "unknown function 'eval'"),
-    ("1 + x.colour", "E202", 5, "no attribute 'colour'; there are shape"),
+    ("1 + x.color", "E202", 5, "no attribute 'color'; there are shape"),
     ("x.__class__", "E202", 1, "no attribute '__class__'"),
     ("[1].append", "E203", 3, "[1] has no attribute 'append'"),
     ("3 + 1 // 0", "E203", 6, "division by zero"),

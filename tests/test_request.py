@@ -64,7 +64,7 @@ def test_a_symbolic_past_or_length_has_caches(name: str) -> None:
 
 
 def test_sizes_of_a_symbolic_network_stay_in_a_step() -> None:
-    net = netcalc.load("gpt2", symbolic=["batch"]).specialise(batch=5)
+    net = netcalc.load("gpt2", symbolic=["batch"]).specialize(batch=5)
     assert net.at_step(past=3, new=1).program.inputs[0].type.shape == (5, 1)
     assert net.memory().caches() == 5 * netcalc.load("gpt2").memory().caches()
     assert netcalc.loads(net.to_yaml()).program.inputs[0].type.shape[0] == 5

@@ -1,4 +1,4 @@
-"""onnxruntime on the CPU, with its default graph optimisations."""
+"""onnxruntime on the CPU, with its default graph optimizations."""
 
 from __future__ import annotations
 

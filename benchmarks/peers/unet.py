@@ -1,4 +1,4 @@
-"""U-Net as in the paper, without padding and normalisation, with the names of milesial/Pytorch-UNet."""
+"""U-Net as in the paper, without padding and normalization, with the names of milesial/Pytorch-UNet."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import integer
 from netcalc.ir import Program
@@ -51,7 +51,7 @@ def checked_spec(spec: str, document: Document, program: Program) -> Iterable[Ch
     A published figure passes if the counted one rounds to it, or differs and has a note with the reason; a note on a
     figure that does not differ is out of date.  Work is counted without biases, norms and activations, as papers do it.
     """
-    total = analyse(program, "torch").total
+    total = analyze(program, "torch").total
     yield CheckRow(spec, "shapes", "", integer(total.params), True, "parameters")
     for required in document.require:
         yield CheckRow(spec, "requirement", str(required.that), None, True, required.message)

@@ -118,7 +118,7 @@ class Comparison(Result):
 
 
 def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool = False) -> Comparison:
-    """Compare two or more analysed programs, all under one convention.
+    """Compare two or more analyzed programs, all under one convention.
 
     Args:
         analyses: the programs.

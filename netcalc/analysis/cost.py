@@ -25,7 +25,7 @@ from netcalc.opdef import Context, Operation, Term
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
 
-__all__ = ["Analysis", "Ranges", "Row", "analyse"]
+__all__ = ["Analysis", "Ranges", "Row", "analyze"]
 
 
 class _Counts(NamedTuple):
@@ -309,7 +309,7 @@ class Analysis:
         )
 
 
-def analyse(
+def analyze(
     program: Program,
     convention: str = "netcalc",
     *,

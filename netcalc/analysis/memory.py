@@ -58,7 +58,7 @@ def memory(program: Program) -> Memory:
     """Return the memory that a forward pass uses.
 
     Raises:
-        UndecidedError: a size is symbolic; see :func:`netcalc.ir.specialise.specialise`.
+        UndecidedError: a size is symbolic; see :func:`netcalc.ir.specialize.specialize`.
     """
     program = as_executed(program)
     analysis = Analysis(program, CONVENTIONS["netcalc"])

@@ -1,7 +1,7 @@
 """Allowance for what the reference kernel of an operation allocates besides its results.
 
 A kernel is a few calls of NumPy, each of which makes an array.  Most hold up to three arrays as large as the largest
-operand or result at once: a centred input, its square, an exponential.  Kernels that hold more have a number of their
+operand or result at once: a centered input, its square, an exponential.  Kernels that hold more have a number of their
 own, measured on all shipped specs.  The allowance is an upper bound, and tests hold it to that.
 """
 

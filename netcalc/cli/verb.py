@@ -121,7 +121,7 @@ class Call:
         write(lines(result, self.view._replace(width=terminal.width), terminal), output)
 
     def terminal(self, output: str | None) -> Terminal:
-        """Return the properties of the output: a file has no colours and no width; ``--wide`` removes the width."""
+        """Return the properties of the output: a file has no colors and no width; ``--wide`` removes the width."""
         from netcalc.render.text import PLAIN, terminal_of
 
         terminal = terminal_of(sys.stdout) if output is None else PLAIN

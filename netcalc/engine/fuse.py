@@ -72,7 +72,7 @@ def _host(
     others = [t for t in tensors if t is not joined]
     if any(position.get(t, -1) >= place or not _same_type(t, joined) for t in others):
         return None
-    if node.op.normalises_channels and host.op.gemm and _column_axis(host, joined) != 1:
+    if node.op.normalizes_channels and host.op.gemm and _column_axis(host, joined) != 1:
         return None  # the channels that it normalizes are not the columns of the product
     return host
 
@@ -94,7 +94,7 @@ def is_elementwise(node: GraphNode) -> bool:
         return False
     if op.combines:
         return len(tensors) + len(op.numbers()) == 2 and not getattr(op, "rounding", None)
-    if op.normalises_channels:
+    if op.normalizes_channels:
         return not op.own_statistics(False)
     return op.elementwise and len(tensors) == 1
 

@@ -92,7 +92,7 @@ class Plan:
         #: Stores that hold the results of the prelude.
         self.persistent_stores: list[Store] = layout.persistent
         lifetimes = _lifetimes(self.steps, self.inputs, self.outputs, layout.constant_stores)
-        self.offsets, arena = arrange(lifetimes, tuning.centred_bytes if processes and threads > 1 else 0)
+        self.offsets, arena = arrange(lifetimes, tuning.centered_bytes if processes and threads > 1 else 0)
         #: The number of workers among which the jobs of each step are shared.
         self.workers_by_step: dict[Step, int] = {step: step.workers(threads, processes, tuning) for step in emitted}
         #: Bytes of scratch of each worker.

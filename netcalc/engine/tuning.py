@@ -128,7 +128,7 @@ class Tuning:
     # -- Memory -------------------------------------------------------------------------------------
 
     #: Bytes by which the arena of worker processes may grow so that each keeps to its own half of it.
-    centred_bytes: int = 1 << 22
+    centered_bytes: int = 1 << 22
     #: Bytes that transformed parameters may take beyond the parameters as declared, as a fraction of all parameters.
     transformed_fraction: float = 1 / 4
     #: Bytes that they may take in any case.

@@ -86,7 +86,7 @@ class Operation(Model):
     #: The identity in inference.
     no_op_in_inference: ClassVar[bool] = False
     #: A scale and a shift for each channel (axis 1), provided that ``own_statistics(training)`` is False.
-    normalises_channels: ClassVar[bool] = False
+    normalizes_channels: ClassVar[bool] = False
     #: A window of fixed size slides over the spatial axes; the kernel may copy windows into columns.
     windowed: ClassVar[bool] = False
     #: A matrix product of the input, or of its windows, with one weight (GEMM).

@@ -40,7 +40,7 @@ def _folded_work(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 class _Tracking(Operation):
     """Base of normalization by channel (axis 1), with the statistics of the input or with running statistics."""
 
-    normalises_channels = True
+    normalizes_channels = True
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
     momentum: float | None = attr("weight of the newest statistics in the running statistics", default=0.1)
@@ -137,7 +137,7 @@ class FrozenBatchNorm(Operation):
     """
 
     name = "frozen_batch_norm"
-    normalises_channels = True
+    normalizes_channels = True
     reference = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
     shape_rule = "(N, C, …) unchanged"
     param_rule = "none; buffers weight C, bias C, running_mean C, running_var C"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Dim
 from netcalc.ir import InputSpec, OpNode, Program
@@ -113,7 +113,7 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         NetcalcError: the spec has errors, or the convention is unknown (E701).
     """
     program, document = elaborate(loaded), loaded.document
-    total = analyse(program, convention).total
+    total = analyze(program, convention).total
     settings = resolve_settings(loaded, {}, ())
     is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
     return SpecReference(

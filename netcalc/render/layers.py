@@ -40,7 +40,7 @@ def shared_figure(view: View, phases: frozenset[Phase]) -> Figure:
 
 
 class ReportView(NamedTuple):
-    """A view of an analysed network: the figures that it shows, their columns and their values.
+    """A view of an analyzed network: the figures that it shows, their columns and their values.
 
     ``receptive`` are the receptive fields by path, for the layers of an unrolled report.
     """

@@ -8,7 +8,7 @@ from html import escape
 from netcalc.render.escapes import clean
 from netcalc.render.plot import Chart, axes, pieces
 
-#: Colours that are told apart by people with defective colour vision (Okabe and Ito).
+#: Colors that are told apart by people with defective color vision (Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 36, 52

@@ -9,7 +9,7 @@ from netcalc.render.escapes import clean
 from netcalc.render.plot import Axis, Chart, Point, axes, pieces
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 
-#: Marks of series, and the styles of their colours.
+#: Marks of series, and the styles of their colors.
 _MARKS = "●○▲△■□◆◇"
 _STYLES = ("series 1", "series 2", "series 3", "series 4", "series 5", "series 6")
 #: Columns of a chart where the terminal does not say how many it has, the most, and the fewest of its canvas.
@@ -20,7 +20,7 @@ _BLANK = 0x2800
 
 
 def chart_text(chart: Chart, terminal: Terminal = PLAIN, *, height: int = 12) -> Iterator[str]:
-    """Yield the lines of a chart with ``height`` rows, in the colours and the width of the terminal."""
+    """Yield the lines of a chart with ``height`` rows, in the colors and the width of the terminal."""
     if chart.title:
         yield terminal.styled(fill(clean(chart.title), terminal.width), "bold")
     width = min(terminal.width or _WIDTH, _MOST)

@@ -1,4 +1,4 @@
-"""Text for terminals and files: colours, widths and line breaks."""
+"""Text for terminals and files: colors, widths and line breaks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _WIDEST = 10_000
 
 
 class Terminal(NamedTuple):
-    """Properties of an output stream: ``color`` if it shows colours, and its width in columns if it has one."""
+    """Properties of an output stream: ``color`` if it shows colors, and its width in columns if it has one."""
 
     color: bool = False
     width: int | None = None
 
     def styled(self, text: str, style: str) -> str:
-        """``text`` in a style, or unchanged if the stream shows no colours."""
+        """``text`` in a style, or unchanged if the stream shows no colors."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color and text else text
 
 

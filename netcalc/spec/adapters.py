@@ -15,7 +15,7 @@ from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import Scope
 
 #: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilized.
-_SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilised": False, "dropout": 0.0}
+_SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilized": False, "dropout": 0.0}
 
 #: Initializers by pattern, as in PEFT: A starts like the weight of a linear operation, B as 0.
 _INITIALIZERS = (("*lora_A.weight", "default", None), ("*lora_B.weight", "zeros", None))
@@ -35,7 +35,7 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
     rank, scale, dropout = adapter_settings(evaluate(modifier, scope), modifier)
     value, span = node.inputs[0], modifier.span
     outer, elaboration.frozen = elaboration.frozen, False
-    elaboration.initialisers |= dict.fromkeys(_INITIALIZERS)
+    elaboration.initializers |= dict.fromkeys(_INITIALIZERS)
 
     def applied(name: str, operation: str, attributes: dict[str, Any], *inputs: Value | None) -> Value:
         declared = ops.find(operation)
@@ -90,9 +90,9 @@ def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float
     for key, (wanted, holds) in valid.items():
         if not holds:
             raise modifier.error("E104", f"lora: {key} should be {wanted}, not {written(values[key], quoted=True)}")
-    if not isinstance(values["rank_stabilised"], bool):
-        raise modifier.error("E104", "lora: rank_stabilised should be true or false")
-    return rank, alpha / (rank**0.5 if values["rank_stabilised"] else rank), float(dropout)
+    if not isinstance(values["rank_stabilized"], bool):
+        raise modifier.error("E104", "lora: rank_stabilized should be true or false")
+    return rank, alpha / (rank**0.5 if values["rank_stabilized"] else rank), float(dropout)
 
 
 def _is_number(value: Any) -> bool:

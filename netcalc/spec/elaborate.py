@@ -67,7 +67,7 @@ def elaborate(
         output_names=tuple(main.outputs),
         training=training,
         dtype=ctx.dtype,
-        init=main.initialisers,
+        init=main.initializers,
         about=document.about,
         source=document.source,
         dims={name: used[name] for name in used.dims},
@@ -105,7 +105,7 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     body = main.finish(tuple(outputs.values()), entries)
     if not elaboration.may_count:  # whether paths collide depends on the number of iterations
         _check(elaboration, body, is_default=is_default)
-    initializers = (*elaboration.initialisers, *own)
+    initializers = (*elaboration.initializers, *own)
     return Main(body, inputs, outputs, initializers, caches, frozenset(elaboration.called))
 
 

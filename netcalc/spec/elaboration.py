@@ -48,7 +48,7 @@ class Elaboration:
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.called: set[str] = set()  # names of the spec's own blocks that are called
         self.frozen = False  # True while the parameters that are made are not trained
-        self.initialisers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede the spec's own
+        self.initializers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede the spec's own
         self._store: BoundedCache[CachedBody] = loaded.kept if loaded.blocks else BODIES
         self._sketches = True
         self.may_count = False  # True for a sketch with symbolic numbers of iterations

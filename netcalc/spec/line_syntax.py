@@ -18,7 +18,7 @@ MODIFIERS: dict[str, str] = {
     "when": "a condition; if it is false the line is skipped, and its names stand for its input",
     "tie": "the weights it uses: the path of a layer, or a mapping from parameter to path",
     "inline": "with a block: its lines have the paths that they would have in place of the line",
-    "lora": "with linear: a low-rank adapter, {rank, alpha, rank_stabilised, dropout}, which is trained even if frozen",
+    "lora": "with linear: a low-rank adapter, {rank, alpha, rank_stabilized, dropout}, which is trained even if frozen",
     "freeze": "if true, its parameters are not trained",
     "eager": "how PyTorch's eager mode runs it: {inplace: true, holds: names}; only memory under eager follows from it",
 }

@@ -37,7 +37,7 @@ class Main(NamedTuple):
     body: Body
     inputs: tuple[InputSpec, ...]
     outputs: Mapping[str, Value]
-    initialisers: tuple[tuple[str, str, Span | None], ...]
+    initializers: tuple[tuple[str, str, Span | None], ...]
     caches: Caches
     called: frozenset[str]
 
@@ -225,8 +225,8 @@ def _sketched(
 def _agree(main: Main, example: Main) -> bool:
     """Return True if a main body from a sketch has the same inputs and outputs as the elaborated one."""
     return (
-        (main.inputs, main.initialisers, main.caches, main.called)
-        == (example.inputs, example.initialisers, example.caches, example.called)
+        (main.inputs, main.initializers, main.caches, main.called)
+        == (example.inputs, example.initializers, example.caches, example.called)
         and list(main.outputs) == list(example.outputs)
         and [(v.type, v.name, v.span) for v in main.outputs.values()]
         == [(v.type, v.name, v.span) for v in example.outputs.values()]

@@ -42,7 +42,7 @@ class Trainer:
         program: the program in training mode, with its loss among the outputs.
         state: what the steps change; a step replaces arrays and modifies none.
         batches: inputs by step.
-        loss: name of the output that is minimised, or ``"sum"``.
+        loss: name of the output that is minimized, or ``"sum"``.
         recipe: learning rates and clipping.
     """
 
@@ -112,7 +112,7 @@ def train(
     """Train a network with the reference kernels, in NumPy.
 
     Args:
-        program: the program in training mode, with the loss of the spec behind its layers if that is minimised.
+        program: the program in training mode, with the loss of the spec behind its layers if that is minimized.
         recipe: loss, optimizer, steps and learning rates.
         data: ``"synthetic"`` for one batch, drawn as the inputs of a run are; or samples by input, in a file or arrays.
         checkpoint_file: file that is written at the end, and after every ``checkpoint_every`` steps.

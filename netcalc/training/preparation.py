@@ -25,7 +25,7 @@ def minimized(program: Program, loss: str | None) -> str:
     """Return the name of the output that is minimized.
 
     Args:
-        program: the program in training mode, with the loss of the spec behind its layers if that is minimised.
+        program: the program in training mode, with the loss of the spec behind its layers if that is minimized.
         loss: ``"sum"`` for the sum of all floating-point outputs, or the name of an output, whose elements are summed;
             None if the spec has no loss.
 
@@ -35,11 +35,11 @@ def minimized(program: Program, loss: str | None) -> str:
     """
     names = program.output_names
     if loss is None or (loss == LOSS and LOSS not in names):
-        hint = f"add a section `loss` to the spec; or --loss {names[0]} minimises the sum of an output"
+        hint = f"add a section `loss` to the spec; or --loss {names[0]} minimizes the sum of an output"
         raise NetcalcError(no_loss(program.name, hint))
     if loss != "sum" and loss not in names:
         hint = did_you_mean(loss, names) or f"the outputs are {', '.join(names)}"
-        raise NetcalcError(Diagnostic("E502", f"the network has no output {loss!r} to minimise", hint=hint))
+        raise NetcalcError(Diagnostic("E502", f"the network has no output {loss!r} to minimize", hint=hint))
     require_runnable(program)
     trained = wanted_paths(program, None)[0]
     other = next((p for p in parameters(program) if p.owner in trained and p.dtype not in _TYPES), None)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.saved import saved_bytes, saved_tensors
 from netcalc.arrays import Array, dtype_name
 from netcalc.dims import integer
@@ -56,7 +56,7 @@ def backward_checks(
 
 def _totals(program: Program, work: Counter[str]) -> Iterator[InstanceCheck]:
     """Yield checks of the work of the whole pass, additions of gradients included."""
-    total = analyse(program, backward=True).total
+    total = analyze(program, backward=True).total
     others = sum(count for kind, count in work.items() if kind != "mac")
     yield InstanceCheck(None, "backward MACs", integer(total.macs_backward), work["mac"])
     yield InstanceCheck(None, "backward FLOPs", integer(total.flops_backward), 2 * work["mac"] + others)

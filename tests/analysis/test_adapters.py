@@ -40,7 +40,7 @@ def test_gpt3_has_the_figures_of_the_paper(rank: int, trainable: int) -> None:
             ["*.0.self_attn.q_proj={rank: 2, alpha: 4}", "*.q_proj=4", "*.0.mlp.gate_proj={rank: 4, alpha: 16}"],
         ),
         ("layers", ["*.h.1.attn.c_attn={rank: 2, alpha: 8}"]),
-        ("all", ["{rank: 3, alpha: 6, rank_stabilised: true}"]),
+        ("all", ["{rank: 3, alpha: 6, rank_stabilized: true}"]),
         ("regex", ["*.mlp.up_proj={rank: 2, alpha: 8}", "*.mlp.down_proj={rank: 2, alpha: 8}"]),
     ],
 )

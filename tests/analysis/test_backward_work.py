@@ -13,7 +13,7 @@ import pytest
 import netcalc
 from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.figures import FIGURES, Cost
 from netcalc.diagnostics import NetcalcError
 from netcalc.spec.shipped import shipped
@@ -30,7 +30,7 @@ RECORDED = [
 
 @pytest.mark.parametrize("record", RECORDED)
 def test_forward_and_backward_flops_equal_torch(record: dict[str, Any]) -> None:
-    total = analyse(
+    total = analyze(
         built(record["spec"], **record["settings"], **record.get("frozen", {})), "torch", backward=True
     ).total
     assert (total.flops, total.flops_total) == (record["flops_torch"], record["flops_torch_both"])
@@ -38,7 +38,7 @@ def test_forward_and_backward_flops_equal_torch(record: dict[str, Any]) -> None:
 
 def test_resnet18_with_the_gradient_of_the_image_is_the_figure_of_torchs_tests() -> None:
     """``test_flop_counter_variety`` and ``test_module`` of PyTorch's test/test_flop_counter.py."""
-    total = analyse(built("resnet18"), "torch", backward=True, inputs=["image"]).total
+    total = analyze(built("resnet18"), "torch", backward=True, inputs=["image"]).total
     assert total.flops_total == 10_884_440_064
 
 
@@ -46,23 +46,23 @@ def test_the_fault_of_grouped_convolutions_is_named_and_netcalc_does_not_have_it
     """A depthwise convolution of 16 channels: the gradient of the weight is counted 16 times."""
     text = "inputs: {x: [1, 16, 8, 8]}\nlayers: [{name: c, conv2d: {out: 16, kernel: 3, padding: 1, groups: 16}}]\n"
     macs = 8 * 8 * 16 * 9
-    theirs, ours = (analyse(program(text), name, backward=True) for name in ("torch", "netcalc"))
+    theirs, ours = (analyze(program(text), name, backward=True) for name in ("torch", "netcalc"))
     assert (theirs.total.macs, theirs.total.macs_backward, ours.total.macs_backward) == (macs, 16 * macs, macs)
     assert [remark.rpartition("(")[2] for remark in theirs.remarks] == ["pytorch#183405)"]
-    assert ours.remarks == analyse(built("resnet18"), "torch", backward=True).remarks == ()
+    assert ours.remarks == analyze(built("resnet18"), "torch", backward=True).remarks == ()
 
 
 @pytest.mark.parametrize("convention", ["fvcore", "torchvision"])
 def test_conventions_without_backward_passes_refuse_them(convention: str) -> None:
     with pytest.raises(NetcalcError, match="counts no backward pass") as caught:
-        analyse(program(TIED), convention, backward=True)
+        analyze(program(TIED), convention, backward=True)
     assert caught.value.diagnostics[0].code == "E701"
 
 
 @pytest.mark.parametrize("name", shipped())
 def test_parts_add_up_and_weights_stay_the_same(name: str) -> None:
     network = built(name, **SMALL.get(name, {}))
-    analysis, forward = analyse(network, optimizer="adamw", loss="sum"), analyse(network)
+    analysis, forward = analyze(network, optimizer="adamw", loss="sum"), analyze(network)
     assert sum((row.total for row in analysis.leaves()), Cost()) == analysis.total
     assert sum((row.total for row in analysis.tree()), Cost()) == analysis.total
     for figure in FIGURES.values():
@@ -74,7 +74,7 @@ def test_parts_add_up_and_weights_stay_the_same(name: str) -> None:
 
 def test_repeats_are_counted_without_unrolling_them() -> None:
     text = "inputs: {x: [2, 8]}\nlayers: [{name: deep, repeat: 1_000_000, sequence: [{linear: 8}, relu]}]"
-    total = analyse(program(text), optimizer="sgd").total
+    total = analyze(program(text), optimizer="sgd").total
     # the first layer computes no gradient of its input
     assert total.macs_backward == (2 * 1_000_000 - 1) * 2 * 8 * 8
     assert total.flops_update == 2 * total.params
@@ -82,7 +82,7 @@ def test_repeats_are_counted_without_unrolling_them() -> None:
 
 def test_folded_equals_unrolled() -> None:
     text = "inputs: {x: [2, 8]}\nlayers: [{name: f, repeat: 7, sequence: [{linear: 8}, relu]}]"
-    analysis = analyse(program(text), optimizer="adam")
+    analysis = analyze(program(text), optimizer="adam")
     unrolled = list(analysis.rows(unroll=True))
     assert len(unrolled) == 14
     assert sum((row.total for row in unrolled), Cost()) == analysis.total
@@ -98,7 +98,7 @@ def test_symbolic_sizes_give_the_figures_of_numbers(name: str) -> None:
 
 
 def test_a_tied_parameter_is_updated_once_and_its_gradients_are_added() -> None:
-    analysis = analyse(program(TIED), optimizer="sgd")
+    analysis = analyze(program(TIED), optimizer="sgd")
     assert analysis.backward is not None
     roles = Counter(
         term.role
@@ -156,10 +156,10 @@ def test_a_pass_from_one_output_leaves_out_what_it_does_not_depend_on() -> None:
     outputs: {p: a, q: b}
     """
     found = {
-        row.path: row.cost.macs_backward for row in analyse(program(dedent(text)), backward=True, loss="q").leaves()
+        row.path: row.cost.macs_backward for row in analyze(program(dedent(text)), backward=True, loss="q").leaves()
     }
     assert found == {"a": 0, "b": 2 * 8 * 4}
     with pytest.raises(NetcalcError, match="no floating-point output 'r'"):
-        analyse(program(dedent(text)), backward=True, loss="r")
+        analyze(program(dedent(text)), backward=True, loss="r")
     with pytest.raises(NetcalcError, match="are for a backward pass"):
-        analyse(program(dedent(text)), loss="q")
+        analyze(program(dedent(text)), loss="q")

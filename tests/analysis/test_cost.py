@@ -122,7 +122,7 @@ def test_symbolic_figures_at_a_size_equal_the_figures_of_that_size(
 
 
 def test_the_number_of_repeats_does_not_affect_analysis_time() -> None:
-    """A million equal layers are analysed as one folded layer."""
+    """A million equal layers are analyzed as one folded layer."""
     deep = analysis(layers("- {name: f, repeat: 1_000_000, sequence: [{linear: 8}, relu]}"))
     flat = analysis(layers("- {name: f, repeat: 1, sequence: [{linear: 8}, relu]}"))
     assert deep.total == flat.total.times(1_000_000)

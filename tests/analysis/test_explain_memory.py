@@ -75,7 +75,7 @@ def test_a_cache_of_a_window_opens_down_to_its_cells() -> None:
     assert "2309.06180" in paged.rule
 
 
-def test_quantised_weights_open_to_their_tensors() -> None:
+def test_quantized_weights_open_to_their_tensors() -> None:
     net = package.load("llama-3-8b", set={"length": 1}, dtype="bfloat16").quantized("int4-g128")
     stored = section(net.explain(memory=True), "weights, int4-g128")
     sizes = {step.label: step.value for step in stored.steps}

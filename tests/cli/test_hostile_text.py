@@ -154,7 +154,7 @@ def test_no_hidden_character_leaves_in_errors(
         assert not hidden(ran.out + ran.err)
 
 
-def test_only_styles_of_netcalc_leave_in_colour(
+def test_only_styles_of_netcalc_leave_in_color(
     spec: Path,
     netcalc: Callable[..., CommandResult],
     monkeypatch: pytest.MonkeyPatch,

@@ -141,7 +141,7 @@ def test_every_command_has_help(command: str, netcalc: Callable[..., CommandResu
     assert COMMANDS[command].split(";")[0] in " ".join(ran.out.split())
 
 
-def test_colours_follow_the_environment_and_the_stream(
+def test_colors_follow_the_environment_and_the_stream(
     netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "\x1b[" not in netcalc("shapes", SMALL).out

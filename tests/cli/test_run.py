@@ -30,7 +30,7 @@ def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_layer_normalisation_example(
+def test_the_layer_normalization_example(
     netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]
 ) -> None:
     np.save("x.npy", np.array([[10, 2, -5, 25]], "float32"))
@@ -41,7 +41,7 @@ def test_the_layer_normalisation_example(
     outputs = json.loads(netcalc("run", spec, "--input", "x=x.npy", "--format", "json").out)["outputs"]
     assert outputs["mean"]["values"] == [8.0]
     assert outputs["variance"]["values"] == [124.5]
-    assert np.round(outputs["normalised"]["values"], 2).tolist() == [[0.18, -0.54, -1.17, 1.52]]
+    assert np.round(outputs["normalized"]["values"], 2).tolist() == [[0.18, -0.54, -1.17, 1.52]]
 
 
 def test_a_run_is_determined_by_its_seed(netcalc: Callable[..., CommandResult]) -> None:
@@ -166,7 +166,7 @@ def test_verify_fails_if_a_prediction_is_wrong(
     assert [check["path"] for check in record["checks"] if not check["ok"]] == ["stage.0.relu"]
 
 
-def test_initialisers_by_pattern(netcalc: Callable[..., CommandResult]) -> None:
+def test_initializers_by_pattern(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("run", SMALL, "--init", "zeros", "--init", "*.bias=constant(2)", "--format", "json")
     assert json.loads(ran.out)["outputs"]["logits"]["values"] == [[2.0] * 10]
 

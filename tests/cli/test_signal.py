@@ -48,7 +48,7 @@ def test_the_record_is_that_of_the_api(netcalc: Callable[..., CommandResult]) ->
     assert set(joined[0]["measured"]["parameters"]) == {""}
 
 
-def test_a_comparison_has_a_report_for_each_initialiser(netcalc: Callable[..., CommandResult]) -> None:
+def test_a_comparison_has_a_report_for_each_initializer(netcalc: Callable[..., CommandResult]) -> None:
     options = ["--init", "*.bias=normal(std=0.1)", "--compare-init", "default", "--compare-init", "zeros"]
     record = validated(netcalc("signal", CHAIN, *options, "--format", "json", "--seeds", "1"), "signal-comparison")
     assert [report["inits"] for report in record["reports"]] == [
@@ -115,6 +115,6 @@ def test_the_loss_of_a_spec(netcalc: Callable[..., CommandResult]) -> None:
     assert all(layer["measured"]["gradient"] > 0 for layer in layers)
 
 
-def test_an_initialiser_that_does_not_fit_is_an_error(netcalc: Callable[..., CommandResult]) -> None:
+def test_an_initializer_that_does_not_fit_is_an_error(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("signal", CHAIN, "--init", "*.bias=xavier_normal")
     assert ran.code == 2 and "fan in and fan out need at least 2 dimensions" in ran.err

@@ -79,7 +79,7 @@ print(*sys.modules)
     assert heavy.isdisjoint(ran.stdout.split())
 
 
-def test_weights_and_initialisers() -> None:
+def test_weights_and_initializers() -> None:
     network = netcalc.loads("netcalc: 1\n" + TWO)
     assert (network.compile(init=["zeros", "*.bias=zeros"])()["sum"] == 1).all()
     assert (network.compile(init=["zeros", "*.bias=constant(2)"])()["sum"] == 3).all()

@@ -28,7 +28,7 @@ ELEMENTWISE = sorted(
 )
 #: Functions with poles, near which they magnify the rounding of their inputs: compared in float64.
 STEEP = ["tan", "atanh", "reciprocal"]
-NORMALISING = sorted(name for name, op in every().items() if op.normalises_channels)
+NORMALIZING = sorted(name for name, op in every().items() if op.normalizes_channels)
 NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)
 
 
@@ -72,12 +72,12 @@ def test_elementwise_operations_alone_are_lowered(name: str) -> None:
 def test_elementwise_operations_have_the_common_lowering() -> None:
     combining = {name for name, op in every().items() if op.combines}
     common = {name for name, op in every().items() if find_lowering(op) is lower_elementwise}
-    assert {*ELEMENTWISE, *combining, *NORMALISING} - {"instance_norm"} == common
+    assert {*ELEMENTWISE, *combining, *NORMALIZING} - {"instance_norm"} == common
     assert find_lowering(every()["instance_norm"]) is not None  # a separate one, for statistics of the input
 
 
-@pytest.mark.parametrize("name", NORMALISING)
-def test_normalisation_with_stored_statistics_is_fused_onto_a_product(name: str) -> None:
+@pytest.mark.parametrize("name", NORMALIZING)
+def test_normalization_with_stored_statistics_is_fused_onto_a_product(name: str) -> None:
     """Statistics of the input itself need the whole input first, and prevent fusion."""
     attributes = {} if name == "frozen_batch_norm" else {"track_running_stats": True}
     net = two_operations({name: attributes})
@@ -92,7 +92,7 @@ def test_normalisation_with_stored_statistics_is_fused_onto_a_product(name: str)
         _same_results(own)
 
 
-def test_channels_of_a_normalisation_are_the_columns_of_the_product() -> None:
+def test_channels_of_a_normalization_are_the_columns_of_the_product() -> None:
     """After a linear layer on a sequence the channels are axis 1, but the columns are the last axis."""
     sequence = two_operations({"batch_norm": {}}, before={"linear": 5}, shape=(2, 3, 4))
     assert fused_operations(sequence) == [("linear", []), ("batch_norm", [])]

@@ -1,4 +1,4 @@
-"""Planned normalisation by the statistics of each sample."""
+"""Planned normalization by the statistics of each sample."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_channels(data: st.DataObject, dtype: str, threads: int, tuning: Tuning)
 
 
 def test_variances_are_exact_for_a_large_mean() -> None:
-    """Variances are computed from centred values, not as differences of squares."""
+    """Variances are computed from centered values, not as differences of squares."""
     rng = np.random.default_rng(0)
     x = (1000 + rng.normal(size=(300, 64))).astype(np.float32)
     exact = x.astype(np.float64)

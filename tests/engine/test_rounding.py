@@ -23,10 +23,10 @@ def test_a_run_has_the_rounded_weights(scheme: str, plan: Any) -> None:
     network = api.load("mlp", set={"features": 768})
     drawn = network.train(1, lr=0.0, training="sgd").parameters  # the initial parameters
     weights = dict(drawn)
-    quantised = network.quantized(f"hidden.*={scheme}")
+    quantized = network.quantized(f"hidden.*={scheme}")
     forms = {
         f"{row.path}.{p.name}": p.storage
-        for row in _instances(quantised)
+        for row in _instances(quantized)
         for p in row.node.params
         if p.storage is not None and p.storage.scheme == scheme
     }
@@ -35,9 +35,9 @@ def test_a_run_has_the_rounded_weights(scheme: str, plan: Any) -> None:
         weights[path] = rounded(drawn[path], storage)
         assert not np.array_equal(weights[path], drawn[path])
     expected = network.run(seed=2, weights=weights, plan=plan).outputs["output"]
-    found = quantised.run(seed=2, weights=drawn, plan=plan).outputs["output"]
+    found = quantized.run(seed=2, weights=drawn, plan=plan).outputs["output"]
     np.testing.assert_array_equal(found, expected)
-    result = quantised.rounding_errors(seed=2, weights=drawn, plan=plan)
+    result = quantized.rounding_errors(seed=2, weights=drawn, plan=plan)
     np.testing.assert_array_equal(result.outputs["output"], expected)
     true = network.run(seed=2, weights=drawn, plan=plan).outputs["output"].astype(np.float64)
     (error,) = result.errors

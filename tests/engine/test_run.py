@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance, instances
@@ -33,7 +33,7 @@ layers:
 """
 
 
-def test_layer_normalisation_by_hand() -> None:
+def test_layer_normalization_by_hand() -> None:
     """Textbook example: mean 8, variance 124.5."""
     net = program("inputs: {x: [1, 4]}\nlayers: [{name: norm, layer_norm: {}}]")
     result = forward(net, {"x": np.array([[10, 2, -5, 25]], np.float32)})
@@ -257,7 +257,7 @@ def test_traces_of_the_rows_of_a_report(pattern: str, paths: list[str]) -> None:
 def test_every_row_of_a_report_can_be_traced() -> None:
     net = program(GROUPS)
     for unrolled in (False, True):
-        pending = [*analyse(net).tree(unroll=unrolled)]
+        pending = [*analyze(net).tree(unroll=unrolled)]
         for row in pending:
             pending += row.children
             assert forward(net, trace=[row.title]).trace, row.title

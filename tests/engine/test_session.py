@@ -58,7 +58,7 @@ def test_stores_in_use_at_the_same_time_do_not_overlap(spec: Spec, threads: int,
 
 @drawn
 @given(specs(), st.integers(1, 3), st.booleans(), TUNINGS)
-def test_steps_read_only_initialised_memory(spec: Spec, threads: int, processes: bool, tuning: Tuning) -> None:
+def test_steps_read_only_initialized_memory(spec: Spec, threads: int, processes: bool, tuning: Tuning) -> None:
     """After every step all other bytes of the arena, and all scratch, are set to NaN; the results stay the same."""
     net = program(spec)
     inputs = run_inputs(net)

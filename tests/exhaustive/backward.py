@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from tests.formats.torch.models import build, inputs, quiet, records
 from tests.zoo.harness import HERE, built
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         found[name] = both
         print(name, both, flush=True)
         program = built(record["spec"], **record["settings"], **record.get("frozen", {}))
-        ours = analyse(program, "torch", backward=True).total.flops_total
+        ours = analyze(program, "torch", backward=True).total.flops_total
         if ours != both:
             failures.append(f"{name}: {ours:,} by netcalc, {both:,} by torch")
     if options.update:

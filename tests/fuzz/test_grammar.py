@@ -68,7 +68,7 @@ def test_figures_of_generated_specs_agree(spec: dict[str, Any]) -> None:
     sizes = {"batch": 4, "length": 6}
     try:
         symbolic = Network(Request(load_data(spec), symbolic=[name for name in sizes if name in spec.get("dims", {})]))
-        fixed = symbolic.specialise(**{name: size for name, size in sizes.items() if name in spec.get("dims", {})})
+        fixed = symbolic.specialize(**{name: size for name, size in sizes.items() if name in spec.get("dims", {})})
         direct = Network(Request(load_data(spec), {name: size for name, size in sizes.items() if name in spec["dims"]}))
     except (NetcalcError, KeyError):
         return

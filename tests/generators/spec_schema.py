@@ -77,7 +77,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
                 "properties": {
                     "rank": {"anyOf": [{"type": "integer", "minimum": 1}, _TEXT]},
                     "alpha": {"anyOf": [{"type": "number", "minimum": 0}, _TEXT]},
-                    "rank_stabilised": _CONDITION,
+                    "rank_stabilized": _CONDITION,
                     "dropout": {"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, _TEXT]},
                 },
                 "required": ["rank"],

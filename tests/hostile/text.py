@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tests.hostile.case import Case
 
-#: Sequences as YAML escapes: colour, title, C1, DEL, marks of direction, and a line that looks like a diagnostic.
+#: Sequences as YAML escapes: color, title, C1, DEL, marks of direction, and a line that looks like a diagnostic.
 SEQUENCES = {
-    "colour": "\\x1b[31m",
+    "color": "\\x1b[31m",
     "title": "\\x1b]0;t\\x07",
     "c1": "\\x9b2J",
     "delete": "\\x7f\\x08",

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.summary import Summary
 from netcalc.engine.run import forward
 from netcalc.ir import Program
@@ -132,7 +132,7 @@ def test_predictions_hold(spec: Spec) -> None:
 @given(networks())
 def test_folded_repeats_equal_unrolled_ones(spec: Spec) -> None:
     folded, unrolled = program(spec), program(unrolled_spec(spec))
-    one, other = analyse(folded), analyse(unrolled)
+    one, other = analyze(folded), analyze(unrolled)
     assert one.total == other.total
     rows = Summary(one, unroll=True).layers
     assert [(r.path, r.params, r.flops) for r in rows] == [
@@ -146,7 +146,7 @@ def test_folded_repeats_equal_unrolled_ones(spec: Spec) -> None:
 @drawn
 @given(networks(), st.sampled_from(["netcalc", "torch", "torchvision", "fvcore"]), st.booleans())
 def test_rows_add_up_at_every_depth(spec: Spec, convention: str, unroll: bool) -> None:
-    analysis = analyse(program(spec), convention)
+    analysis = analyze(program(spec), convention)
     for depth in (None, 1, 2, 3):
         rows = Summary(analysis, depth=depth, unroll=unroll).layers
         for figure in ("params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"):
@@ -158,8 +158,8 @@ def test_rows_add_up_at_every_depth(spec: Spec, convention: str, unroll: bool) -
 @given(networks())
 def test_symbolic_figures_equal_the_numeric_figures(spec: Spec) -> None:
     batch = spec["dims"]["batch"]
-    symbolic = analyse(program(spec, symbolic=("batch",))).total
-    numbers = analyse(program(spec)).total
+    symbolic = analyze(program(spec, symbolic=("batch",))).total
+    numbers = analyze(program(spec)).total
     for figure in ("params", "macs", "flops"):
         formula = getattr(symbolic, figure)
         value = formula if isinstance(formula, int) else formula.at({"batch": batch})

@@ -1,4 +1,4 @@
-"""Initialisers: distributions, seeds, and the ``--init`` option."""
+"""Initializers: distributions, seeds, and the ``--init`` option."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_malformed_options(option: str, message: str) -> None:
     assert f"--init {option}" in str(caught.value)
 
 
-def test_an_initialiser_that_does_not_fit_is_reported_at_its_place() -> None:
+def test_an_initializer_that_does_not_fit_is_reported_at_its_place() -> None:
     spec = "netcalc: 1\ninputs: {x: [1, 8]}\ninit: {'*.weight': orthogonal}\nlayers: [{linear: 4}, {layer_norm: {}}]\n"
     network = netcalc.loads(spec)
     for work in (network.run, network.compile, network.verify):
@@ -189,7 +189,7 @@ def test_a_tied_tensor_equals_its_owner() -> None:
     assert (values["a.bias"] != values["b.bias"]).any()
 
 
-def test_a_tied_tensor_is_initialised_by_the_rule_of_its_owner() -> None:
+def test_a_tied_tensor_is_initialized_by_the_rule_of_its_owner() -> None:
     text = """
 inputs: {ids: {shape: [3], dtype: int64, range: [0, 50]}}
 layers:

@@ -74,7 +74,7 @@ def test_gate_selects_the_half_that_is_activated(name: str) -> None:
     assert np.array_equal(standard, first) == (name != "glu")
 
 
-def test_prelu_is_initialised_with_its_attribute() -> None:
+def test_prelu_is_initialized_with_its_attribute() -> None:
     op = ops.find("prelu")(num_parameters=4, init=0.1)  # type: ignore[misc]
     (slope,) = op.params(Context(), TensorType((2, 4, 3)))
     assert (slope.name, slope.shape, dict(slope.init.args)) == ("weight", (4,), {"value": 0.1})

@@ -108,7 +108,7 @@ def test_the_overlap_of_windows_is_that_of_the_windows_one_by_one(size: int, out
             f"netcalc: 1\ndims: {{n: 40}}\ninputs: {{x: [1, 1, n]}}\nlayers: [adaptive_max_pool1d: {out}]\n",
             symbolic=["n"],
         )
-        assert symbolic.specialise(n=size).flops == symbolic.flops.at({"n": size}) == net.flops
+        assert symbolic.specialize(n=size).flops == symbolic.flops.at({"n": size}) == net.flops
 
 
 @pytest.mark.parametrize("name", ["avg", "max"])

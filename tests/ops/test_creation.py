@@ -84,17 +84,17 @@ def test_parameters_and_buffers_differ() -> None:
         ("truncated_normal(std=5, a=-1, b=1)", -1, 1),
     ],
 )
-def test_parameters_are_initialised_as_declared(init: str, low: float, high: float) -> None:
+def test_parameters_are_initialized_as_declared(init: str, low: float, high: float) -> None:
     _, (param,) = declared("parameter", shape=[50, 20], init=init)
     assert low <= drawn(param).min() <= drawn(param).max() <= high
 
 
-def test_parameters_are_initialised_near_zero_by_default() -> None:
+def test_parameters_are_initialized_near_zero_by_default() -> None:
     _, (param,) = declared("parameter", shape=[200, 50])
     assert drawn(param).std() == pytest.approx(0.02, rel=0.05)
 
 
-def test_buffers_are_initialised_with_their_value() -> None:
+def test_buffers_are_initialized_with_their_value() -> None:
     _, (table,) = declared("buffer", value=[[1, 2], [3, 4]], dtype="int64")
     np.testing.assert_array_equal(drawn(table), [[1, 2], [3, 4]])
     _, (filled,) = declared("buffer", shape=[3], value=2.5)

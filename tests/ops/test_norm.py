@@ -1,4 +1,4 @@
-"""Normalisation: recorded torch results, and rules."""
+"""Normalization: recorded torch results, and rules."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_no_op_in_inference(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*ops.FAMILIES["batch_norm"], *ops.FAMILIES["norm"], *ops.FAMILIES["softmax"]])
-def test_normalises_channels(name: str) -> None:
+def test_normalizes_channels(name: str) -> None:
     """The difference of two results is the difference of the inputs times a factor per channel."""
     call = Call(name)
     rng = np.random.default_rng(2)
@@ -122,8 +122,8 @@ def test_normalises_channels(name: str) -> None:
     axes = (0, *range(2, a.ndim))
     factors = ((x - y) * (a - b)).sum(axes, keepdims=True) / ((a - b) ** 2).sum(axes, keepdims=True)
     affine = np.allclose(x - z, factors * (a - c), atol=1e-4)
-    assert affine == call.op.normalises_channels
-    if call.op.normalises_channels:
+    assert affine == call.op.normalizes_channels
+    if call.op.normalizes_channels:
         assert not call.op.own_statistics(False)
 
 

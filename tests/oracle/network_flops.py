@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.ir import Program
 
 torch = pytest.importorskip("torch")
@@ -34,5 +34,5 @@ def assert_same_flops(program: Program, outputs: Callable[[], dict[str, Any]]) -
     assert len(found) in (1, len(program.output_names))
     floats = [n for n, type_ in zip(program.output_names, program.main.output_types, strict=True) if type_.is_float]
     loss = None if found.keys() >= set(floats) else next(iter(found))
-    total = analyse(program, "torch", backward=True, loss=loss).total
+    total = analyze(program, "torch", backward=True, loss=loss).total
     assert (total.flops, total.flops_total) == (forward, counter.get_total_flops())

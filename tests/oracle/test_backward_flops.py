@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 from tests.exhaustive.backward import measured
@@ -31,7 +31,7 @@ def ours(line: dict[str, Any], shapes: Shapes, wanted: bool) -> tuple[int, int]:
     names = [f"x{i}" for i in range(len(shapes))]
     inputs = {name: list(shape) for name, shape in zip(names, shapes, strict=True)}
     program = elaborate(load_data({"netcalc": 1, "inputs": inputs, "layers": [{"from": names, **line}]}))
-    total = analyse(program, "torch", backward=True, inputs=names if wanted else ()).total
+    total = analyze(program, "torch", backward=True, inputs=names if wanted else ()).total
     return int(total.flops), int(total.flops_total)
 
 
@@ -112,7 +112,7 @@ def test_a_vector_without_a_gradient_before_a_batch_of_matrices(shape: tuple[int
     inputs = {"vector": [4], "matrices": list(shape)}
     line = {"from": list(inputs), "matmul": {}}
     program = elaborate(load_data({"netcalc": 1, "inputs": inputs, "layers": [line]}))
-    total = analyse(program, "torch", backward=True, inputs=["matrices"]).total
+    total = analyze(program, "torch", backward=True, inputs=["matrices"]).total
     vector = torch.empty(4, device="meta")
     assert (total.flops, total.flops_total) == by_torch(lambda matrices: vector @ matrices, [shape], True)
 
@@ -123,7 +123,7 @@ def test_matrices_that_several_vectors_multiply() -> None:
     products = [{"name": f"by_{name}", "from": [name, "matrices"], "matmul": {}} for name in ("one", "other")]
     lines = [*products, {"from": ["by_one", "by_other"], "add": {}}]
     program = elaborate(load_data({"netcalc": 1, "inputs": inputs, "layers": lines}))
-    total = analyse(program, "torch", backward=True, inputs=["other", "matrices"]).total
+    total = analyze(program, "torch", backward=True, inputs=["other", "matrices"]).total
     one = torch.empty(4, device="meta")
     function = lambda other, matrices: one @ matrices + other @ matrices  # noqa: E731
     assert (total.flops, total.flops_total) == by_torch(function, [(4,), (2, 4, 5)], True)
@@ -157,5 +157,5 @@ def test_bilinear_is_not_counted() -> None:
 def test_networks_are_measured_as_they_are_recorded(name: str) -> None:
     (record,) = [r for family in FAMILIES.values() for r in family["truth"] if r["id"] == name]
     forward, both = measured(name)
-    total = analyse(built(record["spec"], **record["settings"]), "torch", backward=True).total
+    total = analyze(built(record["spec"], **record["settings"]), "torch", backward=True).total
     assert (forward, both) == (total.flops, total.flops_total) == (record["flops_torch"], record["flops_torch_both"])

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 bloom = pytest.importorskip("transformers.models.bloom.modeling_bloom")
 
 from netcalc.engine.run import forward  # noqa: E402
-from netcalc.ir.specialise import specialise  # noqa: E402
+from netcalc.ir.specialize import specialize  # noqa: E402
 from tests.spec.harness import program  # noqa: E402
 
 SINUSOIDAL = """
@@ -68,7 +68,7 @@ def test_a_sinusoidal_table(length: int, features: int) -> None:
     table[:, 0::2] = torch.sin(place * factor)
     table[:, 1::2] = torch.cos(place * factor)
     symbolic = program(SINUSOIDAL, symbolic=("length",), features=features)
-    for net in (program(SINUSOIDAL, length=length, features=features), specialise(symbolic, {"length": length})):
+    for net in (program(SINUSOIDAL, length=length, features=features), specialize(symbolic, {"length": length})):
         np.testing.assert_allclose(forward(net).outputs["output"], table.numpy(), rtol=0, atol=1e-5)
 
 

@@ -117,7 +117,7 @@ def test_asymmetric_padding(pads: list[list[int]], stride: int, dilation: int, m
     eps=st.sampled_from([1e-6, 1e-3]),
 )
 def test_weight_standardization(out: int, channels: int, kernel: int, bias: bool, eps: float) -> None:
-    """Weights as in timm's StdConv2d: batch normalisation in training mode, with filters as channels."""
+    """Weights as in timm's StdConv2d: batch normalization in training mode, with filters as channels."""
     x = np.random.default_rng(0).normal(size=(2, channels, 5, 6)).astype(np.float32)
     attrs = {"out": out, "kernel": kernel, "bias": bias, "weight_standardization": True, "standardization_eps": eps}
 

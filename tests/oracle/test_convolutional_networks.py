@@ -22,7 +22,7 @@ nn, F = torch.nn, torch.nn.functional
 
 
 class UNet(nn.Module):  # type: ignore[name-defined,misc]
-    """U-Net of milesial, or of the paper, which has neither padding nor normalisation."""
+    """U-Net of milesial, or of the paper, which has neither padding nor normalization."""
 
     def __init__(self, images: int, classes: int, width: int, *, paper: bool = False, bilinear: bool = False) -> None:
         super().__init__()
@@ -71,14 +71,14 @@ class TwoTowers(nn.Module):  # type: ignore[name-defined,misc]
                 halves = [torch.cat(halves, 1)] * 2
             halves = [F.relu(tower[layer](half)) for tower, half in zip(self.towers, halves, strict=True)]
             if layer < 2:
-                halves = list(self.normalised(torch.cat(halves, 1)).chunk(2, 1))
+                halves = list(self.normalized(torch.cat(halves, 1)).chunk(2, 1))
             if layer in (0, 1, 4):
                 halves = [F.max_pool2d(half, 3, 2) for half in halves]
         x = torch.cat(halves, 1).flatten(1)
         return self.fc[2](F.relu(self.fc[1](F.relu(self.fc[0](x)))))
 
     @staticmethod
-    def normalised(x: Any) -> Any:
+    def normalized(x: Any) -> Any:
         around = F.pad(x.square(), (0, 0, 0, 0, 2, 2)).unfold(1, 5, 1).sum(-1)
         return x / (2 + 1e-4 * around) ** 0.75
 
@@ -97,7 +97,7 @@ def drawn(module: Any, *shape: int) -> Any:
     """Return inputs for a module, and give it weights that all affect the output."""
     torch.manual_seed(0)
     x = torch.randn(shape)
-    module.eval()(x)  # initialises lazy layers
+    module.eval()(x)  # initializes lazy layers
     module.requires_grad_(False)
     for name, tensor in module.state_dict().items():
         if name.endswith("running_var"):

@@ -101,9 +101,9 @@ def test_dynamic_sizes_stay_symbolic() -> None:
     dynamic = {"image": {0: "batch", 2: "height", 3: "width"}}
     net = netcalc.from_torch(module, torch.randn(1, 3, 20, 14), dynamic=dynamic)
     for batch, height, width in ((1, 20, 14), (3, 21, 33), (2, 1, 9)):
-        sized = net.specialise(batch=batch, height=height, width=width)
+        sized = net.specialize(batch=batch, height=height, width=width)
         assert sized.cost("torch").flops == flops(module, torch.randn(batch, 3, height, width))
-    assert netcalc.loads(net.to_yaml()).flops == net.specialise(batch=1, height=20, width=14).flops
+    assert netcalc.loads(net.to_yaml()).flops == net.specialize(batch=1, height=20, width=14).flops
 
 
 def test_a_dim_of_an_exported_program_gets_a_name() -> None:

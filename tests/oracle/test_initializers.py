@@ -1,4 +1,4 @@
-"""Initialisers against torch.nn.init: fans and gains exactly, distributions by two-sample tests."""
+"""Initializers against torch.nn.init: fans and gains exactly, distributions by two-sample tests."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_padded_outputs_equal_transformers(length: int, window: int, tokens: int
     model = randomise(transformers.LongformerModel(config))
     mask = attention_mask(length, padding)
     ids = np.random.default_rng(1).integers(3, 40, mask.shape)
-    ids[0, mask[0] == 0] = 1  # as tokenisers pad; in the other rows masked tokens have positions
+    ids[0, mask[0] == 0] = 1  # as tokenizers pad; in the other rows masked tokens have positions
     everywhere = np.zeros_like(mask)
     everywhere[:, :tokens] = 1
     inputs = {"input_ids": ids, "attention_mask": mask}

@@ -1,4 +1,4 @@
-"""Normalisation with random attributes and shapes against torch, including running statistics after training."""
+"""Normalization with random attributes and shapes against torch, including running statistics after training."""
 
 from __future__ import annotations
 

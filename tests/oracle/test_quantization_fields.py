@@ -1,4 +1,4 @@
-"""Fields of the quantisation configurations in transformers: each is known to the scheme, with its default."""
+"""Fields of the quantization configurations in transformers: each is known to the scheme, with its default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved tensors of products, reductions, normalisations, look-ups and losses, against those of torch's autograd.
+"""Saved tensors of products, reductions, normalizations, look-ups and losses, against those of torch's autograd.
 
 Not among them are operations that torch composes of others on CPUs (rms_norm, local_response_norm, normalize, bilinear,
 weighted distances and losses by probabilities), where it keeps more, and biases, which torch keeps and does not use.
@@ -113,7 +113,7 @@ def test_contractions(equation: str, shapes: list[tuple[int, ...]]) -> None:
         *(("batch_norm", {}, training, lambda x, w, t=training: _batch_norm(x, w, t)) for training in (False, True)),
     ],
 )
-def test_normalisations(name: str, attrs: dict[str, Any], training: bool, reference: Callable[..., Any]) -> None:
+def test_normalizations(name: str, attrs: dict[str, Any], training: bool, reference: Callable[..., Any]) -> None:
     agree(name, attrs, [positive(3, 4, 5)], reference, training)
 
 

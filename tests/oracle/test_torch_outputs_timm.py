@@ -33,7 +33,7 @@ def case(name: str, size: int = 32, **options: Any) -> Case:
 
 
 def norm_free(name: str) -> Case:
-    """Return the case of a network without norms but with standardised weights, of few channels."""
+    """Return the case of a network without norms but with standardized weights, of few channels."""
     few = {"depths": (1, 1), "channels": (32, 64), "stem_chs": 16, "num_features": 32, "group_size": 16}
     return Case(name, lambda: nfnet.NormFreeNet(replace(nfnet.model_cfgs[name], **few), num_classes=5), image())
 

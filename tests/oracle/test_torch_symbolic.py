@@ -382,14 +382,14 @@ def test_formulas_give_the_figures_of_other_sizes(name: str) -> None:
     assert {dim: default_of(size) for dim, size in network.program.dims.items()} == case.sizes[0]
     assert figures(again) == figures(network)
     for sizes in case.sizes:
-        sized = network.specialise(**sizes)
+        sized = network.specialize(**sizes)
         counted, shapes = torch_figures(module, example(case.inputs, sizes), case.constants)
         assert sized.cost("torch").flops == counted, sizes
         assert shapes_of(sized) == shapes, sizes
         assert sized.params == sum(parameter.numel() for parameter in module.parameters())
     sizes = case.sizes[list(CASES).index(name) % len(case.sizes)]  # an import takes longer than the rest
     static = figures(netcalc.from_torch(module, **example(case.inputs, sizes), **case.constants))
-    assert figures(network.specialise(**sizes)) == static
+    assert figures(network.specialize(**sizes)) == static
     assert figures(netcalc.loads(network.to_yaml(), set=dict(sizes))) == static
 
 
@@ -409,9 +409,9 @@ def test_limits_of_sizes() -> None:
     network = netcalc.from_torch(Grouped(), torch.ones(1, 24, 3), dynamic=["batch", "length"])
     dims = yaml.safe_load(network.to_yaml())["dims"]
     assert (dims["batch"], dims["length"]["default"], dims["length"]["multiple_of"]) == (1, 24, 12)
-    assert shapes_of(network.specialise(batch=3, length=36)) == [(3, 7, 4, 3), (3, 6, 6, 3)]
+    assert shapes_of(network.specialize(batch=3, length=36)) == [(3, 7, 4, 3), (3, 6, 6, 3)]
     with pytest.raises(NetcalcError, match="length should be"):
-        network.specialise(length=28)
+        network.specialize(length=28)
 
 
 class Padded(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
@@ -424,7 +424,7 @@ class Padded(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 def test_sizes_that_are_rounded(length: int) -> None:
     network = netcalc.from_torch(Padded(), torch.ones(2, 20, 3), dynamic=["batch", "length"])
     expected = [tuple(tensor.shape) for tensor in Padded()(torch.ones(3, length, 3))]
-    assert shapes_of(network.specialise(batch=3, length=length)) == expected
+    assert shapes_of(network.specialize(batch=3, length=length)) == expected
 
 
 class Halved(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
@@ -453,7 +453,7 @@ class Same(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 
 def test_a_module_that_returns_its_input() -> None:
     network = netcalc.from_torch(Same(), torch.ones(2, 3), dynamic=["batch"])
-    assert shapes_of(network.specialise(batch=5)) == [(5, 3)]
+    assert shapes_of(network.specialize(batch=5)) == [(5, 3)]
     assert (network.params, network.flops) == (0, 0)
 
 

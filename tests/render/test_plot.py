@@ -115,7 +115,7 @@ def test_a_chart_is_a_part_of_a_page() -> None:
     assert "<svg " in page_html([chart])
 
 
-def test_colours_only_where_the_terminal_has_them() -> None:
+def test_colors_only_where_the_terminal_has_them() -> None:
     chart = _chart([(0, 1), (1, 2)], [(0, 2), (1, 1)])
     assert all("\x1b" not in line for line in chart_text(chart, PLAIN))
     assert any("\x1b[33m○" in line for line in chart_text(chart, Terminal(color=True, width=60)))

@@ -151,7 +151,7 @@ def test_wide_characters_keep_columns_aligned() -> None:
     assert table_text(table).splitlines()[2:] == ["層  1", "ab  2"]
 
 
-def test_titles_and_totals_are_coloured() -> None:
+def test_titles_and_totals_are_colored() -> None:
     text = table_text(TABLE, Terminal(color=True))
     assert text.startswith("\x1b[1mlayer")
     assert "\x1b" not in table_text(Table([Column("a")], [Row(["\x1b[2J"])]))

@@ -11,7 +11,7 @@ import pytest
 
 from netcalc import ops
 from netcalc.analysis.compare import compare
-from netcalc.analysis.cost import Analysis, analyse
+from netcalc.analysis.cost import Analysis, analyze
 from netcalc.analysis.explain import explain
 from netcalc.analysis.summary import Summary
 from netcalc.render.presentations import View, lines
@@ -61,7 +61,7 @@ FAMILIES = sorted({family(name) for name in shipped()})
 def test_reports_fit_on_every_shipped_spec(first: str) -> None:
     """Each spec is compared with its neighbour in the list."""
     specs = [name for name in sorted(shipped()) if family(name) == first]
-    analyses = [(name, analyse(elaborate(load_document(name), {}))) for name in specs]
+    analyses = [(name, analyze(elaborate(load_document(name), {}))) for name in specs]
     for (name, analysis), (_, neighbour) in pairwise([*analyses, analyses[0]]):
         for command, result, view in reports(analysis, neighbour):
             text = "\n".join(lines(result, view, Terminal(width=80)))

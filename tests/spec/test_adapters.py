@@ -23,7 +23,7 @@ def test_the_output_is_that_of_both_parts() -> None:
     for lora, scale in [
         ("lora: 2", 1),
         ("lora: {rank: 2, alpha: 6}", 3),
-        ("lora: {rank: 2, alpha: 6, rank_stabilised: true}", 6 / np.sqrt(2)),
+        ("lora: {rank: 2, alpha: 6, rank_stabilized: true}", 6 / np.sqrt(2)),
         ("lora: {rank: 2, alpha: 0}", 0),
         ("lora: {rank: 2, dropout: 0.5}", 1),
     ]:
@@ -48,7 +48,7 @@ def test_dropout_acts_in_training() -> None:
         ("lora: {alpha: 2}", "E104", "rank should be"),
         ("lora: {rank: 2, alpha: -1}", "E104", "alpha should be a number"),
         ("lora: {rank: 2, dropout: 1}", "E104", "dropout should be"),
-        ("lora: {rank: 2, rank_stabilised: 1}", "E104", "rank_stabilised should be true or false"),
+        ("lora: {rank: 2, rank_stabilized: 1}", "E104", "rank_stabilized should be true or false"),
         ("lora: {rank: 2, aplha: 1}", "E103", "lora has no setting 'aplha'"),
     ],
 )

@@ -9,7 +9,7 @@ import netcalc
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.ir import Program
-from netcalc.ir.specialise import specialise
+from netcalc.ir.specialize import specialize
 from tests.spec.harness import problems, program, shapes
 
 #: A decoder with a cache: each layer appends its input to the rows that it kept.
@@ -106,7 +106,7 @@ def test_layers_that_differ_only_in_their_values_are_one_row() -> None:
 def test_symbolic_sizes_pass_through() -> None:
     found = program(CACHE, symbolic=("past",))
     assert "past" in outputs(found)["present.3"]
-    assert outputs(specialise(found, {"past": 3})) == outputs(program(CACHE))
+    assert outputs(specialize(found, {"past": 3})) == outputs(program(CACHE))
 
 
 def test_outputs_are_stacked_by_an_operation() -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.engine.run import PlanName, forward
 from netcalc.ir import CallNode, OpNode, Program
 from netcalc.ir.check import ProgramError, check
-from netcalc.ir.specialise import specialise
+from netcalc.ir.specialize import specialize
 from netcalc.numerics.parameters import check_weights
 from netcalc.verification.verify import verify
 from tests.spec.harness import layer_problems, layers, params, program, shapes
@@ -56,7 +56,7 @@ def output(net: Program, plan: PlanName = "fast", weights: dict[str, np.ndarray]
 
 def test_its_lines_are_no_work_and_no_layers() -> None:
     found = program(RAMP)
-    total = analyse(found).total
+    total = analyze(found).total
     assert (int(total.params), int(total.buffers), int(total.macs)) == (0, 15, 0)
     assert int(total.flops) == 2 * 5 * 3  # the sums with x
     assert set(params(found)) == PATHS
@@ -92,7 +92,7 @@ def test_a_checkpoint_is_not_read_if_it_is_not_persistent() -> None:
 def test_symbolic_sizes() -> None:
     found = program(RAMP, symbolic=("length",))
     assert shapes(found)["layers.0.ramp"] == "length"
-    at = specialise(found, {"length": 5})
+    at = specialize(found, {"length": 5})
     check(at)
     np.testing.assert_array_equal(output(at), np.tile([0, 3, 6, 9, 12], (2, 1)))
 

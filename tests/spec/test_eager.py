@@ -8,7 +8,7 @@ from netcalc.analysis.activations import activations
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import CallNode
 from netcalc.ir.check import check
-from netcalc.ir.specialise import specialise
+from netcalc.ir.specialize import specialize
 from netcalc.loading import loads
 from tests.numerics.programs import program
 
@@ -32,7 +32,7 @@ def test_nodes_have_what_is_declared() -> None:
 
 def test_a_symbolic_program_keeps_it() -> None:
     symbolic = loads("netcalc: 1\n" + TEXT, symbolic=["n"]).program
-    net = specialise(symbolic, {"n": 10})
+    net = specialize(symbolic, {"n": 10})
     check(net)
     assert activations(net, "eager").peak == activations(program(TEXT), "eager").peak
 

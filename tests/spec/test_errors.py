@@ -157,7 +157,7 @@ def test_definitions_in_order_may_form_a_long_chain() -> None:
 
 
 @pytest.mark.parametrize("text", ["nothing(3)", "normal(std=-1)", "normal(", "constant()"])
-def test_an_initialiser_is_checked_at_its_place(text: str) -> None:
+def test_an_initializer_is_checked_at_its_place(text: str) -> None:
     (found,) = problems(f"{ONE}layers: [relu]\ninit:\n  '*.bias': '{text}'\n")
     assert found.code == "E104"
     assert found.span is not None

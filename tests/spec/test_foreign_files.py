@@ -47,7 +47,7 @@ WRITERS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_file_of_another_kind_is_recognised(name: str, tmp_path: Path, netcalc: Callable[..., CommandResult]) -> None:
+def test_a_file_of_another_kind_is_recognized(name: str, tmp_path: Path, netcalc: Callable[..., CommandResult]) -> None:
     write, kind = WRITERS[name]
     path = tmp_path / name
     write(path)

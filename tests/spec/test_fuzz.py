@@ -9,7 +9,7 @@ from functools import cache
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
@@ -79,7 +79,7 @@ def test_damaged_specs_are_elaborated_or_rejected(text: str) -> None:
         assert error.diagnostics
         assert len(set(map(str, error.diagnostics))) == len(error.diagnostics)
         return
-    analysis = analyse(program)
+    analysis = analyze(program)
     rows = list(analysis.leaves())
     assert sum(row.cost.params * row.repeat for row in rows) == analysis.total.params
     assert sum(row.cost.flops * row.repeat for row in rows) == analysis.total.flops

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
 from netcalc.engine.run import forward
-from netcalc.ir.specialise import specialise
+from netcalc.ir.specialize import specialize
 from netcalc.verification.verify import verify
 from tests.spec.harness import problems, program
 
@@ -54,7 +54,7 @@ def test_a_symbolic_size_keeps_within_its_limits() -> None:
     assert found.assumptions == ()  # length + past ≥ 1 and height ≥ 32 follow from the limits
     for sizes in ({"past": 0}, {"past": 7, "length": 2}, {"past": 1, "length": 1, "height": 96}):
         given = {"past": 0, "length": 5, "height": 64} | sizes
-        assert analyse(specialise(found, given)).total == analyse(program(LIMITED, **given)).total
+        assert analyze(specialize(found, given)).total == analyze(program(LIMITED, **given)).total
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_size_that_is_a_multiple_divides_exactly() -> None:
         *("h//2", "h//4", "h//8", "h//16", "h//32", "h//64")
     ]
     assert found.assumptions != ()  # h ≥ 64 for the last one
-    total = analyse(found).total.macs
+    total = analyze(found).total.macs
     assert isinstance(total, Poly)
     for size in (64, 96, 128):
-        assert total.at({"h": size}) == analyse(program(text % ", ".join([convolution] * 6), h=size)).total.macs
+        assert total.at({"h": size}) == analyze(program(text % ", ".join([convolution] * 6), h=size)).total.macs
 
 
-def test_specialisation_checks_the_limits() -> None:
+def test_specialization_checks_the_limits() -> None:
     found = program(LIMITED, symbolic=("past", "height"))
     for name, value, message in [
         ("past", 65, "past should be at most 64, not 65"),
@@ -139,7 +139,7 @@ def test_specialisation_checks_the_limits() -> None:
         ("height", 48, "height should be a multiple of 32, not 48"),
     ]:
         with pytest.raises(NetcalcError, match=message) as caught:
-            specialise(found, {name: value})
+            specialize(found, {name: value})
         assert [d.code for d in caught.value.diagnostics] == ["E502"]
 
 
@@ -188,7 +188,7 @@ def test_a_cache_without_positions(past: int, symbolic: tuple[str, ...]) -> None
     found = program(CACHED, symbolic=symbolic, **({} if symbolic else {"past": past}))
     if symbolic:
         assert found.assumptions == ()
-        found = specialise(found, {"past": past} | ({"length": 3} if "length" in symbolic else {}))
+        found = specialize(found, {"past": past} | ({"length": 3} if "length" in symbolic else {}))
     rng = np.random.default_rng(past)
     arrays = {"cache": rng.normal(size=(1, 2, past, 4)), "x": rng.normal(size=(1, 2, 3, 4))}
     arrays = {name: array.astype("float32") for name, array in arrays.items()}

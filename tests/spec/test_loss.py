@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import netcalc
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir.check import check
 from tests.spec.harness import problems, program, request, shapes
@@ -41,7 +41,7 @@ def test_a_loss_is_no_part_of_the_network() -> None:
     assert shapes(lossy) == shapes(plain)
     assert lossy.output_names == ("logits",)
     assert [each.name for each in lossy.inputs] == ["x"]
-    assert analyse(lossy, "netcalc").total == analyse(plain, "netcalc").total
+    assert analyze(lossy, "netcalc").total == analyze(plain, "netcalc").total
 
 
 def test_the_program_with_its_loss() -> None:
@@ -54,8 +54,8 @@ def test_the_program_with_its_loss() -> None:
 
 def test_symbolic_sizes_are_those_of_the_network() -> None:
     symbolic = request(spec(LOSS), symbolic=("batch",))
-    cost = analyse(symbolic.with_sizes({"batch": 7}).program_with_loss, "netcalc").total
-    assert cost == analyse(request(spec(LOSS), batch=7).program_with_loss, "netcalc").total
+    cost = analyze(symbolic.with_sizes({"batch": 7}).program_with_loss, "netcalc").total
+    assert cost == analyze(request(spec(LOSS), batch=7).program_with_loss, "netcalc").total
 
 
 def test_the_path_of_a_loss_is_free() -> None:

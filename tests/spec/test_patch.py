@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.walk import instances
 from netcalc.engine.run import forward
 from netcalc.ir import Program
@@ -54,7 +54,7 @@ def described(net: Program) -> list[tuple[object, ...]]:
 def assert_same(one: Program, other: Program) -> None:
     """The networks are the same, and compute the same."""
     assert described(one) == described(other)
-    assert analyse(one).total.values == analyse(other).total.values
+    assert analyze(one).total.values == analyze(other).total.values
     np.testing.assert_allclose(
         forward(one, seed=5).outputs["output"], forward(other, seed=5).outputs["output"], rtol=1e-5, atol=1e-6
     )
@@ -275,7 +275,7 @@ def test_dilation_in_place_of_stride_in_resnet50(patch: str, flops: int) -> None
     The models are resnet50 with replace_stride_with_dilation [False, False, True] and [False, True, True].
     """
     net = program(f"extends: resnet50\npatch:\n{patch}")
-    assert analyse(net, "torch").total.flops == flops
+    assert analyze(net, "torch").total.flops == flops
     assert params(net) == params(program("extends: resnet50\nname: plain"))
 
 

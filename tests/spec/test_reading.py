@@ -189,7 +189,7 @@ def test_no_part_of_another_file_is_shown(key: str, text: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("head", ["netcalc: 1\n", '"netcalc": 1\n', "# a\n\n{netcalc: 1}", '{\n  "netcalc": 1\n}'])
-def test_a_spec_is_recognised_however_it_is_written(head: str, tmp_path: Path) -> None:
+def test_a_spec_is_recognized_however_it_is_written(head: str, tmp_path: Path) -> None:
     (tmp_path / "parent.yaml").write_text(head)
     load_text(HEAD + "import: [parent]", folder=tmp_path)
 

@@ -16,7 +16,7 @@ def test_the_text_gives_the_same_network(name: str) -> None:
 
 
 def test_settings_sizes_and_types_are_part_of_the_text() -> None:
-    net = netcalc.load("resnet34", set={"classes": 10}, symbolic=["batch"], dtype="float64").specialise(batch=3)
+    net = netcalc.load("resnet34", set={"classes": 10}, symbolic=["batch"], dtype="float64").specialize(batch=3)
     again = netcalc.loads(net.to_yaml())
     assert netcalc.as_dict(again.summary()) == netcalc.as_dict(net.summary())
     assert str(again.program.inputs[0].type) == str(net.program.inputs[0].type)

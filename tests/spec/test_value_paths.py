@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.engine.run import forward
 from netcalc.ir import Program
 from netcalc.spec import elaborate
@@ -37,7 +37,7 @@ def traced(net: Program, *paths: str) -> list[np.ndarray]:
 
 
 def totals(net: Program) -> tuple[object, ...]:
-    return analyse(net).total.values
+    return analyze(net).total.values
 
 
 PATHS = [

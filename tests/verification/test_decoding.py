@@ -172,7 +172,7 @@ def test_a_symbolic_past_may_be_zero(name: str) -> None:
     )
     symbolic = netcalc.load(name, set={**SMALL[name], **DECODERS[name], "use_cache": True}, symbolic=["past"])
     for past in pasts:
-        step = symbolic.specialise(past=past)
+        step = symbolic.specialize(past=past)
         expected = netcalc.load(name, set={**SMALL[name], **DECODERS[name], "use_cache": True, "past": past})
         assert (step.params, step.macs) == (expected.params, expected.macs)
 

@@ -43,9 +43,9 @@ def write(path: Path, tensors: dict[str, tuple[np.ndarray[Any, Any], str]], **op
     writer.add_array("a.many", list(range(5000)))
     writer.add_token_list([f"token {i}" for i in range(5000)])
     for name, (array, kind) in tensors.items():
-        quantised = gguf.GGMLQuantizationType[kind]
-        data = array if kind == "F32" else gguf.quantize(array, quantised)
-        writer.add_tensor(name, data, raw_dtype=quantised)
+        quantized = gguf.GGMLQuantizationType[kind]
+        data = array if kind == "F32" else gguf.quantize(array, quantized)
+        writer.add_tensor(name, data, raw_dtype=quantized)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -144,7 +144,7 @@ def test_fused_projections_are_mistrals_concatenated() -> None:
 
 
 @pytest.mark.parametrize(("spec", "few"), [("llama-3.1-405b", 1), ("deepseek-v3", 4)])
-def test_large_models_are_analysed_as_fast_as_small_ones(spec: str, few: int) -> None:
+def test_large_models_are_analyzed_as_fast_as_small_ones(spec: str, few: int) -> None:
     found, short = (Analysis(built(spec, **settings), CONVENTIONS["torch"]) for settings in ({}, {"layers": few}))
     assert len(list(found.leaves())) == len(list(short.leaves()))
 

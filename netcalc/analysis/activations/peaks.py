@@ -22,7 +22,7 @@ def activations(program: Program, execution: ExecutionName = "ideal") -> Activat
     """Return the memory of activations in a forward pass, without unrolling repeats.
 
     Raises:
-        UndecidedError: E404 if a size is symbolic; see :func:`netcalc.ir.specialise.specialise`.
+        UndecidedError: E404 if a size is symbolic; see :func:`netcalc.ir.specialize.specialize`.
     """
     return activations_by(EXECUTIONS[execution](program.training), program, execution)
 

@@ -25,7 +25,7 @@ def channel_axis(instance: Instance, axes: Sequence[int | None]) -> int:
     first = types[0] if types else None
     if name in _LAST:
         return max(rank - 1, 0)
-    if op.normalises_channels or name in _SECOND:
+    if op.normalizes_channels or name in _SECOND:
         return min(1, rank - 1)
     if first is None or not axes or axes[0] is None:
         return default_axis(rank)

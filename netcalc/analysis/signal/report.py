@@ -101,7 +101,7 @@ class SignalReport(Result):
     spec: str
     """Name of the spec."""
     inits: tuple[str, ...]
-    """Initialisers of the options."""
+    """Initializers of the options."""
     seeds: tuple[int, ...]
     """Seeds that the measured figures are means over."""
     training: bool

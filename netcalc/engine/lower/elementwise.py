@@ -36,7 +36,7 @@ def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
     slot = context.layout.slot(operand)
     rank = len(operand.shape)
     order = slot.order
-    if any(stage.op.normalises_channels for stage in stages):
+    if any(stage.op.normalizes_channels for stage in stages):
         order = (0, *range(2, rank), 1)
     elif not is_dense(slot, order):
         order = tuple(range(rank))
@@ -78,7 +78,7 @@ def _lower_broadcast(context: LoweringContext, node: GraphNode) -> bool:
         return False
     full = next((t for t in (first, second) if t.shape == result.shape), None)
     order = tuple(range(len(result.shape))) if full is None else context.layout.slot(full).order
-    if any(stage.op.normalises_channels for stage in node.after):
+    if any(stage.op.normalizes_channels for stage in node.after):
         order = (0, *range(2, len(order)), 1)
     operands = [context.layout.slot(t).expanded(result.shape).permuted(order) for t in (first, second)]
     epilogue = Epilogue(context, node, node.outputs[0], node.after, order)

@@ -83,7 +83,7 @@ class Epilogue:
         self, context: LoweringContext, node: GraphNode, stage: GraphNode, tensor: Tensor, order: Sequence[int]
     ) -> list[FusedOperation]:
         """Return the operations of a node that is fused onto ``tensor``."""
-        if stage.op.normalises_channels:
+        if stage.op.normalizes_channels:
             dtype, channels = compute_dtype(tensor.dtype), (tensor.shape[1],)
             scale, shift = (
                 context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)

@@ -67,7 +67,7 @@ def lower_group_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the three steps of a group or instance normalization."""
     op, operand, result = node.op, node.operand, node.outputs[0]
     rank = len(operand.shape)
-    if op.normalises_channels and not op.own_statistics(False):
+    if op.normalizes_channels and not op.own_statistics(False):
         return lower_elementwise(context, node)
     if 0 in operand.shape or rank < 3:
         return False

@@ -53,6 +53,6 @@ def find_lowering(op: Operation | type[Operation]) -> Lowering | None:
     if op.no_op_in_inference:
         return None
     lowering = LOWERINGS.get(op.name, _VIEWS if op.view else None)
-    if lowering is None and (op.elementwise or op.combines or op.normalises_channels):
+    if lowering is None and (op.elementwise or op.combines or op.normalizes_channels):
         return lower_elementwise
     return lowering

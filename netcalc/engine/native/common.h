@@ -1,6 +1,6 @@
 /* Common to the kernels: their linkage, versions for several instruction sets, and functions of single elements.
 
-   Loops are written for the compiler to vectorise.  Arithmetic is that of float32; comparisons are such that NaN goes
+   Loops are written for the compiler to vectorize.  Arithmetic is that of float32; comparisons are such that NaN goes
    through. */
 
 #ifndef NETCALC_COMMON_H

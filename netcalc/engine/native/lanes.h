@@ -1,4 +1,4 @@
-/* Vectors of floats, for sums and maxima, which the compiler does not vectorise since that changes their order. */
+/* Vectors of floats, for sums and maxima, which the compiler does not vectorize since that changes their order. */
 
 #ifndef NETCALC_LANES_H
 #define NETCALC_LANES_H

@@ -50,7 +50,7 @@ class LoraSettings:
     rank: int
     alpha: float
     dropout: float
-    rank_stabilised: bool
+    rank_stabilized: bool
     targets: Sequence[str] | str
     excluded: Sequence[str] | str
     layers: Sequence[int] | None
@@ -85,7 +85,7 @@ class _Reader:
             "rank": self.value("r", 8, _is_rank),
             "alpha": self.value("lora_alpha", 8, _is_number),
             "dropout": self.value("lora_dropout", 0.0, lambda v: _is_number(v) and 0 <= v < 1),
-            "rank_stabilised": self.value("use_rslora", False, lambda v: isinstance(v, bool)),
+            "rank_stabilized": self.value("use_rslora", False, lambda v: isinstance(v, bool)),
             "targets": self.value("target_modules", None, _is_pattern),
             "excluded": self.value("exclude_modules", None, lambda v: v is None or _is_pattern(v)) or [],
             "layers": [layers] if _is_int(layers) else layers,

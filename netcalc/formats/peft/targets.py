@@ -46,8 +46,8 @@ def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> It
     sizes = {module.path: _sizes(module.name, settings) for module in chosen}
     for path, (rank, alpha) in grouped(sizes, paths_of_lines(program)):
         lora: dict[str, Any] = {"rank": rank, "alpha": alpha}
-        if settings.rank_stabilised:
-            lora["rank_stabilised"] = True
+        if settings.rank_stabilized:
+            lora["rank_stabilized"] = True
         if settings.dropout:
             lora["dropout"] = settings.dropout
         yield {"at": path, "set": {"lora": lora}}, place

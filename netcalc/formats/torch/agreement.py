@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal
 
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
 from netcalc.formats.torch.buffers import has_data, rebuilt_buffers
@@ -64,7 +64,7 @@ def compare_module(
         for plan in _PLANS:
             computed = forward(program, arrays, weights=state, plan=plan).outputs
             outputs += _outputs(program, computed, expected, plan)
-    by_operation = analyse(program, "torch").by_operation
+    by_operation = analyze(program, "torch").by_operation
     ours = {name: int(cost.flops) for name, (_, cost) in by_operation.items()}
     return Agreement(program.name, tuple(outputs), flops_agreement(ours, counts), report)
 
@@ -79,9 +79,9 @@ def _sized(program: Program, passed: Mapping[str, Any]) -> Program:
                 sizes[str(size)] = int(number)
     if not sizes:
         return program
-    from netcalc.ir.specialise import specialise
+    from netcalc.ir.specialize import specialize
 
-    return specialise(program, sizes)
+    return specialize(program, sizes)
 
 
 def _inputs(torch: Any, program: Program, passed: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import gguf
 import pytest
 
 import netcalc
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.precision import stored
 from netcalc.analysis.walk import parameters
 from netcalc.schemes.scheme import is_scheme
@@ -38,7 +38,7 @@ def llama():
 
 @pytest.mark.parametrize("name", README)
 def test_sizes_of_llama_3_1_8b_are_those_of_the_documentation(llama, name):
-    cost = analyse(stored(llama, name)).total
+    cost = analyze(stored(llama, name)).total
     bits, size = README[name]
     assert round(8 * cost.weight_bytes / cost.params, 4) == bits
     # its GiB are rounded up or down: 4.575 is given as 4.58

@@ -1,4 +1,4 @@
-"""Sizes of quantised and pruned parameters against recorded layers of libraries, files and independent packers."""
+"""Sizes of quantized and pruned parameters against recorded layers of libraries, files and independent packers."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import netcalc
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.precision import stored
 from netcalc.analysis.walk import parameters
 
@@ -160,8 +160,8 @@ def test_a_file_written_by_gguf_has_the_predicted_bytes(tmp_path, name):
     writer.write_tensors_to_file()
     writer.close()
     assert sum(int(tensor.n_bytes) for tensor in gguf.GGUFReader(path).tensors) == expected
-    assert analysed(program) == expected
+    assert analyzed(program) == expected
 
 
-def analysed(program):
-    return analyse(program).total.weight_bytes
+def analyzed(program):
+    return analyze(program).total.weight_bytes

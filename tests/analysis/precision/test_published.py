@@ -1,4 +1,4 @@
-"""Published sizes of quantised networks."""
+"""Published sizes of quantized networks."""
 
 import pytest
 
@@ -20,7 +20,7 @@ patch:
 """
 
 
-def test_double_quantisation_takes_0_127_bits_and_saves_3_gb_at_65b():
+def test_double_quantization_takes_0_127_bits_and_saves_3_gb_at_65b():
     """Dettmers et al. 2023, arXiv:2305.14314, section 3: 0.5 → 0.127 bits a parameter, about 3 GB for a 65B model."""
     network = netcalc.load("llama-2-7b", set=LLAMA_65B)
     single, double = (network.quantized(name).storage() for name in ("nf4", "nf4-dq"))

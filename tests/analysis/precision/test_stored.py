@@ -3,7 +3,7 @@
 import pytest
 
 import netcalc
-from netcalc.analysis.cost import analyse
+from netcalc.analysis.cost import analyze
 from netcalc.analysis.precision import stored
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import NetcalcError
@@ -23,7 +23,7 @@ def schemes(program):
 
 def test_q8_0_of_llama_3_1_8b_has_the_size_of_the_readme_of_llama_cpp():
     """llama.cpp, tools/quantize/README.md: Q8_0 7.95 GiB, 8.5008 bits a weight."""
-    cost = analyse(stored(netcalc.load("llama-3.1-8b").program, "q8_0")).total
+    cost = analyze(stored(netcalc.load("llama-3.1-8b").program, "q8_0")).total
     assert round(cost.weight_bytes / 2**30, 2) == 7.95
     assert round(8 * cost.weight_bytes / cost.params, 4) == 8.5008
 
@@ -43,8 +43,8 @@ def test_a_pattern_with_numbers_splits_a_repeat_and_agrees_with_its_iterations(l
         path = f"model.layers.{layer}.mlp.up_proj.weight"
         assert found[path] == ("int8" if layer in (3, 4, 5) else "int4-g128" if layer == 11 else "float32")
     total = sum(p.param.storage.bytes for p in parameters(program))
-    assert analyse(program).total.weight_bytes == total
-    assert analyse(program).total.macs == analyse(llama).total.macs
+    assert analyze(program).total.weight_bytes == total
+    assert analyze(program).total.macs == analyze(llama).total.macs
 
 
 def test_without_numbers_in_patterns_a_repeat_stays_one_body(llama):
@@ -54,9 +54,9 @@ def test_without_numbers_in_patterns_a_repeat_stays_one_body(llama):
 
 def test_a_tied_parameter_is_stored_once_as_its_owner():
     program = netcalc.load("gpt2", set={"layers": 2}).program
-    cost = analyse(stored(program, "*wte.weight=int8")).total
+    cost = analyze(stored(program, "*wte.weight=int8")).total
     rows = 50257
-    assert analyse(program).total.weight_bytes - cost.weight_bytes == rows * 768 * 3 - 4 * rows
+    assert analyze(program).total.weight_bytes - cost.weight_bytes == rows * 768 * 3 - 4 * rows
 
 
 def test_a_pattern_of_a_tied_parameter_names_its_owner():
@@ -91,14 +91,14 @@ def test_symbolic_sizes_give_those_of_numbers(quantize):
 def test_a_size_at_which_rows_fill_groups_contradicts_an_assumption():
     symbolic = netcalc.load("mixer_b16", symbolic=["height", "width"]).quantized("gptq-int4-g128")
     with pytest.raises(NetcalcError, match="E405"):
-        symbolic.specialise(height=256, width=256)
+        symbolic.specialize(height=256, width=256)
 
 
 def test_assignments_one_after_the_other_are_those_of_one_call():
     network = netcalc.load("llama-2-7b", set=LLAMA)
     together = stored(network.program, ["*.mlp.*=int8", "int4-g128"], "2:4")
     apart = network.quantized("*.mlp.*=int8").quantized("int4-g128").pruned("2:4")
-    assert analyse(together).total == apart.cost()
+    assert analyze(together).total == apart.cost()
     assert apart.program.assigned == {"--quantize": ("*.mlp.*=int8", "int4-g128"), "--prune": ("2:4",)}
 
 

@@ -58,7 +58,7 @@ def test_second_moments_are_the_published_ones(name: str, square: float) -> None
         ("sigmoid", 4.80131, 4.80384),
     ],
 )
-def test_gains_of_normaliser_free_networks(name: str, gain: float, sampled: float) -> None:
+def test_gains_of_normalizer_free_networks(name: str, gain: float, sampled: float) -> None:
     """The reciprocal deviations; timm's figures in ``nfnet.py`` were sampled, and differ by a thousandth."""
     moments = activation_moments(curve(name))
     found = 1 / math.sqrt(moments.square - moments.mean**2)

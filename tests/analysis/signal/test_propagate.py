@@ -98,7 +98,7 @@ NETWORKS: dict[str, tuple[str, bool, float]] = {
         False,
         0.1,
     ),
-    "standardised": (
+    "standardized": (
         chain("{conv2d: {out: 128, kernel: 3, padding: 1, bias: false}}", "relu",
               "{conv2d: {out: 128, kernel: 3, padding: 1, bias: false, weight_standardization: true}}",
               shape="[8, 32, 6, 6]", init=HE),
@@ -185,7 +185,7 @@ def test_nothing_is_left_out_where_the_rules_are_known() -> None:
 
 
 def nf_resnet(blocks: int, alpha: float, gain: float) -> str:
-    """Normaliser-free residual blocks of standardised 1×1 convolutions, with a transition before each stage."""
+    """Normalizer-free residual blocks of standardized 1×1 convolutions, with a transition before each stage."""
     channels = 256
     lines = ["{name: stem, linear: 256}", "{name: stage_in, mul: 1.0}"]
     previous, variance = "stage_in", 1.0
@@ -215,7 +215,7 @@ def nf_resnet(blocks: int, alpha: float, gain: float) -> str:
     return chain(*lines, shape="[16, 256, 16]", init='"*.weight": he_normal(nonlinearity=linear)')
 
 
-def test_variances_of_normaliser_free_networks() -> None:
+def test_variances_of_normalizer_free_networks() -> None:
     """arXiv:2101.08692: the variance is reset to 1 + α² at transitions, and grows by α² in every other block."""
     alpha, gain = 0.2, 1.7128585504496634
     text = nf_resnet(3, alpha, gain)

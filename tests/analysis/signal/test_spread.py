@@ -1,4 +1,4 @@
-"""Mean and variance of initialisers against drawn tensors."""
+"""Mean and variance of initializers against drawn tensors."""
 
 from __future__ import annotations
 

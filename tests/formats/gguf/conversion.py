@@ -273,14 +273,14 @@ def write(
     config: Mapping[str, Any],
     parameters: Arrays,
     *,
-    quantised: gguf.GGMLQuantizationType | None = None,
+    quantized: gguf.GGMLQuantizationType | None = None,
     extra: Mapping[str, Any] | None = None,
     others: Arrays | None = None,
     **options: Any,
 ) -> Path:
     """Write a model; parameters of stride 0 have no data in the file, which is as long all the same.
 
-    Matrices whose rows are whole blocks are ``quantised``.  ``extra`` are further metadata, ``others`` further tensors.
+    Matrices whose rows are whole blocks are ``quantized``.  ``extra`` are further metadata, ``others`` further tensors.
     """
     architecture = ARCHITECTURES[config["model_type"]]
     writer = gguf.GGUFWriter(path, architecture, **options)
@@ -290,11 +290,11 @@ def write(
     written = {**dict(tensors(config, parameters)), **(others or {})}
     data = all(any(array.strides) for array in written.values())
     for name, array in written.items():
-        block = gguf.GGML_QUANT_SIZES[quantised][0] if quantised is not None else 0
+        block = gguf.GGML_QUANT_SIZES[quantized][0] if quantized is not None else 0
         if not data:
             writer.add_tensor_info(name, array.shape, array.dtype, array.size * array.itemsize)
-        elif quantised is not None and array.ndim > 1 and array.shape[-1] % block == 0:
-            writer.add_tensor(name, gguf.quantize(np.ascontiguousarray(array), quantised), raw_dtype=quantised)
+        elif quantized is not None and array.ndim > 1 and array.shape[-1] % block == 0:
+            writer.add_tensor(name, gguf.quantize(np.ascontiguousarray(array), quantized), raw_dtype=quantized)
         else:
             writer.add_tensor(name, np.ascontiguousarray(array))
     writer.write_header_to_file()

@@ -55,9 +55,9 @@ def test_types_bits_and_parameters_are_those_of_the_loader(tmp_path: Path) -> No
     writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q4_K_M)
     length = 0
     for name, shape, kind in tensors():
-        quantised = gguf.GGMLQuantizationType[kind]
-        size = int(np.prod(gguf.quant_shape_to_byte_shape(shape, quantised)))
-        writer.add_tensor_info(name, shape, np.dtype(np.float32), size, quantised)
+        quantized = gguf.GGMLQuantizationType[kind]
+        size = int(np.prod(gguf.quant_shape_to_byte_shape(shape, quantized)))
+        writer.add_tensor_info(name, shape, np.dtype(np.float32), size, quantized)
         length += size
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

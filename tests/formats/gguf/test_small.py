@@ -40,19 +40,19 @@ def test_figures_tensors_and_outputs_are_those_of_the_model(model: str, tmp_path
 
 @pytest.mark.parametrize("model", ["llama", "qwen2_moe"])
 @pytest.mark.parametrize("kind", ["Q4_0", "Q8_0", "MXFP4", "BF16"])
-def test_quantised_models_run_with_the_numbers_that_are_stored(model: str, kind: str, tmp_path: Path) -> None:
+def test_quantized_models_run_with_the_numbers_that_are_stored(model: str, kind: str, tmp_path: Path) -> None:
     network, arrays = drawn(tmp_path, SMALL[model])
-    quantised = gguf.GGMLQuantizationType[kind]
-    file = write(tmp_path / "model.gguf", SMALL[model], arrays, quantised=quantised)
+    quantized = gguf.GGMLQuantizationType[kind]
+    file = write(tmp_path / "model.gguf", SMALL[model], arrays, quantized=quantized)
     found = netcalc.load(file, set={"length": 12}, dtype="float32")
     assert check_weights(found.program, opened_weights(file)).ok
     stored = sum(int(tensor.n_bytes) for tensor in gguf.GGUFReader(file).tensors)
     assert found.cost().weight_bytes == stored
     assert found.quantized("float32").cost().weight_bytes == network.cost().weight_bytes
-    block = gguf.GGML_QUANT_SIZES[quantised][0]
+    block = gguf.GGML_QUANT_SIZES[quantized][0]
     for name, array in arrays.items():
         if array.ndim > 1 and array.shape[-1] % block == 0:
-            arrays[name] = gguf.dequantize(gguf.quantize(array, quantised), quantised)
+            arrays[name] = gguf.dequantize(gguf.quantize(array, quantized), quantized)
     expected = network.run(IDS, weights=arrays).outputs["logits"]
     np.testing.assert_allclose(
         found.run(IDS, weights=file).outputs["logits"], expected, rtol=2e-4, atol=2e-4 * np.abs(expected).max()

@@ -78,9 +78,9 @@ def test_rms_norm_without_weight() -> None:
 
 def test_layer_norm() -> None:
     def expression(m: Made, x: Value) -> Value:
-        centred = m.line("sub", x, m.line("mean", x, axis=[-1], keepdim=True))
-        variance = m.line("mean", m.line("pow", centred, value=2), axis=[-1], keepdim=True)
-        normed = m.line("div", centred, m.line("sqrt", m.line("add", variance, value=1e-7)))
+        centered = m.line("sub", x, m.line("mean", x, axis=[-1], keepdim=True))
+        variance = m.line("mean", m.line("pow", centered, value=2), axis=[-1], keepdim=True)
+        normed = m.line("div", centered, m.line("sqrt", m.line("add", variance, value=1e-7)))
         return m.line("add", m.line("mul", m.stored("norm.weight", 6), normed), m.stored("norm.bias", 6))
 
     parameters = {"weight": "norm.weight", "bias": "norm.bias"}
@@ -89,9 +89,9 @@ def test_layer_norm() -> None:
 
 def test_layer_norm_by_variance() -> None:
     def expression(m: Made, x: Value) -> Value:
-        centred = m.line("sub", x, m.line("mean", x, axis=[-1], keepdim=True))
+        centered = m.line("sub", x, m.line("mean", x, axis=[-1], keepdim=True))
         variance = m.line("var", x, axis=[-1], keepdim=True, correction=0.0)
-        return m.line("mul", centred, m.line("rsqrt", m.line("add", variance, value=1e-5)))
+        return m.line("mul", centered, m.line("rsqrt", m.line("add", variance, value=1e-5)))
 
     assert simplified(expression, 2, 3, 6) == [("layer_norm", {"affine": False}, {})]
 

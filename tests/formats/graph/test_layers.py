@@ -1,4 +1,4 @@
-"""Padding, standardised filters, norms of vectors, and indices that nothing uses."""
+"""Padding, standardized filters, norms of vectors, and indices that nothing uses."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_indices_that_nothing_uses(operation: str) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("eps", [1e-6, 1e-3])
-def test_standardised_filters(bias: bool, eps: float) -> None:
+def test_standardized_filters(bias: bool, eps: float) -> None:
     def make() -> Graph:
         m = Made()
         rows = m.line("reshape", m.stored("w", 3, 4, 3, 3), shape=[1, 3, -1])
@@ -97,7 +97,7 @@ def test_standardised_filters(bias: bool, eps: float) -> None:
     assert line.parameters.keys() == ({"weight", "bias"} if bias else {"weight"})
 
 
-def test_filters_standardised_together_stay() -> None:
+def test_filters_standardized_together_stay() -> None:
     def make() -> Graph:
         m = Made()
         rows = m.line("reshape", m.stored("w", 4, 4, 3, 3), shape=[1, 2, -1])

@@ -1,4 +1,4 @@
-"""Checkpoints of a small Llama as quantised ones are stored: headers with data of zeros."""
+"""Checkpoints of a small Llama as quantized ones are stored: headers with data of zeros."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_settings_take_fields_dims_and_vars(tmp_path: Path) -> None:
     by_field = netcalc.load(file, set={"num_hidden_layers": 1, "hidden_size": 64, "length": 8})
     by_var = netcalc.load(file, set={"layers": 1, "d_model": 64, "head_dim": 2, "length": 8})
     assert by_field.params == by_var.params
-    assert netcalc.load(file, symbolic=["length"]).specialise(length=8).params == netcalc.load(file).params
+    assert netcalc.load(file, symbolic=["length"]).specialize(length=8).params == netcalc.load(file).params
 
 
 def test_a_setting_is_in_the_written_spec(tmp_path: Path, netcalc: Run) -> None:

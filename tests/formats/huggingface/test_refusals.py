@@ -42,7 +42,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "heads that do not divide": (LLAMA | {"num_key_value_heads": 5}, "E108", "must serve the same number"),
     "activation": (LLAMA | {"hidden_act": "xielu"}, "E007", "'xielu' is not known"),
     "code of its own": (LLAMA | {"auto_map": {"AutoModel": "m.M"}}, "E007", "auto_map"),
-    "quantisation": (LLAMA | {"quantization_config": {"quant_method": "x"}}, "E007", "quant_method"),
+    "quantization": (LLAMA | {"quantization_config": {"quant_method": "x"}}, "E007", "quant_method"),
     "element type": (LLAMA | {"dtype": "int8"}, "E007", "dtype = 'int8'"),
     "rotary scaling": (LLAMA | {"rope_scaling": {"type": "spiral", "factor": 2.0}}, "E007", "'spiral' is not known"),
     "rotary parameters": (LLAMA | {"rope_parameters": [1]}, "E007", "rope_parameters"),

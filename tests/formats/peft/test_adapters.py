@@ -128,7 +128,7 @@ def test_layers_are_found_by_the_pattern_of_their_list(tmp_path: Path) -> None:
     assert [".layers.1." in line for line in patches] == [True, True]
 
 
-def test_an_adapter_of_a_quantised_model(tmp_path: Path, netcalc: Run) -> None:
+def test_an_adapter_of_a_quantized_model(tmp_path: Path, netcalc: Run) -> None:
     said, pack = SCHEMES["bitsandbytes-4"]
     write_model(tmp_path / "base", LLAMA | said, packed_llama(pack))
     folder = tmp_path / "adapter"

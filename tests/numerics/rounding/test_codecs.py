@@ -185,7 +185,7 @@ def test_bitsandbytes_puts_the_first_code_into_the_high_bits() -> None:
     assert codec_named("nf4").encode(np.ones((1, 1, 65), np.float32))["values"].tolist() == [0xFF] * 32 + [0xF7]
 
 
-def test_double_quantisation_stores_a_byte_for_each_block() -> None:
+def test_double_quantization_stores_a_byte_for_each_block() -> None:
     values = np.random.default_rng(3).standard_normal((1, 64, 512)).astype(np.float32)
     tensors = codec_named("nf4-dq").encode(values)
     assert (tensors["scales"].dtype, tensors["scales"].size) == (np.uint8, 512)

@@ -1,4 +1,4 @@
-"""Files of encoded parameters: their headers as readers of quantised checkpoints take them, and their bytes."""
+"""Files of encoded parameters: their headers as readers of quantized checkpoints take them, and their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of normalisations against central differences."""
+"""Products of normalizations against central differences."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ class Down(nn.Module):  # type: ignore[name-defined,misc]
 
 
 class Up(nn.Module):  # type: ignore[name-defined,misc]
-    """Block of milesial's U-Net; with ``crop`` of the paper's, without padding and normalisation."""
+    """Block of milesial's U-Net; with ``crop`` of the paper's, without padding and normalization."""
 
     def __init__(self, inputs: int, skipped: int, outputs: int, bilinear: bool, crop: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Blocks with computed weights against torch's weight normalisation and timm's scaled standardisation."""
+"""Blocks with computed weights against torch's weight normalization and timm's scaled standardization."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONVOLUTIONS: list[tuple[str, dict[str, Any], dict[str, Any], tuple[int, ...]]] 
 ]
 
 
-def normalised(module: Any, dim: int | None, legacy: bool) -> Any:
+def normalized(module: Any, dim: int | None, legacy: bool) -> Any:
     if legacy:
         with pytest.warns(FutureWarning):
             return nn.utils.weight_norm(module, dim=dim)
@@ -35,7 +35,7 @@ def normalised(module: Any, dim: int | None, legacy: bool) -> Any:
 def test_weight_norm_of_convolutions(
     name: str, how: dict[str, Any], args: dict[str, Any], shape: tuple[int, ...], dim: int | None, legacy: bool
 ) -> None:
-    module = normalised(getattr(nn, name)(4, 6, args["kernel"], **how), dim, legacy)
+    module = normalized(getattr(nn, name)(4, 6, args["kernel"], **how), dim, legacy)
     transposed = name.startswith("ConvT")
     op = f"conv_transpose{name[-2]}d" if transposed else name.lower()
     ours = {k: v for k, v in how.items() if k not in ("groups", "bias")}
@@ -47,7 +47,7 @@ def test_weight_norm_of_convolutions(
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_weight_norm_of_linear_layers(dim: int | None, bias: bool, legacy: bool) -> None:
-    module = normalised(nn.Linear(5, 6, bias), dim, legacy)
+    module = normalized(nn.Linear(5, 6, bias), dim, legacy)
     agree("weight_norm_linear", {"out": 6, "bias": bias, "dim": dim, "legacy": legacy}, module, normal(2, 3, 5))
 
 
@@ -60,14 +60,14 @@ def test_weight_norm_of_linear_layers(dim: int | None, bias: bool, legacy: bool)
         {"kernel_size": 2, "dilation": 2, "padding": 3},
     ],
 )
-def test_scaled_standardisation(how: dict[str, Any]) -> None:
+def test_scaled_standardization(how: dict[str, Any]) -> None:
     layers = pytest.importorskip("timm.layers.std_conv")
     args = {"kernel" if k == "kernel_size" else k: v for k, v in how.items()}
     agree("scaled_std_conv2d", {"out": 6, **args}, layers.ScaledStdConv2d(4, 6, **how), normal(2, 4, 9, 10))
 
 
 @pytest.mark.parametrize(("kernel", "stride", "size"), [(3, 2, 9), (3, 2, 8), (2, 1, 7), (3, 1, 7), (1, 2, 6)])
-def test_scaled_standardisation_with_same_padding(kernel: int, stride: int, size: int) -> None:
+def test_scaled_standardization_with_same_padding(kernel: int, stride: int, size: int) -> None:
     layers = pytest.importorskip("timm.layers.std_conv")
     module = layers.ScaledStdConv2dSame(4, 6, kernel, stride, padding="same")
     args = {"out": 6, "kernel": kernel, "stride": stride, "padding": "same_upper"}

@@ -105,7 +105,7 @@ def test_grouped_query_attention(heads: tuple[int, int], head_dim: int, theta: f
     agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
-def test_normalised_queries_and_keys() -> None:
+def test_normalized_queries_and_keys() -> None:
     config = eager(
         qwen3.Qwen3Config(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, head_dim=6, rms_norm_eps=1e-6)
     )
@@ -115,7 +115,7 @@ def test_normalised_queries_and_keys() -> None:
     agree("grouped_query_attention", args, module, normal(2, 7, 24), None, None, POSITIONS, call=run)
 
 
-def test_queries_and_keys_normalised_over_all_heads() -> None:
+def test_queries_and_keys_normalized_over_all_heads() -> None:
     config = eager(olmo2.Olmo2Config(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-6))
     module = olmo2.Olmo2Attention(config, 0)
     args = {"heads": 4, "kv_heads": 2, "qk_norm": {"rms_norm": {"eps": 1e-6}}, "qk_norm_whole": True}

@@ -18,13 +18,13 @@ _EPSILON = 2.0**-23
 @rule("layer_norm")
 def _layer_norm(call: Call) -> Outcome:
     features = math.prod(call.shape()[-call.op.count :])
-    return _sample_norm(call, features, centred=True)
+    return _sample_norm(call, features, centered=True)
 
 
 @rule("rms_norm")
 def _rms_norm(call: Call) -> Outcome:
     features = math.prod(call.shape()[-call.op.count :])
-    return _sample_norm(call, features, centred=False)
+    return _sample_norm(call, features, centered=False)
 
 
 @rule("group_norm")
@@ -34,21 +34,21 @@ def _group_norm(call: Call) -> Outcome:
         return Outcome(
             unknown(f"statistics of {shape[1] // groups} channels, too few for their expectation"), {0: None}
         )
-    return _sample_norm(call, math.prod(shape[1:]) // groups, centred=True)
+    return _sample_norm(call, math.prod(shape[1:]) // groups, centered=True)
 
 
-def _sample_norm(call: Call, features: int, *, centred: bool) -> Outcome:
+def _sample_norm(call: Call, features: int, *, centered: bool) -> Outcome:
     """Normalization of a sample by the statistics of its own ``features`` elements."""
     x = call.x
-    offset = x.mean if centred else 0.0
+    offset = x.mean if centered else 0.0
     eps = _EPSILON if call.op.eps is None else call.op.eps
     if x.square is None or x.mean is None or offset is None:
-        normalized = Signal(0.0 if centred or x.normal else None, 1.0, None, x.normal, x.roots, gap=x.gap)
+        normalized = Signal(0.0 if centered or x.normal else None, 1.0, None, x.normal, x.roots, gap=x.gap)
         if normalized.mean is None:
             normalized = replace(normalized, square=None, gap=x.gap)
         return Outcome(affine(call, normalized), {0: None}, {"bias": 1.0}, note=NO_EPS)
     variance = x.square - offset**2 + eps
     signal = x.plus(-offset).times(1 / math.sqrt(variance))
-    removed = (2 if centred else 1) / features
+    removed = (2 if centered else 1) / features
     back = weight_square(call) * max(1 - removed, 0.0) / variance
     return Outcome(affine(call, signal), {0: back}, {"bias": 1.0})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc.formats.graph.constants.attention import recognise_masks
+from netcalc.formats.graph.constants.attention import recognize_masks
 from netcalc.formats.graph.constants.evaluation import constants_of
 from netcalc.formats.graph.constants.folding import fold_operands
 from netcalc.formats.graph.constants.writing import write_constants
@@ -18,7 +18,7 @@ def fold_constants(graph: Graph) -> None:
     Lines that are not used any more stay.
     """
     constants = constants_of(graph)
-    recognise_masks(graph, constants)
+    recognize_masks(graph, constants)
     fold_operands(graph, constants)
     write_constants(graph, constants)
 

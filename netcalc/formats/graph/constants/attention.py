@@ -21,7 +21,7 @@ class _Split(NamedTuple):
     rest: Value | None
 
 
-def recognise_masks(graph: Graph, constants: dict[Value, Expression]) -> None:
+def recognize_masks(graph: Graph, constants: dict[Value, Expression]) -> None:
     """Replace the constant masks of attention by its attributes ``causal``, ``window`` and ``alignment``.
 
     Args:

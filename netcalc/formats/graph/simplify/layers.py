@@ -63,7 +63,7 @@ def without_indices(work: Rewriter, line: Line) -> Sequence[Value] | None:
     return [work.build.line(line.operation, line.inputs, attributes), line.outputs[1]]
 
 
-def standardised(work: Rewriter, line: Line) -> Sequence[Value] | None:
+def standardized(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Return a convolution that standardizes its filters itself."""
     if len(line.inputs) < 2 or line.inputs[1] is None:
         return None
@@ -122,7 +122,7 @@ IDIOMS: tuple[Mapping[str, Rule], ...] = (
 )
 
 RULES: dict[str, list[Rule]] = {
-    **{name: [padded, standardised] for name in _CONVOLUTIONS},
+    **{name: [padded, standardized] for name in _CONVOLUTIONS},
     **{name: [padded] for name in _AVERAGES},
     **{name: [without_indices, padded] for name in _MAXIMA},
     **{name: [without_indices] for name in _ADAPTIVE_MAXIMA},

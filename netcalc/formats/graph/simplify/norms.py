@@ -38,8 +38,8 @@ def _over_root(x: str | Pattern, square: Pattern) -> Pattern:
     return either(op("mul", x, inverse), op("div", x, root))
 
 
-_CENTRED = op("sub", "x", _mean("x"))
-_VARIANCE = either(op("var", "x", axis=last_axis, keepdim=True, correction=0), _mean(square(_CENTRED)))
+_CENTERED = op("sub", "x", _mean("x"))
+_VARIANCE = either(op("var", "x", axis=last_axis, keepdim=True, correction=0), _mean(square(_CENTERED)))
 
 
 def rms_norm(work: Rewriter, match: Found) -> Value | None:
@@ -88,7 +88,7 @@ _WEIGHT = either(parameter("weight"), op("add", parameter("weight"), value=Named
 
 IDIOMS: tuple[Mapping[str, Rule], ...] = (
     # before rms_norm, which is a part of it
-    idiom(_over_root(_CENTRED, _VARIANCE), layer_norm),
+    idiom(_over_root(_CENTERED, _VARIANCE), layer_norm),
     idiom(_over_root("x", _mean(square("x"))), rms_norm),
     idiom(op("mul", named("normed", _UNWEIGHTED), _WEIGHT), weighted),
     idiom(op("add", named("normed", _UNBIASED), parameter("bias")), biased),

@@ -12,7 +12,7 @@ from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program,
 from netcalc.opdef import Operation
 
 
-def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
+def specialize(program: Program, sizes: Mapping[str, int]) -> Program:
     """Return the program with symbolic dims replaced by numbers; dims that ``sizes`` lacks stay symbolic.
 
     Sizes are substituted in types, attributes, parameters and assumptions. The result has the figures of the
@@ -30,7 +30,7 @@ def specialise(program: Program, sizes: Mapping[str, int]) -> Program:
         raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed_sizes(sizes)}")) from None
 
 
-def specialised_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
+def specialized_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
     """Return the loss of a symbolic program with symbolic dims replaced by numbers.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Specialised symbolic programs against the spec elaborated at the same sizes."""
+"""Specialized symbolic programs against the spec elaborated at the same sizes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netcalc.analysis.cost import Cost, analyse
+from netcalc.analysis.cost import Cost, analyze
 from netcalc.analysis.walk import instances, parameters
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly, value_at
 from netcalc.ir import Program
 from netcalc.ir.check import check
-from netcalc.ir.specialise import specialise
+from netcalc.ir.specialize import specialize
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import Loaded, load_text
 from netcalc.spec.shipped import shipped
@@ -87,7 +87,7 @@ def figures(program: Program) -> Figures:
     """Return the costs, the output types by path, and the parameters by path with their owners."""
     check(program)
     shapes = {instance.path: instance.node.output_types for instance in instances(program)}
-    return analyse(program).total, shapes, {p.path: (p.param, p.owner, p.dtype) for p in parameters(program)}
+    return analyze(program).total, shapes, {p.path: (p.param, p.owner, p.dtype) for p in parameters(program)}
 
 
 def symbolic_dims(program: Program) -> dict[str, int]:
@@ -104,9 +104,9 @@ def with_a_past(program: Program, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def compare(loaded: Loaded, program: Program, sizes: Mapping[str, int]) -> bool:
-    """Compare a specialised program with the elaborated one; return False if the sizes violate an assumption."""
+    """Compare a specialized program with the elaborated one; return False if the sizes violate an assumption."""
     try:
-        found = specialise(program, sizes)
+        found = specialize(program, sizes)
     except NetcalcError as error:
         assert {d.code for d in error.diagnostics} == {"E405"}
         return False
@@ -178,10 +178,10 @@ def equals_or_is_refused(loaded: Loaded, program: Program, sizes: Mapping[str, i
 def test_dims_without_a_size_stay_symbolic() -> None:
     loaded = load_text("netcalc: 1" + SMALL["windows"])
     program = elaborate(loaded, symbolic=["batch", "height", "width"])
-    part = specialise(program, {"height": 20, "batch": 3})
+    part = specialize(program, {"height": 20, "batch": 3})
     assert symbolic_dims(part) == {"width": 12}
     assert figures(part) == figures(elaborate(loaded, {"height": 20, "batch": 3}, symbolic=["width"]))
-    assert figures(specialise(part, {"width": 31})) == figures(
+    assert figures(specialize(part, {"width": 31})) == figures(
         elaborate(loaded, {"batch": 3, "height": 20, "width": 31})
     )
     assert symbolic_dims(program) == {"batch": 2, "height": 16, "width": 12}
@@ -198,7 +198,7 @@ def test_a_violated_assumption_is_named() -> None:
         "length - 2 >= 1",
     ]
     with pytest.raises(NetcalcError) as caught:
-        specialise(program, {"length": 9})
+        specialize(program, {"length": 9})
     assert [d.message for d in caught.value.diagnostics] == [
         "the symbolic program assumes that length == 8, which does not hold at length = 9",
         "the symbolic program assumes that length is a multiple of 2, which does not hold at length = 9",
@@ -216,7 +216,7 @@ def test_a_violated_assumption_is_named() -> None:
 def test_invalid_sizes(sizes: dict[str, int], message: str) -> None:
     program = elaborate(load_text("netcalc: 1" + SMALL["windows"]), symbolic=["batch"])
     with pytest.raises(NetcalcError, match=message):
-        specialise(program, sizes)
+        specialize(program, sizes)
 
 
 def test_a_condition_on_a_size_without_default_is_recorded() -> None:
@@ -224,4 +224,4 @@ def test_a_condition_on_a_size_without_default_is_recorded() -> None:
     program = elaborate(loaded)
     assert [str(assumption) for assumption in program.assumptions] == ["n - 3 >= 1"]
     with pytest.raises(NetcalcError, match="n - 3 >= 1"):
-        specialise(program, {"n": 3})
+        specialize(program, {"n": 3})

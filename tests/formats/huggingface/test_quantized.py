@@ -1,4 +1,4 @@
-"""Quantised models: their configurations are imported, and their checkpoints audited."""
+"""Quantized models: their configurations are imported, and their checkpoints audited."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_packed_tensors_of_another_width_are_a_mismatch(tmp_path: Path, netcalc:
     assert "does not unpack: bits is 4, and by the shapes" in record["mismatches"][0]["message"]
 
 
-def test_plain_modules_of_a_quantised_model(tmp_path: Path, netcalc: Run) -> None:
-    """Modules that a configuration leaves out of the quantisation, here all of layer 1, are stored plainly."""
+def test_plain_modules_of_a_quantized_model(tmp_path: Path, netcalc: Run) -> None:
+    """Modules that a configuration leaves out of the quantization, here all of layer 1, are stored plainly."""
     said, pack = SCHEMES["awq"]
     stored = {name: entry for name, entry in packed_llama(pack).items() if ".1." not in name}
     stored |= {name: entry for name, entry in plain_llama().items() if ".1." in name}
@@ -253,7 +253,7 @@ def test_what_is_not_known_is_refused(quantization: Any, message: str, tmp_path:
 
 
 def test_an_import_reads_no_tensors(tmp_path: Path) -> None:
-    """The figures of a quantised model need no NumPy, as those of any other."""
+    """The figures of a quantized model need no NumPy, as those of any other."""
     folder = write_model(tmp_path / "model", LLAMA | SCHEMES["gptq-4"][0], {})
     code = f"import sys, netcalc; print(netcalc.load({str(folder)!r}).params, 'numpy' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from math import gcd
 
 from netcalc.dims import Dim, Poly
 from netcalc.tensor_type import TensorType
@@ -149,15 +150,10 @@ def _formula(value: Poly, number: Callable[[int], str], length: int = 72) -> str
 
 
 def _scaled(value: Poly) -> tuple[str, str]:
-    """Return the formula with coefficients in a unit, and its prefix; the least coefficient is at least one unit."""
-    least = min(abs(coefficient) for _, coefficient in value.monomials())
-    power = min((len(str(least)) - 1) // 3, len(_THOUSANDS) - 1)
-
-    def number(coefficient: int) -> str:
-        quotient = coefficient // 1000**power
-        return f"{quotient:,}" if power == 0 or quotient >= 1000 else _digits(coefficient, 1000**power, 4)
-
-    return _formula(value, number, _TWO_LINES), _THOUSANDS[power]
+    """Return the formula with coefficients in the largest unit in which all are whole, and its prefix."""
+    unit = gcd(*(coefficient for _, coefficient in value.monomials()))
+    power = next(power for power in reversed(range(len(_THOUSANDS))) if unit % 1000**power == 0)
+    return _formula(value, lambda coefficient: f"{coefficient // 1000**power:,}", _TWO_LINES), _THOUSANDS[power]
 
 
 def _size(size: Dim, length: int) -> str:

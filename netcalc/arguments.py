@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
+from importlib import import_module
 from inspect import Parameter, signature
 from os import PathLike, fspath
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
@@ -304,8 +305,9 @@ class _Method:
 def accepts(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function or method whose options are checked and complete, and stand in its signature and docstring.
 
-    The function ends in ``**options: Unpack[GROUP]`` with a group of :mod:`netcalc.options`.  Options of the group that
-    it names itself, and its other arguments, are checked too.
+    The function ends in ``**options: Unpack[GROUP]`` with a group of :mod:`netcalc.options`, or of
+    :mod:`netcalc.run_options`, which its module need not import.  Options of the group that it names itself, and its
+    other arguments, are checked too.
     """
     inner = function.__qualname__.rpartition(".")[0]
     if inner and not inner.endswith("<locals>"):
@@ -314,7 +316,8 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _complete(function: Callable[P, R]) -> Callable[P, R]:
-    group = function.__globals__[str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")]
+    name = str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")
+    group = function.__globals__.get(name) or vars(import_module("netcalc.run_options"))[name]
     declared, original = options_of(group), signature(function)
     own = [parameter for parameter in original.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     names = {parameter.name for parameter in own}

@@ -14,20 +14,12 @@ from netcalc.dims import Dim
 from netcalc.ir import Program, Value
 from netcalc.options import (
     BackwardOptions,
-    CompileOptions,
     CountOptions,
     ExplainOptions,
-    GradientOptions,
     MemoryOptions,
     Mode,
     ReportName,
-    RoundingOptions,
-    RunOptions,
-    SignalOptions,
     SummaryOptions,
-    TrainOptions,
-    VerifyOptions,
-    WeightsOptions,
 )
 from netcalc.request import Request
 
@@ -44,6 +36,16 @@ if TYPE_CHECKING:
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
+    from netcalc.run_options import (
+        CompileOptions,
+        GradientOptions,
+        RoundingOptions,
+        RunOptions,
+        SignalOptions,
+        TrainOptions,
+        VerifyOptions,
+        WeightsOptions,
+    )
     from netcalc.training.result import TrainingResult
     from netcalc.verification.agreement import Agreement
     from netcalc.verification.report import VerifyReport

@@ -21,7 +21,8 @@ from collections.abc import Iterable
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.cli.options import FormatOptions, ModuleOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
-from netcalc.options import ImportOptions, SeedOptions
+from netcalc.options import ImportOptions
+from netcalc.run_options import SeedOptions
 
 _SOURCE = Declared(
     "source",

@@ -29,7 +29,8 @@ from netcalc.cli.options import InputOptions, ModeOptions, TextFormatOptions, Wi
 from netcalc.cli.options import RunOptions as CommandOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.options import GradientOptions, LayerOptions, ModelOptions, RoundingOptions, RunOptions, SelectOptions
+from netcalc.options import LayerOptions, ModelOptions, SelectOptions
+from netcalc.run_options import GradientOptions, RoundingOptions, RunOptions
 
 
 @verb(

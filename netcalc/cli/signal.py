@@ -20,7 +20,7 @@ from netcalc.cli.options import TEXT_ROW_OPTIONS, InputOptions
 from netcalc.cli.options import SignalOptions as CommandOptions
 from netcalc.cli.pictures import require_picture, write_charts
 from netcalc.cli.verb import Call, verb
-from netcalc.options import SignalOptions
+from netcalc.run_options import SignalOptions
 
 
 @verb(InputOptions, SignalOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "lora", "quantize", "prune"))

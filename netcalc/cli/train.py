@@ -23,7 +23,8 @@ from netcalc.cli.options import TrainOptions as CommandOptions
 from netcalc.cli.pictures import require_picture, write_charts
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.options import ModelOptions, TrainOptions
+from netcalc.options import ModelOptions
+from netcalc.run_options import TrainOptions
 
 
 @verb(CommandOptions, TrainOptions, FormatOptions, WideOptions, ModelOptions, without=("symbolic", "mode", "prune"))

@@ -17,7 +17,7 @@ from netcalc.cli.options import TEXT_ROW_OPTIONS
 from netcalc.cli.options import VerifyOptions as CommandOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.options import VerifyOptions
+from netcalc.run_options import VerifyOptions
 
 
 @verb(VerifyOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "quantize", "prune"))

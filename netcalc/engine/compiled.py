@@ -17,8 +17,8 @@ from netcalc.ir import Program
 from netcalc.limits import MAX_PASSES
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.parameters import Parameters, Weights
-from netcalc.options import DrawOptions
 from netcalc.process_memory import MemoryBaseline
+from netcalc.run_options import DrawOptions
 
 
 class Compiled:

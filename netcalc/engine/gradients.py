@@ -23,8 +23,8 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
-from netcalc.options import ParameterOptions
 from netcalc.results import Real, recorded
+from netcalc.run_options import ParameterOptions
 from netcalc.weights.saved import TensorResult
 
 

@@ -40,8 +40,9 @@ from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
-from netcalc.options import ParameterOptions, PlanName, PlanOptions
+from netcalc.options import PlanName
 from netcalc.results import Entry, recorded
+from netcalc.run_options import ParameterOptions, PlanOptions
 from netcalc.weights.saved import TensorResult
 
 _Pair: TypeAlias = tuple[Array, Array]

@@ -33,9 +33,10 @@ from netcalc.numerics.kernels import Run
 from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.trace import OutputRow, Tracer, TraceRow
-from netcalc.options import ParameterOptions, PlanName
+from netcalc.options import PlanName
 from netcalc.process_memory import MemoryBaseline
 from netcalc.results import Entry, recorded
+from netcalc.run_options import ParameterOptions
 from netcalc.weights.saved import TensorResult
 
 PLANS: tuple[PlanName, ...] = get_args(PlanName)

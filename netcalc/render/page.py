@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from netcalc.render.escapes import clean, markup
-from netcalc.render.plot import Chart
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal, fill
+
+if TYPE_CHECKING:
+    from netcalc.render.plot import Chart
 
 
 class Line(NamedTuple):
@@ -27,7 +29,7 @@ class Paragraph(NamedTuple):
     verbatim: bool = False
 
 
-Page: TypeAlias = Iterable[Table | Paragraph | Chart]
+Page: TypeAlias = "Iterable[Table | Paragraph | Chart]"
 
 
 def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
@@ -39,12 +41,12 @@ def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
             yield ""
         if isinstance(part, Table):
             yield table_text(part, terminal)
-        elif isinstance(part, Chart):
+        elif isinstance(part, Paragraph):
+            yield from (clean(line.text) if part.verbatim else _line(line, terminal) for line in part.lines)
+        else:
             from netcalc.render.plot_text import chart_text
 
             yield from chart_text(part, terminal)
-        else:
-            yield from (clean(line.text) if part.verbatim else _line(line, terminal) for line in part.lines)
 
 
 def page_markdown(page: Page) -> Iterator[str]:
@@ -56,14 +58,14 @@ def page_markdown(page: Page) -> Iterator[str]:
             yield ""
         if isinstance(part, Table):
             yield from table_markdown(part)
-        elif isinstance(part, Chart):
-            from netcalc.render.plot_text import chart_text
-
-            yield from ("```text", *chart_text(part), "```")
-        else:
+        elif isinstance(part, Paragraph):
             *lines, last = (markup(line.lead + line.text) for line in part.lines)
             yield from (f"{line}  " for line in lines)
             yield last
+        else:
+            from netcalc.render.plot_text import chart_text
+
+            yield from ("```text", *chart_text(part), "```")
 
 
 def page_html(page: Page) -> str:
@@ -76,9 +78,9 @@ def page_html(page: Page) -> str:
     def written(part: Table | Paragraph | Chart) -> str:
         if isinstance(part, Table):
             return table_html(part)
-        if isinstance(part, Chart):
-            return chart_svg(part)
-        return f"<p>{'<br>'.join(escape(clean(line.lead + line.text)) for line in part.lines)}</p>"
+        if isinstance(part, Paragraph):
+            return f"<p>{'<br>'.join(escape(clean(line.lead + line.text)) for line in part.lines)}</p>"
+        return chart_svg(part)
 
     return f"<div>{''.join(map(written, page))}</div>"
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from netcalc.render.page import Page, page_html, page_markdown, page_text
-from netcalc.render.plot import Chart
 from netcalc.render.selection import Selected, Selection
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal
+
+if TYPE_CHECKING:
+    from netcalc.render.plot import Chart
 
 R = TypeVar("R")
 

@@ -17,7 +17,7 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape
 from netcalc.opdef import Param
-from netcalc.options import ParameterOptions
+from netcalc.run_options import ParameterOptions
 from netcalc.training.batches import Batches
 from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name, write_checkpoint
 from netcalc.training.preparation import minimized, require_resources

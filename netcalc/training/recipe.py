@@ -9,7 +9,7 @@ from types import NoneType
 from typing import get_args
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.options import ScheduleName
+from netcalc.run_options import ScheduleName
 from netcalc.training.updates import Updater
 
 SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)

@@ -31,7 +31,7 @@ from netcalc.numerics.tape import Record, Tape, Variable
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
-from netcalc.options import WeightsOptions
+from netcalc.run_options import WeightsOptions
 
 #: Activation functions with limits, by the share of their greatest slope at an element of the output.
 _SLOPES: dict[str, Callable[[Any, Array], Array]] = {

@@ -33,7 +33,7 @@ from netcalc.numerics.kernels import Run, apply
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
-from netcalc.options import ParameterOptions
+from netcalc.run_options import ParameterOptions
 from netcalc.verification.backward import backward_checks
 from netcalc.verification.decoding import AtStep, decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspect import Parameter
 from typing import Any
 
-from netcalc import options
+from netcalc import options, run_options
 from netcalc.arguments import options_of
 from netcalc.cli.commands import COMMANDS, command_module
 from netcalc.cli.declarations import Argument, Declared
@@ -15,8 +15,9 @@ from netcalc.render.table_markdown import table_markdown
 
 _HEAD = """# Options
 
-Generated from `netcalc/options.py` and `netcalc/cli/options.py`. An option means the same in every command. Most are
-arguments of the function or method of the same name in [Python](python-api.md), under the name in the second column."""
+Generated from `netcalc/options.py`, `netcalc/run_options.py` and `netcalc/cli/options.py`. An option means the same
+in every command. Most are arguments of the function or method of the same name in [Python](python-api.md), under the
+name in the second column."""
 
 
 def option_reference() -> Iterator[str]:
@@ -52,5 +53,5 @@ def _default(declared: Declared) -> str:
 
 
 def _python_names() -> set[str]:
-    groups = (group for name, group in vars(options).items() if name.endswith("Options"))
+    groups = (group for name, group in (vars(options) | vars(run_options)).items() if name.endswith("Options"))
     return {name for group in groups if group is not options.SelectOptions for name in options_of(group)}

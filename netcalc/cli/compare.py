@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from inspect import Parameter
 
+from netcalc.cli.command_options import ComparisonOptions as CommandOptions
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.cli.options import ComparisonOptions as CommandOptions
 from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ComparisonOptions, SelectOptions

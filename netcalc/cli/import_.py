@@ -18,8 +18,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+from netcalc.cli.command_options import ModuleOptions
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.cli.options import FormatOptions, ModuleOptions, OutputOptions
+from netcalc.cli.options import FormatOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ImportOptions
 from netcalc.run_options import SeedOptions

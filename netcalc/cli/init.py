@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from netcalc.cli.command_options import ForceOptions
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.cli.options import ForceOptions
 from netcalc.cli.verb import Call, verb
 
 _FILE = Declared("file", str, "net.yaml", Argument(help="Output file; - for standard output."))

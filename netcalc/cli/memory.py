@@ -13,8 +13,8 @@ A chart shows the activations by layer; -o FILE.svg writes it, or .png with the 
 
 from __future__ import annotations
 
+from netcalc.cli.command_options import MemoryOptions as CommandOptions
 from netcalc.cli.options import ROW_OPTIONS
-from netcalc.cli.options import MemoryOptions as CommandOptions
 from netcalc.cli.pictures import is_picture, require_picture, write_charts
 from netcalc.cli.verb import Call, verb
 from netcalc.options import MemoryOptions

@@ -5,8 +5,9 @@ Blocks that ship with netcalc are listed after the operations; the page of one h
 
 from __future__ import annotations
 
+from netcalc.cli.command_options import SearchOptions
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.cli.options import FormatOptions, OutputOptions, SearchOptions
+from netcalc.cli.options import FormatOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import SelectOptions
 

@@ -8,7 +8,8 @@ of a model in this way: of a folder, or of a .gguf file with the bits of its ele
 from __future__ import annotations
 
 from netcalc.arguments import options_of
-from netcalc.cli.options import ROW_OPTIONS, LayoutOptions, StoredOptions
+from netcalc.cli.command_options import StoredOptions
+from netcalc.cli.options import ROW_OPTIONS, LayoutOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import LayerOptions, ModelOptions
 

@@ -25,8 +25,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.cli.options import InputOptions, ModeOptions, TextFormatOptions, WideOptions
-from netcalc.cli.options import RunOptions as CommandOptions
+from netcalc.cli.command_options import InputOptions
+from netcalc.cli.command_options import RunOptions as CommandOptions
+from netcalc.cli.options import ModeOptions, TextFormatOptions, WideOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import LayerOptions, ModelOptions, SelectOptions

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.cli.options import TEXT_ROW_OPTIONS, InputOptions
-from netcalc.cli.options import SignalOptions as CommandOptions
+from netcalc.cli.command_options import InputOptions
+from netcalc.cli.command_options import SignalOptions as CommandOptions
+from netcalc.cli.options import TEXT_ROW_OPTIONS
 from netcalc.cli.pictures import require_picture, write_charts
 from netcalc.cli.verb import Call, verb
 from netcalc.run_options import SignalOptions

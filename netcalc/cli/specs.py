@@ -7,8 +7,9 @@ sources. Figures are those at the default sizes.
 
 from __future__ import annotations
 
+from netcalc.cli.command_options import SpecListOptions
 from netcalc.cli.declarations import Argument, Declared
-from netcalc.cli.options import FormatOptions, OutputOptions, SpecListOptions
+from netcalc.cli.options import FormatOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import DescribeOptions, SelectOptions
 

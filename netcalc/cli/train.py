@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from netcalc.cli.command_options import TrainOptions as CommandOptions
 from netcalc.cli.options import FormatOptions, WideOptions
-from netcalc.cli.options import TrainOptions as CommandOptions
 from netcalc.cli.pictures import require_picture, write_charts
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError

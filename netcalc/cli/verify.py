@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from netcalc.cli.command_options import VerifyOptions as CommandOptions
 from netcalc.cli.options import TEXT_ROW_OPTIONS
-from netcalc.cli.options import VerifyOptions as CommandOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.run_options import VerifyOptions

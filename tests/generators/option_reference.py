@@ -15,8 +15,8 @@ from netcalc.render.table_markdown import table_markdown
 
 _HEAD = """# Options
 
-Generated from `netcalc/options.py`, `netcalc/run_options.py` and `netcalc/cli/options.py`. An option means the same
-in every command. Most are arguments of the function or method of the same name in [Python](python-api.md), under the
+Generated from `netcalc/options.py`, `netcalc/run_options.py`, and what commands add to them in `netcalc/cli/`. An
+option means the same in every command. Most are arguments of the function or method of the same name in [Python](python-api.md), under the
 name in the second column."""
 
 

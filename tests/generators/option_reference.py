@@ -16,8 +16,8 @@ from netcalc.render.table_markdown import table_markdown
 _HEAD = """# Options
 
 Generated from `netcalc/options.py`, `netcalc/run_options.py`, and what commands add to them in `netcalc/cli/`. An
-option means the same in every command. Most are arguments of the function or method of the same name in [Python](python-api.md), under the
-name in the second column."""
+option means the same in every command. Most are arguments of the function or method of the same name in
+[Python](python-api.md), under the name in the second column."""
 
 
 def option_reference() -> Iterator[str]:

@@ -125,7 +125,8 @@ def wkv(
         exponents, weights, values = terms(sample, channel, np.arange(length - 1, -1, -1.0), float(length))
         largest = float(exponents.max()) if len(exponents) else -1e38
         scales = np.exp(exponents - largest)
-        return Value(largest, abs(largest)) if which == 2 else total(scales, (values, weights)[which])
+        decayed = length * abs(float(decay[channel]))  # a key and its decay may cancel
+        return Value(largest, abs(largest) + decayed) if which == 2 else total(scales, (values, weights)[which])
 
     reads = 4 * max(length, 1)
     expected = Expected(value.shape, value.dtype.name, output, reads)

@@ -98,9 +98,16 @@ def _problem(name: str, settings: Mapping[str, float], key: str, value: float) -
 
 
 def _decayed(parameter: Array, gradient: Array, settings: Mapping[str, float]) -> Array:
-    """Return the gradient with the gradient of the parameter's squared norm added."""
+    """Return the gradient with the gradient of the parameter's squared norm added.
+
+    The sum is rounded once, as by torch's fused multiply-add: where its terms cancel, Adam divides by what is left.
+    """
     decay = settings["weight_decay"]
-    return gradient + parameter * decay if decay else gradient
+    if not decay:
+        return gradient
+    dtype = gradient.dtype
+    product = parameter.astype(np.float64) * np.float64(dtype.type(decay))
+    return (gradient.astype(np.float64) + product).astype(dtype)
 
 
 def _sgd(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:

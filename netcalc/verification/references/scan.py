@@ -125,8 +125,11 @@ def wkv(
         exponents, weights, values = terms(sample, channel, np.arange(length - 1, -1, -1.0), float(length))
         largest = float(exponents.max()) if len(exponents) else -1e38
         scales = np.exp(exponents - largest)
-        decayed = length * abs(float(decay[channel]))  # a key and its decay may cancel
-        return Value(largest, abs(largest) + decayed) if which == 2 else total(scales, (values, weights)[which])
+        if which < 2:
+            return total(scales, (values, weights)[which])
+        steps = length - 1 - int(exponents.argmax()) if len(exponents) else 0  # -1 stands for the earlier sums
+        decayed = (length if steps < 0 else steps) * float(decay[channel])
+        return Value(largest, abs(decayed) + abs(largest - decayed))
 
     reads = 4 * max(length, 1)
     expected = Expected(value.shape, value.dtype.name, output, reads)

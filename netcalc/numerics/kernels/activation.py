@@ -17,16 +17,19 @@ SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def sigmoid(x: Array) -> Array:
+    """Return 1/(1 + exp(−x))."""
     y: Array = 1 / (1 + np.exp(-x))
     return y
 
 
 def silu(x: Array) -> Array:
+    """Return x·sigmoid(x)."""
     y: Array = x / (1 + np.exp(-x))
     return y
 
 
 def gelu(x: Array, approximate: str) -> Array:
+    """Return x·Φ(x), with the distribution function exact or approximated by a hyperbolic tangent."""
     if approximate == "tanh":
         share: Array = np.tanh(math.sqrt(2 / math.pi) * x * (1 + 0.044715 * (x * x)))
     else:

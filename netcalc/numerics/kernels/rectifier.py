@@ -13,6 +13,7 @@ from netcalc.ops.rectifier import PReLU
 
 
 def relu(x: Array) -> Array:
+    """Return max(x, 0)."""
     return np.maximum(x, 0)
 
 

@@ -93,6 +93,7 @@ class _Rule:
 
 
 def gated_delta_rule(op: GatedDeltaRule, back: Back, gradient: Array | None, last: Array | None = None) -> Gradients:
+    """Return the gradients of the inputs by those of the output and the last state."""
     it = _Rule(op, back, gradient, last)
     saved = it.saved
     of_query: Array | None = None

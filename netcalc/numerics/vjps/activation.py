@@ -17,6 +17,7 @@ _CUBIC = 0.044715
 
 
 def gelu_gradient(g: Array, x: Array, approximate: str) -> Array:
+    """Return the product of a gradient with the derivative of GELU."""
     slope: Array
     if approximate == "tanh":
         squared = x * x
@@ -31,6 +32,7 @@ def gelu_gradient(g: Array, x: Array, approximate: str) -> Array:
 
 
 def silu_gradient(g: Array, x: Array) -> Array:
+    """Return the product of a gradient with the derivative of SiLU."""
     s = sigmoid(x)
     slope: Array = s * (1 + x * (1 - s))
     return g * slope

@@ -36,6 +36,7 @@ class Affine(NamedTuple):
 
 
 def affine_of(build: Builder, x: Value, weight: Value | None, bias: Value | None) -> Affine:
+    """Return the affine map of a norm, with weight and bias as parameters of its line where they can be."""
     dtype = x.type.dtype
     if weight is None or not learned(build, weight, dtype):
         return Affine({}, weight, bias)

@@ -12,12 +12,14 @@ from netcalc.formats.torch.operators._windows import plain
 
 
 def adaptive_avg_pool(axes: int, build: Builder, input: Value, output_size: Any) -> Value:
+    """Add a mean to a given size of ``axes`` axes; to a single element it is global."""
     if plain(output_size) == 1:
         return build.line(f"global_avg_pool{axes}d", [input])
     return build.line(f"adaptive_avg_pool{axes}d", [input], {"output_size": plain(output_size)})
 
 
 def adaptive_max_pool(axes: int, build: Builder, input: Value, output_size: Any) -> tuple[Value, ...]:
+    """Add a maximum to a given size of ``axes`` axes, with the places of the maxima."""
     attributes = {"output_size": plain(output_size), "return_indices": True}
     return build.lines(f"adaptive_max_pool{axes}d", [input], attributes)
 

@@ -19,6 +19,7 @@ def avg_pool(
     divisor_override: int | None = None,
     **windows: Any,
 ) -> Value:
+    """Add a mean over windows of ``axes`` axes."""
     attributes = {
         **pooling_windows(**windows),
         "count_include_pad": None if count_include_pad else False,

@@ -15,6 +15,7 @@ from netcalc.formats.torch.operators._operands import unless_default, with_unuse
 def class_loss(
     operation: str, build: Builder, weight: Value | None, ignore_index: int, label_smoothing: float = 0.0, **call: Any
 ) -> Value:
+    """Add a loss of class indices, with weights of classes that may be absent."""
     settings = {"ignore_index": unless_default(ignore_index, -100), "label_smoothing": label_smoothing or None}
     return loss_line(operation, build, weight=weight, **call, **settings)
 

@@ -14,6 +14,7 @@ from netcalc.formats.torch.operators._windows import pooling_windows, unless
 def max_pool(
     axes: int, indices: bool, build: Builder, input: Value, dilation: Any, **windows: Any
 ) -> Value | tuple[Value, ...]:
+    """Add a maximum over windows of ``axes`` axes, with the places of the maxima if ``indices``."""
     attributes = {
         **pooling_windows(**windows),
         "dilation": unless(dilation, 1),

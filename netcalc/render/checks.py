@@ -23,6 +23,10 @@ class _Checks(Presentation[CheckReport]):
         answer = f"{len(failed):,} of {len(result.rows):,} checks failed" if failed else f"all {passed:,} checks passed"
         yield Paragraph([Line(f" of {specs:,} spec{'s' * (specs != 1)}", answer, "bad" if failed else "good")])
         yield self.data(result, rows, view)._replace(omitted=len(rows.others))
+        # a terminal may have no room for the details, and prints errors of specs with their places
+        figures = [row for row in failed if row.check != "error"]
+        if figures and view.format == "table" and view.width is not None:
+            yield Paragraph([Line(f": {row.detail}", f"{row.spec}, {row.check}", hanging="  ") for row in figures])
 
     def data(self, result: CheckReport, rows: Selected[CheckRow], view: View) -> Table:
         columns = [

@@ -19,11 +19,20 @@ class Port(NamedTuple):
     optional: bool = False
     variadic: bool = False
     """True if it takes one or more tensors."""
+    default: str | None = None
+    """The input before it that it is if it is not given."""
 
 
-def ports(*names: str) -> tuple[Port, ...]:
-    """Return ports by name; ``"mask?"`` is optional, ``"inputs*"`` takes any number of tensors."""
-    return tuple(Port(name.rstrip("?*"), optional=name.endswith("?"), variadic=name.endswith("*")) for name in names)
+def ports(*declared: str) -> tuple[Port, ...]:
+    """Return ports as they are declared.
+
+    ``"mask?"`` is optional, ``"inputs*"`` takes any number of tensors, and ``"key = query"`` is the input ``query``
+    before it if it is not given.
+    """
+    parts = [[part.strip() for part in text.partition("=")] for text in declared]
+    return tuple(
+        Port(name.rstrip("?*"), name.endswith("?"), name.endswith("*"), default or None) for name, _, default in parts
+    )
 
 
 class Example(NamedTuple):

@@ -69,7 +69,7 @@ class ScaledDotProductAttention(Operation):
         "torch.nn.functional.scaled_dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762; windows: "
         "arXiv:2004.05150, blocks: arXiv:2007.14062, softcap: arXiv:2408.00118, sinks: gpt-oss, arXiv:2508.10925"
     )
-    inputs = ports("query", "key", "value", "attn_mask?", "key_padding_mask?", "sinks?")
+    inputs = ports("query", "key = query", "value = key", "attn_mask?", "key_padding_mask?", "sinks?")
     outputs = ports("output", "weights?")
     shape_rule = "(…, H, L, E), (…, H, S, E), (…, H, S, V) → (…, H, L, V)"
     cost_rule = "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; with sparse, kept pairs for L·S"

@@ -97,5 +97,6 @@ def attributes_table(title: str, attributes: Iterable[AttributeReference]) -> Ta
 
 def port_text(port: Port) -> str:
     """Write an input or output, with its properties in parentheses."""
-    kind = " (optional)" if port.optional else " (one or more)" if port.variadic else ""
-    return f"{port.name}{kind}"
+    properties = {"optional": port.optional, "one or more": port.variadic, f"by default {port.default}": port.default}
+    stated = ", ".join(text for text, holds in properties.items() if holds)
+    return f"{port.name} ({stated})" if stated else port.name

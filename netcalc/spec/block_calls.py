@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -15,7 +15,7 @@ from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.eager import mark
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
-from netcalc.spec.line_inputs import output_values, with_taken
+from netcalc.spec.line_inputs import DEFAULT, output_values, with_defaults, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among
 from netcalc.spec.patches import Pending, below
@@ -64,8 +64,8 @@ def bind_call(
 
     ``carried`` are the outputs of the iteration before, and ``taken`` the inputs that this iteration takes.
     """
-    inputs, arguments = bind_values(elaboration, line, block, scope, current, carried, taken)
-    return _body(elaboration, block, arguments, inputs, line, below(scope.patches, path)), inputs
+    inputs, defaults, arguments = bind_values(elaboration, line, block, scope, current, carried, taken)
+    return _body(elaboration, block, arguments, inputs, defaults, line, below(scope.patches, path)), inputs
 
 
 def bind_values(
@@ -76,14 +76,34 @@ def bind_values(
     current: Value | None,
     carried: Sequence[Value | None],
     taken: Mapping[str, Value | None] | None,
-) -> tuple[list[Value | None], dict[str, Any]]:
-    """Return the inputs of a call in order, and its arguments by name; Poisoned if the type of an input is unknown."""
+) -> tuple[list[Value | None], frozenset[str], dict[str, Any]]:
+    """Return the inputs of a call in order, the names of those that are defaults, and its arguments by name.
+
+    An input that is its default is None in the call: it is an input of the block already, also in each iteration of a
+    repeat, whose first input is the output of the iteration before.
+
+    Raises:
+        Poisoned: if the type of an input is unknown.
+        NetcalcError: if inputs or arguments are wrong.
+    """
     declared = ports(*block.decl.inputs)
-    inputs = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
+    bound = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
+    inputs = with_defaults(declared, bound)
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned
     types = dict(zip((port.name for port in declared), types_of(inputs), strict=True))
-    return inputs, bind_arguments(block, line, scope, types, elaboration.settings_of(block.home))
+    arguments = bind_arguments(block, line, scope, types, elaboration.settings_of(block.home))
+    defaults = frozenset(port.name for port, value in zip(declared, bound, strict=True) if value is DEFAULT)
+    return [None if value is DEFAULT else value for value in bound], defaults, arguments
+
+
+def define_inputs(scope: Scope, block: Block, inputs: Sequence[Value | None], defaults: Set[str]) -> None:
+    """Define the inputs of a block in the scope of its lines; those in ``defaults`` are the inputs before them."""
+    for port, value in zip(ports(*block.decl.inputs), inputs, strict=True):
+        default = port.default if port.name in defaults else None
+        scope.defined[port.name] = Outputs.single(value) if default is None else scope.defined[default]
+    if inputs:
+        scope.defined["in"] = Outputs.single(inputs[0])
 
 
 def add_call(
@@ -116,16 +136,17 @@ def _body(
     block: Block,
     arguments: Mapping[str, Any],
     inputs: list[Value | None],
+    defaults: frozenset[str],
     line: Line,
     patches: tuple[Pending, ...],
 ) -> Body:
     """Return the body of a block for these arguments, input types and patches, elaborated at its first use."""
-    key = BodyKey(block.cursor, hashable(arguments), types_of(inputs), elaboration.frozen, patches)
+    key = BodyKey(block.cursor, hashable(arguments), types_of(inputs), elaboration.frozen, patches, defaults)
     body = elaboration.body(key) or sketched_body(elaboration, block, arguments, inputs, key, _elaborated_alone)
     if body is not None:
         return body
     check_depth(elaboration, block, line)
-    partial, scope = _empty_body(elaboration, block, arguments, inputs, patches)
+    partial, scope = _empty_body(elaboration, block, arguments, inputs, key)
     require_met(block.cursor, scope, passed_arguments(block, line), line.target_span)
     with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
         return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
@@ -136,18 +157,16 @@ def _empty_body(
     block: Block,
     arguments: Mapping[str, Any],
     inputs: list[Value | None],
-    patches: tuple[Pending, ...],
+    key: BodyKey,
 ) -> tuple[PartialBody, Scope]:
     """Return a body for a block that has inputs but no lines yet, and the scope of its lines."""
     partial = PartialBody(block.name, block.home)
-    scope = elaboration.root_scope(partial, dict(arguments), patches)
-    for name, outer in zip(block.decl.inputs, inputs, strict=True):
-        label = name.rstrip("?")
-        inner = None if outer is None else Value(outer.type, label, outer.span)
-        partial.inputs.append(inner)
-        scope.defined[label] = Outputs.single(inner)
-    if partial.inputs:
-        scope.defined["in"] = Outputs.single(partial.inputs[0])
+    scope = elaboration.root_scope(partial, dict(arguments), key.patches)
+    partial.inputs += (
+        None if outer is None else Value(outer.type, port.name, outer.span)
+        for port, outer in zip(ports(*block.decl.inputs), inputs, strict=True)
+    )
+    define_inputs(scope, block, partial.inputs, key.defaults)
     return partial, scope
 
 
@@ -155,7 +174,7 @@ def _elaborated_alone(
     elaboration: Elaboration, block: Block, arguments: Mapping[str, Any], inputs: list[Value | None], key: BodyKey
 ) -> Body:
     """Return the body of a block in an elaboration of its own, without the place of a call."""
-    partial, scope = _empty_body(elaboration, block, arguments, inputs, ())
+    partial, scope = _empty_body(elaboration, block, arguments, inputs, key)
     require_met(block.cursor, scope, {})
     return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
 

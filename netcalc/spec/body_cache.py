@@ -40,6 +40,7 @@ class BodyKey(NamedTuple):
     types: tuple[TensorType | None, ...]  # of the inputs
     frozen: bool
     patches: tuple[Pending, ...]
+    defaults: frozenset[str]  # inputs that are not given and have defaults
 
 
 class CachedBody(NamedTuple):

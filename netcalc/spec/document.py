@@ -5,11 +5,16 @@ from typing import Annotated, Any, Literal, Self
 
 from netcalc.dtypes import DType
 from netcalc.models import ConfigDict, Field, Model, field_validator, model_validator
+from netcalc.opdef import ports
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
 #: Name of an input or output; `*` in a name such as past_key_values.*.key is the number of each tensor of a list.
 _Port = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.([A-Za-z0-9_]+|\*))*$")]
+
+
+#: Input of a block; `?` if it is optional, and an input before it that it is if it is not given.
+_BlockInput = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\??( *= *[A-Za-z_][A-Za-z0-9_]*)?$")]
 
 
 class _Part(Model):
@@ -117,13 +122,28 @@ class BlockDecl(_Part):
     about: str = ""
     source: str = ""
     args: dict[_Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
-    inputs: list[str] = Field(default=["in"], description="names of inputs; optional with a trailing ?")
+    inputs: list[_BlockInput] = Field(
+        default=["in"],
+        description="names of inputs; optional with a trailing ?; `key = query` is the input query if it is not given",
+    )
     outputs: Annotated[list[str], Field(min_length=1)] | None = Field(
         None, description="names of the returned values, with ? if absent when `when` omits their lines"
     )
     require: list[Requirement] = Field(default=[], description="conditions on arguments and inputs")
     layers: list[Any]
     checkpoint: dict[str, CheckpointDecl | str] = Field(default={})
+
+    @field_validator("inputs")
+    @classmethod
+    def _defaults_are_before(cls, declared: list[str]) -> list[str]:
+        names: list[str] = []
+        for port in ports(*declared):
+            if port.name in names:
+                raise ValueError(f"{port.name!r} is declared twice")
+            if port.default is not None and port.default not in names:
+                raise ValueError(f"the default of {port.name!r} should be an input before it, not {port.default!r}")
+            names.append(port.name)
+        return declared
 
     @field_validator("outputs")
     @classmethod

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from netcalc import ops
 from netcalc.ir import CheckpointEntry, Value, join
 from netcalc.spec.arguments import passed_arguments
-from netcalc.spec.block_calls import bind_values, block_results, check_depth
+from netcalc.spec.block_calls import bind_values, block_results, check_depth, define_inputs
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.requirements import require_met
-from netcalc.spec.scope import Outputs, Poisoned, Scope
+from netcalc.spec.scope import Poisoned, Scope
 
 
 def is_inline(line: Line, scope: Scope) -> bool:
@@ -56,16 +56,13 @@ def elaborate_inline(
     and arguments of the block only, and the caller does not see their names.  ``carried`` are the outputs of the
     iteration before, and ``taken`` the inputs that this iteration takes.
     """
-    inputs, arguments = bind_values(elaboration, line, block, scope, current, carried, taken)
+    inputs, defaults, arguments = bind_values(elaboration, line, block, scope, current, carried, taken)
     check_depth(elaboration, block, line)
     inner = elaboration.root_scope(scope.body, dict(arguments), scope.patches, block.home)
     inner.inlined, inner.prefix, inner.parent = block.home, scope.prefix, scope
     inner.hidden = len(scope.body.nodes)
     inner.numbered, inner.counter = scope.numbered, scope.counter
-    for name, value in zip(block.decl.inputs, inputs, strict=True):
-        inner.defined[name.rstrip("?")] = Outputs.single(value)
-    if inputs:
-        inner.defined["in"] = Outputs.single(inputs[0])
+    define_inputs(inner, block, inputs, defaults)
     require_met(block.cursor, inner, passed_arguments(block, line), line.target_span)
     reporter = elaboration.reporter
     errors_before = len(reporter.diagnostics)

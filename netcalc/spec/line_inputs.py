@@ -13,6 +13,9 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import AbsentList, Scope
 from netcalc.spec.value_paths import value_at
 
+#: Value of an input that is not given and has a default.
+DEFAULT = Value(None, "default")
+
 
 def resolve_value(text: str, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
     """Return the value that ``text`` names: ``name``, ``name.port``, a path, or ``_`` for the line before.
@@ -104,6 +107,8 @@ def with_taken(
 ) -> list[Value | None]:
     """Return a value for each port: those that an iteration takes, and the others from the line.
 
+    An input that is not given and has a default is :data:`DEFAULT`.
+
     ``carried`` are the outputs of the iteration before, which replace the first values from the line.
 
     Raises:
@@ -128,6 +133,16 @@ def with_taken(
     return [by_name.get(name) for name in names]
 
 
+def with_defaults(ports: Sequence[Port], values: Sequence[Value | None]) -> list[Value | None]:
+    """Return the values with each :data:`DEFAULT` replaced by the value of the input that is the default."""
+    filled = list(values)
+    places = {port.name: place for place, port in enumerate(ports)}
+    for place, port in enumerate(ports[: len(filled)]):
+        if filled[place] is DEFAULT and port.default is not None:
+            filled[place] = filled[places[port.default]]
+    return filled
+
+
 class Inputs(NamedTuple):
     """Resolver of a line's inputs; ``kind`` is the operation or block, which diagnostics name."""
 
@@ -138,7 +153,7 @@ class Inputs(NamedTuple):
     current: Value | None
 
     def resolve(self, branches: Mapping[str, Value | None]) -> list[Value | None]:
-        """Return one value for each port in order, None for an optional one that is not given.
+        """Return one value for each port in order, None for an optional one that is not given, or :data:`DEFAULT`.
 
         Without ``from`` the first port takes the line before.  Branches named after ports fill these ports; other
         branches fill the ports in order.
@@ -227,9 +242,10 @@ class Inputs(NamedTuple):
         """Return the values in the order of the ports; NetcalcError if a required one is missing."""
         if self.ports[0].variadic:
             return self._variadic(list(by_port.values()))
+        by_port = {**{port.name: DEFAULT for port in self.ports if port.default is not None}, **by_port}
         missing = [port.name for port in self.ports if not port.optional and by_port.get(port.name) is None]
         if missing:
-            names = ", ".join(f"{port.name}{'?' if port.optional else ''}" for port in self.ports)
+            names = ", ".join(f"{port.name}{'?' if port.optional or port.default else ''}" for port in self.ports)
             hint = f"its inputs are {names}; name them with `from: {{{missing[0]}: …}}` or `from: [{names}]`"
             if "from" in self.line.modifiers and missing[0] in by_port:
                 hint = "the value under from: is absent: an optional input or output that is not given"

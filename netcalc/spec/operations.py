@@ -18,7 +18,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.eager import mark_operation
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
-from netcalc.spec.line_inputs import start_value, with_taken
+from netcalc.spec.line_inputs import start_value, with_defaults, with_taken
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.nodes import build_operation
@@ -47,7 +47,8 @@ def elaborate_operation(
     """
     attributes, branch_lines = _split_arguments(line, declared)
     branches = _branch_values(elaboration, branch_lines, line, scope, current)
-    inputs = with_taken(declared.inputs, taken or {}, line, declared.name, scope, current, branches)
+    bound = with_taken(declared.inputs, taken or {}, line, declared.name, scope, current, branches)
+    inputs = with_defaults(declared.inputs, bound)
     lines = attributes.pop(declared.lines_attribute, None) if declared.lines_attribute else None
     computed = None if lines is None or lines.data is None else computed_body(elaboration, lines, scope)
     values = {name: evaluate(value, scope) for name, value in attributes.items()}

@@ -22,7 +22,7 @@ from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.inlining import elaborate_inline, is_inline
 from netcalc.spec.iteration_bodies import Turn, collected_values, iteration_body, too_many_outputs
 from netcalc.spec.iterations import Iterations, read_iterations
-from netcalc.spec.line_inputs import Inputs, start_value
+from netcalc.spec.line_inputs import Inputs, start_value, with_defaults
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_labels, define_outputs, line_name
 from netcalc.spec.patches import Patch, same_until, uses_names
@@ -301,7 +301,7 @@ def _passed_on(elaboration: Elaboration, line: Line, scope: Scope, current: Valu
     if count == 1 and not isinstance(getattr(line.modifier("from"), "data", None), (list, dict)):
         return Outputs.single(start_value(line, scope, current), line.cursor.span)
     own = [port for port in ports(*block.decl.inputs) if port.name not in streams.taken]
-    return _outputs(Inputs(line, own, block.name, scope, current).resolve({})[:count], line)
+    return _outputs(with_defaults(own, Inputs(line, own, block.name, scope, current).resolve({}))[:count], line)
 
 
 def _continues(call: CallNode, body: Body, inputs: Sequence[Value | None], number: int | None) -> bool:

@@ -127,7 +127,8 @@ def _pattern(key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: f
         shape = type_.shape
         sizes += [n for n in shape if n >= LEAST]  # type: ignore[misc]
         types.append((type_.dtype, *[n if n < LEAST else -1 for n in shape]))
-    return key.declaration, tuple(arguments), tuple(types), key.frozen, elaboration.ctx.training, elaboration.ctx.dtype
+    mode = key.frozen, elaboration.ctx.training, elaboration.ctx.dtype
+    return key.declaration, tuple(arguments), tuple(types), key.defaults, mode
 
 
 def _counts(block: Cursor) -> frozenset[str]:

@@ -192,8 +192,8 @@ def test_a_shape_mismatch_shows_both_shapes_with_their_origins() -> None:
 
 
 def test_a_missing_port_is_named() -> None:
-    (problem,) = layer_problems("- scaled_dot_product_attention", shape="[1, 2, 5, 8]")
-    assert (problem.code, problem.message) == ("E303", "scaled_dot_product_attention requires the inputs key and value")
+    (problem,) = layer_problems("- where", shape="[1, 2, 5, 8]")
+    assert (problem.code, problem.message) == ("E303", "where requires the inputs input and other")
 
 
 def test_every_name_of_a_skipped_line_refers_to_its_input() -> None:

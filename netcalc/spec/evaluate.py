@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, written
 from netcalc.dims import Dim, Poly, at_least, refuse_symbols, spend
 from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_ITEMS
@@ -16,6 +16,7 @@ from netcalc.spec.cursor import Cursor, kept, within
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_ANYTHING = re.compile(r"(?s).*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.
 _TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message", "holds"})
 #: Modifiers of a line that hold an expression without ``${}``.
@@ -113,6 +114,27 @@ def words_in(data: Any, *, keys: bool = False) -> frozenset[str]:
             pending += [(key, not keys) for key in item]
             pending += [(value, is_text or key in _TEXT_KEYS) for key, value in item.items()]
     return frozenset(words)
+
+
+def places_of_names(document: Cursor, names: Collection[str]) -> dict[str, Span | None]:
+    """Return for each name the first place in a document where an expression may use it."""
+    places: dict[str, Span | None] = {}
+    pending = [(document, False)]
+    while pending:
+        cursor, is_text = pending.pop()
+        data = cursor.data
+        if isinstance(data, str):
+            parts = _PLACEHOLDER.finditer(data) if is_text or "${" in data else (_ANYTHING.match(data),)
+            for word in (word for part in parts if part for word in _WORD.finditer(data, *part.span())):
+                if word[0] in names and word[0] not in places:
+                    places[word[0]] = within(cursor.span, data, word.start(), len(word[0]))
+        elif isinstance(data, list):
+            pending += reversed([(item, is_text) for item in cursor.elements()])
+        elif isinstance(data, dict):
+            entries = [(cursor.replaced(key), True) for key in data if "${" in key]
+            entries += ((item, is_text or key in _TEXT_KEYS or key == "formerly") for key, item in cursor.items())
+            pending += reversed(entries)
+    return places
 
 
 def used_by_others(words: Mapping[str, Collection[str]]) -> frozenset[str]:

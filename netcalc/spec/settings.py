@@ -11,7 +11,7 @@ from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.declarations import Declaration, declare_variable, former_names
 from netcalc.spec.document import DimDecl
-from netcalc.spec.evaluate import evaluate
+from netcalc.spec.evaluate import evaluate, places_of_names
 from netcalc.spec.library import Loaded
 from netcalc.spec.op_values import placed
 from netcalc.spec.requirements import unmet_by_settings
@@ -29,7 +29,7 @@ class Settings(Mapping[str, Any]):
         self._pending: list[str] = []
         self.circular: set[str] = set()  # names of circular definitions, which are reported once
         self.warnings: list[Diagnostic] = []
-        self.former = _former_names(loaded)
+        self.former = former_vars(loaded)
         self._noted: set[str] = set()  # former names that a warning tells
         self.dims = tuple(loaded.document.dims)
         self.vars = tuple(loaded.document.vars)
@@ -57,12 +57,19 @@ class Settings(Mapping[str, Any]):
         name = self.former[former]
         if former not in self._noted:
             self._noted.add(former)
-            self.warnings.append(Diagnostic("W102", f"an expression uses {former!r}; the var is now called {name!r}"))
+            message = f"an expression uses {former!r}; the var is now called {name!r}"
+            self.warnings.append(Diagnostic("W102", message, _places_of_former_names(self._loaded).get(former)))
         return name
 
     def is_overridden(self, name: str) -> bool:
         """Return True if the value of a dim or var is given in place of its default."""
         return name in self._overrides
+
+    def option(self, name: str) -> str | None:
+        """Return the option that sets a dim or var, or keeps it symbolic; None if it has its default."""
+        if name in self._symbolic:
+            return f"--symbolic {name}"
+        return f"--set {name}" if name in self._overrides else None
 
     def _resolve(self, name: str) -> Any:
         kind = "dims" if name in self._loaded.document.dims else "vars"
@@ -178,7 +185,7 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
 
 def setting_names(loaded: Loaded) -> list[str]:
     """Return every name that ``--set`` takes: dims, vars, and former names of vars."""
-    return [*loaded.document.dims, *loaded.document.vars, *_former_names(loaded)]
+    return [*loaded.document.dims, *loaded.document.vars, *former_vars(loaded)]
 
 
 def _known_names(name: str, loaded: Loaded) -> str:
@@ -189,17 +196,22 @@ def _known_names(name: str, loaded: Loaded) -> str:
     return "; ".join(filter(None, (f"did you mean {near!r}?" if near else "", described or "it has none")))
 
 
-def _former_names(loaded: Loaded) -> dict[str, str]:
-    """Return the current name of each var that had another one."""
+def former_vars(loaded: Loaded) -> dict[str, str]:
+    """Return the present name of each var that had another one, by the former name."""
     former = ((old, new) for new, value in loaded.document.vars.items() for old in former_names(value))
-    return kept(loaded.derived, _former_names, lambda: dict(former))
+    return kept(loaded.derived, former_vars, lambda: dict(former))
+
+
+def _places_of_former_names(loaded: Loaded) -> dict[str, Span | None]:
+    """Return the first place where an expression of the spec uses each former name of a var."""
+    return kept(loaded.derived, places_of_names, lambda: places_of_names(loaded.cursor, former_vars(loaded)))
 
 
 def _current_names(
     loaded: Loaded, overrides: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Diagnostic], list[Diagnostic]]:
     """Return the overrides by current names, with the warnings and errors of former names among them."""
-    former = _former_names(loaded)
+    former = former_vars(loaded)
     current: dict[str, Any] = {}
     warnings, errors = [], []
     for name, value in overrides.items():

@@ -69,6 +69,8 @@ def test_an_expression_may_use_a_former_name(renamed: Path) -> None:
     assert net.shapes["linear_1"].outputs == ((2, 9),)
     (warning,) = net.warnings
     assert "'width'" in warning.message
+    assert warning.span is not None
+    assert (warning.span.line, warning.span.text[warning.span.column - 1 : warning.span.end - 1]) == (3, "width")
 
 
 def test_former_names_are_a_list() -> None:
@@ -102,3 +104,24 @@ def test_a_warning_changes_neither_output_nor_exit_code(renamed: Path) -> None:
     )
     assert plain.stdout == warned.stdout
     assert (plain.stderr, "W102" in warned.stderr) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        ("- {name: a.width, linear: 4}\n- linear: ${2 * width}\n", 6),
+        ("- {name: 'n${width}', linear: 4}\n", 5),
+        ("- {name: r, linear: 8, repeat: width}\n", 5),
+        ("- '${[act][0]}'\n", 5),
+        ("- {'${[act][0]}': {}}\n", 5),
+    ],
+)
+def test_the_warning_of_a_former_name_in_an_expression_has_its_place(lines: str, line: int) -> None:
+    declared = (
+        "vars: {units: {default: 4, formerly: [width]}, activation: {type: op, default: relu, formerly: [act]}}\n"
+        "inputs: {x: [2, 8]}\n"
+    )
+    (span,) = [found.span for found in program(f"{declared}layers:\n{lines}").warnings if found.code == "W102"]
+    assert span is not None
+    assert span.line == line
+    assert span.text[span.column - 1 : span.end - 1] in ("width", "act")

@@ -225,7 +225,8 @@ class Program:
     pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``caches`` are the inputs
     and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
     parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
-    forms than their element type, see :mod:`netcalc.ir.storage`: options and the checkpoint assign them.
+    forms than their element type, see :mod:`netcalc.ir.storage`: options and the checkpoint assign them.  No line
+    reads the inputs ``unread``.
     """
 
     name: str
@@ -240,6 +241,7 @@ class Program:
     dims: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
+    unread: tuple[str, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     checkpoint_prefix: str = ""
     checkpoint_ignore: tuple[str, ...] = ()  # patterns of names

@@ -47,7 +47,7 @@ class CachedBody(NamedTuple):
     """An elaborated body, stored for reuse, with the numbers that its elaboration counted.
 
     ``lines`` and ``tensors`` are the numbers of its own; ``inner`` are the bodies of the blocks that its lines call,
-    ``anonymous`` the bodies of repeats and computed buffers, ``called`` the blocks of the spec that they name, and
+    ``anonymous`` the bodies of repeats and computed buffers, ``called`` the blocks that they name, and
     ``depth`` is the number of calls and iterations nested in it.
     """
 
@@ -58,7 +58,7 @@ class CachedBody(NamedTuple):
     tensors: int
     inner: tuple[CachedBody, ...]
     anonymous: tuple[tuple[Structure, Body], ...]
-    called: frozenset[str]
+    called: frozenset[tuple[str, str]]
     depth: int
 
 
@@ -74,7 +74,7 @@ class Record:
         self.lines, self.tensors, self.errors = lines, tensors, errors
         self.inner: dict[int, CachedBody] = {}
         self.anonymous: list[tuple[Structure, Body]] = []
-        self.called: set[str] = set()
+        self.called: set[tuple[str, str]] = set()
         self.lasting = True
 
     def note(self, body: CachedBody | None, lines: int = 0, tensors: int = 0) -> None:

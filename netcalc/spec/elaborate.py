@@ -31,6 +31,7 @@ from netcalc.spec.program_io import program_inputs, program_outputs
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.spec.settings import resolve_settings
 from netcalc.spec.unmatched import unmatched_entries
+from netcalc.spec.unread import unread_inputs
 from netcalc.spec.unused import unused_names
 
 
@@ -60,6 +61,7 @@ def elaborate(
         used = resolve_settings(loaded, settings or {}, symbolic)
         main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
         main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
+    unread = unread_inputs(loaded, main.untaken)
     program = Program(
         name=document.name or loaded.label,
         main=main.body,
@@ -73,7 +75,8 @@ def elaborate(
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
-        warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, main.called)),
+        unread=unread,
+        warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, used, main, unread)),
         checkpoint_prefix=document.checkpoint.prefix,
         checkpoint_ignore=tuple(document.checkpoint.ignore),
         added=loaded.added,
@@ -106,7 +109,9 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     if not elaboration.may_count:  # whether paths collide depends on the number of iterations
         _check(elaboration, body, is_default=is_default)
     initializers = (*elaboration.initializers, *own)
-    return Main(body, inputs, outputs, initializers, caches, frozenset(elaboration.called))
+    taken = {value for node in body.nodes for value in node.inputs} | {*body.outputs}
+    untaken = tuple(spec.name for spec, value in zip(inputs, main.inputs, strict=True) if value not in taken)
+    return Main(body, inputs, outputs, initializers, caches, frozenset(elaboration.called), untaken)
 
 
 def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:

@@ -16,7 +16,7 @@ from netcalc.spec.body_cache import BODIES, SKETCHED, BodyKey, CachedBody, Recor
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate_expression, words_in
 from netcalc.spec.expansion import Expansion
-from netcalc.spec.library import Loaded
+from netcalc.spec.library import Block, Loaded
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
 from netcalc.spec.reporter import LineBudget, Reporter
@@ -46,7 +46,7 @@ class Elaboration:
         self.patches = patches_of(loaded.cursor)
         self.patch_log = PatchLog()
         self.main = PartialBody(loaded.document.name or "main", loaded)
-        self.called: set[str] = set()  # names of the spec's own blocks that are called
+        self.called: set[tuple[str, str]] = set()  # blocks that are called, name and file, if the spec has blocks
         self.frozen = False  # True while the parameters that are made are not trained
         self.initializers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede the spec's own
         self._store: BoundedCache[CachedBody] = loaded.kept if loaded.blocks else BODIES
@@ -160,11 +160,13 @@ class Elaboration:
             self._records[-1].anonymous.append((structure, body))
         return body
 
-    def note_called(self, name: str) -> None:
-        """Note that a block of the spec is called."""
-        self.called.add(name)
+    def note_called(self, block: Block) -> None:
+        """Note that a block is called, for warnings about blocks of the spec that are not."""
+        if not self.loaded.blocks:
+            return
+        self.called.add((block.name, block.home.label))
         if self._records:
-            self._records[-1].called.add(name)
+            self._records[-1].called.add((block.name, block.home.label))
 
     def bind_to_spec(self) -> None:
         """Mark the body being elaborated as dependent on more than its key, so that it is not stored."""

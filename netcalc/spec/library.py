@@ -52,7 +52,8 @@ class Loaded:
     warnings: tuple[Diagnostic, ...] = ()
     extends: str | None = None
     path: Path | None = None
-    inherited: frozenset[str] = frozenset()  # names of the blocks of the spec that it extends
+    parent: Loaded | None = None  # the spec that it extends
+    has_own_lines: bool = True  # False if it inherits its `layers`
     added: frozenset[str] = frozenset()
     storage: tuple[str, ...] = ()
     kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)
@@ -209,21 +210,21 @@ def _label(path: Path) -> str:
 def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
     own = validate(cursor)
     imported: dict[str, Block] = {}
-    inherited: frozenset[str] = frozenset()
+    parent: Loaded | None = None
     warnings: list[Diagnostic] = []
     if own.extends is not None:
         parent = _load_named(own.extends, cursor["extends"], folder, way)
         cursor, renamed = with_current_names(parent.cursor, cursor)
         warnings += (*parent.warnings, *renamed)
         cursor = merged(parent.cursor, cursor)
-        inherited = frozenset(parent.blocks)
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     for index, name in enumerate(own.import_):
         imported |= _load_named(name, cursor["import"][index], folder, way).blocks
     complete = with_appended_lines(cursor)
     document = validate(complete) if own.extends is not None or complete is not cursor else own
     cursor = complete
-    loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends, inherited=inherited)
+    loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends)
+    loaded.parent, loaded.has_own_lines = parent, bool(own.layers)
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"

@@ -39,7 +39,8 @@ class Main(NamedTuple):
     outputs: Mapping[str, Value]
     initializers: tuple[tuple[str, str, Span | None], ...]
     caches: Caches
-    called: frozenset[str]
+    called: frozenset[tuple[str, str]]  # names and files of the blocks that are called
+    untaken: tuple[str, ...] = ()  # inputs that no operation or block takes, and that are no outputs
 
 
 #: Function that elaborates the main body; NetcalcError with every error.
@@ -225,8 +226,8 @@ def _sketched(
 def _agree(main: Main, example: Main) -> bool:
     """Return True if a main body from a sketch has the same inputs and outputs as the elaborated one."""
     return (
-        (main.inputs, main.initializers, main.caches, main.called)
-        == (example.inputs, example.initializers, example.caches, example.called)
+        (main.inputs, main.initializers, main.caches, main.called, main.untaken)
+        == (example.inputs, example.initializers, example.caches, example.called, example.untaken)
         and list(main.outputs) == list(example.outputs)
         and [(v.type, v.name, v.span) for v in main.outputs.values()]
         == [(v.type, v.name, v.span) for v in example.outputs.values()]

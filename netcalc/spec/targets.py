@@ -56,6 +56,5 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
         hint = did_you_mean(line.target, target_names(scope))
         message = f"unknown operation or block {line.target!r}"
         raise NetcalcError(Diagnostic("E102", message, line.origin or line.target_span, hint=hint))
-    if block.home is elaboration.loaded:
-        elaboration.note_called(block.name)
+    elaboration.note_called(block)
     return block

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from netcalc.analysis.counting import operation_count
+from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
@@ -120,6 +121,9 @@ def decoding_checks(
     full = dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
     for kind, execute in (("decoded", execute_reference), ("planned decoding of", execute_planned)):
         try:
+            if unread := _unread_caches(at_step(length - steps, 1)):
+                yield Gap(what, f"no line reads {', '.join(unread)}")
+                return
             decoded, _ = stepwise(program, at_step, inputs, steps, parameters, execute)
         except NetcalcError as error:
             yield Gap(what, "; ".join(diagnostic.message for diagnostic in error.diagnostics))
@@ -127,6 +131,12 @@ def decoding_checks(
         yield from _compare_outputs(
             kind, full, decoded, operation_count(program), f"{length - steps} + {steps} positions"
         )
+
+
+def _unread_caches(step: Program) -> list[str]:
+    """Return the caches of a step that no line reads, those of several layers as one."""
+    unread = ((cache.input, None) for cache in step.caches.entries if cache.input in step.unread)
+    return [names.name for names, _ in fold_numbered(unread)]
 
 
 def _with_images(program: Program, at_step: AtStep, inputs: Mapping[str, Array], prefill: int) -> str | None:

@@ -17,6 +17,7 @@ import numpy as np
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.counting import operation_count
+from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array, numpy_dtype
@@ -71,6 +72,9 @@ def verify(
     """
     reference_memory(program)
     require_work(program, max_work, MAX_VERIFY_WORK)
+    unread = [
+        Gap(f"input {names.name}", "no line reads it") for names, _ in fold_numbered((n, None) for n in program.unread)
+    ]
     plan = planned_or_gap(program)
     kind = KeptParameters if isinstance(plan, Plan) else Parameters
     source = kind(program, seed=seed, **parameters)
@@ -88,7 +92,7 @@ def verify(
     if backward:
         for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
             verifier.record(found)
-    report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, tuple(verifier.gaps))
+    report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))
     if definitions is None:
         return report
     return replace(report, gaps=report.gaps + definitions.gaps, values=definitions.counts, unseen=UNSEEN)

@@ -162,6 +162,49 @@ def test_invalid_commands(
     golden(f"errors/{code}-{what}.txt", ran.err)
 
 
+#: Layers in place of those of a decoder, which read no caches.
+OWN_LAYERS = """\
+netcalc: 1
+name: own
+extends: llama-2-7b
+layers:
+  - {name: embed, from: input_ids, embedding: {num_embeddings: "${vocab}", embedding_dim: "${d_model}"}}
+  - {name: layers, repeat: "${layers}", gated_feed_forward: {hidden: "${d_ff}"}}
+  - {name: lm_head, linear: "${vocab}"}
+"""
+
+#: (code, case) -> a spec, and the options of the command.
+WARNINGS: dict[tuple[str, str], tuple[str, list[str]]] = {
+    ("W101", "replaced-layers"): (OWN_LAYERS, ["--set", "past=16", "--set", "tied=true"]),
+    ("W101", "input"): ("netcalc: 1\ninputs: {x: [1, 8], mask: [1, 8]}\nlayers:\n  - relu\n", []),
+    ("W101", "block-not-called"): (
+        "netcalc: 1\nextends: gpt2\nblocks:\n  multi_head_attention: {layers: [relu]}\n",
+        [],
+    ),
+    ("W102", "expression"): (
+        "netcalc: 1\nextends: rnnsearch-50\nvars: {hidden: '${embedding_size}'}\n",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "what"), WARNINGS, ids=lambda value: value)
+def test_warnings(
+    code: str,
+    what: str,
+    netcalc: Callable[..., CommandResult],
+    golden: Callable[[str, str], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, options = WARNINGS[code, what]
+    ran = netcalc("shapes", write(text), *options)
+    assert ran.code == 0
+    assert f"warning[{code}]" in ran.err
+    golden(f"errors/{code}-{what}.txt", ran.err)
+
+
 def test_all_errors_are_reported_with_their_number(
     netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -226,3 +226,30 @@ def test_experts_that_drop_tokens_of_a_full_pass_are_no_failure() -> None:
 def test_networks_without_caches_do_not_decode() -> None:
     with pytest.raises(NetcalcError, match="E502"):
         netcalc.load("mlp").at_step(1, 1)
+
+
+#: A decoder whose own layers read no caches: its steps see one position each.
+WITHOUT_CACHES = """
+netcalc: 1
+extends: llama-2-7b
+vars: {layers: 2, d_model: 16, heads: 2, d_ff: 8, vocab: 9}
+layers:
+  - {from: input_ids, embedding: {num_embeddings: "${vocab}", embedding_dim: "${d_model}"}}
+  - name: layers
+    repeat: "${layers}"
+    decoder_layer:
+      attention: {grouped_query_attention: {heads: "${heads}", rope: {rotary_embedding: {}}}}
+      mlp: {gated_feed_forward: {hidden: "${d_ff}"}}
+  - {name: lm_head, linear: "${vocab}"}
+"""
+
+
+def test_caches_that_no_line_reads_are_a_gap_and_no_failure() -> None:
+    report = netcalc.loads(WITHOUT_CACHES, set={"length": 7}).verify()
+    assert report.ok
+    assert report.gaps == (
+        ("decoding step by step", "no line reads past_key_values.0–1.key, past_key_values.0–1.value"),
+    )
+    later = netcalc.loads(WITHOUT_CACHES, set={"length": 7, "past": 3}).verify()
+    assert later.ok
+    assert later.gaps[:2] == tuple((f"input past_key_values.0–1.{k}", "no line reads it") for k in ("key", "value"))

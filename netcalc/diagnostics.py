@@ -254,6 +254,16 @@ def _parts_of_text(value: Any, quoted: bool) -> Iterator[str]:
 _LONGEST = 100
 _MOST_READ = 5000
 _MOST_COMPARED = 400
+_NO_SEPARATORS = str.maketrans("", "", "-_ ")
+
+
+def simplified(name: str) -> str:
+    """Return a name in lower case without hyphens, underscores and spaces, which people write one for the other.
+
+    >>> simplified("ResNet-50"), simplified("vit_b_16")
+    ('resnet50', 'vitb16')
+    """
+    return name.lower().translate(_NO_SEPARATORS)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -264,6 +274,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     import difflib
 
     candidates = [c for c in islice(candidates, _MOST_READ) if len(c) <= _LONGEST and len(name) <= _LONGEST]
+    if (respelled := next((c for c in candidates if simplified(c) == simplified(name)), None)) is not None:
+        return respelled
     if len(candidates) > _MOST_COMPARED:  # a comparison takes several microseconds
         alike = (c for c in candidates if c[:1] == name[:1] and (abs(len(c) - len(name)) <= 2 or c.startswith(name)))
         candidates = list(islice(alike, _MOST_COMPARED))

@@ -13,7 +13,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.files import exists
 from netcalc.results import Result, recorded
-from netcalc.spec.shipped import CatalogueEntry, aliases, catalogue, unaliased
+from netcalc.spec.shipped import CatalogueEntry, catalogue, respelled, spec_hint, unaliased
 
 
 class ListedSpec(NamedTuple):
@@ -54,7 +54,7 @@ class SpecList(Result):
 
 def is_spec(name: str) -> bool:
     """Return True for a shipped spec, an alias, a name of a YAML file, or a path with a suffix or a separator."""
-    if name in catalogue() or unaliased(name) is not None or name == "-":
+    if name in catalogue() or unaliased(name) is not None or respelled(name) is not None or name == "-":
         return True
     suffix = Path(name).suffix
     return suffix in (".yaml", ".yml") or ((suffix != "" or "/" in name or os.sep in name) and exists(name))
@@ -76,7 +76,7 @@ def listed_specs(words: Sequence[str] = (), family: str | None = None, conventio
     matching = [spec for spec in entries if all(text.lower() in _searched(spec) for text in words)]
     if not matching:
         within = f" in the family {family!r}" if family else ""
-        near = did_you_mean(words[0], [*catalogue(), *aliases(), *families])
+        near = spec_hint(words[0]) or did_you_mean(words[0], families)
         raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {' and '.join(map(repr, words))}", hint=near))
     return SpecList(convention, tuple(matching))
 

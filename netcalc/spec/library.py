@@ -18,7 +18,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
 from netcalc.spec.inheritance import merged, with_appended_lines, with_current_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
-from netcalc.spec.shipped import aliases, catalogue, shipped, shipped_blocks, shipped_file, specs_dir, unaliased
+from netcalc.spec.shipped import respelled, shipped, shipped_blocks, shipped_file, spec_hint, specs_dir, unaliased
 from netcalc.spec.spec_files import checked_size, looks_like_spec, read_spec, read_standard_input
 from netcalc.spec.validation import validate
 from netcalc.spec.yaml_document import parse_yaml
@@ -138,7 +138,8 @@ def _shipped_block(name: str) -> Block | None:
 def _resolve(spec: str) -> tuple[Path, tuple[Diagnostic, ...]]:
     """Return the file of a spec, and a warning if its name stands for another one too.
 
-    The first of these counts: a path with a separator or a suffix, a shipped name, an alias, another path.
+    The first of these counts: a path with a separator or a suffix, a shipped name, an alias, another path, a shipped
+    name or alias that is spelled with other hyphens or in another case.
     """
     path = Path(spec)
     written_as_path = path.suffix != "" or "/" in spec or os.sep in spec
@@ -150,14 +151,10 @@ def _resolve(spec: str) -> tuple[Path, tuple[Diagnostic, ...]]:
         return file, _shadowed(spec, "the shipped spec") if is_name and is_file(path) else ()
     if is_file(path) or path.suffix in (".yaml", ".yml") or "/" in spec:
         return path, ()
-    hint = did_you_mean(spec, [*catalogue(), *aliases()])
-    raise NetcalcError(
-        Diagnostic(
-            "E005",
-            f"there is no file and no shipped spec {spec!r}",
-            hint=hint or "`netcalc specs` lists the shipped specs",
-        )
-    )
+    if (name := respelled(spec)) is not None:
+        return shipped()[name], ()
+    hint = spec_hint(spec) or "`netcalc specs` lists the shipped specs"
+    raise NetcalcError(Diagnostic("E005", f"there is no file and no shipped spec {spec!r}", hint=hint))
 
 
 def _shadowed(spec: str, kind: str) -> tuple[Diagnostic, ...]:
@@ -237,12 +234,12 @@ def _load_named(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
     """Load the file that ``extends`` or ``import`` names, from the folder of the spec or the shipped specs."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
-    path = next((c for c in candidates if is_file(c)), shipped_file(name))
+    path = next((c for c in candidates if is_file(c)), shipped_file(name)) or shipped().get(respelled(name) or "")
     if path is None:
         raise cursor.error(
             "E005",
             f"there is no file {stem!r} in the folder of this spec or among the shipped specs",
-            did_you_mean(name, [*shipped(), *(f"blocks/{b}" for b in shipped_blocks())]),
+            did_you_mean(name, [f"blocks/{b}" for b in shipped_blocks()]) if "/" in name else spec_hint(name),
         )
     if Path(os.path.realpath(path)) in way.files:
         raise cursor.error("E006", f"{name!r} extends or imports itself, directly or through other specs")

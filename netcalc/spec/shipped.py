@@ -9,10 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from netcalc.diagnostics import did_you_mean, simplified
 from netcalc.files import is_file
 
 #: File of the catalogue in the folder of the specs.
 CATALOGUE = "catalogue.json"
+#: Specs that a hint lists.
+_MOST_LISTED = 8
 
 
 class CatalogueEntry(NamedTuple):
@@ -76,6 +79,33 @@ def unaliased(name: str) -> str | None:
     'bert-base'
     """
     return aliases().get(name.lower())
+
+
+def respelled(name: str) -> str | None:
+    """Return the only shipped spec with a name or alias that differs in case, hyphens and underscores; None for others.
+
+    >>> respelled("ResNet50"), respelled("vit-b16"), respelled("RegNet-X-16GF"), respelled("regnetx16gf")
+    ('resnet50', 'vit_b_16', 'regnet_x_16gf', None)
+    """
+    named = [*((own, own) for own in catalogue()), *aliases().items()]
+    for spelling in (lambda text: text.lower().replace("-", "_"), simplified):
+        specs = {spec for other, spec in named if spelling(other) == spelling(name)}
+        if specs:
+            return specs.pop() if len(specs) == 1 else None
+    return None
+
+
+def spec_hint(name: str) -> str | None:
+    """Return the hint for an unknown name of a spec: the shipped specs that begin so, or the nearest name.
+
+    >>> spec_hint("gpt-2-m"), spec_hint("llama2")
+    ("did you mean 'gpt2-medium'?", 'shipped specs that begin so: llama-2-13b, llama-2-70b, llama-2-7b')
+    """
+    longer = [spec for spec in catalogue() if simplified(name) and simplified(spec).startswith(simplified(name))]
+    if len(longer) > 1:
+        more = ", …" if len(longer) > _MOST_LISTED else ""
+        return f"shipped specs that begin so: {', '.join(longer[:_MOST_LISTED])}{more}"
+    return did_you_mean(name, longer or [*catalogue(), *aliases()])
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import IO
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.files import read_at_most
 from netcalc.spec.foreign_files import foreign_file
-from netcalc.spec.shipped import shipped
+from netcalc.spec.shipped import spec_hint
 
 _STDIN = "<stdin>"
 #: Files that the process has open already, such as those that a shell gives for ``<(command)``.
@@ -84,7 +84,7 @@ def unreadable(path: Path | str, error: OSError | ValueError) -> Diagnostic:
     if isinstance(error, FileNotFoundError) and isinstance(path, Path):
         with suppress(OSError):
             hint = did_you_mean(path.name, (p.name for p in path.parent.glob("*.y*ml")))
-        hint = hint or did_you_mean(path.stem, shipped())
+        hint = hint or spec_hint(path.stem)
     return Diagnostic("E004", f"{path} cannot be read: {reason}", hint=hint)
 
 

@@ -304,3 +304,34 @@ def test_no_line_is_shown_of_a_file_that_is_no_spec(text: str, tmp_path: Path) -
     with pytest.raises(NetcalcError) as caught:
         load_document(str(path))
     assert any(found.span is not None and found.span.text for found in caught.value.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        *[("ResNet50", "resnet50"), ("resnet-50", "resnet50"), ("vit_b16", "vit_b_16"), ("VGG-16", "vgg16")],
+        *[("GPT-2", "gpt2"), ("Llama_3-8b", "llama-3-8b"), ("regnet-x-16gf", "regnet_x_16gf")],
+        *[("REGNET_X_1_6GF", "regnet_x_1_6gf"), ("Bert_Base_Uncased", "bert-base")],
+    ],
+)
+def test_case_and_hyphens_do_not_matter_in_names_of_shipped_specs(name: str, title: str) -> None:
+    assert load_document(name).document.name == title
+    assert load_text(f"{HEAD}extends: {name}\n").document.name == title
+
+
+def test_the_specs_that_a_beginning_may_mean_are_listed() -> None:
+    with pytest.raises(NetcalcError) as caught:
+        load_document("llama3")
+    (found,) = caught.value.diagnostics
+    listed = (found.hint or "").partition(": ")[2].split(", ")
+    assert {"llama-3-8b", "llama-3-70b", "llama-3.1-8b"} <= set(listed)
+    assert all(load_document(name).document for name in listed)
+    with pytest.raises(NetcalcError, match="regnet_x_16gf, regnet_x_1_6gf"):  # without underscores it is either
+        load_document("regnetx16gf")
+
+
+def test_a_file_precedes_another_spelling_of_a_shipped_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "MLP").write_text(HEAD + "inputs: {x: [1, 2]}\nlayers: [{linear: 1}]\n")
+    assert netcalc.load("MLP").params == 3
+    assert netcalc.load("MLP").warnings == ()

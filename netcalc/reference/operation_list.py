@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.reference.blocks import BlockReference, block_reference, listed_block
 from netcalc.reference.operations import Listed, OperationReference, listed_operation, reference
 from netcalc.results import Result
+from netcalc.spec.foreign_names import suggested_operation
 from netcalc.spec.shipped import shipped_blocks
 
 
@@ -44,5 +45,6 @@ def operation_page(name: str) -> OperationPage:
         return OperationPage(listed_operation(declared), reference(declared))
     if name in shipped_blocks():
         return OperationPage(listed_block(name), block_reference(name))
-    hint = did_you_mean(name, [*ops.names(), *shipped_blocks()]) or "`netcalc ops --search WORD` looks for one"
+    hint = suggested_operation(name, [*ops.names(), *shipped_blocks()]).hint
+    hint = hint or "`netcalc ops --search WORD` looks for one"
     raise NetcalcError(Diagnostic("E102", f"unknown operation or block {name!r}", hint=hint))

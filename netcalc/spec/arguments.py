@@ -6,10 +6,11 @@ from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any, cast
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import Declaration, declare_argument
 from netcalc.spec.evaluate import evaluate
+from netcalc.spec.foreign_names import suggested_attribute
 from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.op_values import placed
@@ -52,14 +53,18 @@ def bind_arguments(
     bound: dict[str, Any] = {}
     first = {"in": next(iter(inputs.values()))} if inputs else {}
     default_scope = ChainMap(bound, {**first, **inputs}, cast("dict[str, Any]", settings))
+    suggested: set[str | None] = set()
     for name, cursor in passed.items():
         if name not in declared:
-            hint = did_you_mean(name, declared, passed)
+            meant, hint = suggested_attribute(name, declared, passed)
             errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
+            suggested.add(meant)
     for name, declaration in declared.items():
         if name in passed:
             place = passed[name]
             value = evaluate(place, scope)
+        elif name in suggested:  # its misspelt name is reported
+            continue
         elif declaration.required:
             related = (Related(f"{name!r} is declared here", block.cursor["args"][name].key_span),)
             message = f"{block.name} requires the argument {name!r}"

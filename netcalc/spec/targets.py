@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
+from netcalc.spec.foreign_names import suggested_operation
 from netcalc.spec.library import Block, find_block
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.op_values import place_of
@@ -53,7 +54,7 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     # a shipped or imported block may call a block of the spec: one passed as an argument, or one that replaces another
     block = find_block(line.target, scope.home, elaboration.loaded)
     if block is None:
-        hint = did_you_mean(line.target, target_names(scope))
+        hint = suggested_operation(line.target, target_names(scope)).hint
         message = f"unknown operation or block {line.target!r}"
         raise NetcalcError(Diagnostic("E102", message, line.origin or line.target_span, hint=hint))
     elaboration.note_called(block)

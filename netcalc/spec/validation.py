@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Container
+from collections.abc import Collection
 from itertools import islice
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, did_you_mean, nearest, written
 from netcalc.limits import MAX_ERRORS
 from netcalc.models import Model, ValidationError
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
+from netcalc.spec.foreign_names import Suggestion, suggested_attribute
 
 #: Messages in place of pydantic's own, by the type of its error.
 _MESSAGES = {
@@ -59,6 +60,7 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: s
     """
     diagnostics: dict[Path, Diagnostic] = {}
     unions: set[Path] = set()
+    meant: set[Path] = set()  # the places of names that a misspelt one probably stands for
     for item in islice(error.errors(include_url=False, include_input=False, include_context=False), MAX_ERRORS):
         loc = _data_path(cursor, item)
         at = cursor.at(loc)
@@ -67,18 +69,20 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: s
         if place not in diagnostics:
             beside = cursor.at(loc[:-1]).data
             present = beside if isinstance(beside, dict) else {}
-            diagnostics[place] = _diagnostic(item, loc, at, model, noun, present)
+            suggestion = _suggestion(item, model, noun, present)
+            diagnostics[place] = _diagnostic(item, loc, at, noun, suggestion.hint)
+            if suggestion.name is not None:
+                meant.add((*at.path[:-1], suggestion.name))
             if len(loc) < len(item["loc"]):
                 unions.add(place)
     containers = {place[:length] for place in diagnostics for length in range(len(place))}
-    suggestions = {d.hint for d in diagnostics.values() if d.hint is not None}
     errors = [
         diagnostic
         for place, diagnostic in diagnostics.items()
         # if a member of a union got further, only its errors are of interest
         if not (place in unions and place in containers)
         # a misspelt key is not reported as missing too
-        and not (diagnostic.code == "E105" and f"did you mean {str(place[-1])!r}?" in suggestions)
+        and not (diagnostic.code == "E105" and place in meant)
     ]
     if error.error_count() > MAX_ERRORS:
         errors.append(Unlisted.after(errors[-1]))
@@ -97,13 +101,21 @@ def _data_path(cursor: Cursor, item: Any) -> Path:
     return (*path, *loc[len(loc) - absent :])
 
 
-def _diagnostic(item: Any, loc: Path, at: Cursor, model: type[Model], noun: str, present: Container[str]) -> Diagnostic:
-    """Return the diagnostic of pydantic's error at ``at``; ``present`` are the keys that stand beside it."""
+def _suggestion(item: Any, model: type[Model], noun: str, present: Collection[str]) -> Suggestion:
+    """Return what to write for an unknown name; ``present`` are the keys that stand beside it."""
+    if item["type"] != "extra_forbidden":
+        return Suggestion(None, None)
+    name, known = str(item["loc"][-1]), _fields_at(model, item["loc"][:-1])
+    if noun != "key":
+        return suggested_attribute(name, known, present)
+    return Suggestion(nearest(name, known), did_you_mean(name, known, present))
+
+
+def _diagnostic(item: Any, loc: Path, at: Cursor, noun: str, hint: str | None) -> Diagnostic:
+    """Return the diagnostic of pydantic's error at ``at``."""
     name = str(loc[-1]) if loc else ""
-    is_attribute = noun != "key"
     if item["type"] == "extra_forbidden":
-        hint = did_you_mean(name, _fields_at(model, item["loc"][:-1]), present)
-        return Diagnostic("E103" if is_attribute else "E101", f"unknown {noun} {name!r}", at.key_span, hint=hint)
+        return Diagnostic("E103" if noun != "key" else "E101", f"unknown {noun} {name!r}", at.key_span, hint=hint)
     if item["loc"][-1:] == ("[key]",):
         message = f"{name!r} should be a name of letters, digits and '_' that does not start with a digit"
         return Diagnostic("E104", message, at.key_span)

@@ -23,12 +23,14 @@ SPECS: dict[tuple[str, str], str] = {
     ("E001", "empty"): "# nothing\n",
     ("E002", "duplicate-key"): HEAD + "layers:\n  - linear: {out: 4, out: 5}\n",
     ("E003", "tag"): HEAD + "layers:\n  - !!python/object/apply:os.system [ls]\n",
-    ("E005", "extends"): "netcalc: 1\nextends: resnet-34\n",
+    ("E005", "extends"): "netcalc: 1\nextends: renset34\n",
     ("E006", "extends-itself"): "netcalc: 1\nextends: spec\n",
     ("E101", "key"): HEAD + "layer:\n  - relu\nlayers:\n  - relu\n",
     ("E101", "modifier"): HEAD + "layers:\n  - {nam: a, relu: {}}\n",
     ("E102", "operation"): HEAD + "layers:\n  - lineer: {out: 4}\n",
+    ("E102", "foreign"): IMAGE + "layers:\n  - MaxPool2d: 2\n",
     ("E103", "attribute"): IMAGE + "layers:\n  - conv2d: {out: 4, kernal: 3, kernel: 3}\n",
+    ("E103", "foreign"): IMAGE + "layers:\n  - conv2d: {in_channels: 3, out_channels: 4, kernel: 3}\n",
     ("E103", "argument"): HEAD
     + "blocks:\n  b: {args: {width: int}, layers: [{linear: '${width}'}]}\nlayers:\n  - b: {widht: 3, width: 2}\n",
     ("E104", "type"): IMAGE + "layers:\n  - conv2d: {out: many, kernel: 3}\n",
@@ -95,6 +97,7 @@ def test_invalid_specs(
 COMMANDS: dict[tuple[str, str], list[str]] = {
     ("E004", "missing-file"): ["shapes", "spc.yaml"],
     ("E005", "missing-spec"): ["shapes", "renset34"],
+    ("E005", "family"): ["shapes", "llama3"],
     ("E404", "symbolic-run"): ["run", "open.yaml"],
     ("E501", "no-value"): ["shapes", "spec.yaml", "--set", "batch"],
     ("E501", "unknown-name"): ["shapes", "spec.yaml", "--set", "clases=3", "--set", "batch=2"],

@@ -31,6 +31,7 @@ CODES: dict[str, str] = {
     "E107": "malformed line",
     "E108": "requirement of a spec or block does not hold",
     "E109": "checkpoint entry that matches no parameter",
+    "E110": "block that does not fit where it replaces another",
     "E201": "expression syntax error",
     "E202": "unknown name in an expression",
     "E203": "expression cannot be evaluated",

@@ -22,6 +22,7 @@ from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import require_met
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
 from netcalc.spec.sketches import sketched_body
+from netcalc.spec.stand_ins import misfit
 from netcalc.spec.ties import is_absolute, tie_call
 
 
@@ -84,10 +85,25 @@ def bind_values(
 
     Raises:
         Poisoned: if the type of an input is unknown.
-        NetcalcError: if inputs or arguments are wrong.
+        NetcalcError: if inputs or arguments are wrong, in one error if the block stands in for another.
     """
+    try:
+        return _bound_values(elaboration, line, block, scope, current, carried, taken or {})
+    except NetcalcError as error:
+        raise misfit(block, line, scope, current, carried, taken or {}) or error from None
+
+
+def _bound_values(
+    elaboration: Elaboration,
+    line: Line,
+    block: Block,
+    scope: Scope,
+    current: Value | None,
+    carried: Sequence[Value | None],
+    taken: Mapping[str, Value | None],
+) -> tuple[list[Value | None], frozenset[str], dict[str, Any]]:
     declared = ports(*block.decl.inputs)
-    bound = with_taken(declared, taken or {}, line, block.name, scope, current, carried=carried)
+    bound = with_taken(declared, taken, line, block.name, scope, current, carried=carried)
     inputs = with_defaults(declared, bound)
     if any(value is not None and value.type is None for value in inputs):
         raise Poisoned

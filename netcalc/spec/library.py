@@ -126,11 +126,12 @@ def load_cursor(document: Cursor, label: str, folder: Path | None = None, max_si
 
 def find_block(name: str, *files: Loaded) -> Block | None:
     """Return a block by name, from the first file that has or imports it, or a shipped one; None if there is none."""
-    return next((file.blocks[name] for file in files if name in file.blocks), None) or _shipped_block(name)
+    return next((file.blocks[name] for file in files if name in file.blocks), None) or shipped_block(name)
 
 
 @cache
-def _shipped_block(name: str) -> Block | None:
+def shipped_block(name: str) -> Block | None:
+    """Return a block that is shipped with netcalc; None if there is none of that name."""
     path = specs_dir() / "blocks" / f"{name}.yaml"
     return _load(path, _Way(MAX_SPEC_SIZE)).blocks.get(name) if name.isidentifier() and is_file(path) else None
 

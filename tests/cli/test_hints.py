@@ -24,6 +24,14 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
     ("E103", "argument"): ("widht: 3, ", ""),
     ("E105", "version"): ("name: a", "netcalc: 1\ninputs: {x: [1, 8]}\nname: a"),
     ("E107", "two-operations"): ("{relu: {}, linear: 4}", "{linear: 4}"),
+    ("E110", "block"): (
+        "args: {heads: int, width: int}\n    inputs: [x, y]\n    layers: [{linear: 8}]",
+        "args: {heads: int, scale: float?, dropout: 0.0, use_cache: false}\n"
+        "    inputs: [x, key_padding_mask?, past_key?, past_value?]\n"
+        "    outputs: [output, present_key?, present_value?]\n"
+        "    layers:\n      - {name: output, linear: 768}\n      - {when: false, name: present_key, relu: {}}\n"
+        "      - {when: false, name: present_value, relu: {}}",
+    ),
     ("E204", "block-in-itself"): ("layers: [b]", "layers: [relu]"),
     ("E302", "later"): ("from: end", "from: x"),
     ("E304", "tie"): ("4}\n  - {name: b, tie: a, linear: 4}", "8}\n  - {name: b, tie: a, linear: 8}"),

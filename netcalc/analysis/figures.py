@@ -127,7 +127,7 @@ class Figures:
         raise NotImplementedError
 
     params = Figure(
-        "parameters",
+        "params",
         "elements of parameters, trainable and frozen; a tied parameter counts where it is first used",
         "elements",
         weight=lambda weight: weight.elements,

@@ -6,30 +6,47 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from netcalc.dims import Poly
+from netcalc.dims import Dim, Poly
 from netcalc.render.numbers import WHOLE, bytes_text, exact, shape_text, shapes_text, share, short
-from netcalc.render.table import Column, Share, Sides, Tied, Uncounted
+from netcalc.render.table import Column, Elements, Share, Sides, Tied, Uncounted
+
+#: Significant digits of a rounded number.
+_DIGITS = 4
+#: Space in place of a unit, which aligns the digits of small numbers with those of others.
+_NO_UNIT = "  "
 
 
-def text_writer(column: Column, layout: str = "nchw", formulas: int = 72) -> Callable[[Any], str]:
-    """Return the function that writes a value of the column for a reader, and figures in symbolic sizes this long."""
+def text_writer(
+    column: Column, layout: str = "nchw", formulas: int = 72, *, rounded: bool = False
+) -> Callable[[Any], str]:
+    """Return the function that writes a value of the column for a reader.
+
+    Figures in symbolic sizes are as long as ``formulas``.  With ``rounded``, numbers of work and of elements have a few
+    digits and a unit.
+    """
     plain = partial(_named_shapes, layout) if column.kind == "named_shapes" else _WRITERS.get(column.kind, exact)
+    of_elements = plain
     if column.kind == "shapes":
         plain = partial(shapes_text, layout=layout)
     elif column.kind == "shape":
         plain = partial(shape_text, layout=layout)
     elif column.kind == "amount":
-        plain = partial(short, digits=column.digits)
+        plain, of_elements = (partial(short, digits=column.digits, elements=elements) for elements in (False, True))
+    elif rounded and column.kind in ROUNDED:
+        plain, of_elements = (partial(ROUNDED[column.kind], elements=elements) for elements in (False, True))
+        plain = of_elements if column.kind == "count" else plain
 
     def write(value: Any) -> str:
         if value is None:
             return ""
+        if value.__class__ is Elements:
+            return write(value.value) if value.value.__class__ is Poly else of_elements(value.value)
         if value.__class__ is Poly and column.kind in ("count", "work", "total"):
             return exact(value, formulas)
         if value.__class__ is Sides:
             return _sides(value, write)
         if value.__class__ is Tied:
-            return f"{exact(value.value)} tied"
+            return f"{plain(value.value).strip()} tied"
         return "–" if value.__class__ is Uncounted else plain(value)
 
     return write
@@ -43,7 +60,7 @@ def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]
             return ""
         if isinstance(value, Sides):
             return _sides(value, lambda side: str(write(side)))
-        if isinstance(value, (Tied, Uncounted)):
+        if isinstance(value, (Elements, Tied, Uncounted)):
             return write(value.value)
         if isinstance(value, Share):
             are_numbers = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
@@ -75,6 +92,29 @@ def _difference(value: Any) -> str:
     if not isinstance(value, int):
         return exact(value)
     return f"{value:+,}".replace("-", "−") if value else "="
+
+
+def _rounded(value: Dim, *, elements: bool) -> str:
+    text = short(value, _DIGITS, elements=elements)
+    return text if " " in text else text + _NO_UNIT
+
+
+def _rounded_count(value: Dim, *, elements: bool) -> str:
+    return "" if value == 0 else _rounded(value, elements=elements)
+
+
+def _rounded_difference(value: Dim, *, elements: bool) -> str:
+    if not isinstance(value, int) or value == 0:
+        return _difference(value)
+    return ("+" if value > 0 else "") + _rounded(value, elements=elements).replace("-", "−")
+
+
+#: Writers of rounded numbers, by the kind of their column.
+ROUNDED: dict[str, Callable[..., str]] = {
+    "count": _rounded_count,
+    "work": _rounded,
+    "difference": _rounded_difference,
+}
 
 
 def _ratio(value: float) -> str:

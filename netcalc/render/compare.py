@@ -12,6 +12,7 @@ from netcalc.ir import join
 from netcalc.render.compare_tables import (
     attributes_table,
     figures_of,
+    in_unit,
     layers_table,
     match_row,
     operations_table,
@@ -128,9 +129,9 @@ def _head(comparison: Comparison) -> Iterator[Line]:
 def _totals(comparison: Comparison) -> Table:
     """The totals of each network, differences from the first network, and ratios to it."""
     first, *others = comparison.names
-    columns = [Column("total", "prose"), Column(first, "total")]
+    columns = [Column("total", "prose"), Column(first, "work")]
     for name in others:
-        columns += [Column(name, "total"), Column("difference", "difference", 40), Column("ratio", "ratio", 30)]
+        columns += [Column(name, "work"), Column("difference", "difference", 40), Column("ratio", "ratio", 30)]
     rows = []
     shown = figures_of(comparison)
     for figure in comparison.shown_totals():
@@ -139,9 +140,10 @@ def _totals(comparison: Comparison) -> Table:
             continue
         if figure.name == "params_trainable" and values == [totals.params for totals in comparison.totals]:
             continue
-        cells: list[Any] = [titled(comparison, figure, figure.total or ""), values[0]]
+        cells: list[Any] = [titled(comparison, figure, figure.total or ""), in_unit(values[0], figure.unit)]
         for value in values[1:]:
-            cells += [value, change(values[0], value), ratio(values[0], value)]
+            difference = change(values[0], value)
+            cells += [in_unit(value, figure.unit), in_unit(difference, figure.unit), ratio(values[0], value)]
         rows.append(Row(cells))
     return Table(columns, rows)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, OperationMatch, change
 from netcalc.analysis.conventions import CONVENTIONS
-from netcalc.analysis.figures import Figure
+from netcalc.analysis.figures import Figure, Unit
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
 from netcalc.opdef import attribute_text
-from netcalc.render.table import ALWAYS, Column, Kind, Row, Sides, Table
+from netcalc.render.table import ALWAYS, Column, Elements, Kind, Row, Sides, Table
 
 
 def figures_of(comparison: Comparison) -> list[Figure]:
@@ -37,9 +37,9 @@ def operations_table(comparison: Comparison, operations: Sequence[OperationMatch
         columns += _figure_columns(comparison, figure)
     rows = []
     for match in sorted(operations, key=_largest, reverse=True):
-        cells = [match.op, *_figure_cells(match.executions)]
+        cells = [match.op, *_figure_cells(match.executions, "elements")]
         for figure in figures:
-            cells += _figure_cells([figure.of(cost) for cost in match.costs])
+            cells += _figure_cells([figure.of(cost) for cost in match.costs], figure.unit)
         rows.append(Row(cells))
     return Table(columns, rows)
 
@@ -49,7 +49,7 @@ def layers_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     columns = [
         Column("layer", "path"),
         Column("only in"),
-        Column("operation", priority=ALWAYS - 1),
+        Column("operation", priority=ALWAYS - 3),
         Column("input", "shapes", ALWAYS - 6),
         Column("output", "shapes", ALWAYS - 2),
     ]
@@ -73,7 +73,7 @@ def match_row(
         _sides(match, lambda layer: tuple(layer.outputs)),
     ]
     for figure in figures_of(comparison):
-        cells += _figure_cells(match.figures(figure.name))
+        cells += _figure_cells(match.figures(figure.name), figure.unit)
     return Row(cells, match.repeat, children)
 
 
@@ -136,14 +136,19 @@ def _columns(comparison: Comparison, title: str, kind: Kind, priority: int) -> l
     others = comparison.names[1:]
     if len(others) == 1:
         return [Column(title, kind, min(priority, ALWAYS - 1)), Column(f"Δ {title}", "difference", priority)]
-    priority = min(priority, ALWAYS if title == "parameters" else ALWAYS - 1)
+    priority = min(priority, ALWAYS if title == "params" else ALWAYS - 1)
     return [Column(title, kind, priority), *(Column(f"Δ {name}", "difference", priority) for name in others)]
 
 
-def _figure_cells(values: Sequence[Dim | None]) -> list[Any]:
+def _figure_cells(values: Sequence[Dim | None], unit: Unit) -> list[Any]:
     """The figure of the first network, and the differences of the others, None for no difference."""
     first, *others = values
-    return [first, *(change(first, other) or None for other in others)]
+    return [in_unit(value, unit) for value in (first, *(change(first, other) or None for other in others))]
+
+
+def in_unit(value: Dim | None, unit: Unit) -> Any:
+    """The cell of a figure of the unit."""
+    return value if value is None or unit != "elements" else Elements(value)
 
 
 def _sides(match: Match, value: Callable[[Layer], Any]) -> Sides:

@@ -126,8 +126,15 @@ def _tree(rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None,
         children: list[Row] = []
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
             children = _tree(row.children, fields, depth, unrolled.repeat)
-        result.append(Row([row.label, *(field.value(unrolled) for field in fields)], row.repeat, children))
+        values = [field.value(unrolled) for field in fields]
+        figures = [value for field, value in zip(fields, values, strict=True) if field.figure]
+        result.append(Row([row.label, *values], row.repeat, children, all_zero(figures)))
     return result
+
+
+def all_zero(figures: Sequence[Any]) -> bool:
+    """Return True if there are figures, and all are 0."""
+    return bool(figures) and all(value == 0 for value in figures)
 
 
 def _totals(
@@ -175,7 +182,7 @@ _LEADING: dict[View, tuple[_Field, ...]] = {
         _OUTPUT._replace(column=Column("output", "shapes")),
     ),
     "params": (_OPERATION, _TENSORS),
-    "flops": (_OPERATION, _OUTPUT._replace(column=Column("output", "shapes", ALWAYS - 3))),
+    "flops": (_OPERATION, _OUTPUT._replace(column=Column("output", "shapes", ALWAYS - 2))),
     "summary": (_OPERATION, _INPUT, _OUTPUT),
     "passes": (
         _OPERATION._replace(column=Column("operation", priority=ALWAYS - 2)),

@@ -10,6 +10,8 @@ from netcalc.dims import Dim, Poly
 from netcalc.tensor_type import TensorType
 
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+#: Units in which parameters are counted in papers and names of models: 70 B, not 70 G.
+_ELEMENTS = ("", "k", "M", "B", "T")
 #: Length that no formula exceeds.
 WHOLE = 1 << 32
 #: Length of a formula in a line of text, which is broken where it is too long.
@@ -36,23 +38,26 @@ def repeated(label: str, times: int) -> str:
     return f"{label} ×{times:,}" if times > 1 else label
 
 
-def short(value: Dim, digits: int = 3) -> str:
-    """Write a few digits and the prefix of a power of a thousand.
+def short(value: Dim, digits: int = 3, *, elements: bool = False) -> str:
+    """Write a few digits and the prefix of a power of a thousand, or the unit of ``elements`` such as parameters.
 
     >>> short(21797672), short(999_999), short(999)
     ('21.8 M', '1.00 M', '999')
+    >>> short(70_553_706_496), short(70_553_706_496, elements=True)
+    ('70.6 G', '70.6 B')
     """
+    units = _ELEMENTS if elements else _THOUSANDS
     if not isinstance(value, int):
         text, prefix = _scaled(value)
         return f"({text}) {prefix}" if prefix else text
     if abs(value) < 1000:
         return str(value)
-    power = min((len(str(abs(value))) - 1) // 3, len(_THOUSANDS) - 1)
+    power = min((len(str(abs(value))) - 1) // 3, len(units) - 1)
     text = _digits(value, 1000**power, digits)
-    if len(text.lstrip("-").partition(".")[0]) > 3 and power < len(_THOUSANDS) - 1:  # 999.96 became 1000
+    if len(text.lstrip("-").partition(".")[0]) > 3 and power < len(units) - 1:  # 999.96 became 1000
         power += 1
         text = _digits(value, 1000**power, digits)
-    return f"{text} {_THOUSANDS[power]}"
+    return f"{text} {units[power]}"
 
 
 def work(value: Dim, unit: str) -> str:
@@ -87,10 +92,10 @@ def bytes_text(value: Dim) -> str:
 
 
 def measured(value: Dim) -> str:
-    """Write every digit, and for large numbers also a short form: ``21,797,672 (21.8 M)``."""
+    """Write every digit of a number of elements, and for large numbers a short form: ``21,797,672 (21.8 M)``."""
     if not isinstance(value, int) or abs(value) < 10_000:
         return exact(value)
-    return f"{exact(value)} ({short(value)})"
+    return f"{exact(value)} ({short(value, elements=True)})"
 
 
 def share(part: Dim, whole: Dim) -> str:

@@ -12,7 +12,7 @@ from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import Dim, claimed
-from netcalc.render.layers import ReportView, layer_list, layer_tree, shared_figure
+from netcalc.render.layers import ReportView, all_zero, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, work
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
@@ -135,10 +135,10 @@ def _by_operation(report: ReportView) -> Table:
     )
     if view == "params":
         order = [item for item in order if item[1][1].params != 0 or item[1][1].buffers != 0]
-    rows = [
-        Row([op, count, *(report.figure(figure, op, cost) for figure in figures), report.share(cost)])
-        for op, (count, cost) in order
-    ]
+    rows = []
+    for op, (count, cost) in order:
+        values = [report.figure(figure, op, cost) for figure in figures]
+        rows.append(Row([op, count, *values, report.share(cost)], zero=all_zero(values)))
     total = analysis.total
     total_row = Row(["total", None, *(figure.of(total) for figure in figures), report.share(total)])
     shown = [Column("by operation"), Column("executions", "total", priority=20)]

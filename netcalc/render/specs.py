@@ -16,7 +16,7 @@ from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
-from netcalc.render.table import Column, Kind, Row, Table, rows_shown
+from netcalc.render.table import Column, Elements, Kind, Row, Table, rows_shown
 from netcalc.render.table_markdown import table_markdown
 from netcalc.spec.shipped import CatalogueEntry
 
@@ -89,7 +89,7 @@ def _specs_table(specs: Sequence[CatalogueEntry], convention: str, family: str =
         Column("MACs", "amount", digits=4, width=7),
         Column("description", "prose"),
     ]
-    rows = [Row([s.name, None if family else s.family, s.params, s.macs[convention], s.about]) for s in specs]
+    rows = [Row([s.name, None if family else s.family, Elements(s.params), s.macs[convention], s.about]) for s in specs]
     return Table(columns, rows)
 
 

@@ -58,11 +58,15 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row; ``repeat`` is the number of instances that it stands for, ``children`` are the rows below it."""
+    """A row; ``repeat`` is the number of instances that it stands for, ``children`` are the rows below it.
+
+    All figures of a ``zero`` row are 0; a terminal shows adjacent ones as one row.
+    """
 
     cells: Sequence[Any]
     repeat: int = 1
     children: Sequence[Row] = ()
+    zero: bool = False
 
 
 class Table(NamedTuple):
@@ -86,6 +90,12 @@ class Table(NamedTuple):
 
 class Tied(NamedTuple):
     """Parameters that are counted at another layer."""
+
+    value: Dim
+
+
+class Elements(NamedTuple):
+    """A number of elements in a column of several units."""
 
     value: Dim
 

@@ -1,31 +1,37 @@
 """Tables for terminals, fitted to the width, and as plain text in files and pipes.
 
-In a terminal that is too narrow, columns of low priority are dropped, then paths and names are shortened, prose is
-broken into lines, and formulas in symbolic sizes show fewer terms.  A line below the table names the columns that were
-dropped or shortened.  Numbers and shapes are never cut.
+In a terminal, adjacent rows of zeros are folded.  If it is too narrow, numbers of work and of elements are rounded,
+then columns of low priority are dropped, paths and names are shortened, prose is broken into lines, and formulas in
+symbolic sizes show fewer terms.  A line below the table says so.  Shapes are never cut.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
+from typing import NamedTuple
 
 from netcalc.dims import Poly
-from netcalc.render.cells import text_writer
+from netcalc.render.cells import ROUNDED, text_writer
 from netcalc.render.escapes import clean
 from netcalc.render.numbers import NO_TERM, repeated
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
 from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Row, Table, rows_shown
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
-from netcalc.render.tree import compact_margin, flat_rows, tree_rows
+from netcalc.render.tree import compact_margin, flat_rows, fold_zeros, tree_rows
 
 _GAP = "  "
-#: Widths to which columns are shortened before others are dropped, and then as a last resort.
-_COMFORTABLE = {"path": 30, "text": 20, "prose": 48}
-_LEAST = {"path": 12, "text": 8, "prose": 16}
+#: Widths to which columns are shortened before others are dropped, before those of a high priority (shapes and shares)
+#: are dropped, and as a last resort.  A label is a path in a tree.
+_COMFORTABLE = {"path": 30, "label": 30, "text": 20, "prose": 48}
+_TIGHT = {"path": 30, "label": 15, "text": 14, "prose": 16}
+_LEAST = {"path": 12, "label": 12, "text": 8, "prose": 16}
 #: Lengths to which formulas in symbolic sizes are shortened, until the table fits, and the priority below which columns
 #: are dropped: a figure is left out before formulas are too short to say anything.
 _FITS = (*((length, ALWAYS - 1) for length in (72, 56, 44)), *((length, ALWAYS) for length in (72, 56, 44, 34, 26, 14)))
+#: Least priority that is high.
+_HIGH = ALWAYS - 2
 #: Longest margin of a tree that is not deep, of three levels.
 _DEEP = 9
 #: Minimum width to which a title is shortened.
@@ -36,29 +42,34 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
     """Return the table as lines with aligned columns; columns without any value are left out."""
     lines = _heading(table, terminal)
     indent = "  " if table.title and not table.header else ""
+    complete, changes = table, _Changes()
     if terminal.width is not None:
         terminal = terminal._replace(width=terminal.width - len(indent))
-    dropped: list[_Formatted] = []
-    shortened: list[_Formatted] = []
-    rows = [*flat_rows(table.rows), *table.totals]
+        table = table._replace(rows=fold_zeros(table.rows))
+    rows = _all_rows(table)
     symbolic = any(cell.__class__ is Poly for row in rows for cell in row.cells)
     for length, priority in _FITS if symbolic else [(72, ALWAYS)]:
         columns = [_format(table, rows, i, column, length) for i, column in enumerate(table.columns)]
         shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
         if terminal.width is None:
             break
-        dropped, shortened = _fit_columns(shown, terminal.width, priority)
-        shown = [column for column in shown if column not in dropped]
+        changes = _fit_columns(shown, terminal.width, priority)
+        shown = [column for column in shown if column not in changes.dropped]
         collapsed = priority < ALWAYS and any(cell.startswith(NO_TERM) for column in shown for cell in column.cells)
         if not collapsed and _total([column.width for column in shown]) <= terminal.width:
             break
     for column in shown:
         column.fit()
     lines += [indent + line.replace("\n", "\n" + indent) for line in _table_lines(table, shown, terminal)]
-    for note in (rows_shown(len(table.rows), table.omitted), _footer(dropped, shortened)):
+    folded = len(rows) < len(_all_rows(complete))
+    for note in (rows_shown(len(complete.rows), table.omitted), _footer(changes, folded=folded)):
         if note:
             lines += [terminal.styled(line, "dim") for line in fill(note, terminal.width).split("\n")]
     return "\n".join(lines)
+
+
+def _all_rows(table: Table) -> list[Row]:
+    return [*flat_rows(table.rows), *table.totals]
 
 
 def _heading(table: Table, terminal: Terminal) -> list[str]:
@@ -75,10 +86,16 @@ def _heading(table: Table, terminal: Terminal) -> list[str]:
 
 
 class _Formatted:
-    """A column as text: its cells, the margin of each in a tree, and its width."""
+    """A column as text: its cells, the margin of each in a tree, and its width.
 
-    def __init__(self, column: Column, cells: list[str], margins: list[str], *, header: bool) -> None:
+    ``rounded`` returns the cells with rounded numbers.
+    """
+
+    def __init__(
+        self, column: Column, cells: list[str], rounded: Callable[[], list[str]], margins: list[str], *, header: bool
+    ) -> None:
         self.column = column
+        self.rounded = rounded
         self.right = column.kind not in LEFT_ALIGNED
         self.cells = cells
         self.margins = margins
@@ -93,6 +110,11 @@ class _Formatted:
             self.content = max(map(width_of, self.cells), default=0)
         self.natural = max(self.content, width_of(self.title), self.column.width)
         self.width = self.natural
+
+    def round(self, cells: list[str]) -> None:
+        """Show the cells with rounded numbers."""
+        self.cells = cells
+        self._measure()
 
     def compact(self) -> None:
         """Draw the branches of a deep tree with two characters for each level."""
@@ -110,7 +132,7 @@ class _Formatted:
             content = min(self.content, limits[kind])
             if self.margins:
                 widths = zip(map(len, self.margins), map(width_of, self.cells), strict=True)
-                content = max((margin + min(width, limits[kind]) for margin, width in widths), default=0)
+                content = max((margin + min(width, limits["label"]) for margin, width in widths), default=0)
         else:
             content = self.content
         return min(max(content, title), self.natural)
@@ -137,14 +159,16 @@ _SHORTENED: dict[str, Callable[[str, int], str]] = {
 
 
 def _format(table: Table, rows: Sequence[Row], index: int, column: Column, formulas: int) -> _Formatted:
-    write = text_writer(column, table.layout, formulas)
+    def written(*, rounded: bool = False) -> list[str]:
+        write = text_writer(column, table.layout, formulas, rounded=rounded)
+        return [clean(write(row.cells[index])) for row in rows]
+
     if index:
-        cells = [clean(write(row.cells[index])) for row in rows]
-        return _Formatted(column, cells, [], header=table.header)
+        return _Formatted(column, written(), partial(written, rounded=True), [], header=table.header)
     labelled = [*tree_rows(table.rows), *(("", row) for row in table.totals)]
-    cells = [repeated(clean(write(row.cells[0])), row.repeat) for _, row in labelled]
+    cells = [repeated(label, row.repeat) for label, (_, row) in zip(written(), labelled, strict=True)]
     margins = [margin for margin, _ in labelled] if any(row.children for row in table.rows) else []
-    return _Formatted(column, cells, margins, header=table.header)
+    return _Formatted(column, cells, lambda: cells, margins, header=table.header)
 
 
 # -- widths -----------------------------------------------------------------------------------------
@@ -154,29 +178,54 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def _fit_columns(columns: list[_Formatted], width: int, priority: int) -> tuple[list[_Formatted], list[_Formatted]]:
-    """Set the widths of the columns; return those to be dropped and those that are shortened.
+class _Changes(NamedTuple):
+    """Changes that fit a table to a width: columns without room, columns with shorter cells, and rounded numbers."""
 
-    Only columns of a lower ``priority`` are dropped.
+    dropped: Sequence[_Formatted] = ()
+    shortened: Sequence[_Formatted] = ()
+    rounded: bool = False
+
+
+def _fit_columns(columns: list[_Formatted], width: int, priority: int) -> _Changes:
+    """Set the widths of the columns; return the changes.
+
+    Numbers are rounded first.  Only columns of a lower ``priority`` are dropped.
     """
     if _total([column.natural for column in columns]) <= width:
-        return [], []
+        return _Changes()
     columns[0].compact()
+    if _total([column.natural for column in columns]) <= width:
+        return _Changes()
+    rounded = _round(columns[1:])
     shown, dropped = list(columns), []
     droppable = sorted((c for c in columns[1:] if c.column.priority < priority), key=lambda c: c.column.priority)
     for column in droppable:
-        if _total([c.least(_COMFORTABLE) for c in shown]) <= width:
+        limits = _TIGHT if column.column.priority >= _HIGH else _COMFORTABLE
+        if _total([c.least(limits) for c in shown]) <= width:
             break
         shown.remove(column)
         dropped.append(column)
-    floors = [column.least(_COMFORTABLE) for column in shown]
-    if _total(floors) > width:
-        starts, floors = floors, [column.least(_LEAST) for column in shown]
-    else:
-        starts = [column.natural for column in shown]
+    starts = [column.natural for column in shown]
+    for limits in (_COMFORTABLE, _TIGHT, _LEAST):
+        floors = [column.least(limits) for column in shown]
+        if _total(floors) <= width:
+            break
+        starts = floors
     _shrink(shown, starts, floors, width)
     shortened = [c for c in shown if c.width < c.content and c.column.kind in _SHORTENED]
-    return sorted(dropped, key=columns.index), shortened
+    return _Changes(sorted(dropped, key=columns.index), shortened, rounded)
+
+
+def _round(columns: Sequence[_Formatted]) -> bool:
+    """Round the numbers of all columns that do not become wider, if one becomes narrower; return True if one does."""
+    rounded = [(column, column.rounded()) for column in columns if column.column.kind in ROUNDED]
+    widths = [(column.content, max(map(width_of, cells), default=0)) for column, cells in rounded]
+    if all(width >= content for content, width in widths):
+        return False
+    for (column, cells), (content, width) in zip(rounded, widths, strict=True):
+        if width <= content:
+            column.round(cells)
+    return True
 
 
 def _shrink(columns: Sequence[_Formatted], starts: Sequence[int], floors: Sequence[int], width: int) -> None:
@@ -247,10 +296,11 @@ def _pad_broken(column: _Formatted, row: int) -> list[str]:
     return [padded(cell, column.width, right=column.right) for cell in (margin + first, *others)]
 
 
-def _footer(dropped: Sequence[_Formatted], shortened: Sequence[_Formatted]) -> str:
-    """The line that names columns that were dropped or shortened; empty if there are none."""
-    parts = []
-    for change, columns in (("columns not shown", dropped), ("shortened", shortened)):
+def _footer(changes: _Changes, *, folded: bool) -> str:
+    """The line on rounded numbers, folded rows, and columns that were dropped or shortened; empty if there are none."""
+    parts = ["rows of zeros folded"] if folded else []
+    parts += ["numbers rounded"] if changes.rounded else []
+    for change, columns in (("columns not shown", changes.dropped), ("shortened", changes.shortened)):
         if columns:
             parts.append(f"{change}: {', '.join(dict.fromkeys(clean(column.column.title) for column in columns))}")
     return f"{'; '.join(parts)} (--wide shows all)" if parts else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from netcalc.render.table import Row
 
@@ -23,6 +25,29 @@ def tree_rows(rows: Sequence[Row], margin: str = "", level: int = 1) -> Iterator
         yield margin + branch, row
         if row.children:
             yield from tree_rows(row.children, "" if level == 1 else margin + ("   " if last else "│  "), level + 1)
+
+
+def fold_zeros(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows, adjacent rows of zeros as one row, without the rows below them.
+
+    >>> rows = [Row(["conv", 1]), Row(["relu", 0], zero=True), Row(["pool", 0], zero=True)]
+    >>> [row.cells for row in fold_zeros(rows)]
+    [['conv', 1], ['… 2 more', 0]]
+    """
+    result: list[Row] = []
+    for zero, members in groupby(rows, attrgetter("zero")):
+        if not zero:
+            result += (row._replace(children=fold_zeros(row.children)) if row.children else row for row in members)
+            continue
+        first, *others = members
+        if not others:
+            result.append(first._replace(children=()))
+            continue
+        columns = zip(*(row.cells for row in (first, *others)), strict=True)
+        cells = [values[0] if all(value == values[0] for value in values) else None for values in columns]
+        cells[0] = f"… {1 + len(others):,} more"
+        result.append(Row(cells))
+    return result
 
 
 def compact_margin(margin: str) -> str:

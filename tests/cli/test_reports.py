@@ -125,7 +125,7 @@ def test_the_work_of_an_eager_fallback_is_named(netcalc: Callable[..., CommandRe
 
 def test_heavy_layers_are_highlighted(netcalc: Callable[..., CommandResult]) -> None:
     out = netcalc("params", "seed_cnn").out
-    assert "56×56×128 = 401,408 inputs to 4,096 units is 1,644,171,264 (1.64 G) parameters" in " ".join(out.split())
+    assert "56×56×128 = 401,408 inputs to 4,096 units is 1,644,171,264 (1.64 B) parameters" in " ".join(out.split())
     assert "note:" not in netcalc("params", "resnet34").out
 
 
@@ -167,7 +167,7 @@ def test_alternating_layers_fold(netcalc: Callable[..., CommandResult]) -> None:
     assert len(text.splitlines()) <= 90
     assert "0,2,…,24 ×13" in text
     assert "1,3,…,25 ×13" in text
-    assert len(netcalc("summary", "gemma-2-2b", "--unroll").out.splitlines()) > 990
+    assert len(netcalc("summary", "gemma-2-2b", "--unroll", "--wide").out.splitlines()) > 990
     listed = netcalc("flops", "gemma-3-1b", "--filter", "model.layers.0–4,6–10,…,24–25.mlp.*", "--wide").out
     assert "model.layers.0–4,6–10,…,24–25.mlp.gate_proj ×22" in listed
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from netcalc.dims import symbol
 from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
-from netcalc.render.table import Column, Row, Share, Sides, Table, Tied, Uncounted
+from netcalc.render.table import Column, Elements, Row, Share, Sides, Table, Tied, Uncounted
 from netcalc.render.table_csv import table_csv
 from netcalc.render.table_html import table_html
 from netcalc.render.table_markdown import table_markdown
@@ -102,16 +102,58 @@ def test_html_is_escaped_and_indented() -> None:
 
 
 def test_columns_of_low_priority_are_dropped_first_and_named() -> None:
-    narrow = [table_text(TABLE, Terminal(width=width)) for width in (50, 41, 30)]
-    assert narrow[0].splitlines()[-1] == "columns not shown: share (--wide shows all)"
-    assert "columns not shown: output, share" in narrow[1]
-    assert "columns not shown: output, MACs, share" in narrow[2].replace("\n", " ")
-    assert all("1,776" in text for text in narrow)
+    narrow = [table_text(TABLE, Terminal(width=width)) for width in (50, 46, 38, 24)]
+    assert narrow[0].splitlines()[-1] == "numbers rounded (--wide shows all)"
+    assert "numbers rounded; columns not shown: share (--wide" in narrow[1].replace("\n", " ")
+    assert "columns not shown: output, share" in narrow[2].replace("\n", " ")
+    assert "columns not shown: output, MACs, share" in narrow[3].replace("\n", " ")
+    assert all("1,776" in text or "1.776 k" in text for text in narrow)
 
 
-def test_numbers_and_names_are_not_truncated_at_any_width() -> None:
+def test_digits_shorten_before_columns_are_dropped() -> None:
+    columns = [
+        Column("layer", "path"),
+        Column("output", "shapes", 20),
+        Column("params", "count"),
+        Column("MACs", "work"),
+        Column("Δ", "difference", 10),
+        Column("share", "share", 30),
+    ]
+    cells = ["head", [TensorType((1, 2048, 128256))], 70_553_706_496, 16_465_123_456_789, -1_050_673_152, Share(1, 3)]
+    few = ["norm", [TensorType((1, 2048, 8192))], 8192, 12, Elements(-1_050_673_152), Share(0, 3)]
+    lines = table_text(Table(columns, [Row(cells), Row(few)]), Terminal(width=60)).splitlines()
+    assert lines == [
+        "layer  output          params     MACs         Δ   share",
+        "────────────────────────────────────────────────────────",
+        "head   1×2048×128256  70.55 B  16.47 T  −1.051 G  33.3 %",
+        "norm   1×2048×8192    8.192 k     12    −1.051 B",
+        "numbers rounded (--wide shows all)",
+    ]
+    for width in (None, 90):
+        full = table_text(Table(columns, [Row(cells)]), Terminal(width=width))
+        assert "70,553,706,496  16,465,123,456,789  −1,050,673,152" in full
+        assert "rounded" not in full
+
+
+def test_rows_of_zeros_are_folded_in_a_terminal() -> None:
+    zeros = [Row(["split", 0], 1, [Row(["transpose", 0], zero=True)], zero=True), Row(["flatten", 0], zero=True)]
+    block = Row(["attention", 7], 2, [Row(["query", 7]), *zeros])
+    table = Table([Column("layer", "path"), Column("MACs", "work")], [block, Row(["dropout", 0], zero=True)])
+    assert table_text(table, Terminal(width=80)).splitlines()[2:] == [
+        "attention ×2     7",
+        "├─ query         7",
+        "└─ … 2 more      0",
+        "dropout          0",
+        "rows of zeros folded (--wide shows all)",
+    ]
+    full = table_text(table)
+    assert all(name in full for name in ("split", "transpose", "flatten"))
+    assert "folded" not in full
+
+
+def test_names_are_not_truncated_at_any_width() -> None:
     table = Table([Column("name", "name"), Column("count", "count")], [Row(["scaled_dot_product", 123_456_789])])
-    assert "scaled_dot_product  123,456,789" in table_text(table, Terminal(width=10))
+    assert "scaled_dot_product  123.5 M" in table_text(table, Terminal(width=10))
 
 
 def test_paths_are_shortened_in_the_middle_next() -> None:

@@ -17,6 +17,7 @@ COMMON_VARS: dict[str, tuple[str, str]] = {
     "experts_per_token": ("int", "experts that it chooses for a token"),
     "shared_experts": ("int", "experts that every token uses"),
     "vocab": ("int", "rows of the embedding, and classes of the output"),
+    "padding_idx": ("int?", "id of the padding token, whose embedding is not trained; null for none"),
     "max_length": ("int", "positions, or rows of the position table"),
     "window": ("int?", "width of the sliding window in positions, or of a square window in patches"),
     "rope_theta": ("float", "base of the rotary angles"),

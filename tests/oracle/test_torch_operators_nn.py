@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import netcalc
 from netcalc.diagnostics import NetcalcError
 from tests.oracle.harness import draws
 
@@ -16,6 +17,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
+from tests.oracle.network_gradients import assert_same_gradients  # noqa: E402
 from tests.oracle.torch_modules import Call, assert_imports, operations  # noqa: E402
 
 ATEN = torch.ops.aten
@@ -138,6 +140,16 @@ def test_embedding(shape: tuple[int, ...], buffer: bool) -> None:
 def test_embedding_bag(mode: str, last: bool) -> None:
     bag = nn.EmbeddingBag(5, 4, mode=mode, include_last_offset=last, padding_idx=1)
     assert check(bag, ids(7), torch.tensor([0, 3, 7] if last else [0, 3])) == ["embedding_bag"]
+
+
+@pytest.mark.parametrize(
+    "table", [nn.Embedding(5, 4, padding_idx=-2), nn.EmbeddingBag(5, 4, mode="sum", padding_idx=3)]
+)
+def test_rows_of_padding_have_no_gradient(table: Any) -> None:
+    module, texts = nn.Sequential(table, nn.Linear(4, 3)), torch.tensor([[3, 1, 3], [0, 3, 1]])
+    program = netcalc.from_torch(module, texts).program
+    (name,), (output,) = (value.name for value in program.inputs), program.output_names
+    assert_same_gradients(program, module, {name: texts.numpy()}, {output: module(texts)})
 
 
 def test_embedding_bag_with_weights() -> None:

@@ -12,6 +12,7 @@ from netcalc.analysis.walk import parameters
 from tests.formats.huggingface.harness import write_config
 
 _COMMON: dict[str, Any] = {
+    "pad_token_id": 0,
     "hidden_size": 32,
     "intermediate_size": 48,
     "num_hidden_layers": 3,

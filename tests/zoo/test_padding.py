@@ -1,0 +1,45 @@
+"""Rows of padding tokens in embeddings of the shipped specs."""
+
+from __future__ import annotations
+
+import pytest
+
+import netcalc
+from netcalc.analysis.walk import instances
+
+#: The pad_token_id of the published config.json, whose row the class in transformers 5.23.0 leaves zero.
+PADDING = {
+    "albert-base": 0,
+    "bart-base": 1,
+    "bert-base": 0,
+    "fnet-base": 3,
+    "gemma-2b": 0,
+    "gemma-3-4b": 0,
+    "glm-4-9b": 151329,
+    "gpt-oss-20b": 199999,
+    "llama-2-7b": None,
+    "llama-4-scout": 200018,
+    "modernbert-base": 50283,
+    "olmo-2-7b": 100277,
+    "olmoe-1b-7b": 1,
+    "opt-125m": 1,
+    "opus-mt-en-de": 58100,
+    "pegasus-large": 0,
+    "phi-3-mini": 32000,
+    "whisper-tiny": 50257,
+    # classes that leave no row out, whatever the configuration says
+    "bloom-560m": None,
+    "gpt2": None,
+    "t5-small": None,
+}
+
+
+@pytest.mark.parametrize(("spec", "row"), PADDING.items())
+def test_padding(spec: str, row: int | None) -> None:
+    tables = [i.node.op for i in instances(netcalc.load(spec).program) if i.node.op.name == "embedding"]
+    vocabulary = max(table.num_embeddings for table in tables)
+    assert {table.padding_idx for table in tables if table.num_embeddings == vocabulary} == {row}
+
+
+def test_a_smaller_vocabulary_lacks_the_row() -> None:
+    assert netcalc.load("whisper-tiny", set={"vocab": 100}).params < netcalc.load("whisper-tiny").params

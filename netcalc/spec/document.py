@@ -243,6 +243,9 @@ class Document(_Part):
     )
     published: list[Published] = Field(default=[], description="figures that the source prints")
     extends: str | None = Field(None, description="a spec from which this one inherits")
+    without: Annotated[list[str], Field(max_length=100)] = Field(
+        default=[], description="inherited dims, vars and inputs that this spec does not have, * for any text"
+    )
     import_: list[str] = Field(default=[], alias="import", description="files whose blocks this spec uses")
     dtype: DType = Field("float32", description="element type of floating-point tensors")
     dims: dict[_Name, DimDecl | int | str | None] = Field(default={}, description="sizes that may stay symbolic")

@@ -61,6 +61,7 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
             spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
     _check_names(parent, child)
     data.pop("extends", None)
+    data.pop("without", None)  # the parent's document is already without them
     if "published" not in child.data:
         data.pop("published", None)  # published figures describe the parent only
     if "aliases" not in child.data:
@@ -134,5 +135,5 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
 
 def _used_names(child: Cursor, key: str) -> frozenset[str]:
     """Return the names that the child's document uses outside their declarations under ``key``."""
-    rest = words_in({other: value for other, value in child.data.items() if other != key})
+    rest = words_in({other: value for other, value in child.data.items() if other not in (key, "without")})
     return rest | used_by_others({name: words_in({name: value}) for name, value in child.data[key].items()})

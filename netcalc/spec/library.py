@@ -17,6 +17,7 @@ from netcalc.limits import MAX_EXTENDS, MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
 from netcalc.spec.inheritance import merged, with_appended_lines, with_current_names
+from netcalc.spec.left_out import without_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
 from netcalc.spec.shipped import respelled, shipped, shipped_blocks, shipped_file, spec_hint, specs_dir, unaliased
 from netcalc.spec.spec_files import checked_size, looks_like_spec, read_spec, read_standard_input
@@ -212,10 +213,13 @@ def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
     warnings: list[Diagnostic] = []
     if own.extends is not None:
         parent = _load_named(own.extends, cursor["extends"], folder, way)
-        cursor, renamed = with_current_names(parent.cursor, cursor)
+        inherited = without_names(parent.cursor, cursor)
+        cursor, renamed = with_current_names(inherited, cursor)
         warnings += (*parent.warnings, *renamed)
-        cursor = merged(parent.cursor, cursor)
+        cursor = merged(inherited, cursor)
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
+    elif own.without:
+        raise cursor["without"].key_error("E105", "without: the spec extends no other one", "add `extends`")
     for index, name in enumerate(own.import_):
         imported |= _load_named(name, cursor["import"][index], folder, way).blocks
     complete = with_appended_lines(cursor)

@@ -69,7 +69,8 @@ def _unused_names(loaded: Loaded, facts: _Facts) -> Iterator[Diagnostic]:
     for name, option in facts.options:
         if name in lost:
             kind = "dim" if name in loaded.document.dims else "var"
-            yield Diagnostic("W101", f"{option}: the {kind} {name!r} is not used", hint=reason)
+            hint = f"{reason}; `without: [{name}]` leaves it out"
+            yield Diagnostic("W101", f"{option}: the {kind} {name!r} is not used", hint=hint)
     yield from _unread_inputs(loaded, facts.unread, reason)
     if blocks:
         others = sorted({name for name, _ in facts.called} - {*blocks})

@@ -42,6 +42,12 @@ SPECS: dict[tuple[str, str], str] = {
     ("E104", "version-true"): "netcalc: true\nlayers:\n  - relu\n",
     ("E106", "name"): HEAD + "layers:\n  - {name: a, relu: {}}\n  - {name: a, relu: {}}\n",
     ("E107", "two-operations"): HEAD + "layers:\n  - {relu: {}, linear: 4}\n",
+    ("E101", "without"): "netcalc: 1\nextends: gpt2\nwithout: [pst]\n",
+    (
+        "E202",
+        "without",
+    ): "netcalc: 1\nextends: gpt2\nwithout: [use_cache, past]\nlayers:\n  - {from: input_ids, cast: float32}\n"
+    + "  - {name: lm_head, linear: 4}\n",
     ("E110", "block"): "netcalc: 1\nextends: gpt2\nvars: {use_cache: true}\nblocks:\n"
     + "  gpt_attention:\n    args: {heads: int, width: int}\n    inputs: [x, y]\n    layers: [{linear: 8}]\n",
     ("E201", "expression"): HEAD + 'layers:\n  - linear: {out: "${4 +}"}\n',

@@ -24,6 +24,8 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
     ("E103", "argument"): ("widht: 3, ", ""),
     ("E105", "version"): ("name: a", "netcalc: 1\ninputs: {x: [1, 8]}\nname: a"),
     ("E107", "two-operations"): ("{relu: {}, linear: 4}", "{linear: 4}"),
+    ("E101", "without"): ("without: [pst]\n", ""),
+    ("E202", "without"): ("past]", "past, past_key_values.*, attention_mask]"),
     ("E110", "block"): (
         "args: {heads: int, width: int}\n    inputs: [x, y]\n    layers: [{linear: 8}]",
         "args: {heads: int, scale: float?, dropout: 0.0, use_cache: false}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from netcalc.analysis.checks import CheckReport, CheckRow
-from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
@@ -21,7 +21,9 @@ class _Checks(Presentation[CheckReport]):
         failed = [row for row in result.rows if not row.ok]
         passed = len(result.rows) - len(failed)
         answer = f"{len(failed):,} of {len(result.rows):,} checks failed" if failed else f"all {passed:,} checks passed"
-        yield Paragraph([Line(f" of {specs:,} spec{'s' * (specs != 1)}", answer, "bad" if failed else "good")])
+        yield Answer(
+            [Paragraph([Line(f" of {specs:,} spec{'s' * (specs != 1)}", answer, "bad" if failed else "good")])]
+        )
         yield self.data(result, rows, view)._replace(omitted=len(rows.others))
         # a terminal may have no room for the details, and prints errors of specs with their places
         figures = [row for row in failed if row.check != "error"]

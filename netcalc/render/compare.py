@@ -20,7 +20,7 @@ from netcalc.render.compare_tables import (
     tree_rows,
 )
 from netcalc.render.numbers import shape_text
-from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table, is_folded
@@ -105,13 +105,13 @@ def _data_cells(match: Match) -> list[Any]:
 
 def _page(comparison: Comparison, layers: Table) -> Page:
     yield Paragraph(list(_head(comparison)))
-    yield _totals(comparison)
+    notes = [Line(note) for note in _notes(comparison, is_folded(layers.rows))]
+    yield Answer([_totals(comparison)])
     operations = [match for match in comparison.operations if comparison.all or match.differs]
     attributes = attributes_table(comparison)
     for table in (operations_table(comparison, operations), layers, attributes):
         if table.rows:
             yield table
-    notes = [Line(note) for note in _notes(comparison, is_folded(layers.rows))]
     if notes:
         yield Paragraph(notes)
 

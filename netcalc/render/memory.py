@@ -9,7 +9,7 @@ from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.memory_report import MemoryReport, TokensIn
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
-from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
@@ -27,11 +27,10 @@ class _Memory(Presentation[MemoryReport]):
     def page(self, result: MemoryReport, rows: Selected[Point], view: View) -> Page:
         """The report, with the layers that a selection asks for."""
         yield Paragraph(list(_head(result)))
+        fitting = [] if result.tokens_in is None else [_fitting_table(result, result.tokens_in)]
+        yield Answer([_totals(result), *fitting])
         if result.kept:
             yield _caches(result)
-        yield _totals(result)
-        if result.tokens_in is not None:
-            yield _fitting_table(result, result.tokens_in)
         yield Paragraph(list(_peaks(result)))
         if result.ideal is not None:
             yield _live(result.ideal)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from netcalc.render.escapes import clean, markup
@@ -29,16 +30,23 @@ class Paragraph(NamedTuple):
     verbatim: bool = False
 
 
-Page: TypeAlias = "Iterable[Table | Paragraph | Chart]"
+class Answer(NamedTuple):
+    """The parts of a page that a reader looks for: below the head of a short page, and at the end of a long one."""
+
+    parts: Sequence[Table | Paragraph]
+
+
+Page: TypeAlias = "Iterable[Table | Paragraph | Chart | Answer]"
+
+#: Lines of a page that begins with its answer.
+_SHORT = 20
 
 
 def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
-    """Yield the parts of the page, separated by empty lines, fitted to the terminal."""
+    """Return the lines of the page, fitted to the terminal, with empty lines between its parts."""
     from netcalc.render.table_text import table_text
 
-    for number, part in enumerate(page):
-        if number:
-            yield ""
+    def written(part: Table | Paragraph | Chart) -> Iterator[str]:
         if isinstance(part, Table):
             yield table_text(part, terminal)
         elif isinstance(part, Paragraph):
@@ -48,14 +56,14 @@ def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
 
             yield from chart_text(part, terminal)
 
+    return _arranged(page, written)
+
 
 def page_markdown(page: Page) -> Iterator[str]:
-    """Yield the lines of the page in Markdown."""
+    """Return the lines of the page in Markdown."""
     from netcalc.render.table_markdown import table_markdown
 
-    for number, part in enumerate(page):
-        if number:
-            yield ""
+    def written(part: Table | Paragraph | Chart) -> Iterator[str]:
         if isinstance(part, Table):
             yield from table_markdown(part)
         elif isinstance(part, Paragraph):
@@ -66,6 +74,29 @@ def page_markdown(page: Page) -> Iterator[str]:
             from netcalc.render.plot_text import chart_text
 
             yield from ("```text", *chart_text(part), "```")
+
+    return _arranged(page, written)
+
+
+def _parts(page: Page) -> Iterator[tuple[Table | Paragraph | Chart, bool]]:
+    """Yield the parts of a page, with True for those of its answer."""
+    for part in page:
+        if isinstance(part, Answer):
+            yield from ((inner, True) for inner in part.parts)
+        else:
+            yield part, False
+
+
+def _arranged(page: Page, written: Callable[[Table | Paragraph | Chart], Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of the parts: of a short page the head and the answer first, of a long one the answer last."""
+    parts = [(list(written(part)), answers) for part, answers in _parts(page)]
+    lines = sum(1 + line.count("\n") for part, _ in parts for line in part) + len(parts) - 1
+    head, others = ([], parts) if lines > _SHORT else (parts[:1], parts[1:])
+    others.sort(key=itemgetter(1), reverse=lines <= _SHORT)
+    for number, (part, _) in enumerate([*head, *others]):
+        if number:
+            yield ""
+        yield from part
 
 
 def page_html(page: Page) -> str:
@@ -82,7 +113,7 @@ def page_html(page: Page) -> str:
             return f"<p>{'<br>'.join(escape(clean(line.lead + line.text)) for line in part.lines)}</p>"
         return chart_svg(part)
 
-    return f"<div>{''.join(map(written, page))}</div>"
+    return f"<div>{''.join(written(part) for part, _ in _parts(page))}</div>"
 
 
 def _line(line: Line, terminal: Terminal) -> str:

@@ -14,7 +14,7 @@ from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, work
-from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.signature import signature_text
@@ -49,7 +49,7 @@ class _Report(Presentation[Summary]):
             table = layer_tree(report, depth=result.depth, unroll=result.unroll, layout=view.layout)
             return _page(result.analysis, result.view, table)
         table = layer_list(report, rows.shown, rows.others, layout=view.layout)
-        return _page(result.analysis, result.view, table, by_operation=view.format != "markdown")
+        return _page(result.analysis, result.view, table, selected=view.selection.active)
 
     def data(self, result: Summary, rows: Selected[Layer], view: View) -> Table:
         return _layer_data(rows.shown, result.view, view.layout, result.phases)
@@ -91,16 +91,21 @@ def _datum(layer: Layer, field: str) -> Any:
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _page(analysis: Analysis, view: Figures, table: Table, *, by_operation: bool = True) -> Page:
+def _page(analysis: Analysis, view: Figures, table: Table, *, selected: bool | None = None) -> Page:
+    """The page: of a selection its rows are the answer, else the totals.  None for a list of all rows."""
     report = ReportView(analysis, view)
     yield Paragraph(list(_head(analysis, view, table.layout)))
-    yield table
-    if view != "shapes":
-        if by_operation:
-            yield _by_operation(report)
-            if analysis.program.assigned and view in ("params", "summary"):
-                yield storage_table(analysis.program)
-        yield Paragraph(list(_total_lines(report)))
+    totals = [] if view == "shapes" else [Paragraph(list(_total_lines(report)))]
+    if selected:
+        yield Answer([table])
+        yield from totals
+    else:
+        yield Answer(totals)
+        yield table
+    if view != "shapes" and selected is None:
+        yield _by_operation(report)
+        if analysis.program.assigned and view in ("params", "summary"):
+            yield storage_table(analysis.program)
     notes = [Line(note) for note in (*table.notes, *_notes(analysis, view, is_folded(table.rows)))]
     if notes:
         yield Paragraph(notes)

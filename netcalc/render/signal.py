@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from netcalc.analysis.signal.report import Figures, Finding, SignalComparison, SignalReport, SignalRow
-from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
@@ -71,8 +71,12 @@ class _Signal(Presentation[SignalReport]):
         yield Paragraph([Line("", _NOTE, "dim")])
         if view.charts:
             yield from self.charts(result)
-        for finding in result.findings:
-            yield Paragraph([Line(f": {finding.text}", _lead(finding), hanging="  "), *_advice(finding)])
+        yield Answer(
+            [
+                Paragraph([Line(f": {finding.text}", _lead(finding), hanging="  "), *_advice(finding)])
+                for finding in result.findings
+            ]
+        )
         yield from _remarks(result)
 
     def data(self, result: SignalReport, rows: Selected[SignalRow], view: View) -> Table:
@@ -103,9 +107,13 @@ class _Comparison(Presentation[SignalComparison]):
             yield _comparison_table("norm of gradient", "gradient", comparison, shown)
         if view.charts:
             yield from self.charts(comparison)
-        for name, report in zip(_names(result), result.reports, strict=True):
-            for finding in report.findings:
-                yield Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
+        yield Answer(
+            [
+                Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
+                for name, report in zip(_names(result), result.reports, strict=True)
+                for finding in report.findings
+            ]
+        )
         yield from _remarks(first)
 
     def data(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Table:

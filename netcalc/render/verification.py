@@ -9,7 +9,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, clipped
 from netcalc.render.checkpoints import packed_table
 from netcalc.render.numbers import bytes_text, measured
-from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, Selection, keys_of
 from netcalc.render.table import Column, Row, Table
@@ -115,11 +115,11 @@ def _verification_page(report: VerifyReport, failures: Sequence[Check]) -> Page:
         yield Paragraph([Line(f"not checked: {gap.what}: {gap.reason}") for gap in report.gaps])
     total = sum(counts.values())
     if report.ok:
-        yield Paragraph([Line("", f"all {total:,} predictions are correct", "good")])
+        yield Answer([Paragraph([Line("", f"all {total:,} predictions are correct", "good")])])
     else:
         yield _checks_table(failures)._replace(omitted=len(report.failures) - len(failures))
         wrong = sum(check.times for check in report.failures)
-        yield Paragraph([Line("", f"{wrong:,} of {total:,} predictions were wrong", "bad")])
+        yield Answer([Paragraph([Line("", f"{wrong:,} of {total:,} predictions were wrong", "bad")])])
 
 
 def _checks_table(checks: Sequence[Check]) -> Table:
@@ -154,13 +154,13 @@ def _weights_page(report: WeightsReport, groups: Sequence[MismatchGroup]) -> Pag
         ]
         yield Table(columns, rows, omitted=len(inventory.extra) - len(rows))
     if report.ok:
-        yield Paragraph([Line("", "every name, shape and type fits", "good")])
+        yield Answer([Paragraph([Line("", "every name, shape and type fits", "good")])])
     else:
         columns = [Column("kind"), Column("tensors", "path", key="name")]
         columns += [Column("reason", "prose", key="message"), Column("hint", "prose")]
         rows = [Row([g.kind, g.label, g.message, g.hint]) for g in groups]
         yield Table(columns, rows, omitted=len(report.groups) - len(groups))
-        yield Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])
+        yield Answer([Paragraph([Line("", f"{len(report.mismatches):,} do not fit", "bad")])])
 
 
 def _content(inventory: Inventory) -> str:

@@ -57,7 +57,7 @@ def test_shown_and_hidden_rows_sum_to_the_total(netcalc: Callable[..., CommandRe
     out = netcalc("summary", "resnet34", "--filter", "conv2d", "--wide").out
     figures = {
         line.split("  ")[0]: [int(word.replace(",", "")) for word in line.split() if "," in word]
-        for line in out.split("\n\n")[1].splitlines()[-3:]
+        for line in next(part for part in out.split("\n\n") if part.startswith("layer")).splitlines()[-3:]
     }
     (_, shown), (_, others), (name, total) = figures.items()
     assert name == "total"

@@ -27,6 +27,7 @@ from netcalc.spec.settings import parse_assignment
 if TYPE_CHECKING:
     from netcalc.analysis.checks import CheckReport, CheckRow
     from netcalc.analysis.compare import Comparison
+    from netcalc.reference.model_types import ModelTypes
     from netcalc.reference.specs import SpecReference
     from netcalc.weights.content import Checkpoint
 
@@ -38,6 +39,7 @@ __all__ = [
     "load",
     "load_data",
     "loads",
+    "model_types",
     "pending_downloads",
     "read_checkpoint",
 ]
@@ -105,6 +107,20 @@ def import_spec(model: str | Path, **options: Unpack[ImportOptions]) -> str:
     from netcalc.formats import import_model
 
     return import_model(model, read_settings(options["set"]), options["max_spec_size"])
+
+
+def model_types() -> ModelTypes:
+    """Return the model types of Hugging Face and the architectures in GGUF that can be loaded and imported."""
+    from netcalc.formats.gguf import tables as gguf
+    from netcalc.formats.huggingface import tables as huggingface
+    from netcalc.reference.model_types import GgufArchitecture, ModelType, ModelTypes
+
+    types = [table for name in huggingface.model_types() if (table := huggingface.read_table(name)) is not None]
+    architectures = {name: gguf.read_table(name) for name in gguf.architectures()}
+    return ModelTypes(
+        tuple(ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in types),
+        tuple(GgufArchitecture(name, table.family) for name, table in architectures.items() if table is not None),
+    )
 
 
 @accepts

@@ -12,7 +12,13 @@ class RunOptions(TypedDict, total=False):
     backward: Annotated[bool, Option(FLAG, False, "Run backward too; report the gradients of the loss by layer.")]
     output: Annotated[
         str | None,
-        Option(PATH, None, "Write outputs, traced tensors, updated buffers.", ("--output", "-o"), metavar="FILE"),
+        Option(
+            PATH,
+            None,
+            "Write outputs, traced tensors and updated buffers, or as .json … the report.",
+            ("--output", "-o"),
+            metavar="FILE",
+        ),
     ]
 
 
@@ -42,16 +48,14 @@ class TrainOptions(TypedDict, total=False):
     ]
     output: Annotated[
         str | None,
-        Option(PATH, None, "Write the parameters and buffers.", ("--output", "-o"), metavar="FILE", panel="Files"),
-    ]
-
-
-class MemoryOptions(TypedDict, total=False):
-    """Options of ``memory``."""
-
-    output: Annotated[
-        str | None,
-        Option(PATH.or_none(), None, "Write to a file; as .svg or .png the chart.", ("--output", "-o"), "FILE"),
+        Option(
+            PATH,
+            None,
+            "Write parameters and buffers, or as .json … the report.",
+            ("--output", "-o"),
+            metavar="FILE",
+            panel="Files",
+        ),
     ]
 
 

@@ -18,7 +18,12 @@ _TOPIC = Declared(
 )
 
 
-@verb(TextFormatOptions, OutputOptions, arguments=(_TOPIC,), without=["wide"])
+def _files(call: Call) -> tuple[str, ...]:
+    """Return the suffixes of the files that a page is written to."""
+    return ("", ".txt", ".md", ".json") if _is_code(call["topic"]) else ("", ".txt")
+
+
+@verb(TextFormatOptions, OutputOptions, arguments=(_TOPIC,), without=["wide"], writes=_files)
 def command(call: Call) -> None:
     """Print the page of a code or a command."""
     from netcalc.cli.output import write
@@ -35,8 +40,8 @@ def _page_lines(call: Call) -> Iterable[str]:
     from netcalc.render.codes import code_text, codes_text
     from netcalc.render.json_lines import json_lines
 
-    topic, format_ = call["topic"], call["format"]
-    if topic is not None and topic.upper() in CODES:
+    topic, format_ = call["topic"], call.format
+    if _is_code(topic):
         match format_:
             case "json":
                 return json_lines(record(code_reference(topic)))
@@ -51,12 +56,21 @@ def _page_lines(call: Call) -> Iterable[str]:
     if format_ != "table":
         raise NetcalcError(Diagnostic("E502", f"only the page of a code has --format {format_}"))
     if topic is None:
-        return [_help(), "", "Codes of errors and warnings:", "", *codes_text(call.terminal(call["output"]))]
-    return [_help(topic)]
+        return [_help(call), "", "Codes of errors and warnings:", "", *codes_text(call.terminal(call["output"]))]
+    return [_help(call, topic)]
 
 
-def _help(command: str = "") -> str:
-    """Return the help page of a command, or of all."""
+def _is_code(topic: str | None) -> bool:
+    from netcalc.diagnostics import CODES
+
+    return topic is not None and topic.upper() in CODES
+
+
+def _help(call: Call, command: str = "") -> str:
+    """Return the help page of a command, or of all, unless it is printed at once."""
+    from contextlib import nullcontext, redirect_stdout
+    from io import StringIO
+
     import typer
 
     from netcalc.cli.app import app
@@ -66,5 +80,7 @@ def _help(command: str = "") -> str:
     if command:
         single = group.get_command(context, command)
         context = group.context_class(single, info_name=command, parent=context)
-    page: str = context.get_help()
-    return page
+    to_file = StringIO()
+    with nullcontext() if call["output"] is None else redirect_stdout(to_file):
+        page: str = context.get_help()  # rich prints it
+    return to_file.getvalue() or page

@@ -16,11 +16,11 @@ fields of the configuration, and dims and vars of the spec.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 
 from netcalc.cli.command_options import ModuleOptions
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.cli.options import FormatOptions, OutputOptions
+from netcalc.cli.suffixes import REPORTS, SPECS
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ImportOptions
 from netcalc.run_options import SeedOptions
@@ -33,24 +33,32 @@ _SOURCE = Declared(
 )
 
 
-@verb(ModuleOptions, SeedOptions, ImportOptions, FormatOptions, OutputOptions, arguments=(_SOURCE,))
+@verb(
+    ModuleOptions,
+    SeedOptions,
+    ImportOptions,
+    FormatOptions,
+    OutputOptions,
+    arguments=(_SOURCE,),
+    writes=lambda call: REPORTS if call["source"] is None else SPECS,
+)
 def command(call: Call) -> int:
     """Write the spec of a model in a foreign format, or the list of model types."""
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.formats import is_torch
-    from netcalc.loading import import_spec
+    from netcalc.loading import import_spec, model_types
 
     source = call["source"]
     if source is None:
-        write(_model_types(call), call["output"])
+        call.write(model_types())
         return 0
     if is_torch(source):
         return _import_module(call)
     if call.given("example", "verify", "allow_unknown"):
         message = f"--example, --verify and --allow-unknown are for modules of PyTorch, not for {source}"
         raise NetcalcError(Diagnostic("E502", message))
-    if call["format"] != "table":
+    if call.format != "table":
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
     write(import_spec(source, **call.of(ImportOptions)).rstrip("\n").split("\n"), call["output"])
     return 0
@@ -72,7 +80,7 @@ def _import_module(call: Call) -> int:
     from netcalc.render.text import terminal_of
     from netcalc.torch_modules import network_of
 
-    source, format_ = call["source"], call["format"]
+    source, format_ = call["source"], call.format
     if format_ not in ("table", "json") or (format_ == "json" and not call["verify"]):
         hint = "with --verify, --format json writes its report"
         raise NetcalcError(Diagnostic("E502", "a spec is YAML, without --format", hint=hint))
@@ -91,35 +99,3 @@ def _import_module(call: Call) -> int:
     shown = sys.stderr if call["output"] is None else sys.stdout
     shown.writelines(line + "\n" for line in lines(report, call.view, terminal_of(sys.stderr)))
     return 0 if report.ok else EXIT_CHECK
-
-
-def _model_types(call: Call) -> Iterable[str]:
-    """The model types that have a table, with their architectures, and the architectures of models in GGUF."""
-    from netcalc.formats.gguf import tables as gguf
-    from netcalc.formats.huggingface.tables import model_types, read_table
-    from netcalc.records.writing import record
-    from netcalc.reference.model_types import GgufArchitecture, ModelType, ModelTypes
-    from netcalc.render.json_lines import json_lines
-    from netcalc.render.table import Column, Row, Table
-    from netcalc.render.table_csv import table_csv
-    from netcalc.render.table_markdown import table_markdown
-    from netcalc.render.table_text import table_text
-
-    tables = [table for name in model_types() if (table := read_table(name)) is not None]
-    listed = [ModelType(table.model_type, table.family, tuple(table.part("models"))) for table in tables]
-    others = [
-        GgufArchitecture(name, gguf_table.family)
-        for name in gguf.architectures()
-        if (gguf_table := gguf.read_table(name)) is not None
-    ]
-    if call["format"] == "json":
-        return json_lines(record(ModelTypes(tuple(listed), tuple(others))), rows="model_types")
-    columns = [Column("model type", "name"), Column("family"), Column("architectures", "prose")]
-    rows = [Row([name, family, ", ".join(models)]) for name, family, models in listed]
-    page = Table(columns, [*rows, *(Row([name, family, "(GGUF)"]) for name, family in others)])
-    match call["format"]:
-        case "csv":
-            return table_csv(page)
-        case "markdown":
-            return table_markdown(page)
-    return [table_text(page, call.terminal(call["output"]))]

@@ -13,20 +13,13 @@ A chart shows the activations by layer; -o FILE.svg writes it, or .png with the 
 
 from __future__ import annotations
 
-from netcalc.cli.command_options import MemoryOptions as CommandOptions
 from netcalc.cli.options import ROW_OPTIONS
-from netcalc.cli.pictures import is_picture, require_picture, write_charts
+from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
 from netcalc.options import MemoryOptions
 
 
-@verb(MemoryOptions, *ROW_OPTIONS, CommandOptions)
+@verb(MemoryOptions, *ROW_OPTIONS, writes=(*REPORTS, *PICTURES))
 def command(call: Call) -> None:
     """Report the memory of weights, caches and activations."""
-    output = call["output"]
-    if is_picture(output):
-        require_picture(output, "--output")
-    report = call.network().memory(**call.of(MemoryOptions))
-    if is_picture(output):
-        return write_charts(output, report, "--output")
-    return call.write(report)
+    call.write(call.network().memory(**call.of(MemoryOptions)))

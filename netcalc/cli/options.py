@@ -33,7 +33,14 @@ class FormatOptions(TypedDict, total=False):
     """Format of a result."""
 
     format: Annotated[
-        str, Option(choice("table", "json", "csv", "markdown"), "table", "Output format.", ("--format", "-f"))
+        str | None,
+        Option(
+            choice("table", "json", "csv", "markdown"),
+            None,
+            "Output format.",
+            ("--format", "-f"),
+            shown_default="table",
+        ),
     ]
 
 
@@ -41,12 +48,13 @@ class TextFormatOptions(TypedDict, total=False):
     """Format of a result whose table was once called text."""
 
     format: Annotated[
-        str,
+        str | None,
         Option(
             choice("table", "text", "json", "csv", "markdown"),
-            "table",
+            None,
             "Output format; text is another name of table.",
             ("--format", "-f"),
+            shown_default="table",
         ),
     ]
 
@@ -62,7 +70,7 @@ class OutputOptions(WideOptions, total=False):
 
     output: Annotated[
         str | None,
-        Option(PATH, None, "Write to a file, replacing it as a whole.", ("--output", "-o"), "FILE"),
+        Option(PATH, None, "Write to a file; its suffix chooses the format.", ("--output", "-o"), "FILE"),
     ]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import Any
 
+from netcalc.cli.suffixes import suffix_of
 from netcalc.diagnostics import Diagnostic, NetcalcError, distinct
 from netcalc.render.escapes import outgoing
 from netcalc.render.text import terminal_of
@@ -35,3 +37,22 @@ def write_file(parts: Iterable[bytes], path: str, option: str) -> None:
     except OSError as error:
         message = f"{option}{path} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
+
+
+def write_charts(path: str, result: Any, option: str) -> None:
+    """Write the charts of a result below one another as .svg or .png, replacing the file as a whole.
+
+    Raises:
+        NetcalcError: E502 if the file, which ``option`` names, cannot be written.
+    """
+    from netcalc.render.presentations import charts
+
+    if suffix_of(path) == ".png":
+        from netcalc.render.plot_png import charts_png
+
+        content = charts_png(charts(result))
+    else:
+        from netcalc.render.plot_svg import charts_svg
+
+        content = charts_svg(charts(result)).encode()
+    write_file([content], path, f"{option} ")

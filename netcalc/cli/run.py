@@ -28,6 +28,7 @@ from typing import Any
 from netcalc.cli.command_options import InputOptions
 from netcalc.cli.command_options import RunOptions as CommandOptions
 from netcalc.cli.options import ModeOptions, TextFormatOptions, WideOptions
+from netcalc.cli.suffixes import FORMATS, TENSORS, suffix_of
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import LayerOptions, ModelOptions, SelectOptions
@@ -46,14 +47,12 @@ from netcalc.run_options import GradientOptions, RoundingOptions, RunOptions
     ModelOptions,
     ModeOptions,
     without=("symbolic",),
+    writes=(*TENSORS, *FORMATS),
 )
 def command(call: Call) -> None:
-    """Run the network, print statistics of its outputs or gradients, and write tensors to --output."""
+    """Run the network, and write statistics of its outputs or gradients, and tensors."""
     _check(call)
-    result = _result(call)
-    if call["output"] is not None:
-        result.save(call["output"])
-    call.write(result, to_file=False)
+    call.write(_result(call))
 
 
 def _result(call: Call) -> Any:
@@ -67,7 +66,7 @@ def _result(call: Call) -> Any:
             call.require_column("RoundingResult")
             options = {**call.of(RoundingOptions), **read}
             return network.rounding_errors(**options, progress=progress, processes=True)
-        keep = call["output"] is not None
+        keep = suffix_of(call["output"]) in TENSORS
         return network.run(**{**call.of(RunOptions), **read}, keep=keep, progress=progress, processes=True)
 
 

@@ -18,7 +18,7 @@ _NAME = Declared(
 )
 
 
-@verb(OutputOptions, arguments=(_NAME,), without=["wide"])
+@verb(OutputOptions, arguments=(_NAME,), without=["wide"], writes=("", ".json"))
 def command(call: Call) -> None:
     """Print a JSON Schema (2020-12)."""
     from netcalc.cli.output import write

@@ -19,7 +19,8 @@ from typing import Any
 from netcalc.cli.command_options import InputOptions
 from netcalc.cli.command_options import SignalOptions as CommandOptions
 from netcalc.cli.options import TEXT_ROW_OPTIONS
-from netcalc.cli.pictures import require_picture, write_charts
+from netcalc.cli.output import write_charts
+from netcalc.cli.suffixes import PICTURES, require_file
 from netcalc.cli.verb import Call, verb
 from netcalc.run_options import SignalOptions
 
@@ -27,10 +28,11 @@ from netcalc.run_options import SignalOptions
 @verb(InputOptions, SignalOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "lora", "quantize", "prune"))
 def command(call: Call) -> None:
     """Measure and predict signals and gradients at initialization."""
-    require_picture(call["plot"])
+    if call["plot"] is not None:
+        require_file("--plot", call["plot"], PICTURES)
     result = _result(call)
     if call["plot"] is not None:
-        write_charts(call["plot"], result)
+        write_charts(call["plot"], result, "--plot")
     call.write(result)
 
 

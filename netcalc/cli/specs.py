@@ -10,13 +10,22 @@ from __future__ import annotations
 from netcalc.cli.command_options import SpecListOptions
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.cli.options import FormatOptions, OutputOptions
+from netcalc.cli.suffixes import REPORTS, SPECS
 from netcalc.cli.verb import Call, verb
 from netcalc.options import DescribeOptions, SelectOptions
 
 _NAME = Declared("name", str | None, None, Argument(metavar="NAME|WORD", help="A spec, or a word that specs mention."))
 
 
-@verb(SpecListOptions, DescribeOptions, SelectOptions, FormatOptions, OutputOptions, arguments=(_NAME,))
+@verb(
+    SpecListOptions,
+    DescribeOptions,
+    SelectOptions,
+    FormatOptions,
+    OutputOptions,
+    arguments=(_NAME,),
+    writes=lambda call: SPECS if call["yaml"] else REPORTS,
+)
 def command(call: Call) -> None:
     """List the specs that ship, or show the page of one."""
     from netcalc.loading import describe

@@ -16,40 +16,34 @@ interrupted, bit by bit. --output writes the parameters after the last step, for
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from netcalc.cli.command_options import TrainOptions as CommandOptions
 from netcalc.cli.options import FormatOptions, WideOptions
-from netcalc.cli.pictures import require_picture, write_charts
+from netcalc.cli.output import write_charts
+from netcalc.cli.suffixes import FORMATS, PICTURES, require_file
 from netcalc.cli.verb import Call, verb
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import ModelOptions
 from netcalc.run_options import TrainOptions
 
 
-@verb(CommandOptions, TrainOptions, FormatOptions, WideOptions, ModelOptions, without=("symbolic", "mode", "prune"))
+@verb(
+    CommandOptions,
+    TrainOptions,
+    FormatOptions,
+    WideOptions,
+    ModelOptions,
+    without=("symbolic", "mode", "prune"),
+    writes=(".safetensors", ".npz", *FORMATS),
+)
 def command(call: Call) -> None:
     """Train, print the loss curve, and write files."""
-    plot, output = call["plot"], call["output"]
-    require_picture(plot)
-    _require_tensor_file(output)
+    plot = call["plot"]
+    if plot is not None:
+        require_file("--plot", plot, PICTURES)
     with call.progress() as progress:
         settings = [*(call["set"] or []), *([] if call["batch"] is None else [f"batch={call['batch']}"])]
         network = call.network(set=settings, mode="train")
         options = {**call.of(TrainOptions), **call.weights(network)}
         result = network.train(call["steps"], **options, progress=progress)
     if plot is not None:
-        write_charts(plot, result)
-    if output is not None:
-        result.save(output)
-    call.write(result, to_file=False)
-
-
-def _require_tensor_file(output: str | None) -> None:
-    """Raise NetcalcError (E502) for a file of tensors that could not be written after training."""
-    if output is None:
-        return
-    if not output.lower().endswith((".safetensors", ".npz")):
-        raise NetcalcError(Diagnostic("E502", f"--output {output}: the name should end in .safetensors or .npz"))
-    if not Path(output).absolute().parent.is_dir():
-        raise NetcalcError(Diagnostic("E502", f"--output {output}: there is no folder {str(Path(output).parent)!r}"))
+        write_charts(plot, result, "--plot")
+    call.write(result)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from netcalc.arguments import Option, options_of
 from netcalc.cli.declarations import Declared
 from netcalc.cli.declarations import Option as Flags
 from netcalc.cli.options import MODEL, value_of
+from netcalc.cli.suffixes import FORMATS, PICTURES, REPORTS, TENSORS, require_file, require_format, suffix_of
 
 if TYPE_CHECKING:
     from netcalc.diagnostics import Diagnostic
@@ -102,6 +103,21 @@ class Call:
         return Progress()
 
     @property
+    def format(self) -> str:
+        """The format of the report: of the suffix of ``--output``, else of ``--format``, by default a table."""
+        return FORMATS.get(suffix_of(self["output"])) or (self["format"] or "table").replace("text", "table")
+
+    def require_output(self, suffixes: Sequence[str]) -> None:
+        """Check ``--output`` before anything is computed; ``suffixes`` are those that the command writes.
+
+        Raises:
+            NetcalcError: E502 for a file that the command does not write, or a ``--format`` that contradicts it.
+        """
+        if self["output"] is not None:
+            require_file("--output", self["output"], suffixes)
+            require_format(self["output"], self["format"])
+
+    @property
     def view(self) -> View:
         """The rows and the format that the user wants to see."""
         from netcalc.render.presentations import View
@@ -109,16 +125,21 @@ class Call:
 
         selection = Selection(self["sort"], self["top"], tuple(self["filter"] or ()))
         chosen = {name: self[name] for name in ("layout", "all", "charts") if self[name] is not None}
-        return View(selection, self["format"] or "table", **chosen)
+        return View(selection, self.format, **chosen)
 
-    def write(self, result: Any, *, to_file: bool = True) -> None:
-        """Write a result in the format of the command, to ``--output`` unless that names another kind of file."""
-        from netcalc.cli.output import write
+    def write(self, result: Any) -> None:
+        """Write the report of a result; by the suffix of ``--output`` its chart instead, or its tensors too."""
+        from netcalc.cli.output import write, write_charts
         from netcalc.render.presentations import lines
 
-        output = self["output"] if to_file else None
+        output = self["output"]
+        if suffix_of(output) in PICTURES:
+            return write_charts(output, result, "--output")
+        if suffix_of(output) in TENSORS:
+            result.save(output)
+            output = None
         terminal = self.terminal(output)
-        write(lines(result, self.view._replace(width=terminal.width), terminal), output)
+        return write(lines(result, self.view._replace(width=terminal.width), terminal), output)
 
     def terminal(self, output: str | None) -> Terminal:
         """Return the properties of the output: a file has no colors and no width; ``--wide`` removes the width."""
@@ -128,21 +149,28 @@ class Call:
         return terminal._replace(width=None) if self["wide"] else terminal
 
 
-class Verb:
-    """A command: the function that runs it, and its parameters."""
+#: Suffixes of files, or a function that gives them for a call.
+Writes: TypeAlias = Sequence[str] | Callable[[Call], Sequence[str]]
 
-    def __init__(self, run: Callable[[Call], int | None], parameters: Iterable[Declared]) -> None:
+
+class Verb:
+    """A command: the function that runs it, its parameters, and the suffixes of the files that it writes."""
+
+    def __init__(self, run: Callable[[Call], int | None], parameters: Iterable[Declared], writes: Writes) -> None:
         self._run = run
+        self._writes = writes
         self.parameters = list(parameters)
         self.__doc__ = run.__doc__
 
     def __call__(self, **values: Any) -> int:
         """Run the command with values of its parameters; return the exit code."""
-        return self._run(Call(values)) or 0
+        call = Call(values)
+        call.require_output(self._writes(call) if callable(self._writes) else self._writes)
+        return self._run(call) or 0
 
 
 def verb(
-    *groups: type, arguments: Iterable[Declared] = (MODEL,), without: Iterable[str] = ()
+    *groups: type, arguments: Iterable[Declared] = (MODEL,), without: Iterable[str] = (), writes: Writes = REPORTS
 ) -> Callable[[Callable[[Call], int | None]], Verb]:
     """Return the decorator that makes a command of a function.
 
@@ -150,10 +178,11 @@ def verb(
         groups: groups of options.
         arguments: arguments by position.
         without: options of the groups that the command does not have.
+        writes: suffixes of the files that ``--output`` may name, or a function that gives them for a call.
     """
     options = {name: option for group in groups for name, option in options_of(group).items()}
     read = (_declared(name, option) for name, option in options.items() if option.flags != () and name not in without)
-    return lambda run: Verb(run, [*arguments, *read])
+    return lambda run: Verb(run, [*arguments, *read], writes)
 
 
 def _declared(name: str, option: Option) -> Declared:

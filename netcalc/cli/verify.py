@@ -31,8 +31,8 @@ def command(call: Call) -> int:
     if audit is not None and not call["execute"]:
         call.write(audit)
         return 0 if audit.ok else EXIT_CHECK
-    if audit is not None and call["format"] == "csv":
-        message = "--format csv writes one table; leave out --execute, or --weights"
+    if audit is not None and call.format == "csv":
+        message = "CSV holds one table; leave out --execute, or --weights"
         raise NetcalcError(Diagnostic("E502", message))
     call.require_column("VerifyReport")
     options = {name: value for name, value in call.of(VerifyOptions).items() if name not in ("weights", "cast")}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from netcalc.results import recorded
+from netcalc.results import Result, recorded
 
 
 class ModelType(NamedTuple):
@@ -27,7 +28,8 @@ class GgufArchitecture(NamedTuple):
 
 
 @recorded(name="model-types")
-class ModelTypes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ModelTypes(Result):
     """The model types that can be imported."""
 
     model_types: tuple[ModelType, ...]

@@ -116,6 +116,12 @@ def page_html(page: Page) -> str:
     return f"<div>{''.join(written(part) for part, _ in _parts(page))}</div>"
 
 
+def document_html(page: Page) -> Iterator[str]:
+    """Yield the lines of the page as a document."""
+    yield from ("<!DOCTYPE html>", '<html lang="en">', '<head><meta charset="utf-8"><title>netcalc</title></head>')
+    yield from ("<body>", page_html(page), "</body>", "</html>")
+
+
 def _line(line: Line, terminal: Terminal) -> str:
     lead = clean(line.lead)
     text = fill(lead + clean(line.text), terminal.width, "", line.hanging)

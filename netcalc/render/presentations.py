@@ -7,7 +7,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from netcalc.render.page import Page, page_html, page_markdown, page_text
+from netcalc.render.page import Page, document_html, page_html, page_markdown, page_text
 from netcalc.render.selection import Selected, Selection
 from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal
@@ -26,6 +26,7 @@ _MODULES = {
     "Explanation": "explanation",
     "GradientResult": "gradients",
     "MemoryReport": "memory",
+    "ModelTypes": "model_types",
     "OperationList": "operation_pages",
     "OperationPage": "operation_pages",
     "Profile": "profile",
@@ -47,7 +48,7 @@ class View(NamedTuple):
 
     Attributes:
         selection: the rows.
-        format: ``"table"``, ``"markdown"``, ``"csv"`` or ``"json"``.
+        format: ``"table"``, ``"markdown"``, ``"csv"``, ``"json"`` or ``"html"``.
         layout: order of the axes of images, ``"nchw"`` or ``"hwc"``.
         all: True to show what does not differ, too.
         charts: True to show charts.
@@ -69,7 +70,7 @@ class View(NamedTuple):
     @property
     def is_tree(self) -> bool:
         """True if all rows are shown, as a tree."""
-        return self.format == "table" and not self.selection.active
+        return self.format in ("table", "html") and not self.selection.active
 
 
 class Presentation(Generic[R]):
@@ -179,6 +180,8 @@ def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
             return table_csv(presentation.data(result, rows, view))
         case "markdown":
             return presentation.markdown(result, rows, view)
+        case "html":
+            return document_html(presentation.page(result, rows, view))
     return page_text(presentation.page(result, rows, view), terminal)
 
 

@@ -79,7 +79,7 @@ def test_charts_are_written_as_svg(netcalc: Callable[..., CommandResult], tmp_pa
 
 def test_a_picture_of_another_kind_is_refused_before_the_run(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("signal", CHAIN, "--plot", "chart.gif")
-    assert ran.code == 2 and "a picture is an .svg or a .png" in ran.err
+    assert ran.code == 2 and "--plot chart.gif: .gif files are not written here" in ran.err
 
 
 def test_inputs_are_given(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:

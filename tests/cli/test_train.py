@@ -101,9 +101,9 @@ def test_a_png_without_pillow_is_refused_before_training(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--plot", "loss.gif"), "--plot loss.gif: a picture is an .svg or a .png"),
+        (("--plot", "loss.gif"), "--plot loss.gif: .gif files are not written here"),
         (("--plot", "absent/loss.svg"), "--plot absent/loss.svg: there is no folder 'absent'"),
-        (("--output", "w.pt"), "--output w.pt: the name should end in .safetensors or .npz"),
+        (("--output", "w.pt"), "--output w.pt: .pt files are not written here"),
         (("--output", "absent/w.npz"), "--output absent/w.npz: there is no folder 'absent'"),
         (("--hyper", "beta1"), "--hyper beta1: should be name=number"),
         (("--steps", "0"), "--steps"),

@@ -1,0 +1,61 @@
+"""Suffixes of files, which choose what is written to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.files import is_folder
+
+#: Formats of a report by the suffix of its file.
+FORMATS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
+#: Files of a report; without a suffix, it has the format of ``--format``.
+REPORTS = ("", *FORMATS)
+PICTURES = (".svg", ".png")
+TENSORS = (".safetensors", ".npz", ".npy")
+SPECS = ("", ".yaml", ".yml")
+
+
+def suffix_of(path: str | None) -> str:
+    """Return the suffix of a path in lower case; an empty text if there is none."""
+    return Path(path or "").suffix.lower()
+
+
+def require_file(option: str, path: str, suffixes: Sequence[str]) -> None:
+    """Check the name of a file before anything is computed for it.
+
+    Args:
+        option: the option that names the file.
+        path: the file.
+        suffixes: suffixes that the command writes; among them an empty text if the file may have none.
+
+    Raises:
+        NetcalcError: E502 for another suffix, for a folder that does not exist, and for a .png without Pillow.
+    """
+    suffix = suffix_of(path)
+    if suffix not in suffixes:
+        hint = f"the suffix chooses what is written: {', '.join(filter(None, suffixes))}"
+        message = f"{suffix} files are not written here" if suffix else "the name has no suffix"
+        raise NetcalcError(Diagnostic("E502", f"{option} {path}: {message}", hint=hint))
+    if not is_folder(Path(path).parent):
+        raise NetcalcError(Diagnostic("E502", f"{option} {path}: there is no folder {str(Path(path).parent)!r}"))
+    if suffix == ".png":
+        from netcalc.render.plot_png import require_pillow
+
+        require_pillow()
+
+
+def require_format(path: str, format_: str | None) -> None:
+    """Check that ``--format`` does not contradict the suffix of ``--output``; tensors and specs have no format.
+
+    Raises:
+        NetcalcError: E502 for two formats.
+    """
+    suffix = suffix_of(path)
+    chosen = FORMATS.get(suffix)
+    if format_ is not None and (suffix in PICTURES or chosen not in (None, "table" if format_ == "text" else format_)):
+        hint = "leave out --format: the suffix chooses the format"
+        raise NetcalcError(
+            Diagnostic("E502", f"--format {format_} and --output {path} contradict each other", hint=hint)
+        )

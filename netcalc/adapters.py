@@ -13,7 +13,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import OpNode, Program
 from netcalc.options import LoraArgument
 from netcalc.spec import elaborate
-from netcalc.spec.adapters import adapter_settings
+from netcalc.spec.adapters import ADAPTED, adapter_settings
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import Loaded
 from netcalc.spec.plain_data import read_data
@@ -188,7 +188,7 @@ def _linear_lines(program: Program) -> tuple[list[_Linear], dict[str, str]]:
     last = _last_lines(program)
     linear, others = [], {}
     for path, node, *_ in instances(program):
-        if node.op.name == "linear":
+        if node.op.name in ADAPTED:
             linear.append(_Linear(path, path in last, not node.name))
         elif any(not param.is_buffer and len(param.shape) > 1 for param in node.params):
             others[path] = node.op.name

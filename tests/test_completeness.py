@@ -33,6 +33,7 @@ ORACLES = Path(__file__).parent / "oracle"
 NO_ORACLE: dict[str, str] = {
     "stochastic_depth": "torchvision has it, and no build without CUDA; its distribution is tested instead",
     "parameter": "a tensor that is only read",
+    "linear_weight": "a tensor that is only read",
     "buffer": "a tensor that is only read",
     "learned_positions": "PyTorch has no such operation; tested against an embedding",
     "key_value_cache": "PyTorch has no such operation; tested against attention over the whole",

@@ -134,7 +134,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "grid_sample": ("grid_sample",),
     "shuffle": ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
     "unknown": ("unknown",),
-    "creation": ("parameter", "buffer", "constant", "arange"),
+    "creation": ("parameter", "linear_weight", "buffer", "constant", "arange"),
     "mask": ("tril", "triu", "causal_mask"),
     "recurrent": ("rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"),
     "scan": ("selective_scan", "wkv"),

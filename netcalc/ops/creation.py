@@ -8,10 +8,11 @@ from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
 from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
-from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, attr, same_shape
+from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, attr, same_shape
 from netcalc.ops import operation
 from netcalc.ops._lists import Sizes
 from netcalc.ops._movement import Movement
+from netcalc.ops._weights import weight_and_bias
 from netcalc.ops.arithmetic import Number
 from netcalc.tensor_type import TensorType
 
@@ -75,6 +76,31 @@ class Parameter(_Creation):
 
     def params(self, ctx: Context) -> Sequence[Param]:
         return (Param("", self.shape, self.init, self.dtype, trainable=self.trainable),)
+
+
+@operation
+class LinearWeight(_Creation):
+    """The weight of a linear layer as a tensor, for lines that multiply by it in another order.
+
+    It is the parameter of ``linear`` without a bias: the path is the same, and it is initialized, quantized and adapted
+    like it.  So one spec may apply the layer or its weight.
+    """
+
+    name = "linear_weight"
+    view = True
+    reference = "torch.nn.Linear.weight"
+    shape_rule = "→ (out, features)"
+    param_rule = "weight out·features"
+    example = Example((), {"out": 4, "features": 8})
+
+    out: Size = attr("output features of the layer")
+    features: Size = attr("features of its input")
+
+    def infer(self, ctx: Context) -> TensorType:
+        return TensorType((self.out, self.features), ctx.dtype)
+
+    def params(self, ctx: Context) -> Sequence[Param]:
+        return weight_and_bias((self.out, self.features), self.out, bias=False)
 
 
 # -- written in the spec ----------------------------------------------------------------------------

@@ -14,6 +14,9 @@ from netcalc.spec.line_syntax import Line
 from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import Scope
 
+#: Operations that take an adapter: linear layers, and their weights.
+ADAPTED = ("linear", "linear_weight")
+
 #: Settings of an adapter, with their defaults; the scale is alpha / rank, or alpha / √rank if it is rank-stabilized.
 _SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilized": False, "dropout": 0.0}
 
@@ -25,15 +28,16 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
     """Return the output of a linear operation with a low-rank adapter beside it: W·x + scale·B·A·dropout(x).
 
     A and B are the linear operations ``lora_A`` and ``lora_B`` below the path of the operation, without a bias.  They
-    are trained also where the operation is frozen.  B starts from 0, so that the network starts as it was.
+    are trained also where the operation is frozen.  B starts from 0, so that the network starts as it was.  The weight
+    of a linear operation becomes W + scale·B·A, with A and B as weights.
 
     Source: Hu et al. 2021, arXiv:2106.09685; rank stabilization: Kalajdzievski 2023, arXiv:2312.03732.
 
     Raises:
-        NetcalcError: E103 or E104 if a setting is unknown or invalid.
+        NetcalcError: E103 or E104 if a setting is unknown or invalid, and E104 for dropout of a weight in training.
     """
     rank, scale, dropout = adapter_settings(evaluate(modifier, scope), modifier)
-    value, span = node.inputs[0], modifier.span
+    span = modifier.span
     outer, elaboration.frozen = elaboration.frozen, False
     elaboration.initializers |= dict.fromkeys(_INITIALIZERS)
 
@@ -45,11 +49,17 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
         return add_operation(elaboration, op, (*inputs, *absent), join(node.name, name), scope, span).outputs[0]
 
     try:
-        if dropout:
-            value = applied("lora_dropout", "dropout", {"p": dropout}, value)
-        assert node.outputs[0].type is not None
-        value = applied("lora_A", "linear", {"out": rank, "bias": False}, value)
-        value = applied("lora_B", "linear", {"out": node.outputs[0].type.shape[-1], "bias": False}, value)
+        sizes = node.outputs[0].known_type.shape
+        if node.op.name == "linear_weight":
+            if dropout and elaboration.ctx.training:
+                raise modifier.error("E104", "lora: the adapter of a weight has no input that dropout applies to")
+            down = applied("lora_A", "linear_weight", {"out": rank, "features": sizes[1]})
+            up = applied("lora_B", "linear_weight", {"out": sizes[0], "features": rank})
+            value = applied("lora_product", "matmul", {}, up, down)
+        else:
+            x = applied("lora_dropout", "dropout", {"p": dropout}, node.inputs[0]) if dropout else node.inputs[0]
+            value = applied("lora_A", "linear", {"out": rank, "bias": False}, x)
+            value = applied("lora_B", "linear", {"out": sizes[-1], "bias": False}, value)
         if scale != 1:
             value = applied("lora_scale", "mul", {"value": scale}, value)
         return applied("lora", "add", {}, node.outputs[0], value)
@@ -60,7 +70,7 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
 def require_linear(line: Line) -> None:
     """Raise NetcalcError (E104) for an adapter of a line that is not one linear operation."""
     modifier = line.modifier("lora")
-    if modifier is None or (line.target == "linear" and "repeat" not in line.modifiers):
+    if modifier is None or (line.target in ADAPTED and "repeat" not in line.modifiers):
         return
     if "repeat" in line.modifiers:
         message, hint = ("lora: a line repeated by itself takes no adapter", "repeat a sequence that has the line")

@@ -42,6 +42,15 @@ def test_stored_tensors_return_their_values(name: str) -> None:
     np.testing.assert_array_equal(y, held)
 
 
+def test_the_weight_of_a_linear_layer_is_that_parameter() -> None:
+    weight = layers("- {name: fc, linear_weight: {out: 4, features: 8}}")
+    layer = layers("- {name: fc, linear: {out: 4, bias: false}}", shape="[2, 8]")
+    assert params(weight) == params(layer)
+    assert list(params(weight)) == ["fc.weight"]
+    (param,) = declared("linear_weight", out=4, features=8)[1]
+    assert np.abs(drawn(param)).max() <= 1 / np.sqrt(8)  # as torch.nn.Linear
+
+
 def test_a_parameter_has_the_path_of_its_line() -> None:
     found = layers("- {name: encoder, sequence: [{name: pos_embedding, parameter: [1, 8]}]}")
     assert list(params(found)) == ["encoder.pos_embedding"]
@@ -112,6 +121,7 @@ def test_a_number_fills_any_shape() -> None:
     ("name", "attrs", "shape"),
     [
         ("parameter", {"shape": [n, 3]}, (n, 3)),
+        ("linear_weight", {"out": n, "features": 3}, (n, 3)),
         ("constant", {"value": 0, "shape": [n]}, (n,)),
         ("arange", {"stop": n}, (n,)),
         ("arange", {"start": 1, "stop": 2 * n + 1, "step": 2}, (n,)),

@@ -31,6 +31,19 @@ def test_the_output_is_that_of_both_parts() -> None:
         np.testing.assert_allclose(output, x @ base.T + scale * (x @ first.T @ second.T), rtol=1e-5, atol=1e-5)
 
 
+def test_a_weight_has_the_adapter_of_its_layer() -> None:
+    rng = np.random.default_rng(0)
+    x, base, first, second = (rng.normal(size=size).astype(np.float32) for size in [(4, 3), (4, 6), (2, 6), (4, 2)])
+    weights = {"fc.weight": base, "fc.lora_A.weight": first, "fc.lora_B.weight": second}
+    text = "netcalc: 1\ninputs: {x: [4, 3]}\nlayers:\n  - {name: fc, linear_weight: {out: 4, features: 6}, LORA}\n"
+    text += "  - {from: x, transpose: [0, 1]}\n  - {from: [_, fc], matmul: {}}\n"
+    product = netcalc.loads(text.replace("LORA", "lora: {rank: 2, alpha: 6, dropout: 0.5}"))
+    (output,) = product.run({"x": x}, weights=weights).outputs.values()
+    np.testing.assert_allclose(output, x.T @ (base + 3 * second @ first), rtol=1e-5, atol=1e-5)
+    with pytest.raises(netcalc.NetcalcError, match="no input that dropout applies to"):
+        netcalc.loads(text.replace("LORA", "lora: {rank: 2, dropout: 0.5}"), mode="train")
+
+
 def test_the_adapter_is_trained_where_the_line_is_frozen() -> None:
     total = network("lora: 2, freeze: true").analysis().total
     assert (total.params, total.params_trainable) == (24 + 2 * 6 + 4 * 2, 2 * 6 + 4 * 2)

@@ -75,10 +75,11 @@ def lower_expand(context: LoweringContext, node: GraphNode) -> bool:
     return True
 
 
-@lowering("parameter", "buffer")
+@lowering("parameter", "linear_weight", "buffer")
 def lower_parameter(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result at the parameter itself."""
-    context.layout.alias(node.outputs[0], context.constants.parameter(node, ""))
+    (param,) = node.instance.node.params
+    context.layout.alias(node.outputs[0], context.constants.parameter(node, param.name))
     return True
 
 

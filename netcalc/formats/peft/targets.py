@@ -11,6 +11,7 @@ from netcalc.analysis.walk import ParameterInstance, parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.formats.peft.settings import LoraSettings
 from netcalc.ir import Program
+from netcalc.spec.adapters import ADAPTED
 from netcalc.spec.cursor import Cursor
 
 _WEIGHT = ".weight"
@@ -55,7 +56,7 @@ def lora_patches(program: Program, settings: LoraSettings, config: Cursor) -> It
 
 def _obstacle(module: _Module) -> str | None:
     """Return what a module is in the spec, if it is no linear line of its own with the same path."""
-    if module.op != "linear":
+    if module.op not in ADAPTED:
         return module.op
     if not module.whole:
         return f"a part of {module.path}"

@@ -8,12 +8,13 @@ import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.numerics.kernels import Run, kernel
-from netcalc.ops.creation import Arange, BufferTensor, Constant, Parameter
+from netcalc.ops.creation import Arange, BufferTensor, Constant, LinearWeight, Parameter
 
 
-@kernel("parameter", "buffer")
-def stored(op: Parameter | BufferTensor, run: Run, **params: Array) -> Array:
-    return params[""]  # it has the path of the line
+@kernel("parameter", "linear_weight", "buffer")
+def stored(op: Parameter | LinearWeight | BufferTensor, run: Run, **params: Array) -> Array:
+    (content,) = params.values()
+    return content
 
 
 @kernel("constant")

@@ -3,3 +3,4 @@
 from netcalc.ops.backward._movement import moved
 
 moved("parameter", rule="∂L/∂parameter = g")
+moved("linear_weight", rule="∂L/∂weight = g")

@@ -11,7 +11,7 @@ from netcalc.verification.references._broadcast import converted
 from netcalc.verification.references._promotion import promoted
 
 
-@reference("parameter", "buffer")
+@reference("parameter", "linear_weight", "buffer")
 def stored(op: Attributes, **params: Array) -> Expected:
     (content,) = params.values()
     return Expected(content.shape, content.dtype.name, lambda index: content[index])
@@ -20,6 +20,11 @@ def stored(op: Attributes, **params: Array) -> Expected:
 @parameters("parameter")
 def parameter_shape(op: Attributes) -> dict[str, Shape]:
     return {"": tuple(op.shape)}
+
+
+@parameters("linear_weight")
+def weight_shape(op: Attributes) -> dict[str, Shape]:
+    return {"weight": (op.out, op.features)}
 
 
 def _nesting(value: Any) -> Shape:

@@ -49,3 +49,4 @@ def test_what_was_dropped_has_no_gradient(name: str, attrs: dict[str, Any], save
 
 def test_a_parameter_passes_its_gradient_on() -> None:
     central_differences("parameter", {"shape": [2, 3]}, [])
+    central_differences("linear_weight", {"out": 2, "features": 3}, [])

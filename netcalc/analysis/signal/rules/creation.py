@@ -6,7 +6,7 @@ from netcalc.analysis.signal.rules import rule
 from netcalc.analysis.signal.state import Call, Outcome, Signal, unknown
 
 
-@rule("parameter")
+@rule("parameter", "linear_weight")
 def _parameter(call: Call) -> Outcome:
     """A tensor that is drawn once, and the same for all samples."""
     name = call.instance.node.params[0].name

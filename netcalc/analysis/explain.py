@@ -32,7 +32,7 @@ __all__ = ["Explanation", "Section", "explain"]
 
 @recorded(
     *("spec", "convention", "path", "op", "about", "source", Entry("inputs", "input_shapes")),
-    *(Entry("outputs", "output_shapes"), "repeat", "attributes", "sections"),
+    *(Entry("outputs", "output_shapes"), "repeat", "attributes", "sections", "notes"),
     name="explain",
 )
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,8 @@ class Explanation(Result):
     sections: tuple[Section, ...]
     convention: str
     """Counting convention of the work."""
+    notes: tuple[str, ...] = ()
+    """Remarks of the spec on what is counted."""
 
     @property
     def input_shapes(self) -> tuple[tuple[Dim, ...], ...]:
@@ -198,6 +200,7 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         {},
         tuple(section for section in sections if section.steps),
         analysis.convention.name,
+        program.notes,
     )
 
 

@@ -58,6 +58,7 @@ class EngineMemory(NamedTuple):
 @recorded(
     *("spec", "inputs", "outputs", "past", "new", "weights", "buffers", "stored", "token_bytes"),
     *(Entry("conventions", "by_convention"), "kept", "ideal", "eager", "engine", "tokens_in", "layers"),
+    "notes",
     name="memory",
 )
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class MemoryReport(Result):
     symbolic: tuple[str, ...] = ()
     """Names of the symbolic sizes."""
     depth: int | None = None
+    notes: tuple[str, ...] = ()
+    """Remarks of the spec on what is counted."""
 
     @property
     def layers(self) -> Sequence[Point]:
@@ -173,6 +176,7 @@ def memory_report(
         engine,
         symbolic=symbolic,
         depth=depth,
+        notes=program.notes,
     )
     return report if tokens_in is None else replace(report, tokens_in=_tokens_in(report, tokens_in))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
 
 #: Fields of a record that count work, and those that a view leaves out.
-_WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
+_WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks", "notes")
 _LEFT_OUT: Mapping[str, Collection[str]] = {"shapes": (*_WORK, "storage"), "params": _WORK, "flops": ("storage",)}
 
 
@@ -96,7 +96,7 @@ class Totals(Cost):
     *("spec", Entry("convention", optional=True), "inputs", "outputs", Entry("totals", "shown_totals", optional=True)),
     *("layers", Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
-    *(Entry("storage", optional=True), Entry("assumptions", "claims", optional=True)),
+    *(Entry("storage", optional=True), Entry("notes", optional=True), Entry("assumptions", "claims", optional=True)),
 )
 class Summary(Result):
     """A network's inputs, outputs, totals and layers.
@@ -197,6 +197,11 @@ class Summary(Result):
         return self.analysis.remarks
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks of the spec on what is counted."""
+        return self.analysis.program.notes
+
+    @property
     def storage(self) -> StorageReport | None:
         """In `params` and `summary`, with `--quantize` or `--prune`."""
         return storage_of(self.analysis.program)
@@ -235,6 +240,7 @@ class Summary(Result):
             "training": self.optimizer,
             "remarks": self.remarks,
             "storage": self.storage,
+            "notes": self.notes,
             "assumptions": self.claims,
         }
         optional = {name: None if name in left_out else value or None for name, value in values.items()}

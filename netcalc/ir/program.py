@@ -238,6 +238,7 @@ class Program:
     init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
     about: str = ""
     source: str = ""
+    notes: tuple[str, ...] = ()  # on what is counted
     dims: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()

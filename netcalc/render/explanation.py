@@ -52,6 +52,7 @@ def _head(explanation: Explanation) -> Iterator[Line]:
     if explanation.attributes:
         attributes = ", ".join(f"{key}={attribute_text(value)}" for key, value in explanation.attributes.items())
         yield Line("", attributes, "dim")
+    yield from map(Line, explanation.notes)
     if explanation.source:
         yield Line("", f"source: {explanation.source}", "dim", hanging="  ")
 

@@ -74,6 +74,7 @@ PRESENTATIONS = {"MemoryReport": _Memory()}
 def _head(report: MemoryReport) -> Iterator[Line]:
     yield Line(f": {report.about}" if report.about else " ", report.spec)
     yield Line(signature_text(report.inputs, report.outputs))
+    yield from map(Line, report.notes)
     if report.kept and report.past is not None and report.new is not None:
         seen = report.past + report.new
         text = f"after {exact(report.past)} + {exact(report.new)} = {exact(seen)} positions" if report.past != 0 else ""

@@ -127,6 +127,7 @@ def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
 
         yield Line(step_note(analysis))
     if view in ("flops", "summary"):
+        yield from map(Line, program.notes)
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 
 

@@ -116,6 +116,13 @@ class Requirement(_Part):
     message: str = Field(description="explanation of the condition, for the error")
 
 
+class Note(_Part):
+    """A remark of a spec on what is counted."""
+
+    text: str = Field(description="the remark, which may hold expressions")
+    when: str | bool = Field(True, description="condition on dims and vars under which it is printed")
+
+
 class BlockDecl(_Part):
     """A named group of lines with arguments."""
 
@@ -251,6 +258,7 @@ class Document(_Part):
     dims: dict[_Name, DimDecl | int | str | None] = Field(default={}, description="sizes that may stay symbolic")
     vars: dict[_Name, Any] = Field(default={}, description="structural hyperparameters")
     require: list[Requirement] = Field(default=[], description="conditions on dims and vars")
+    notes: list[Note] = Field(default=[], description="remarks on what is counted, which reports print")
     inputs: dict[_Port, InputDecl | list[_Size]] = Field(default={})
     blocks: dict[_Name, BlockDecl] = Field(default={})
     patch: list[PatchDecl] = Field(default=[], description="changes of inherited lines, in order")

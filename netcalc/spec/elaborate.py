@@ -7,7 +7,7 @@ reports every independent error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -23,6 +23,7 @@ from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.collisions import shared_paths
 from netcalc.spec.decoding import declared_caches
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.evaluate import evaluate, evaluate_expression
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.loss import declares_loss, elaborated_loss
@@ -61,6 +62,7 @@ def elaborate(
         used = resolve_settings(loaded, settings or {}, symbolic)
         main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
         main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
+        notes = tuple(_notes(loaded, used))
     unread = unread_inputs(loaded, main.untaken)
     program = Program(
         name=document.name or loaded.label,
@@ -72,6 +74,7 @@ def elaborate(
         init=main.initializers,
         about=document.about,
         source=document.source,
+        notes=notes,
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),
@@ -86,6 +89,12 @@ def elaborate(
     if not settings and declares_loss(loaded):
         elaborated_loss(loaded, {}, symbolic, program)  # for its errors
     return program
+
+
+def _notes(loaded: Loaded, settings: Mapping[str, Any]) -> Iterator[str]:
+    for place in loaded.cursor["notes"].elements() if loaded.document.notes else ():
+        if "when" not in place.data or evaluate_expression(place["when"], settings):
+            yield str(evaluate(place["text"], settings))
 
 
 def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,30 @@ def test_parameters_have_the_same_paths_and_shapes() -> None:
     assert stored(True) == stored(False)
 
 
+@pytest.mark.parametrize("options", [{"quantize": ["int4-g32"]}, {"quantize": ["q4_k_m"]}, {"lora": 4}])
+def test_parameters_are_stored_and_adapted_alike(options: dict[str, Any]) -> None:
+    sizes = {"kv_rank": 64, "layers": 4}
+
+    def figures(absorbed: bool) -> tuple[Dim, ...]:
+        network = netcalc.load("deepseek-v2-lite", set={**sizes, "absorbed": absorbed, "past": 4}, **options)
+        cost = network.cost()
+        return cost.params, cost.params_trainable, cost.weight_bytes
+
+    assert figures(True) == figures(False)
+
+
+def test_adapters_act_alike() -> None:
+    expected, outputs = (
+        netcalc.load("deepseek-v3", set={**SMALL["deepseek-v3"], "absorbed": way}, lora={"*.kv_b_proj": 3})
+        .run(init="*lora_B.weight=normal(std=0.5)", seed=1)
+        .outputs["logits"]
+        for way in (False, True)
+    )
+    plain = netcalc.load("deepseek-v3", set=SMALL["deepseek-v3"]).run(seed=1).outputs["logits"]
+    np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    assert np.abs(plain - expected).max() > 1e-3 * np.abs(expected).max()
+
+
 def test_a_token_does_not_expand_the_past() -> None:
     """DeepSeek-AI 2024, arXiv:2405.04434, section 2.1.2.
 
@@ -36,10 +62,26 @@ def test_a_token_does_not_expand_the_past() -> None:
     heads, and their scores and sums; or the scores and sums of the latents themselves.
     """
 
-    def macs_of_a_position(absorbed: bool) -> int:
-        networks = (netcalc.load("deepseek-v3", set={"absorbed": absorbed}).at_step(past, 1) for past in (4096, 4097))
+    def macs_of_a_position(**absorbed: bool) -> int:
+        networks = (netcalc.load("deepseek-v3", set=absorbed).at_step(past, 1) for past in (4096, 4097))
         first, second = (network.macs for network in networks)
         return (second - first) // 61
 
-    assert macs_of_a_position(False) == 512 * 128 * (128 + 128) + 128 * (128 + 64 + 128)
-    assert macs_of_a_position(True) == 128 * (512 + 64 + 512)
+    assert macs_of_a_position(absorbed=False) == 512 * 128 * (128 + 128) + 128 * (128 + 64 + 128)
+    assert macs_of_a_position() == macs_of_a_position(absorbed=True) == 128 * (512 + 64 + 512)
+
+
+def test_the_first_pass_expands_and_later_ones_do_not() -> None:
+    for past, absorbed in [(0, False), (1, True), (8191, True)]:
+        network = netcalc.load("deepseek-v3", set={"past": past, "length": 1})
+        assert network.flops == netcalc.load("deepseek-v3", set={"past": past, "length": 1, "absorbed": absorbed}).flops
+        assert [note.partition(":")[0] for note in network.summary().notes] == [f"absorbed={str(absorbed).lower()}"]
+
+
+def test_formulas_in_the_past_are_the_figures_of_steps() -> None:
+    symbolic = netcalc.load("deepseek-v2-lite", symbolic=["past"], set={"length": 1})
+    for past in (1, 4, 4097):
+        assert (
+            symbolic.specialize(past=past).flops
+            == netcalc.load("deepseek-v2-lite", set={"past": past, "length": 1}).flops
+        )

@@ -74,7 +74,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "gpt-j-6b": {"length": 7, "padding_mask": True},
     "pythia-1b": {"length": 7, "padding_mask": True},
     "deepseek-v3": {"length": 7, "padding_mask": True},
-    "deepseek-v2-lite": {"length": 7, "padding_mask": True, "absorbed": True},
+    "deepseek-v2-lite": {"length": 7, "padding_mask": True, "absorbed": False},
     "qwen2-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
     "llava-1.5-7b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-3-4b": {"length": 7, "window": 3, "padding_mask": True},
@@ -170,10 +170,13 @@ def test_a_symbolic_past_may_be_zero(name: str) -> None:
     pasts = (
         (0, 1, 2, 3, 5) if {spec.name for spec in first.inputs} < {spec.name for spec in later.inputs} else (1, 2, 3, 5)
     )
-    symbolic = netcalc.load(name, set={**SMALL[name], **DECODERS[name], "use_cache": True}, symbolic=["past"])
+    settings = {**SMALL[name], **DECODERS[name], "use_cache": True}
+    symbolic = netcalc.load(name, set=settings, symbolic=["past"])
+    # latents are expanded in a first pass, and absorbed in the steps that a formula stands for
+    settings |= {var: symbolic.program.vars[var] for var in ("absorbed",) if var in symbolic.program.vars}
     for past in pasts:
         step = symbolic.specialize(past=past)
-        expected = netcalc.load(name, set={**SMALL[name], **DECODERS[name], "use_cache": True, "past": past})
+        expected = netcalc.load(name, set={**settings, "past": past})
         assert (step.params, step.macs) == (expected.params, expected.macs)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import netcalc
 from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.explain import explain
@@ -73,8 +74,23 @@ def test_is_declared_in_full(name: str) -> None:
     for rule in (declared.reference, declared.shape_rule, declared.param_rule, declared.cost_rule):
         assert rule
     assert all(field.description for field in declared.model_fields.values())
-    if declared.shorthand is not None:
-        assert declared.shorthand in declared.model_fields
+
+
+#: Bare values of operations whose example sets another attribute.
+BARE = {"add": 2, "minimum": 0, "maximum": 0, "atan2": 1, "interpolate": 2, "buffer": [2, 3]}
+
+
+@pytest.mark.parametrize("name", [name for name, declared in EVERY.items() if declared.shorthand is not None])
+def test_a_bare_value_is_the_attribute_of_the_shorthand(name: str) -> None:
+    declared = EVERY[name]
+    attribute = str(declared.shorthand)
+    value = declared.example.attrs.get(attribute, BARE.get(name, declared.model_fields[attribute].default))
+    types = declared.example.types()[: 1 if name in BARE else None]
+    inputs = {f"x{i}": {"shape": list(t.shape), "dtype": t.dtype, "range": [0, 2]} for i, t in enumerate(types)}
+    line = {name: value} | ({"from": list(inputs)} if inputs else {})
+    found = netcalc.load_data({"netcalc": 1, "inputs": inputs, "layers": [line]})
+    (instance,) = instances(found.program)
+    assert instance.node.op == declared.model_validate({attribute: value})
 
 
 @pytest.mark.parametrize("name", EVERY)

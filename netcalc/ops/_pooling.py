@@ -18,7 +18,7 @@ class Pooling(SpatialOperation):
     """
 
     windowed = True
-    shorthand = "kernel"
+    shorthand: ClassVar[str | None] = "kernel"
     shape_rule = "(N, C, L…) → (N, C, L'…), L' = ⌊(L + 2·p − d·(k − 1) − 1)/s⌋ + 1 for each axis"
 
     #: True if a window must fit the unpadded input.

@@ -20,7 +20,6 @@ def require_ids(x: TensorType, what: str) -> None:
 class _Table(Operation):
     """Base of look-ups in a learned table of ``num_embeddings`` rows."""
 
-    shorthand = "num_embeddings"
     param_rule = "weight num_embeddings·embedding_dim"
 
     num_embeddings: Size = attr("rows of the table; ids are smaller")

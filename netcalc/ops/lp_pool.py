@@ -16,6 +16,7 @@ class LPPooling(Pooling):
     ``ceil_mode`` lets reach past the end is scaled as if it were full.  The batch axis is optional.
     """
 
+    shorthand = None  # norm_type is required too
     kernel_suffices = "windows of powers: rare in the shipped specs"
     cost_rule = "1 power per input element; k… − 1 adds and 1 root per output element, and 1 mul with ceil_mode"
 

@@ -34,7 +34,6 @@ class Unknown(Operation):
     inputs = ports("inputs*")
     outputs = ports("outputs*")
     reference = "the library of the operator"
-    shorthand = "operator"
     shape_rule = "any → shapes"
     cost_rule = "not known"
     takes_empty = True

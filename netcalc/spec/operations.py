@@ -98,7 +98,8 @@ def _split_arguments(line: Line, declared: type[Operation]) -> tuple[dict[str, C
     if variadic and isinstance(data, list) and data and all(isinstance(item, list) for item in data):
         return {}, {str(i): branch for i, branch in enumerate(line.args.elements())}
     if declared.shorthand is None:
-        hint = f"write `{declared.name}: {{attribute: value}}`"
+        required = [f"{name}: …" for name, field in declared.model_fields.items() if field.is_required()]
+        hint = f"write `{declared.name}: {{{', '.join(required) or 'attribute: value'}}}`"
         raise line.args.error("E107", f"{declared.name}: attributes should be a mapping", hint)
     return {declared.shorthand: line.args}, {}
 

@@ -143,7 +143,7 @@ def operation_schema(declared: type[Operation]) -> dict[str, Any]:
     if required:
         full["required"] = required
     forms = [full]
-    if declared.shorthand is not None and set(required) <= {declared.shorthand}:
+    if declared.shorthand is not None:
         forms.append(properties[declared.shorthand])
     if not required:
         forms.append({"type": "null"})

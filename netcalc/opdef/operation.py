@@ -36,7 +36,7 @@ def ports(*declared: str) -> tuple[Port, ...]:
 
 
 class Example(NamedTuple):
-    """Input shapes and attributes for the reference page and for tests."""
+    """Input shapes and attributes for tests, small enough for references that compute single elements."""
 
     inputs: tuple[tuple[int, ...] | TensorType, ...]
     attrs: Mapping[str, Any] = {}
@@ -65,6 +65,8 @@ class Operation(Model):
     shape_rule: ClassVar[str]
     param_rule: ClassVar[str] = "none"
     cost_rule: ClassVar[str]
+    #: The example of the reference page: inputs and lines of a spec, in which ``$op`` is the operation's name.
+    usage: ClassVar[tuple[str, ...]]
     example: ClassVar[Example]
 
     #: Attribute that is written as lines without inputs; the operation gets the type of their value.

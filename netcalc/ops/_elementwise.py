@@ -56,6 +56,7 @@ class Elementwise(Operation):
     elementwise = True
     shape_rule = "unchanged"
     example = Example(((2, 8),))
+    usage: ClassVar[tuple[str, ...]] = ("x: [32, 784]", "- linear: 256", "- $op")
     work: ClassVar[Work]
 
     def __init_subclass__(cls, **keywords: Any) -> None:

@@ -77,6 +77,7 @@ class GELU(Elementwise):
     reference = "torch.nn.GELU; Hendrycks & Gimpel 2016, arXiv:1606.08415"
     shorthand = "approximate"
     cost_rule = "1 erf, 1 add and 3 muls per element; with tanh: 1 tanh, 2 adds and 6 muls"
+    usage = ("x: [1, 197, 768]", "- linear: 3072", "- gelu: tanh", "- linear: 768")
 
     approximate: Literal["none", "tanh"] = attr("the formula: exact, or the tanh approximation", default="none")
 
@@ -136,6 +137,7 @@ class Hardtanh(Elementwise):
     name = "hardtanh"
     reference = "torch.nn.Hardtanh"
     work = {"compare": 2}
+    usage = ("x: [32, 256]", "- hardtanh: {min: -2.0, max: 2.0}")
 
     min: float = attr("smallest value (torch: min_val)", default=-1.0)
     max: float = attr("largest value (torch: max_val)", default=1.0)
@@ -214,6 +216,7 @@ class Threshold(Elementwise):
     name = "threshold"
     reference = "torch.nn.Threshold"
     work = {"compare": 1}
+    usage = ("x: [32, 256]", "- threshold: {threshold: 0.1, value: 0.0}")
 
     threshold: float = attr("limit above which x is kept", default=0.0)
     value: float = attr("value of the other elements", default=0.0)

@@ -99,6 +99,7 @@ class AdaptiveAvgPool1d(AdaptiveAvgPooling):
     name = "adaptive_avg_pool1d"
     reference = "torch.nn.AdaptiveAvgPool1d"
     example = Example(((2, 4, 10),), {"output_size": 4})
+    usage = ("x: [1, 64, 1000]", "- $op: 10")
 
 
 @operation
@@ -109,6 +110,7 @@ class AdaptiveAvgPool2d(AdaptiveAvgPooling):
     name = "adaptive_avg_pool2d"
     reference = "torch.nn.AdaptiveAvgPool2d"
     example = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
+    usage = ("x: [1, 256, 13, 13]", "- $op: 6", "- flatten")
 
 
 @operation
@@ -119,6 +121,7 @@ class AdaptiveAvgPool3d(AdaptiveAvgPooling):
     name = "adaptive_avg_pool3d"
     reference = "torch.nn.AdaptiveAvgPool3d"
     example = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
+    usage = ("x: [1, 64, 8, 14, 14]", "- $op: [null, 7, 7]")
 
 
 # -- maximum ----------------------------------------------------------------------------------------
@@ -152,6 +155,7 @@ class AdaptiveMaxPool1d(AdaptiveMaxPooling):
     name = "adaptive_max_pool1d"
     reference = "torch.nn.AdaptiveMaxPool1d"
     example = Example(((2, 4, 10),), {"output_size": 4})
+    usage = ("x: [1, 64, 1000]", "- $op: 10")
 
 
 @operation
@@ -162,6 +166,7 @@ class AdaptiveMaxPool2d(AdaptiveMaxPooling):
     name = "adaptive_max_pool2d"
     reference = "torch.nn.AdaptiveMaxPool2d"
     example = Example(((1, 4, 10, 13),), {"output_size": [3, 5]})
+    usage = ("x: [1, 256, 13, 13]", "- $op: 6", "- flatten")
 
 
 @operation
@@ -172,3 +177,4 @@ class AdaptiveMaxPool3d(AdaptiveMaxPooling):
     name = "adaptive_max_pool3d"
     reference = "torch.nn.AdaptiveMaxPool3d"
     example = Example(((1, 4, 4, 7, 7),), {"output_size": [None, 1, 1]})
+    usage = ("x: [1, 64, 8, 14, 14]", "- $op: [null, 7, 7]")

@@ -143,6 +143,13 @@ class Add(Variadic):
 
     name = "add"
     example = Example(((2, 3, 4), (1, 3, 1)))
+    usage = (
+        "x: [1, 64, 28, 28]",
+        "- add:",
+        "    shortcut: []",
+        "    residual: [{conv2d: {out: 64, kernel: 3, padding: 1}}, relu]",
+        "- add: 1.0",
+    )
     kind = "add"
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
@@ -171,6 +178,7 @@ class Sub(Pair):
     name = "sub"
     combines = True
     example = Example(((2, 3),), {"value": 1.0, "reverse": True})
+    usage = ("x: [32, 10]", "mean: [10]", "- {from: [x, mean], sub: {}}")
     kind = "add"
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType:
@@ -185,6 +193,13 @@ class Mul(Variadic):
 
     name = "mul"
     example = Example(((2, 3),), {"value": 0.5})
+    usage = (
+        "x: [1, 128, 768]",
+        "- mul:",
+        "    values: [{linear: 2048}]",
+        "    gate: [{linear: 2048}, sigmoid]",
+        "- mul: 0.5",
+    )
     kind = "mul"
 
 
@@ -199,6 +214,7 @@ class Div(Pair):
     combines = True
     cost_rule = "1 div per output element; with trunc 1 more add, for integers 1 more div and 1 more add"
     example = Example(((2, 3),), {"value": 2.0})
+    usage = ("x: [32, 10]", "scale: {shape: [10], range: [1, 2]}", "- {from: [x, scale], div: {}}")
     kind = "div"
 
     rounding: Literal["floor", "trunc"] | None = attr("round the quotient down, or towards zero", default=None)
@@ -231,6 +247,7 @@ class Pow(Pair):
     kernel_suffices = "squares, cubes and other powers each take different NumPy calls"
     cost_rule = "1 power per output element; 1 mul for exponent 2, 2 muls for exponent 3"
     example = Example(((2, 3),), {"value": 3})
+    usage = ("x: [32, 256]", "- pow: 2")
     kind = "transcendental"
 
     @property
@@ -257,6 +274,7 @@ class Minimum(Variadic):
 
     name = "minimum"
     example = Example(((2, 3), (3,)))
+    usage = ("x: [32, 10]", "y: [32, 10]", "- {from: [x, y], minimum: {}}", "- minimum: 1")
 
 
 @operation
@@ -265,6 +283,7 @@ class Maximum(Variadic):
 
     name = "maximum"
     example = Example(((2, 3), (3,)))
+    usage = ("x: [32, 10]", "y: [32, 10]", "- {from: [x, y], maximum: {}}", "- maximum: 0")
 
 
 def require_held(value: Any, dtype: DType, what: str) -> None:

@@ -74,6 +74,12 @@ class ScaledDotProductAttention(Operation):
     shape_rule = "(…, H, L, E), (…, H, S, E), (…, H, S, V) → (…, H, L, V)"
     cost_rule = "H·L·S·(E + V) MACs, H·L·S muls for the scale, and the softmax; with sparse, kept pairs for L·S"
     example = Example(((1, 2, 5, 8), (1, 2, 5, 8), (1, 2, 5, 8)), {"causal": True})
+    usage = (
+        "query: [1, 12, 256, 64]",
+        "memory: [1, 12, 100, 64]",
+        "- {name: own, scaled_dot_product_attention: {causal: true}}",
+        "- {name: crossed, from: [own, memory], scaled_dot_product_attention: {}}",
+    )
 
     causal: bool = attr("hide the keys after the query's position", default=False)
     alignment: Alignment = attr("corner of the score matrix where query and key positions agree", default="upper_left")

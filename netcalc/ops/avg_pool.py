@@ -43,6 +43,7 @@ class AvgPool1d(AvgPooling):
     name = "avg_pool1d"
     reference = "torch.nn.AvgPool1d"
     example = Example(((2, 4, 16),), {"kernel": 2})
+    usage = ("x: [1, 64, 1000]", "- $op: 4")
 
 
 @operation
@@ -53,6 +54,7 @@ class AvgPool2d(AvgPooling):
     name = "avg_pool2d"
     reference = "torch.nn.AvgPool2d"
     example = Example(((1, 4, 16, 16),), {"kernel": 2})
+    usage = ("x: [1, 64, 112, 112]", "- $op: 2")
 
 
 @operation
@@ -67,3 +69,4 @@ class AvgPool3d(AvgPooling):
     name = "avg_pool3d"
     reference = "torch.nn.AvgPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
+    usage = ("x: [1, 64, 16, 28, 28]", "- $op: 2")

@@ -24,6 +24,7 @@ class Squeeze(Reshaping):
     shorthand = "axis"
     shape_rule = "(…, 1, …) → (…, …)"
     example = Example(((2, 1, 3, 1),), {"axis": -1})
+    usage = ("x: [1, 512, 1, 1]", "- squeeze: [2, 3]")
 
     axis: Axes | None = attr("axis or axes to remove; by default all of size 1", default=None)
 
@@ -41,6 +42,7 @@ class Unsqueeze(Reshaping):
     shorthand = "axis"
     shape_rule = "(…, …) → (…, 1, …)"
     example = Example(((2, 3),), {"axis": 1})
+    usage = ("image: [3, 224, 224]", "- unsqueeze: 0")
 
     axis: int = attr("position of the new axis in the result")
 
@@ -60,6 +62,11 @@ class Permute(Movement):
     shorthand = "axes"
     shape_rule = "(d0, d1, …) → (d[axes[0]], d[axes[1]], …)"
     example = Example(((1, 3, 4, 5),), {"axes": [0, 2, 3, 1]})
+    usage = (
+        "image: [1, 224, 224, 3]",
+        "- permute: [0, 3, 1, 2]",
+        "- conv2d: {out: 64, kernel: 7, stride: 2, padding: 3}",
+    )
 
     axes: Axes = attr("the axes of the input, each once")
 
@@ -85,6 +92,7 @@ class Transpose(Movement):
     shorthand = "axes"
     shape_rule = "(…, a, …, b, …) → (…, b, …, a, …)"
     example = Example(((2, 3, 4),), {"axes": [1, 2]})
+    usage = ("x: [1, 128, 12, 64]", "- transpose: [1, 2]")
 
     axes: Axes = attr("the two axes to swap")
 

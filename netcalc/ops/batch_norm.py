@@ -100,6 +100,12 @@ class BatchNorm(_Tracking):
     param_rule = "weight C, bias C; buffers running_mean C, running_var C, num_batches_tracked 1"
     cost_rule = "inference: 1 mul and 1 add per element, 6 operations per channel; training: 4 more per element"
     example = Example(((2, 6, 4, 4),))
+    usage = (
+        "image: [8, 3, 32, 32]",
+        "- conv2d: {out: 64, kernel: 3, padding: 1, bias: false}",
+        "- batch_norm",
+        "- relu",
+    )
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, "batch_norm")
@@ -143,6 +149,12 @@ class FrozenBatchNorm(Operation):
     param_rule = "none; buffers weight C, bias C, running_mean C, running_var C"
     cost_rule = "1 mul and 1 add per element, 6 operations per channel"
     example = Example(((2, 6, 4, 4),))
+    usage = (
+        "image: [8, 3, 32, 32]",
+        "- conv2d: {out: 64, kernel: 3, padding: 1, bias: false}",
+        "- frozen_batch_norm",
+        "- relu",
+    )
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
 
@@ -181,6 +193,12 @@ class InstanceNorm(_Tracking):
     param_rule = "none; with affine: weight C, bias C; with track_running_stats: buffers as in batch_norm"
     cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"affine": True})
+    usage = (
+        "image: [1, 3, 128, 128]",
+        "- conv2d: {out: 32, kernel: 9, padding: 4}",
+        "- instance_norm: {affine: true}",
+        "- relu",
+    )
 
     affine: bool = attr("learn a weight for each channel", default=False)
     track_running_stats: bool = attr("keep running statistics, and use them in inference", default=False)

@@ -23,6 +23,7 @@ class _Bitwise(Variadic):
     kernel_suffices = _WHOLE
     combines = False
     example = Example((TensorType((2, 3), "int64"),), {"value": 6})
+    usage = ("codes: {shape: [32, 16], dtype: int64, range: [0, 256]}", "- $op: 15")
 
     def result(self, dtype: DType) -> DType:
         _require_whole(self.name, dtype)
@@ -61,6 +62,7 @@ class BitwiseNot(Operation):
     shape_rule = "unchanged"
     cost_rule = "1 comparison per element"
     example = Example((TensorType((2, 3), "int64"),))
+    usage = ("codes: {shape: [32, 16], dtype: int64, range: [0, 256]}", "- bitwise_not")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         _require_whole(self.name, x.dtype)

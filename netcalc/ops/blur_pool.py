@@ -28,6 +28,7 @@ class BlurPool2d(SpatialOperation):
     param_rule = "none; the buffer filt has channels·k·k elements, or k·k without channels"
     cost_rule = "N·H'·W'·C·k·k MACs"
     example = Example(((1, 4, 16, 16),))
+    usage = ("x: [1, 64, 56, 56]", "- blur_pool2d")
 
     channels: Size | None = attr("channels of the input, for one filter per channel", default=None)
     filt_size: int = attr("height and width of the filter", default=3, ge=2)

@@ -27,6 +27,13 @@ class KeyValueCache(Operation):
     shape_rule = "(…, new, E) after (…, past, E) → (…, past + new, E), at most window − 1 + new"
     cost_rule = "none: data moves"
     example = Example(((1, 2, 1, 8), (1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)))
+    usage = (
+        "key: [1, 8, 1, 128]",
+        "value: [1, 8, 1, 128]",
+        "past_key: [1, 8, 511, 128]",
+        "past_value: [1, 8, 511, 128]",
+        "- {from: [key, value, past_key, past_value], key_value_cache: {}}",
+    )
 
     window: Size | None = attr("number of positions that a query sees, its own included", default=None)
 

@@ -83,6 +83,14 @@ class SsdScan(Operation):
         "delta_softplus"
     )
     example = Example(((2, 5, 4, 3), (2, 5, 4), (4,), (2, 5, 2, 6), (2, 5, 2, 6)), {"chunk": 2})
+    usage = (
+        "u: [1, 128, 8, 64]",
+        "delta: {shape: [1, 128, 8], range: [0.001, 0.1]}",
+        "a: {shape: [8], range: [-16, -1]}",
+        "B: [1, 128, 1, 64]",
+        "C: [1, 128, 1, 64]",
+        "- {from: [u, delta, a, B, C], ssd_scan: {chunk: 64}}",
+    )
 
     chunk: int = attr("positions in a chunk (transformers chunk_size)", default=256, ge=1, le=MAX_CHUNK)
     delta_softplus: bool = attr("apply softplus to delta, after its bias", default=False)
@@ -181,6 +189,15 @@ class GatedDeltaRule(Operation):
         "system, and the work of norms, decays and beta"
     )
     example = Example(((2, 5, 2, 3), (2, 5, 2, 3), (2, 5, 4, 6), (2, 5, 4), (2, 5, 4)), {"chunk": 2})
+    usage = (
+        "query: [1, 128, 4, 64]",
+        "key: [1, 128, 4, 64]",
+        "value: [1, 128, 8, 64]",
+        "decay: {shape: [1, 128, 8], range: [-1, 0]}",
+        "beta: {shape: [1, 128, 8], range: [0, 1]}",
+        "- from: [query, key, value, decay, beta]",
+        "  gated_delta_rule: {normalize: true}",
+    )
 
     chunk: int = attr("positions in a chunk (transformers chunk_size)", default=64, ge=1, le=MAX_CHUNK)
     normalize: bool = attr("divide queries and keys by their lengths, √(Σx² + 1e-6)", default=False)

@@ -87,6 +87,12 @@ class NLLLoss(_Classes):
     name = "nll_loss"
     reference = "torch.nn.functional.nll_loss"
     cost_rule = "per position: 1 comparison, 1 negation, 1 mul with weights; and the reduction"
+    usage = (
+        "logits: [32, 1000]",
+        "labels: {shape: [32], dtype: int64, range: [0, 1000]}",
+        "- log_softmax",
+        "- {from: [_, labels], nll_loss: {}}",
+    )
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight)
@@ -112,6 +118,11 @@ class CrossEntropy(_Classes):
     cost_rule = "log_softmax over the classes, then as nll_loss; with probabilities 1 mul and 1 add per element"
 
     takes_probabilities = True
+    usage = (
+        "logits: [32, 1000]",
+        "labels: {shape: [32], dtype: int64, range: [0, 1000]}",
+        "- {from: [logits, labels], cross_entropy: {}}",
+    )
 
     label_smoothing: float = attr("probability that is spread over all classes", default=0.0, ge=0, le=1)
 

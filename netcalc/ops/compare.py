@@ -28,6 +28,7 @@ class _Comparison(WithNumber):
 
     kernel_suffices = _MASKS
     example = Example(((2, 3),), {"value": 0})
+    usage = ("x: [32, 10]", "y: [32, 10]", "- {from: [x, y], $op: {}}")
 
     value: Scalar | None = attr("number in place of the second tensor", default=None)
 
@@ -89,6 +90,7 @@ class _Logical(Combination):
     kernel_suffices = _MASKS
     inputs = ports("inputs*")
     example = Example((TensorType((2, 3), "bool"), TensorType((3,), "bool")))
+    usage = ("a: {shape: [1, 128], dtype: bool}", "b: {shape: [1, 128], dtype: bool}", "- {from: [a, b], $op: {}}")
 
     def result(self, dtype: DType) -> DType:
         return "bool"
@@ -119,6 +121,7 @@ class LogicalNot(Operation):
     shape_rule = "as the input"
     cost_rule = "1 comparison per element"
     example = Example((TensorType((2, 3), "bool"),))
+    usage = ("mask: {shape: [1, 128], dtype: bool}", "- logical_not")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype("bool")
@@ -139,6 +142,12 @@ class Where(Operation):
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
     cost_rule = "none: data moves"
     example = Example((TensorType((2, 3), "bool"), (2, 3), (3,)))
+    usage = (
+        "condition: {shape: [1, 128, 1], dtype: bool}",
+        "x: [1, 128, 768]",
+        "y: [768]",
+        "- {from: [condition, x, y], where: {}}",
+    )
 
     def infer(self, ctx: Context, condition: TensorType, x: TensorType, other: TensorType) -> TensorType:
         _require_bool(condition, "where", "condition")
@@ -165,6 +174,12 @@ class MaskedFill(Operation):
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
     cost_rule = "none: data moves"
     example = Example(((2, 3), TensorType((3,), "bool")), {"value": 0.0})
+    usage = (
+        "scores: [1, 8, 128, 128]",
+        "padding: {shape: [1, 1, 1, 128], dtype: bool}",
+        "- {from: [scores, padding], masked_fill: -1.0e+9}",
+        "- softmax",
+    )
 
     value: Scalar = attr("new value of the masked elements")
 

@@ -39,6 +39,13 @@ class Concat(Movement):
     inputs = ports("inputs*")
     shape_rule = "(N, C1, …), (N, C2, …) → (N, C1 + C2, …)"
     example = Example(((2, 3, 4), (2, 5, 4)))
+    usage = (
+        "x: [1, 192, 14, 14]",
+        "- concat:",
+        "    axis: 1",
+        "    narrow: [{conv2d: {out: 64, kernel: 1}}]",
+        "    wide: [{conv2d: {out: 128, kernel: 3, padding: 1}}]",
+    )
 
     axis: int = attr("axis along which the tensors are joined", default=1)
 
@@ -67,6 +74,7 @@ class Stack(Movement):
     inputs = ports("inputs*")
     shape_rule = "k × (N, …) → (N, k, …)"
     example = Example(((2, 3), (2, 3)))
+    usage = ("left: [32, 256]", "right: [32, 256]", "- {from: [left, right], stack: {axis: 1}}")
 
     axis: int = attr("position of the new axis in the result", default=1)
 
@@ -126,6 +134,7 @@ class Split(Splitting):
     shorthand = "sizes"
     shape_rule = "(N, C1 + C2 + …, …) → (N, C1, …), (N, C2, …), …"
     example = Example(((2, 6, 3),), {"sizes": [1, 2, 3]})
+    usage = ("x: [1, 128, 768]", "- {split: {sizes: [512, 128, 128], axis: -1}, as: [query, key, value]}")
 
     sizes: _Pieces = attr("sizes of the pieces, or the size of each piece")
 
@@ -154,6 +163,12 @@ class Chunk(Splitting):
     shorthand = "chunks"
     shape_rule = "(N, C, …) → k × (N, ⌈C/k⌉, …)"
     example = Example(((2, 6, 3),), {"chunks": 2})
+    usage = (
+        "x: [1, 128, 768]",
+        "- linear: 2304",
+        "- {chunk: {chunks: 3, axis: -1}, as: [query, key, value]}",
+        "- {from: [query, key, value], attend: {heads: 12}}",
+    )
 
     chunks: int = attr("number of pieces", ge=1)
 

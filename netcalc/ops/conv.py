@@ -145,6 +145,7 @@ class Conv1d(Convolution):
     name = "conv1d"
     reference = f"torch.nn.Conv1d; {_STANDARDIZED}"
     example = Example(((2, 4, 16),), {"out": 8, "kernel": 3, "padding": 1})
+    usage = ("audio: [1, 1, 16000]", "- conv1d: {out: 64, kernel: 80, stride: 4}", "- relu")
 
 
 @operation
@@ -155,6 +156,7 @@ class Conv2d(Convolution):
     name = "conv2d"
     reference = f"torch.nn.Conv2d; {_STANDARDIZED}"
     example = Example(((1, 3, 16, 16),), {"out": 8, "kernel": 7, "stride": 2, "padding": 3})
+    usage = ("image: [1, 3, 224, 224]", "- conv2d: {out: 64, kernel: 7, stride: 2, padding: 3}", "- relu")
 
 
 @operation
@@ -165,3 +167,4 @@ class Conv3d(Convolution):
     name = "conv3d"
     reference = f"torch.nn.Conv3d; {_STANDARDIZED}"
     example = Example(((1, 3, 4, 8, 8),), {"out": 4, "kernel": 3, "padding": 1})
+    usage = ("clip: [1, 3, 16, 56, 56]", "- conv3d: {out: 64, kernel: 3, padding: 1}", "- relu")

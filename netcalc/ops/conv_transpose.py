@@ -109,6 +109,7 @@ class ConvTranspose1d(TransposedConvolution):
     name = "conv_transpose1d"
     reference = "torch.nn.ConvTranspose1d; Dumoulin and Visin 2016, arXiv:1603.07285"
     example = Example(((2, 4, 8),), {"out": 3, "kernel": 4, "stride": 2, "padding": 1})
+    usage = ("x: [1, 256, 100]", "- conv_transpose1d: {out: 128, kernel: 16, stride: 8, padding: 4}")
 
 
 @operation
@@ -119,6 +120,7 @@ class ConvTranspose2d(TransposedConvolution):
     name = "conv_transpose2d"
     reference = "torch.nn.ConvTranspose2d; Dumoulin and Visin 2016, arXiv:1603.07285"
     example = Example(((1, 8, 7, 7),), {"out": 4, "kernel": 4, "stride": 2, "padding": 1})
+    usage = ("x: [1, 256, 28, 28]", "- conv_transpose2d: {out: 128, kernel: 2, stride: 2}")
 
 
 @operation
@@ -129,3 +131,4 @@ class ConvTranspose3d(TransposedConvolution):
     name = "conv_transpose3d"
     reference = "torch.nn.ConvTranspose3d; Dumoulin and Visin 2016, arXiv:1603.07285"
     example = Example(((1, 4, 3, 4, 4),), {"out": 2, "kernel": 2, "stride": 2})
+    usage = ("x: [1, 64, 8, 16, 16]", "- conv_transpose3d: {out: 32, kernel: 2, stride: 2}")

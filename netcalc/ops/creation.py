@@ -60,6 +60,7 @@ class Parameter(_Creation):
     shape_rule = "→ shape"
     param_rule = "the tensor itself"
     example = Example((), {"shape": [1, 1, 8]})
+    usage = ("x: [8, 196, 768]", "- {name: positions, parameter: [1, 196, 768]}", "- {from: [x, positions], add: {}}")
 
     shape: Sizes = attr("sizes; [] is a scalar")
     init: _Init = attr("initializer, used without weights", default="normal(std=0.02)")
@@ -189,6 +190,11 @@ class BufferTensor(_Written):
     shape_rule = "→ shape"
     param_rule = "the buffer itself"
     example = Example((), {"value": [[1.0, 2.0], [3.0, 4.0]]})
+    usage = (
+        "image: [1, 3, 224, 224]",
+        "- {name: mean, buffer: {value: [[[0.485]], [[0.456]], [[0.406]]]}}",
+        "- {from: [image, mean], sub: {}}",
+    )
 
     value: _Content = attr("initial value: a number, or nested lists of numbers", default=0.0)
     computed: _Computed | None = attr("lines that compute the initial value", default=None)
@@ -230,6 +236,11 @@ class Constant(_Written):
     shorthand = "value"
     shape_rule = "→ shape, or the value's"
     example = Example((), {"value": [1, 2, 3]})
+    usage = (
+        "image: [1, 3, 224, 224]",
+        "- {name: mean, constant: [[[0.485]], [[0.456]], [[0.406]]]}",
+        "- {from: [image, mean], sub: {}}",
+    )
 
     value: _Content = attr("a number, or nested lists of numbers")
     dtype: DType | None = attr("element type; by default the value's", default=None)
@@ -248,6 +259,7 @@ class Arange(_Creation):
     shorthand = "stop"
     shape_rule = "→ (⌈(stop − start)/step⌉)"
     example = Example((), {"stop": 6})
+    usage = ("- {name: positions, arange: 512}", "- embedding: {num_embeddings: 512, embedding_dim: 768}")
 
     start: Number = attr("first number", default=0)
     stop: Number = attr("end, which is not included")

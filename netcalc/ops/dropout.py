@@ -44,6 +44,7 @@ class Dropout(_Drop):
     reference = "torch.nn.Dropout, torch.nn.Dropout2d (channelwise); Srivastava et al. 2014, JMLR 15"
     cost_rule = "none in inference; in training 1 comparison per random number and 1 mul per element"
     example = Example(((2, 8),), {"p": 0.1})
+    usage = ("x: [32, 784]", "- linear: 256", "- relu", "- dropout: 0.5")
 
     channelwise: bool = attr("drop whole channels (axis 1) of each sample", default=False)
 
@@ -67,6 +68,14 @@ class StochasticDepth(_Drop):
     reference = "torchvision.ops.StochasticDepth; Huang et al. 2016, arXiv:1603.09382"
     cost_rule = "none in inference; in training 1 comparison per sample (or per batch) and 1 mul per element"
     example = Example(((2, 8, 4, 4),), {"p": 0.2})
+    usage = (
+        "x: [8, 64, 14, 14]",
+        "- add:",
+        "    shortcut: []",
+        "    residual:",
+        "      - conv2d: {out: 64, kernel: 3, padding: 1}",
+        "      - stochastic_depth: 0.1",
+    )
 
     mode: Literal["row", "batch"] = attr("unit that is dropped: each sample, or the whole batch", default="row")
 

@@ -16,6 +16,7 @@ class Function(Elementwise):
     """Base of functions of each element that also take integers."""
 
     example = Example(((2, 3),))
+    usage = ("x: [32, 256]", "- $op")
     #: True if integers become float32.
     to_float: ClassVar[bool] = False
     takes_bool: ClassVar[bool] = True
@@ -31,6 +32,7 @@ class FloatFunction(Function):
 
     work = {"transcendental": 1}
     to_float = True
+    usage = ("x: {shape: [32, 256], range: [0.1, 0.9]}", "- $op")
 
 
 @operation
@@ -131,6 +133,7 @@ class Clamp(Function):
     name = "clamp"
     cost_rule = "1 comparison per element for each bound"
     example = Example(((2, 3),), {"min": 0.0, "max": 6.0})
+    usage = ("x: [32, 256]", "- clamp: {min: 0.0, max: 6.0}")
 
     min: Number | None = attr("lower bound", default=None)
     max: Number | None = attr("upper bound", default=None)
@@ -167,6 +170,7 @@ class Cast(Operation):
     shape_rule = "unchanged"
     cost_rule = "none: data moves"
     example = Example(((2, 3),), {"dtype": "float16"})
+    usage = ("x: [32, 256]", "- cast: float16")
 
     dtype: DType = attr("element type of the result")
 

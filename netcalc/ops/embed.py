@@ -75,6 +75,10 @@ class Embedding(_Table):
     shape_rule = "(…) → (…, embedding_dim)"
     cost_rule = "none; …·embedding_dim muls with scale; the norms with max_norm"
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 16})
+    usage = (
+        "ids: {shape: [1, 128], dtype: int64, range: [0, 30522]}",
+        "- embedding: {num_embeddings: 30522, embedding_dim: 768}",
+    )
     kernel_suffices = "rows of a table: a single NumPy call"
 
     any_real = frozenset({"scale"})
@@ -113,6 +117,11 @@ class EmbeddingBag(_Table):
         "feature for per-sample weights; with offsets 1 add per id and feature; with padding_idx 1 comparison per id"
     )
     example = Example((TensorType((2, 6), "int64"),), {"num_embeddings": 20, "embedding_dim": 6})
+    usage = (
+        "words: {shape: [32, 50], dtype: int64, range: [0, 10000]}",
+        "- embedding_bag: {num_embeddings: 10000, embedding_dim: 64}",
+        "- linear: 2",
+    )
 
     mode: Literal["sum", "mean", "max"] = attr("reduction of the rows of a bag", default="mean")
     include_last_offset: bool = attr("the last offset is the end of the last bag", default=False)
@@ -186,6 +195,7 @@ class OneHot(Operation):
     shape_rule = "(…) → (…, num_classes)"
     cost_rule = "none: data moves"
     example = Example((TensorType((2, 3), "int64"),), {"num_classes": 5})
+    usage = ("labels: {shape: [32], dtype: int64, range: [0, 10]}", "- one_hot: 10")
 
     num_classes: Size = attr("length of the new axis; ids are smaller")
     dtype: DType = attr("element type of the result", default="int64")

@@ -25,6 +25,12 @@ class Expand(Movement):
     shorthand = "shape"
     shape_rule = "→ shape, aligned from the last axis"
     example = Example(((1, 1, 4),), {"shape": [2, -1, -1]})
+    usage = (
+        "x: [8, 196, 768]",
+        "- {name: class_token, parameter: [1, 1, 768]}",
+        "- expand: [8, -1, -1]",
+        "- {from: [_, x], concat: {axis: 1}}",
+    )
 
     shape: Extents = attr("new sizes; -1 keeps the size of the input")
 
@@ -63,6 +69,7 @@ class Tile(Movement):
     shorthand = "repeats"
     shape_rule = "(d…) → (repeats·d…)"
     example = Example(((2, 3),), {"repeats": [2, 1]})
+    usage = ("x: [1, 64]", "- tile: [8, 1]")
 
     repeats: Sizes = attr("number of repetitions for each axis")
 
@@ -92,6 +99,7 @@ class RepeatInterleave(Movement):
     shorthand = "repeats"
     shape_rule = "(…, d, …) → (…, repeats·d, …); (repeats·elements) without axis"
     example = Example(((1, 2, 5),), {"repeats": 3, "axis": 1})
+    usage = ("key: [1, 8, 128, 128]", "- repeat_interleave: {repeats: 4, axis: 1}")
 
     repeats: Counts = attr("number of repetitions, for all indices or for each", min_length=1)
     axis: int | None = attr("axis; null flattens the tensor first", default=None)

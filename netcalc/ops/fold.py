@@ -40,6 +40,7 @@ class Unfold(_Columns):
     shape_rule = "(N, C, H, W) → (N, C·k·k, H'·W'), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
     cost_rule = "none: data moves"
     example = Example(((1, 3, 8, 8),), {"kernel": 2, "stride": 2})
+    usage = ("image: [1, 3, 224, 224]", "- unfold: {kernel: 16, stride: 16}", "- transpose: [1, 2]")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         self.require_spatial(x)
@@ -62,6 +63,7 @@ class Fold(_Columns):
     shape_rule = "(N, C·k·k, H'·W') → (N, C, H, W), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
     cost_rule = "N·C·k·k·H'·W' adds"
     example = Example(((1, 12, 16),), {"output_size": 8, "kernel": 2, "stride": 2})
+    usage = ("patches: [1, 768, 196]", "- fold: {output_size: 224, kernel: 16, stride: 16}")
 
     output_size: Sizes = attr("height and width of the image")
 

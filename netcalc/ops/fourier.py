@@ -25,6 +25,7 @@ class Fourier(Operation):
     shape_rule = "as the input"
     cost_rule = "2·⌈log₂ n⌉ muls and 3·⌈log₂ n⌉ adds per element for each axis of size n"
     example = Example(((1, 3, 4),), {"axis": [1, 2]})
+    usage = ("x: [1, 128, 256]", "- fourier: [1, 2]")
 
     axis: Axes = attr("axis or axes of the transform", default=(-2, -1))
 

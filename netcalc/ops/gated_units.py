@@ -16,6 +16,7 @@ class _Gated(Operation):
     kernel_suffices = "halves combined after an activation: a few NumPy calls"
     shape_rule = "(…, D, …) → (…, D/2, …)"
     example = Example(((2, 8),))
+    usage = ("x: [1, 128, 768]", "- linear: 4096", "- $op", "- linear: 768")
 
     axis: int = attr("axis that is split in half", default=-1)
     gate: Literal["first", "second"] = attr("half that the activation is applied to", default="first")

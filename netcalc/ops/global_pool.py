@@ -53,6 +53,7 @@ class GlobalAvgPool1d(GlobalAvgPooling):
     axes = 1
     name = "global_avg_pool1d"
     example = Example(((2, 4, 10),))
+    usage = ("x: [1, 512, 250]", "- $op", "- flatten", "- linear: 10")
 
 
 @operation
@@ -62,6 +63,7 @@ class GlobalAvgPool2d(GlobalAvgPooling):
     axes = 2
     name = "global_avg_pool2d"
     example = Example(((1, 4, 7, 7),))
+    usage = ("x: [1, 512, 7, 7]", "- $op", "- flatten", "- linear: 1000")
 
 
 @operation
@@ -71,6 +73,7 @@ class GlobalAvgPool3d(GlobalAvgPooling):
     axes = 3
     name = "global_avg_pool3d"
     example = Example(((1, 4, 2, 7, 7),))
+    usage = ("x: [1, 512, 2, 7, 7]", "- $op", "- flatten", "- linear: 400")
 
 
 class GlobalMaxPooling(GlobalPooling):
@@ -90,6 +93,7 @@ class GlobalMaxPool1d(GlobalMaxPooling):
     axes = 1
     name = "global_max_pool1d"
     example = Example(((2, 4, 10),))
+    usage = ("x: [1, 512, 250]", "- $op", "- flatten", "- linear: 10")
 
 
 @operation
@@ -99,6 +103,7 @@ class GlobalMaxPool2d(GlobalMaxPooling):
     axes = 2
     name = "global_max_pool2d"
     example = Example(((1, 4, 7, 7),))
+    usage = ("x: [1, 512, 7, 7]", "- $op", "- flatten", "- linear: 1000")
 
 
 @operation
@@ -108,3 +113,4 @@ class GlobalMaxPool3d(GlobalMaxPooling):
     axes = 3
     name = "global_max_pool3d"
     example = Example(((1, 4, 2, 7, 7),))
+    usage = ("x: [1, 512, 2, 7, 7]", "- $op", "- flatten", "- linear: 400")

@@ -53,6 +53,11 @@ class GridSample(Operation):
         "axes, none with nearest; and the work of positions and weights per grid point"
     )
     example = Example(((1, 2, 7, 6), (1, 4, 5, 2)))
+    usage = (
+        "image: [1, 3, 128, 128]",
+        "grid: {shape: [1, 64, 64, 2], range: [-1, 1]}",
+        "- {from: [image, grid], grid_sample: {}}",
+    )
 
     mode: Literal["bilinear", "nearest", "bicubic"] = attr("interpolation method", default="bilinear")
     padding_mode: Literal["zeros", "border", "reflection"] = attr("values outside the image", default="zeros")

@@ -48,6 +48,11 @@ class Index(_Indexing):
     shorthand = "axis"
     shape_rule = "(…, d1, d2, …), indices (k) → (…, k, …)"
     example = Example(((4, 5, 3), TensorType((2, 6), "int64"), TensorType((6,), "int64")), {"axis": [0, 1]})
+    usage = (
+        "table: [169, 3]",
+        "places: {shape: [49, 49], dtype: int64, range: [0, 169]}",
+        "- {from: [table, places], index: 0}",
+    )
 
     def infer(self, ctx: Context, x: TensorType, *indices: TensorType) -> TensorType:
         return x.with_shape(*self.places(x, indices))
@@ -68,6 +73,12 @@ class IndexPut(_Indexing):
     shape_rule = "as the input"
     cost_rule = "none: data moves; with accumulate 1 add per element at the positions"
     example = Example(((4, 3), (2, 3), TensorType((2,), "int64")), {"axis": 0, "accumulate": True})
+    usage = (
+        "memory: [64, 128]",
+        "rows: [8, 128]",
+        "places: {shape: [8], dtype: int64, range: [0, 64]}",
+        "- {from: [memory, rows, places], index_put: 0}",
+    )
 
     accumulate: bool = attr("add the values to the elements", default=False)
 
@@ -105,6 +116,12 @@ class Scatter(Movement):
     shape_rule = "as the input"
     cost_rule = "none: data moves; with reduce 1 add, mul or comparison per element of the source"
     example = Example(((2, 5), TensorType((2, 3), "int64"), (2, 3)), {"axis": 1, "reduce": "sum"})
+    usage = (
+        "counts: [32, 10]",
+        "labels: {shape: [32, 1], dtype: int64, range: [0, 10]}",
+        "more: [32, 1]",
+        "- {from: [counts, labels, more], scatter: {axis: 1, reduce: sum}}",
+    )
 
     axis: int = attr("axis of the positions")
     reduce: Literal["sum", "prod", "amax", "amin"] | None = attr(
@@ -145,6 +162,12 @@ class MaskedScatter(Movement):
     inputs = ports("input", "mask", "source")
     shape_rule = "broadcast: sizes are equal or 1, aligned from the last axis"
     example = Example(((2, 4), TensorType((2, 4), "bool"), (3, 4)))
+    usage = (
+        "embeddings: [1, 128, 64]",
+        "is_image: {shape: [1, 128, 1], dtype: bool}",
+        "images: [1, 128, 64]",
+        "- {from: [embeddings, is_image, images], masked_scatter: {}}",
+    )
 
     def infer(self, ctx: Context, x: TensorType, mask: TensorType, source: TensorType) -> TensorType:
         if mask.dtype != "bool":

@@ -43,6 +43,7 @@ class Linear(Operation):
     param_rule = "weight out·in, bias out"
     cost_rule = "…·out·in MACs, …·out adds for the bias"
     example = Example(((2, 8),), {"out": 4})
+    usage = ("x: [32, 784]", "- linear: 256", "- relu", "- linear: 10")
 
     out: Size = attr("output features")
     bias: bool = attr("add a learned bias", default=True)
@@ -90,6 +91,7 @@ class Bilinear(Operation):
     param_rule = "weight out·in1·in2, bias out"
     cost_rule = "…·out·in2·in1 MACs for x₁·A, …·out·in2 MACs for ·x₂, …·out adds for the bias"
     example = Example(((3, 5), (3, 6)), {"out": 4})
+    usage = ("text: [32, 300]", "image: [32, 512]", "- {from: [text, image], bilinear: 64}")
 
     out: Size = attr("output features")
     bias: bool = attr("add a learned bias", default=True)

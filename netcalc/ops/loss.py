@@ -51,6 +51,8 @@ class _Elementwise(Loss):
 class _Distance(_Elementwise):
     """Base of losses of the difference; with a ``weight`` of the same shape the mean is weighted."""
 
+    usage = ("prediction: [32, 1]", "target: [32, 1]", "- {from: [prediction, target], $op: {}}")
+
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         result = self.between(x, target)
         if weight is not None and not same_shape(weight.shape, x.shape):
@@ -123,6 +125,11 @@ class BinaryCrossEntropy(_Binary):
     name = "binary_cross_entropy"
     reference = "torch.nn.functional.binary_cross_entropy"
     cost_rule = "per element: 2 logarithms, 2 comparisons, 3 adds, 2 muls, and 1 add for the reduction"
+    usage = (
+        "probability: {shape: [32, 1], range: [0, 1]}",
+        "target: {shape: [32, 1], range: [0, 1]}",
+        "- {from: [probability, target], binary_cross_entropy: {}}",
+    )
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight=weight)
@@ -154,6 +161,11 @@ class BinaryCrossEntropyWithLogits(_Binary):
     reference = "torch.nn.functional.binary_cross_entropy_with_logits"
     inputs = ports("input", "target", "weight?", "pos_weight?")
     cost_rule = "per element: 1 exponential, 1 logarithm, 2 comparisons, 4 adds, 1 mul, and 1 add for the reduction"
+    usage = (
+        "logits: [32, 1]",
+        "target: {shape: [32, 1], range: [0, 1]}",
+        "- {from: [logits, target], binary_cross_entropy_with_logits: {}}",
+    )
 
     pos_weight: Numbers | None = attr("weight of the positive part", default=None)
 
@@ -205,6 +217,12 @@ class KLDiv(_Elementwise):
     cost_rule = (
         "per element: 1 logarithm, 2 muls, 1 add, 1 comparison (with log_target: 1 exponential, 1 mul, 1 add), and "
         "1 add for the reduction"
+    )
+    usage = (
+        "logits: [32, 10]",
+        "target: {shape: [32, 10], range: [0, 1]}",
+        "- log_softmax",
+        "- {from: [_, target], kl_div: {reduction: batchmean}}",
     )
 
     reduction: Literal["none", "mean", "sum", "batchmean"] = attr(  # type: ignore[assignment]

@@ -42,6 +42,7 @@ class LPPool1d(LPPooling):
     name = "lp_pool1d"
     reference = "torch.nn.LPPool1d"
     example = Example(((2, 4, 16),), {"norm_type": 2, "kernel": 2})
+    usage = ("x: {shape: [1, 64, 1000], range: [0, 1]}", "- $op: {norm_type: 2, kernel: 4}")
 
 
 @operation
@@ -52,6 +53,7 @@ class LPPool2d(LPPooling):
     name = "lp_pool2d"
     reference = "torch.nn.LPPool2d"
     example = Example(((1, 4, 16, 16),), {"norm_type": 2, "kernel": 2})
+    usage = ("x: {shape: [1, 64, 56, 56], range: [0, 1]}", "- $op: {norm_type: 2, kernel: 2}")
 
 
 @operation
@@ -66,3 +68,4 @@ class LPPool3d(LPPooling):
     name = "lp_pool3d"
     reference = "torch.nn.LPPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"norm_type": 2, "kernel": 2})
+    usage = ("x: {shape: [1, 64, 8, 28, 28], range: [0, 1]}", "- $op: {norm_type: 2, kernel: 2}")

@@ -15,6 +15,7 @@ class _Triangle(Movement):
     shorthand = "diagonal"
     shape_rule = "unchanged"
     example = Example(((4, 5),), {"diagonal": 1})
+    usage = ("scores: [1, 8, 128, 128]", "- $op")
 
     diagonal: Whole = attr(
         "diagonal that bounds the triangle: 0 is the main one, 1 the one above, -1 the one below", default=0
@@ -60,6 +61,11 @@ class CausalMask(Movement):
     shorthand = "queries"
     shape_rule = "→ (queries, keys)"
     example = Example((), {"queries": 4})
+    usage = (
+        "query: [1, 8, 128, 64]",
+        "- {name: mask, causal_mask: 128}",
+        "- {from: {query: query, attn_mask: mask}, scaled_dot_product_attention: {}}",
+    )
 
     queries: Size = attr("number of queries")
     keys: Size | None = attr("number of keys; by default the number of queries", default=None)

@@ -26,6 +26,7 @@ class Matmul(Operation):
     shape_rule = "(…, rows, inner) · (…, inner, columns) → (…, rows, columns)"
     cost_rule = "…·rows·columns·inner MACs"
     example = Example(((2, 4, 8), (8, 5)))
+    usage = ("query: [1, 8, 128, 64]", "key: [1, 8, 64, 128]", "- {from: [query, key], matmul: {}}")
 
     def infer(self, ctx: Context, x: TensorType, other: TensorType) -> TensorType:
         _require_alike("matmul", (x, other))
@@ -77,6 +78,7 @@ class Einsum(Operation):
     shape_rule = "the sizes of the output's labels"
     cost_rule = "for each pair, from left to right, the product of the sizes of its labels in MACs"
     example = Example(((2, 3, 5, 4), (2, 3, 6, 4)), {"equation": "bhid,bhjd->bhij"})
+    usage = ("query: [1, 8, 128, 64]", "key: [1, 8, 128, 64]", '- {from: [query, key], einsum: "bhid,bhjd->bhij"}')
 
     equation: str = attr("labels of the axes of the inputs and, after ->, of the output")
 

@@ -44,6 +44,7 @@ class MaxPool1d(MaxPooling):
     name = "max_pool1d"
     reference = "torch.nn.MaxPool1d"
     example = Example(((2, 4, 16),), {"kernel": 2})
+    usage = ("x: [1, 64, 1000]", "- $op: 4")
 
 
 @operation
@@ -54,6 +55,7 @@ class MaxPool2d(MaxPooling):
     name = "max_pool2d"
     reference = "torch.nn.MaxPool2d"
     example = Example(((1, 4, 16, 16),), {"kernel": 3, "stride": 2, "padding": 1})
+    usage = ("x: [1, 64, 112, 112]", "- $op: {kernel: 3, stride: 2, padding: 1}")
 
 
 @operation
@@ -64,3 +66,4 @@ class MaxPool3d(MaxPooling):
     name = "max_pool3d"
     reference = "torch.nn.MaxPool3d"
     example = Example(((1, 4, 4, 8, 8),), {"kernel": 2})
+    usage = ("x: [1, 64, 16, 28, 28]", "- $op: 2")

@@ -83,6 +83,7 @@ class LayerNorm(_Trailing):
     param_rule = "weight and bias of the normalized shape"
     cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 5, 12),))
+    usage = ("x: [1, 197, 768]", "- layer_norm", "- linear: 3072")
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
     bias: bool = attr("learn a bias too, if affine", default=True)
@@ -115,6 +116,7 @@ class RMSNorm(_Trailing):
     param_rule = "weight of the normalized shape"
     cost_rule = "per element: 2 for the mean square, 1 to normalize, 1 for the weight; 3 per row for the root"
     example = Example(((2, 5, 12),), {"eps": 1e-6})
+    usage = ("x: [1, 512, 2048]", "- rms_norm: {eps: 1.0e-6}")
 
     eps: float | None = attr("added to the mean square; null: machine epsilon", default=None, ge=0)
     offset: float = attr("added to the weight", default=0.0)
@@ -152,6 +154,7 @@ class GroupNorm(Operation):
     param_rule = "weight C, bias C"
     cost_rule = "per element: 2 for mean and centering, 2 for the variance, 1 to normalize, 2 for weight and bias"
     example = Example(((2, 6, 4, 4),), {"groups": 3})
+    usage = ("x: [1, 320, 32, 32]", "- group_norm: 32", "- silu")
 
     groups: Size = attr("number of groups of channels (torch: num_groups)")
     eps: float = attr("added to the variance", default=1e-5, ge=0)
@@ -201,6 +204,7 @@ class LocalResponseNorm(Operation):
     shape_rule = "(N, C, …) unchanged"
     cost_rule = "per element: 1 mul to square, size − 1 adds, 1 mul, 1 add, 1 power, 1 div"
     example = Example(((1, 6, 4, 4),), {"size": 5})
+    usage = ("x: [1, 96, 27, 27]", "- local_response_norm: 5")
 
     size: int = attr("channels in the window", ge=1)
     alpha: float = attr("weight of the mean square", default=1e-4)
@@ -245,6 +249,7 @@ class Normalize(Operation):
     shape_rule = "unchanged"
     cost_rule = "1 div per element, and the work of the p-norm (p = 2: 1 mul and 1 add per element, 1 root per vector)"
     example = Example(((2, 8),))
+    usage = ("features: [32, 512]", "- normalize")
 
     p: float = attr("order of the norm", default=2.0)
     axis: Axes = attr("axis or axes of the norm", default=(1,))

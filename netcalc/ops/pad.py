@@ -52,6 +52,11 @@ class Pad(Movement):
     shorthand = "padding"
     shape_rule = "(…, d) → (…, d + before + after)"
     example = Example(((1, 2, 4, 4),), {"padding": [[3, 0], [1, 2]], "mode": "reflect"})
+    usage = (
+        "image: [1, 3, 128, 128]",
+        "- pad: {padding: [[3, 3], [3, 3]], mode: reflect}",
+        "- conv2d: {out: 64, kernel: 7}",
+    )
 
     padding: _Padding = attr("a number or [before, after] for each padded axis")
     axis: Axes | None = attr("padded axes; by default the last ones", default=None)

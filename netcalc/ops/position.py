@@ -73,6 +73,7 @@ class SinusoidalPositions(_Positions):
     shorthand = "max_length"
     param_rule = "buffer pe max_length·d, or weight of that size"
     example = Example(((1, 6, 8),), {"max_length": 24})
+    usage = ("x: [1, 128, 512]", "- sinusoidal_positions: 5000")
 
     max_length: Size | None = attr("rows of the table; by default the length of the input", default=None)
     base: float = attr("ratio of the longest to the shortest wavelength", default=10_000.0, gt=0)
@@ -106,6 +107,7 @@ class LearnedPositions(_Positions):
     shorthand = "max_length"
     param_rule = "weight max_length·d"
     example = Example(((1, 6, 8),), {"max_length": 24})
+    usage = ("x: [1, 128, 768]", "- learned_positions: 1024")
 
     max_length: Size = attr("rows of the table")
 

@@ -76,6 +76,11 @@ class RelativePositionBias(_Window):
         "buffer relative_position_index N²"
     )
     example = Example((), {"window_size": [2, 3], "num_heads": 4})
+    usage = (
+        "scores: [64, 3, 49, 49]",
+        "- {name: bias, relative_position_bias: {window_size: [7, 7], num_heads: 3}}",
+        "- {from: [scores, bias], add: {}}",
+    )
 
     num_heads: Size = attr("attention heads")
 
@@ -100,6 +105,7 @@ class RelativePositionLookup(_Window):
     shape_rule = "(Π(2·w − 1), num_heads) → (num_heads, N, N), N = product of window_size (+ 1 with class_token)"
     param_rule = "buffer relative_position_index N²"
     example = Example(((15, 4),), {"window_size": [2, 3]})
+    usage = ("- {name: table, parameter: [169, 3]}", "- relative_position_lookup: {window_size: [7, 7]}")
 
     def infer(self, ctx: Context, table: TensorType) -> TensorType:
         if table.rank != 2 or not equal(table.shape[0], self.rows):
@@ -125,6 +131,12 @@ class RelativeCoordinates(_Table):
     shape_rule = "→ (1, 2·w₁ − 1, 2·w₂ − 1, …, axes)"
     param_rule = "buffer relative_coords_table"
     example = Example((), {"window_size": [2, 3]})
+    usage = (
+        "- relative_coordinates: {window_size: [8, 8]}",
+        "- linear: 512",
+        "- relu",
+        "- linear: {out: 3, bias: false}",
+    )
 
     window_size: Sizes = attr("positions along each axis of the window", min_length=1)
     pretrained_window_size: Sizes | None = attr(
@@ -194,6 +206,11 @@ class T5PositionBias(_Distance):
     shape_rule = "(…, L, _), (…, S, _) → (1, num_heads, L, S); S = offset + L without a key"
     param_rule = "weight num_buckets·num_heads"
     example = Example(((1, 5, 8),), {"num_heads": 2})
+    usage = (
+        "query: [1, 8, 128, 64]",
+        "- {name: bias, t5_position_bias: {num_heads: 8}}",
+        "- {from: {query: query, attn_mask: bias}, scaled_dot_product_attention: {}}",
+    )
 
     num_buckets: int = attr("rows of the table", default=32, ge=2)
     max_distance: int = attr("distance from which on the last bucket is used", default=128, ge=2)
@@ -233,6 +250,12 @@ class AlibiBias(_Distance):
     reference = "Press et al. 2021, arXiv:2108.12409; transformers build_alibi_tensor"
     shape_rule = "(…, L, _), (…, S, _) → (num_heads, L, S), or (num_heads, 1, S); S = offset + L without a key"
     example = Example(((1, 5, 8),), {"num_heads": 2})
+    usage = (
+        "query: [1, 8, 128, 64]",
+        "- {name: bias, alibi_bias: {num_heads: 8}}",
+        "- from: {query: query, attn_mask: bias}",
+        "  scaled_dot_product_attention: {causal: true}",
+    )
 
     max_bias: float = attr("exponent of the last slope", default=8.0, gt=0)
     per_query: bool = attr("use distances from each query; otherwise the positions of the keys", default=True)

@@ -40,6 +40,7 @@ class LeakyReLU(Elementwise):
     reference = "torch.nn.LeakyReLU; Maas et al. 2013"
     shorthand = "negative_slope"
     work = {"compare": 1, "mul": 1}
+    usage = ("x: [1, 64, 56, 56]", "- leaky_relu: 0.2")
 
     negative_slope: float = attr("slope below zero", default=0.01)
 
@@ -58,6 +59,7 @@ class PReLU(Elementwise):
     shorthand = "num_parameters"
     param_rule = "weight num_parameters"
     work = {"compare": 1, "mul": 1}
+    usage = ("x: [1, 64, 56, 56]", "- prelu: 64")
 
     num_parameters: Size = attr("number of learned slopes: 1, or the number of channels", default=1)
     init: float = attr("initial value of the slopes", default=0.25)

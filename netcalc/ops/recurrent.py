@@ -128,6 +128,11 @@ class _Layers(_Recurrent):
     shape_rule = (
         "(length, batch, in) → output (length, batch, directions·hidden), h_n (layers·directions, batch, hidden)"
     )
+    usage = (
+        "words: [16, 35, 100]",
+        "- {$op: {hidden: 128, layers: 2, batch_first: true}, as: [states]}",
+        "- linear: 10",
+    )
 
     layers: int = attr("number of stacked layers (torch: num_layers)", default=1, ge=1, le=MAX_STACKED)
     bidirectional: bool = attr(
@@ -292,6 +297,7 @@ class _Cell(_Recurrent):
     inputs = ports("input", "h_0?")
     outputs = ports("h_1")
     shape_rule = "(batch, in), or (in) → (batch, hidden), or (hidden)"
+    usage: ClassVar[tuple[str, ...]] = ("word: [16, 100]", "state: [16, 128]", "- {from: [word, state], $op: 128}")
 
     def infer(self, ctx: Context, x: TensorType, *others: TensorType | None) -> tuple[TensorType, ...]:
         require_float(x, self.name)
@@ -333,6 +339,12 @@ class LSTMCell(_Cell, _Memory):
         "3·hidden muls"
     )
     example = Example(((2, 8),), {"hidden": 4})
+    usage = (
+        "word: [16, 100]",
+        "h: [16, 128]",
+        "c: [16, 128]",
+        "- {from: [word, h, c], lstm_cell: 128, as: [next_h, next_c]}",
+    )
 
 
 @operation

@@ -33,6 +33,7 @@ class _Reduction(Operation):
     shorthand = "axis"
     shape_rule = "without the reduced axes; with keepdim they have size 1"
     example = Example(((2, 3, 4),), {"axis": 1})
+    usage: ClassVar[tuple[str, ...]] = ("x: [32, 128, 64]", "- $op: 1")
     kind: ClassVar[Kind]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -121,6 +122,7 @@ class Mean(_Total):
     takes_empty = False
     reference = "torch.mean"
     cost_rule = "n − 1 adds and 1 div per output element, n being the number of elements it reduces"
+    usage = ("x: [1, 196, 768]", "- mean: 1", "- linear: 1000")
 
     def result(self, dtype: DType) -> DType:
         computed = self.dtype or dtype
@@ -237,6 +239,7 @@ class _Cumulative(Operation):
     shorthand = "axis"
     shape_rule = "as the input"
     example = Example(((2, 3),), {"axis": 1})
+    usage = ("x: [32, 128]", "- $op: 1")
     kind: ClassVar[Kind]
 
     def __init_subclass__(cls, **keywords: Any) -> None:

@@ -65,6 +65,7 @@ class Interpolate(Operation):
         "none with nearest; area as adaptive_avg_pool"
     )
     example = Example(((1, 2, 7, 6),), {"size": [11, 9], "mode": "bilinear"})
+    usage = ("x: [1, 256, 28, 28]", "- interpolate: {scale_factor: 2, mode: bilinear}")
 
     size: Sizes | None = attr("size of the result, for all spatial axes or for each", default=None)
     scale_factor: Numbers | None = attr("factor of the size, for all spatial axes or for each", default=None)

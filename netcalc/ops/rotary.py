@@ -96,6 +96,7 @@ class RotaryEmbedding(Operation):
     shape_rule = "unchanged"
     cost_rule = "2 muls and 1 add per rotated feature"
     example = Example(((1, 2, 9, 12),))
+    usage = ("query: [1, 32, 128, 128]", "- rotary_embedding: {theta: 500000.0}")
     kernel_suffices = "products of queries or keys and a table: little time beside attention"
 
     theta: float = attr("base of the angles", default=10_000.0, gt=0)

@@ -15,6 +15,7 @@ class _Rounding(Function):
 
     cost_rule = "1 add per element; none for integers"
     takes_bool = False
+    usage = ("x: [32, 256]", "- $op")
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         (x,) = inputs
@@ -54,6 +55,7 @@ class _Remainder(Pair):
 
     combines = True
     example = Example(((2, 3),), {"value": 0.5})
+    usage = ("angle: [32, 256]", "- $op: 6.2832")
     kind = "div"
 
     def result(self, dtype: DType) -> DType:

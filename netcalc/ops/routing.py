@@ -60,6 +60,11 @@ class TopKRouter(Operation):
     param_rule = "none; with correction_bias a buffer of one number per expert"
     cost_rule = "per token: the scores, and n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons of n experts"
     example = Example(((3, 8),), {"k": 2, "normalize": True})
+    usage = (
+        "x: [64, 512]",
+        "- linear: {out: 8, bias: false}",
+        "- {top_k_router: {k: 2, normalize: true}, as: [weights, experts]}",
+    )
 
     k: Size = attr("experts per token")
     scoring: Literal["softmax", "sigmoid"] = attr("function that turns logits into scores", default="softmax")
@@ -193,6 +198,12 @@ class Experts(Operation):
     param_rule = "experts × (3·hidden·d gated, 2·hidden·d plain; bias 2·hidden + d, hidden + d)"
     cost_rule = "tokens·k MLPs (with a capacity: experts·slots MLPs), k·d muls and (k − 1)·d adds per token"
     example = Example(((3, 8), (3, 2), TensorType((3, 2), "int64")), {"experts": 4, "hidden": 16, "activation": "silu"})
+    usage = (
+        "x: [64, 256]",
+        "- linear: {out: 8, bias: false}",
+        "- {top_k_router: 2, as: [weights, indices]}",
+        "- {from: [x, weights, indices], experts: {experts: 8, hidden: 512}}",
+    )
 
     experts: Size = attr("number of experts")
     hidden: Size = attr("hidden features per expert")

@@ -50,6 +50,14 @@ class SelectiveScan(Operation):
         "and the work of D, z, delta_bias and delta_softplus"
     )
     example = Example(((2, 8, 5), (2, 8, 5), (8, 4), (2, 5, 4), (2, 5, 4)))
+    usage = (
+        "u: [1, 256, 64]",
+        "delta: {shape: [1, 256, 64], range: [0.001, 0.1]}",
+        "A: {shape: [256, 16], range: [-16, -1]}",
+        "B: [1, 64, 16]",
+        "C: [1, 64, 16]",
+        "- {from: [u, delta, A, B, C], selective_scan: {}}",
+    )
 
     delta_softplus: bool = attr("apply softplus to delta, after its bias", default=False)
 
@@ -148,6 +156,13 @@ class Wkv(Operation):
         "2 comparisons and 4 exponentials"
     )
     example = Example(((2, 5, 8), (2, 5, 8), (8,), (8,)))
+    usage = (
+        "key: [1, 64, 256]",
+        "value: [1, 64, 256]",
+        "decay: {shape: [256], range: [-8, -0.1]}",
+        "bonus: [256]",
+        "- {from: [key, value, decay, bonus], wkv: {}}",
+    )
 
     return_state: bool = attr("return the sums for the next position too", default=False)
 

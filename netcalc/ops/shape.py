@@ -24,6 +24,7 @@ class Reshape(Reshaping):
     shorthand = "shape"
     shape_rule = "→ shape, with the same number of elements"
     example = Example(((2, 3, 4),), {"shape": [2, -1]})
+    usage = ("x: [1, 196, 768]", "- reshape: [1, 14, 14, -1]")
 
     shape: Shape = attr("new sizes, one of which may be -1")
 
@@ -43,6 +44,7 @@ class Flatten(Reshaping):
     shorthand = "start_axis"
     shape_rule = "(N, A, B, …) → (N, A·B·…)"
     example = Example(((2, 3, 4, 5),))
+    usage = ("x: [8, 512, 7, 7]", "- flatten")
 
     start_axis: int = attr("first axis to join", default=1)
     end_axis: int = attr("last axis to join", default=-1)
@@ -66,6 +68,7 @@ class Unflatten(Reshaping):
     reference = "torch.nn.Unflatten"
     shape_rule = "(…, A·B, …) → (…, A, B, …)"
     example = Example(((2, 12),), {"axis": 1, "sizes": [3, -1]})
+    usage = ("x: [1, 128, 768]", "- unflatten: {axis: -1, sizes: [12, 64]}", "- transpose: [1, 2]")
 
     axis: int = attr("axis to split")
     sizes: Shape = attr("sizes of the new axes, one of which may be -1", min_length=1)

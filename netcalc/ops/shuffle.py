@@ -19,6 +19,7 @@ class PixelShuffle(Movement):
     shorthand = "upscale_factor"
     shape_rule = "(…, C·r², H, W) → (…, C, H·r, W·r)"
     example = Example(((1, 8, 4, 5),), {"upscale_factor": 2})
+    usage = ("x: [1, 64, 64, 64]", "- conv2d: {out: 12, kernel: 3, padding: 1}", "- pixel_shuffle: 2")
 
     upscale_factor: Size = attr("factor r of height and width")
 
@@ -45,6 +46,7 @@ class PixelUnshuffle(Movement):
     shorthand = "downscale_factor"
     shape_rule = "(…, C, H·r, W·r) → (…, C·r², H, W)"
     example = Example(((1, 2, 8, 10),), {"downscale_factor": 2})
+    usage = ("image: [1, 3, 256, 256]", "- pixel_unshuffle: 2")
 
     downscale_factor: Size = attr("divisor r of height and width")
 
@@ -74,6 +76,7 @@ class ChannelShuffle(Movement):
     shorthand = "groups"
     shape_rule = "unchanged"
     example = Example(((1, 8, 3, 3),), {"groups": 2})
+    usage = ("x: [1, 240, 28, 28]", "- channel_shuffle: 3")
 
     groups: Size = attr("number of groups, which divides the number of channels")
 

@@ -38,6 +38,7 @@ class Slice(Movement):
     reference = "basic slicing of torch.Tensor"
     shape_rule = "(…, d, …) → (…, ⌈(stop − start)/step⌉, …)"
     example = Example(((2, 10),), {"axis": 1, "start": 1, "step": 2})
+    usage = ("x: [1, 197, 768]", "- slice: {axis: 1, start: 1}")
 
     axis: Axes = attr("axis or axes")
     start: Wholes = attr("first index", default=0)
@@ -88,6 +89,7 @@ class Select(Movement):
     reference = "torch.select"
     shape_rule = "(…, d, …) → (…, …)"
     example = Example(((2, 5, 4),), {"axis": 1, "index": 0})
+    usage = ("x: [1, 197, 768]", "- select: {axis: 1, index: 0}", "- linear: 1000")
 
     axis: int = attr("axis to remove")
     index: Whole = attr("index along the axis")
@@ -112,6 +114,11 @@ class Gather(Movement):
     inputs = ports("input", "index")
     shape_rule = "(…), index (…) → as the index"
     example = Example(((2, 5), TensorType((2, 3), "int64")), {"axis": 1})
+    usage = (
+        "logits: [32, 1000]",
+        "labels: {shape: [32, 1], dtype: int64, range: [0, 1000]}",
+        "- {from: [logits, labels], gather: {axis: 1}}",
+    )
 
     axis: int = attr("axis of the indices")
 
@@ -139,6 +146,7 @@ class IndexSelect(Movement):
     inputs = ports("input", "index?")
     shape_rule = "(…, d, …), index (k) → (…, k, …)"
     example = Example(((2, 5),), {"axis": 1, "indices": [0, 2, -1]})
+    usage = ("x: [32, 197, 768]", "- index_select: {axis: 1, indices: [0, -1]}")
 
     axis: int = attr("axis of the indices")
     indices: Wholes | None = attr("list of indices; null is the input index", default=None)
@@ -168,6 +176,7 @@ class Roll(Movement):
     reference = "torch.roll"
     shape_rule = "unchanged"
     example = Example(((2, 5),), {"shifts": 1, "axis": 1})
+    usage = ("x: [1, 56, 56, 96]", "- roll: {shifts: [-3, -3], axis: [1, 2]}")
 
     shifts: Wholes = attr("shift towards the end for each axis")
     axis: Axes | None = attr("axis or axes; null shifts the flattened tensor", default=None)
@@ -193,6 +202,7 @@ class Flip(Movement):
     shorthand = "axis"
     shape_rule = "unchanged"
     example = Example(((2, 5),), {"axis": 1})
+    usage = ("image: [8, 3, 32, 32]", "- flip: 3")
 
     axis: Axes = attr("axis or axes to reverse")
 

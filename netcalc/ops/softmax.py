@@ -27,6 +27,7 @@ class _Softmax(Operation):
     shorthand = "axis"
     shape_rule = "unchanged"
     example = Example(((2, 8),))
+    usage = ("x: [32, 784]", "- linear: 10", "- $op")
 
     axis: int = attr("axis along which the exponentials add up to 1", default=-1)
 

@@ -25,6 +25,7 @@ class _Arg(Operation):
     shape_rule = "without the axis; with keepdim it has size 1; int64"
     cost_rule = "n − 1 comparisons per output element, n being the number of elements searched"
     example = Example(((2, 3),), {"axis": 1})
+    usage = ("logits: [32, 1000]", "- $op: -1")
 
     axis: int | None = attr("axis to search; null searches the flattened tensor", default=None)
     keepdim: bool = attr("keep the axis, with size 1", default=False)
@@ -80,6 +81,7 @@ class Topk(Operation):
     shape_rule = "the axis has size k; the indices are int64"
     cost_rule = "n − 1 + (k − 1)·(⌈log₂ n⌉ − 1) comparisons for each n elements along the axis"
     example = Example(((2, 5),), {"k": 2})
+    usage = ("logits: [32, 1000]", "- {topk: 5, as: [values, indices]}")
 
     k: Size = attr("number of elements")
     axis: int = attr("axis of the selection", default=-1)
@@ -114,6 +116,7 @@ class Sort(Operation):
     shape_rule = "as the input; the indices are int64"
     cost_rule = "(n − 1)·⌈log₂ n⌉ comparisons for each n elements along the axis"
     example = Example(((2, 5),))
+    usage = ("scores: [32, 100]", "- {sort: {descending: true}, as: [values, indices]}")
 
     axis: int = attr("axis to sort", default=-1)
     descending: bool = attr("sort in decreasing order", default=False)

@@ -96,6 +96,7 @@ class Acosh(FloatFunction):
     """The inverse hyperbolic cosine, ln(x + √(x² − 1)); NaN below 1."""
 
     name = "acosh"
+    usage = ("x: {shape: [32, 256], range: [1, 10]}", "- acosh")
 
 
 @operation
@@ -129,6 +130,7 @@ class Atan2(Pair):
     name = "atan2"
     combines = True
     example = Example(((2, 3), (3,)))
+    usage = ("y: [32, 256]", "x: [32, 256]", "- {from: [y, x], atan2: {}}")
     kind = "transcendental"
 
     def result(self, dtype: DType) -> DType:

@@ -39,6 +39,7 @@ class Unknown(Operation):
     takes_empty = True
     kernel_suffices = "it cannot be run"
     example = Example(((2, 3),), {"operator": "aten.linalg_qr.default", "shapes": [[2, 2], [2, 3]]})
+    usage = ("x: [8, 8]", "- unknown: {operator: aten.linalg_qr.default, shapes: [[8, 8], [8, 8]]}")
 
     operator: str = attr("name of the operator")
     shapes: _Shapes = attr("shape of each output")

@@ -21,7 +21,13 @@ _NAMES = (
     *("code", "model-types", "signal", "signal-comparison", "memory"),
 )
 #: The version of every record, 1 for a new one.
-VERSIONS: dict[str, int] = dict.fromkeys(_NAMES, 1) | {"compare": 2, "explain": 2, "errors": 2}
+VERSIONS: dict[str, int] = dict.fromkeys(_NAMES, 1) | {
+    "compare": 2,
+    "explain": 2,
+    "errors": 2,
+    "operation": 2,
+    "ops": 2,
+}
 
 #: Records of reference pages and lists, which do not name the version of netcalc.
 REFERENCE = frozenset({"specs", "spec-page", "ops", "operation", "block", "code", "model-types"})

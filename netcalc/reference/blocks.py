@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from netcalc.opdef import Port, ports
+from netcalc.reference.examples import ExampleReference, example_of
 from netcalc.reference.operations import AttributeReference, Listed, OperationReference
 from netcalc.reference.specs import limits_text
 from netcalc.results import recorded
@@ -29,6 +30,7 @@ class BlockReference(NamedTuple):
     """Conditions on arguments and inputs."""
     file: str
     """Place among the files of netcalc."""
+    example: ExampleReference
 
 
 @recorded(name="ops")
@@ -58,6 +60,7 @@ def block_reference(name: str) -> BlockReference:
         tuple(_arguments(block)),
         tuple(str(requirement.that) for requirement in decl.require),
         f"specs/blocks/{name}.yaml",
+        example_of(decl.example),
     )
 
 

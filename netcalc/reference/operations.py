@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from inspect import cleandoc
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.dims import Poly
-from netcalc.ir.build import infer
-from netcalc.opdef import Context, Operation, Port
-from netcalc.tensor_type import TensorType
+from netcalc.opdef import Operation, Port
+from netcalc.reference.examples import ExampleReference, operation_example
 
 
 class Listed(NamedTuple):
@@ -34,16 +32,6 @@ class AttributeReference(NamedTuple):
     default: Any
     """Default value; null for a required attribute."""
     description: str
-
-
-class ExampleReference(NamedTuple):
-    """An example of the operation."""
-
-    line: str
-    """The example as a line of a spec."""
-    shapes: str
-    """Shapes of its inputs and outputs."""
-    attributes: Mapping[str, Any]
 
 
 class OperationReference(NamedTuple):
@@ -78,7 +66,6 @@ def about(declared: type[Operation]) -> str:
 
 def reference(declared: type[Operation]) -> OperationReference:
     """Return the reference of an operation."""
-    example = _plain(declared.example.attrs)
     return OperationReference(
         declared.name,
         ops.family(declared.name),
@@ -92,7 +79,7 @@ def reference(declared: type[Operation]) -> OperationReference:
         declared.shape_rule,
         declared.param_rule,
         declared.cost_rule,
-        ExampleReference(_line(declared.name, example), _shapes(declared), example),
+        operation_example(declared),
     )
 
 
@@ -131,31 +118,6 @@ def _type_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
 
 
 _LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-
-
-def _line(name: str, attributes: Mapping[str, Any]) -> str:
-    """Return an operation with its attributes as a line of a spec."""
-    inside = ", ".join(f"{key}: {_flow(value)}" for key, value in attributes.items())
-    return f"{name}: {{{inside}}}" if inside else name
-
-
-def _flow(value: Any) -> str:
-    """Return a value in YAML's flow style."""
-    if isinstance(value, str) and value.replace("_", "a").isalnum() and value not in ("null", "true", "false"):
-        return value
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _shapes(declared: type[Operation]) -> str:
-    """Return the shapes of the example: ``1×3×8×8 → 1×16×6×6``."""
-    inputs = declared.example.types()
-    outputs = infer(declared(**declared.example.attrs), inputs, Context())
-    return f"{_types_text(inputs) or 'nothing'} → {_types_text(outputs)}"
-
-
-def _types_text(types: Iterable[TensorType]) -> str:
-    groups = [(text, len(list(equal))) for text, equal in groupby(map(str, types))]
-    return ", ".join(text if count == 1 else f"{count} of {text}" for text, count in groups)
 
 
 def _plain(value: Any) -> Any:

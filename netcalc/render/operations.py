@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from netcalc import ops
 from netcalc.opdef import Port
+from netcalc.reference.examples import ExampleReference
 from netcalc.reference.operations import AttributeReference, Listed, OperationReference
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.table import Column, Row, Table
@@ -37,8 +38,8 @@ def operation_page(page: OperationReference) -> Page:
         lines = block.split("\n")
         itemised = any(line[:1] in " -*" for line in lines)
         yield Paragraph([Line(line) for line in lines] if itemised else [Line(" ".join(lines))])
-    facts = [*_facts(page), ("example", f"- {page.example.line}"), ("", page.example.shapes)]
-    yield from facts_and_attributes(facts, attributes_table("attribute", page.attributes))
+    yield from facts_and_attributes(_facts(page), attributes_table("attribute", page.attributes))
+    yield from example_page(page.example)
 
 
 def operation_markdown(page: OperationReference, level: int = 3) -> Iterator[str]:
@@ -47,14 +48,24 @@ def operation_markdown(page: OperationReference, level: int = 3) -> Iterator[str
     table = attributes_table("attribute", page.attributes)
     quoted = [Row([f"`{name}`", *others]) for name, *others in (row.cells for row in table.rows)]
     yield from section(level, page.name, [page.about, *details], _facts(page), table._replace(rows=quoted))
-    yield ""
-    yield f"Example: `- {page.example.line}` takes {page.example.shapes}."
+    yield from example_section(page.example)
 
 
 def facts_and_attributes(facts: Iterable[tuple[str, str]], attributes: Table) -> Page:
     """The facts of a page as a table, and the attributes or arguments."""
     yield Table([Column("fact"), Column("text", "prose")], [Row(fact) for fact in facts], header=False)
     yield attributes if attributes.rows else Paragraph([Line("", f"no {attributes.columns[0].title}s", "dim")])
+
+
+def example_page(example: ExampleReference) -> Page:
+    """The shapes of an example and its spec."""
+    yield Paragraph([Line(f": {example.shapes}", "example")])
+    yield Paragraph([Line(line) for line in example.spec.splitlines()], verbatim=True)
+
+
+def example_section(example: ExampleReference) -> Iterator[str]:
+    """Yield the shapes of an example and its spec, as the end of a Markdown section."""
+    yield from ("", f"Example, {example.shapes}:", "", "```yaml", *example.spec.splitlines(), "```")
 
 
 def section(

@@ -128,6 +128,7 @@ class BlockDecl(_Part):
 
     about: str = ""
     source: str = ""
+    example: str = Field("", description="text of a spec that uses the block, without the line `netcalc: 1`")
     args: dict[_Name, Any] = Field(default={}, description="name: type (required), default, or {type, default, …}")
     inputs: list[_BlockInput] = Field(
         default=["in"],

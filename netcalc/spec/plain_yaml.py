@@ -175,7 +175,7 @@ class _Reader:
         return value
 
     def paragraph(self, indent: int) -> Node:
-        """Return a text on lines of the same indentation, without empty lines between them."""
+        """Return a text without empty lines, whose first line has the least indentation, and all do if it is folded."""
         start, header = self.mark(), _HEADER.match(self.text, self.at)
         if header is None:
             raise _NotPlain
@@ -187,9 +187,9 @@ class _Reader:
             margin = margin or own
             if end < 0 or own == len(line) or own <= indent:
                 break
-            if own != margin or line[-1] == " ":
+            if own < margin or (own > margin and header[1] == ">") or line[-1] == " ":
                 raise _NotPlain
-            lines.append(line[own:])
+            lines.append(line[margin:])
             at = end + 1
         self.line, self.at, self.start = self.line + 1 + len(lines), at, at
         self.skip()

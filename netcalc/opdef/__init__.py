@@ -25,6 +25,7 @@ from netcalc.diagnostics import Fix, RuleError
 from netcalc.opdef.attributes import Size, SizeOrZero, Spatial, attr, whole_number
 from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank, require_some, same_shape
 from netcalc.opdef.context import Context, WorkingLine
+from netcalc.opdef.domain import Domain
 from netcalc.opdef.operation import Example, Operation, Port, attribute_text, ports
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
 from netcalc.opdef.reach import AxisReach, Merged, Reach, Window, aligned, axes_of, every, merged_axes
@@ -38,6 +39,7 @@ __all__ = [
     "AxisReach",
     "Buffer",
     "Context",
+    "Domain",
     "Example",
     "Fix",
     "Init",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from netcalc.dims import Dim
 from netcalc.models import ConfigDict, Model
 from netcalc.opdef.context import Context
+from netcalc.opdef.domain import Domain
 from netcalc.opdef.params import Param
 from netcalc.opdef.reach import Reach, aligned
 from netcalc.opdef.terms import Term
@@ -118,6 +119,13 @@ class Operation(Model):
             RuleError: if the operation does not take inputs of these types.
         """
         raise NotImplementedError(self.name)
+
+    def domains(self, *inputs: Any) -> Sequence[Domain | None]:
+        """Return the numbers that the operation takes at each input; None for an input that may hold any number.
+
+        A list shorter than the inputs says nothing about the others.
+        """
+        return ()
 
     def params(self, ctx: Context, *inputs: Any) -> Sequence[Param]:
         """Return the parameters and buffers, for inputs that ``infer`` accepts."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import INTEGERS
-from netcalc.opdef import Context, Example, Term, attr, ports, require_float, same_shape
+from netcalc.opdef import Context, Domain, Example, Term, attr, ports, require_float, same_shape
 from netcalc.ops import operation
 from netcalc.ops.loss import Loss
 from netcalc.ops.softmax import log_softmax_terms
@@ -51,6 +51,9 @@ class _Classes(Loss):
         if weight is not None and not same_shape(weight.shape, (classes,)):
             raise RuleError(f"{self.name} takes one weight for each of {classes} classes, and this is {weight}")
         return self.reduced(rows)
+
+    def domains(self, x: TensorType, target: TensorType, *others: TensorType | None) -> Sequence[Domain | None]:
+        return () if target.is_float else (None, Domain(0, x.shape[class_axis(x.rank)], self.ignore_index))
 
     def by_probability(self, x: TensorType, target: TensorType) -> None:
         """Raise RuleError unless the target holds a probability for each class."""

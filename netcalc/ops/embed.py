@@ -6,7 +6,20 @@ from typing import Any, Literal
 
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.opdef import Context, Example, Init, Operation, Param, RuleError, Size, Term, attr, ports, same_shape
+from netcalc.opdef import (
+    Context,
+    Domain,
+    Example,
+    Init,
+    Operation,
+    Param,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    ports,
+    same_shape,
+)
 from netcalc.ops import operation
 from netcalc.tensor_type import TensorType
 
@@ -27,6 +40,9 @@ class _Table(Operation):
     padding_idx: int | None = attr("row of the padding id: initially zero, not trained", default=None)
     max_norm: float | None = attr("largest norm of a row; rows with a larger norm are scaled down", default=None, gt=0)
     norm_type: float = attr("order p of that norm", default=2.0, gt=0)
+
+    def domains(self, *inputs: TensorType | None) -> Sequence[Domain | None]:
+        return (Domain(0, self.num_embeddings),)
 
     def check_padding(self) -> None:
         """Raise RuleError unless ``padding_idx`` is the number of a row, counted from either end."""
@@ -203,6 +219,9 @@ class OneHot(Operation):
     def infer(self, ctx: Context, ids: TensorType) -> TensorType:
         require_ids(ids, "one_hot")
         return TensorType((*ids.shape, self.num_classes), self.dtype)
+
+    def domains(self, *inputs: TensorType | None) -> Sequence[Domain | None]:
+        return (Domain(0, self.num_classes),)
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return ()

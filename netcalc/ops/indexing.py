@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from netcalc.dims import Dim
-from netcalc.opdef import Context, Example, Kind, RuleError, Term, attr, normal_axis, ports, same_shape
+from netcalc.opdef import Context, Domain, Example, Kind, RuleError, Term, attr, normal_axis, ports, same_shape
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast, expands
 from netcalc.ops._lists import Axes
@@ -33,6 +33,10 @@ class _Indexing(Movement):
         plain = [size for axis, size in enumerate(x.shape) if axis not in axes]
         return (*plain[:front], *common, *plain[front:])
 
+    def domains_of_indices(self, x: TensorType) -> Sequence[Domain]:
+        """Return the positions along each axis, counted from either end."""
+        return [Domain(-x.shape[axis], x.shape[axis]) for axis in self.axis]
+
 
 @operation
 class Index(_Indexing):
@@ -56,6 +60,9 @@ class Index(_Indexing):
 
     def infer(self, ctx: Context, x: TensorType, *indices: TensorType) -> TensorType:
         return x.with_shape(*self.places(x, indices))
+
+    def domains(self, x: TensorType, *indices: TensorType) -> Sequence[Domain | None]:
+        return (None, *self.domains_of_indices(x))
 
 
 @operation
@@ -89,6 +96,9 @@ class IndexPut(_Indexing):
         if not expands(values.shape, shape):
             raise RuleError(f"index_put: values of {values} for {TensorType(shape)} elements")
         return x
+
+    def domains(self, x: TensorType, *others: TensorType) -> Sequence[Domain | None]:
+        return (None, None, *self.domains_of_indices(x))
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         if not self.accumulate:
@@ -141,6 +151,9 @@ class Scatter(Movement):
             if other != axis and needed > size:
                 raise RuleError(f"scatter along axis {axis}: the index {index} is longer than {x} in axis {other}")
         return x
+
+    def domains(self, x: TensorType, *others: TensorType) -> Sequence[Domain | None]:
+        return (None, Domain(0, x.shape[self.axis]))
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         if self.reduce is None:

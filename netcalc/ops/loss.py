@@ -6,7 +6,7 @@ from typing import Any, Literal
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import promote
-from netcalc.opdef import Context, Example, Operation, Term, attr, ports, require_float, same_shape
+from netcalc.opdef import Context, Domain, Example, Operation, Term, attr, ports, require_float, same_shape
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
 from netcalc.ops._lists import Numbers
@@ -133,6 +133,9 @@ class BinaryCrossEntropy(_Binary):
 
     def infer(self, ctx: Context, x: TensorType, target: TensorType, weight: TensorType | None = None) -> TensorType:
         return self.checked(x, target, weight=weight)
+
+    def domains(self, *inputs: TensorType | None) -> Sequence[Domain | None]:
+        return (Domain(0, 1), Domain(0, 1))
 
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         elements = inputs[0].elements

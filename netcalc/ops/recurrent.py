@@ -7,6 +7,7 @@ from netcalc.dims import Dim, product
 from netcalc.limits import MAX_STACKED
 from netcalc.opdef import (
     Context,
+    Domain,
     Example,
     Init,
     Operation,
@@ -157,6 +158,10 @@ class _Layers(_Recurrent):
         shapes = {state: (rows, *batch, sizes[state]) for state in self.states}
         self.check_states(x, types, **{f"{state}_0": shape for state, shape in shapes.items()})
         return x.with_shape(*x.shape[:-1], features), *(x.with_shape(*shape) for shape in shapes.values())
+
+    def domains(self, x: TensorType, *others: TensorType | None) -> Sequence[Domain | None]:
+        lengths = Domain(1, self._extent(x)[0] + 1)
+        return [lengths if port.name == "lengths" else None for port in self.inputs]
 
     def _extent(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
         """Return the number of time steps, and the batch as a tuple of no size or one."""

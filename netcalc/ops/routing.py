@@ -15,6 +15,7 @@ from netcalc.opdef import (
     ZEROS,
     Buffer,
     Context,
+    Domain,
     Example,
     Init,
     Operation,
@@ -247,6 +248,9 @@ class Experts(Operation):
         if self.activation.infer(ctx, unit) != unit or self.activation.params(ctx, unit):
             raise RuleError(f"experts takes an activation without parameters, and this one is {self.activation.name}")
         return x
+
+    def domains(self, *inputs: TensorType) -> Sequence[Domain | None]:
+        return (None, None, Domain(0, self.experts))
 
     @property
     def limited(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from netcalc.dims import Dim, maximum, minimum
 from netcalc.models import BeforeValidator, WithJsonSchema
-from netcalc.opdef import Context, Example, Reach, RuleError, attr, axes_of, normal_axis, ports, whole_number
+from netcalc.opdef import Context, Domain, Example, Reach, RuleError, attr, axes_of, normal_axis, ports, whole_number
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes, Whole, Wholes, listed
 from netcalc.ops._movement import MOVES, Movement, normal_axes, resized
@@ -132,6 +132,9 @@ class Gather(Movement):
                 raise RuleError(f"gather along axis {axis}: the index {index} is longer than {x} in axis {other}")
         return x.with_shape(*index.shape)
 
+    def domains(self, x: TensorType, index: TensorType) -> Sequence[Domain | None]:
+        return (None, Domain(0, x.shape[self.axis]))
+
 
 @operation
 class IndexSelect(Movement):
@@ -166,6 +169,9 @@ class IndexSelect(Movement):
         if index.rank > 1:
             raise RuleError(f"index_select takes a vector of indices, and this index is {index}")
         return resized(x, {axis: index.elements})
+
+    def domains(self, x: TensorType, index: TensorType | None = None) -> Sequence[Domain | None]:
+        return (None, Domain(0, x.shape[self.axis]))
 
 
 @operation

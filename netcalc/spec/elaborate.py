@@ -24,6 +24,7 @@ from netcalc.spec.collisions import shared_paths
 from netcalc.spec.decoding import declared_caches
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate, evaluate_expression
+from netcalc.spec.input_ranges import with_ranges
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.loss import declares_loss, elaborated_loss
@@ -117,6 +118,7 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     body = main.finish(tuple(outputs.values()), entries)
     if not elaboration.may_count:  # whether paths collide depends on the number of iterations
         _check(elaboration, body, is_default=is_default)
+    inputs = with_ranges(inputs, main.inputs, body, main.inputs)
     initializers = (*elaboration.initializers, *own)
     taken = {value for node in body.nodes for value in node.inputs} | {*body.outputs}
     untaken = tuple(spec.name for spec, value in zip(inputs, main.inputs, strict=True) if value not in taken)

@@ -14,6 +14,7 @@ from netcalc.spec.collisions import shared_paths
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
+from netcalc.spec.input_ranges import with_ranges
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.program_io import program_inputs
@@ -90,7 +91,9 @@ def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: 
     elaboration.reporter.raise_if_any()
     finished = body.finish(() if result is None else (result,))
     _check(finished, cursor, has_lines=bool(declared.layers))
-    return Loss(finished, tuple(names[outer] for outer, _ in body.captured.values()), own, (*condition, *assumed))
+    passed = [outer for outer, _ in body.captured.values()]
+    own = with_ranges(own, [network.defined[spec.name].first for spec in own], finished, passed)
+    return Loss(finished, tuple(names[outer] for outer in passed), own, (*condition, *assumed))
 
 
 def _check_names(

@@ -15,6 +15,7 @@ inputs:
   ids: {shape: [2, 300], dtype: int64, range: [-1, 12]}
 layers:
   - transpose: [0, 1]
+  - add: {value: 0}
   - embedding: {num_embeddings: 11, embedding_dim: 300}
 """
 

@@ -177,10 +177,11 @@ def test_every_mismatched_input_is_reported() -> None:
 
 def test_ids_outside_a_table() -> None:
     net = program(
-        "inputs: {x: {shape: [2], dtype: int64}}\nlayers: [{name: e, embedding: {num_embeddings: 5, embedding_dim: 2}}]"
+        "inputs: {x: {shape: [2], dtype: int64}}\n"
+        "layers: [{add: {value: 1}}, {name: e, embedding: {num_embeddings: 5, embedding_dim: 2}}]"
     )
     with pytest.raises(NetcalcError, match="e: id 7 is out of range") as caught:
-        forward(net, {"x": [1, 7]})
+        forward(net, {"x": [1, 6]})
     assert caught.value.diagnostics[0].code == "E602"
 
 

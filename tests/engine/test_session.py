@@ -31,9 +31,10 @@ from tests.engine.test_programs import PROCESSES, drawn
 from tests.engine.tunings import TUNINGS
 from tests.numerics.programs import program as spelt
 
+#: The ids are computed, so that no range of the input bounds them.
 EMBEDDING = (
     "inputs: {ids: {shape: [2, 3], dtype: int64}}\n"
-    "layers: [{name: table, embedding: {num_embeddings: 5, embedding_dim: 4}}, {linear: 3}]"
+    "layers: [{add: {value: 0}}, {name: table, embedding: {num_embeddings: 5, embedding_dim: 4}}, {linear: 3}]"
 )
 
 

@@ -12,12 +12,14 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import IO
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
 
 _CHUNK = 1 << 20
 
@@ -91,6 +93,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
         _unfinished.discard(temporary)
         if lock is not None:
             os.close(lock)
+
+
+def write_file(parts: Iterable[bytes], path: str, option: str = "") -> None:
+    """Replace a file as a whole; NetcalcError (E502) if the file, which ``option`` names, cannot be written."""
+    try:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            file.writelines(parts)
+    except OSError as error:
+        message = f"{option}{path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise NetcalcError(Diagnostic("E502", message)) from None
 
 
 def _status(path: str | Path) -> os.stat_result | None:

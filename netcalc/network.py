@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
-    from netcalc.analysis.summary import Summary
+    from netcalc.analysis.summary import Layer, Summary
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.rounding import RoundingResult
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         VerifyOptions,
         WeightsOptions,
     )
+    from netcalc.tensor_type import TensorType
     from netcalc.training.result import TrainingResult
     from netcalc.verification.agreement import Agreement
     from netcalc.verification.report import VerifyReport
@@ -234,6 +235,31 @@ class Network:
         fields = self.receptive_fields() if options["receptive_field"] else None
         analysis = self.analysis(convention, **counted)
         return Summary(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
+
+    @property
+    def inputs(self) -> Mapping[str, TensorType]:
+        """Types of the inputs by name."""
+        return self.summary().inputs
+
+    @property
+    def outputs(self) -> Mapping[str, TensorType]:
+        """Types of the outputs by name."""
+        return self.summary().outputs
+
+    @property
+    def dims(self) -> Mapping[str, Dim]:
+        """Sizes of the dims by name."""
+        return dict(self.program.dims)
+
+    @property
+    def vars(self) -> Mapping[str, Any]:
+        """Values of the vars by name."""
+        return dict(self.program.vars)
+
+    @property
+    def layers(self) -> Sequence[Layer]:
+        """The operations with their figures; equal instances of a repeat are one of them."""
+        return self.summary().layers
 
     @property
     def params(self) -> Dim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -55,7 +56,36 @@ class Result:
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n".join(_presentations().text(self))
+        """Return the page, fitted to the terminal if the standard output is one."""
+        return self.to_text(_presentations().terminal_width())
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return the page in lines of this width; in full by default."""
+        return "\n".join(_presentations().text(self, width))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the rows by column, as ``--format csv`` has them: numbers, texts, and None for no value.
+
+        Data frames take it as it is: ``pandas.DataFrame(result.to_dict())``.
+        """
+        columns: dict[str, list[Any]] = _presentations().columns(self)
+        return columns
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each row, with the columns of :meth:`to_dict`."""
+        columns = self.to_dict()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def save_charts(self, path: str | Path) -> None:
+        """Write the charts of the result below one another, replacing the file.
+
+        Args:
+            path: an ``.svg`` or ``.png`` file; a PNG needs Pillow.
+
+        Raises:
+            NetcalcError: E502 for another suffix, a result without charts, or a file that cannot be written.
+        """
+        _presentations().save_charts(self, path)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return the page as text and HTML, for notebooks."""

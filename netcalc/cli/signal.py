@@ -19,7 +19,6 @@ from typing import Any
 from netcalc.cli.command_options import InputOptions
 from netcalc.cli.command_options import SignalOptions as CommandOptions
 from netcalc.cli.options import TEXT_ROW_OPTIONS
-from netcalc.cli.output import write_charts
 from netcalc.cli.suffixes import PICTURES, require_file
 from netcalc.cli.verb import Call, verb
 from netcalc.run_options import SignalOptions
@@ -32,7 +31,7 @@ def command(call: Call) -> None:
         require_file("--plot", call["plot"], PICTURES)
     result = _result(call)
     if call["plot"] is not None:
-        write_charts(call["plot"], result, "--plot")
+        result.save_charts(call["plot"])
     call.write(result)
 
 

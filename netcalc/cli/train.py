@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from netcalc.cli.command_options import TrainOptions as CommandOptions
 from netcalc.cli.options import FormatOptions, WideOptions
-from netcalc.cli.output import write_charts
 from netcalc.cli.suffixes import FORMATS, PICTURES, require_file
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ModelOptions
@@ -45,5 +44,5 @@ def command(call: Call) -> None:
         options = {**call.of(TrainOptions), **call.weights(network)}
         result = network.train(call["steps"], **options, progress=progress)
     if plot is not None:
-        write_charts(plot, result, "--plot")
+        result.save_charts(plot)
     call.write(result)

@@ -129,17 +129,18 @@ class Call:
 
     def write(self, result: Any) -> None:
         """Write the report of a result; by the suffix of ``--output`` its chart instead, or its tensors too."""
-        from netcalc.cli.output import write, write_charts
+        from netcalc.cli.output import write
         from netcalc.render.presentations import lines
 
         output = self["output"]
         if suffix_of(output) in PICTURES:
-            return write_charts(output, result, "--output")
+            result.save_charts(output)
+            return
         if suffix_of(output) in TENSORS:
             result.save(output)
             output = None
         terminal = self.terminal(output)
-        return write(lines(result, self.view._replace(width=terminal.width), terminal), output)
+        write(lines(result, self.view._replace(width=terminal.width), terminal), output)
 
     def terminal(self, output: str | None) -> Terminal:
         """Return the properties of the output: a file has no colors and no width; ``--wide`` removes the width."""

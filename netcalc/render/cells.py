@@ -53,18 +53,18 @@ def text_writer(
 
 
 def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]:
-    """Return the function that writes a value of the column for a program: digits without separators or units."""
+    """Return the function that writes a value of the column for a program: plain digits, and None for no value."""
 
     def write(value: Any) -> object:
         if value is None:
-            return ""
+            return None
         if isinstance(value, Sides):
             return _sides(value, lambda side: str(write(side)))
         if isinstance(value, (Elements, Tied, Uncounted)):
             return write(value.value)
         if isinstance(value, Share):
             are_numbers = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
-            return value.part / value.whole if are_numbers else ""  # type: ignore[operator]
+            return value.part / value.whole if are_numbers else None  # type: ignore[operator]
         if column.kind == "shapes":
             shapes = (shape_text(type_.shape, layout, WHOLE) for type_ in value if type_ is not None)
             return " ".join(shapes).replace("×", "x")

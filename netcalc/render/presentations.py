@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.render.cells import data_writer
 from netcalc.render.page import Page, document_html, page_html, page_markdown, page_text
 from netcalc.render.selection import Selected, Selection
 from netcalc.render.table import Table
-from netcalc.render.text import PLAIN, Terminal
+from netcalc.render.text import PLAIN, Terminal, terminal_of
 
 if TYPE_CHECKING:
     from netcalc.render.plot import Chart
@@ -185,14 +189,40 @@ def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
     return page_text(presentation.page(result, rows, view), terminal)
 
 
-def text(result: Any) -> Iterable[str]:
-    """Return the lines that a result prints."""
-    return lines(result, View())
+def text(result: Any, width: int | None = None) -> Iterable[str]:
+    """Return the page of a result in lines of a width, or in full."""
+    return lines(result, View(width=width), Terminal(width=width))
+
+
+def terminal_width() -> int | None:
+    """Return the width of the standard output; None for a file or a pipe."""
+    return None if sys.stdout is None else terminal_of(sys.stdout).width
+
+
+def columns(result: Any) -> dict[str, list[Any]]:
+    """Return the rows of a result by column, as CSV has them; None for no value."""
+    presentation, view = presentation_of(result), View(format="csv")
+    table = presentation.data(result, presentation.selected(result, view), view)
+    writers = [data_writer(column, table.layout) for column in table.columns]
+    return {
+        column.key or column.title: [write(row.cells[place]) for row in table.rows]
+        for place, (column, write) in enumerate(zip(table.columns, writers, strict=True))
+    }
 
 
 def charts(result: Any) -> Sequence[Chart]:
-    """Return the charts of a result."""
-    return [*presentation_of(result).charts(result)]
+    """Return the charts of a result; NetcalcError (E502) if it has none."""
+    if drawn := [*presentation_of(result).charts(result)]:
+        return drawn
+    message = f"{type(result).__name__} has no charts"
+    raise NetcalcError(Diagnostic("E502", message, hint="results of memory, signal and train have charts"))
+
+
+def save_charts(result: Any, path: str | Path) -> None:
+    """Write the charts of a result to an .svg or .png file; NetcalcError (E502) if there are none."""
+    from netcalc.render.pictures import write_charts
+
+    write_charts(str(path), charts(result))
 
 
 def html(result: Any) -> str:

@@ -53,7 +53,8 @@ def test_the_record_is_that_of_the_api(netcalc: Callable[..., CommandResult]) ->
 
 def test_the_result_prints_as_the_command(netcalc: Callable[..., CommandResult]) -> None:
     report = package.load("gpt2", set={"past": 600, "length": 1}).memory(cache="vllm")
-    assert f"{report}\n" == netcalc("memory", "gpt2", *STEP, "--cache", "vllm", "--wide").out
+    assert f"{report}\n" == netcalc("memory", "gpt2", *STEP, "--cache", "vllm").out
+    assert f"{report.to_text()}\n" == netcalc("memory", "gpt2", *STEP, "--cache", "vllm", "--wide").out
     assert "<table" in report._repr_html_()  # type: ignore[attr-defined]
 
 

@@ -93,6 +93,12 @@ class LinearWeight(_Creation):
     shape_rule = "→ (out, features)"
     param_rule = "weight out·features"
     example = Example((), {"out": 4, "features": 8})
+    usage = (
+        "latent: [1, 128, 512]",
+        "- {name: kv_b_proj, linear_weight: {out: 2048, features: 512}}",
+        "- {name: weight, transpose: [0, 1]}",
+        "- {from: [latent, weight], matmul: {}}",
+    )
 
     out: Size = attr("output features of the layer")
     features: Size = attr("features of its input")

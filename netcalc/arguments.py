@@ -182,6 +182,7 @@ FUNCTION = Kind("a function", _function)
 BUDGET = Kind("a number of bytes", plain)
 LOSS = Kind("a name", plain, optional=True)
 CONVENTION = Kind("the name of a counting convention", _text)
+CONVENTIONS = Kind("the name of a counting convention or a list of names", _texts, many=True)
 OPTIMIZER = Kind("the name of an optimizer", _text)
 
 

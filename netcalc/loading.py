@@ -141,31 +141,32 @@ def read_checkpoint(checkpoint: str | Path, **options: Unpack[LayerOptions]) -> 
 
 
 @accepts
-def compare(
-    first: Network | str | Path,
-    second: Network | str | Path,
-    *more: Network | str | Path,
-    **options: Unpack[ComparisonOptions],
-) -> Comparison:
-    """Compare networks: totals, operations, and layers with matching paths.
+def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions]) -> Comparison:
+    """Compare networks, or conventions by which one is counted: totals, operations, and layers with matching paths.
 
     Settings apply to the models that are given by name or path: to each that has the dim or var, or to one with its
     number, ``{"batch": 8, "2:layers": 3}``; schemes and shares likewise, ``"2:int8"``.
 
     Args:
-        first, second, more: networks, or specs by name or path.
+        models: networks, or specs by name or path.
 
     Raises:
-        NetcalcError: if a spec cannot be loaded, or the convention is unknown.
+        NetcalcError: if a spec cannot be loaded, or a convention is unknown; E502 for one network under one
+            convention, or several under several.
 
     >>> import netcalc
     >>> [row.path for row in netcalc.compare("resnet34", "resnet18").rows()]
     ['layer1.2', 'layer2.2', 'layer3.2', 'layer4.2']
+    >>> [totals.flops for totals in netcalc.compare("resnet18", convention=["torch", "fvcore"]).totals]
+    [3628146688, 1819065856]
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    arguments = (first, second, *more)
-    models = [model if isinstance(model, Network) else checked_argument("spec", model) for model in arguments]
+    models = tuple(model if isinstance(model, Network) else checked_argument("spec", model) for model in models)
+    conventions = tuple(dict.fromkeys(texts(options["convention"])))
+    if not models or not conventions or (len(models) > 1) == (len(conventions) > 1):
+        hint = "or one spec and two conventions or more: --convention torch --convention fvcore"
+        raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more and one convention", hint=hint))
     if sum(model == "-" for model in models) > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
     sources = [
@@ -190,7 +191,7 @@ def compare(
         )
         for place, (model, source) in enumerate(zip(models, sources, strict=True))
     ]
-    analyses = [network.analysis(options["convention"]) for network in networks]
+    analyses = [network.analysis(convention) for network in networks for convention in conventions]
     return compare_analyses(analyses, depth=options["depth"], all=options["all"])
 
 

@@ -14,6 +14,7 @@ from netcalc.arguments import (
     ASSIGNMENTS,
     BUDGET,
     CONVENTION,
+    CONVENTIONS,
     COUNT,
     FLAG,
     LOSS,
@@ -181,9 +182,19 @@ class LayerOptions(DepthOptions, UnrollOptions, total=False):
     """Rows of layers."""
 
 
-class ComparisonOptions(VariantOptions, ConventionOptions, DepthOptions, total=False):
+class ComparisonOptions(VariantOptions, DepthOptions, total=False):
     """Options of ``compare``."""
 
+    convention: Annotated[
+        str | Iterable[str],
+        Option(
+            CONVENTIONS,
+            "netcalc",
+            "Counting: netcalc, torch, torchvision or fvcore; repeatable, to compare conventions.",
+            ("--convention", "-c"),
+            "NAME",
+        ),
+    ]
     all: Annotated[bool, Option(FLAG, False, "Also show what does not differ.", ("--all", "-a"))]
 
 

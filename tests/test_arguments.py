@@ -48,7 +48,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], tuple[Any, ...]]] = [
     ("convention", lambda v: NET.analysis(v), NO_TEXTS),
     ("convention", lambda v: NET.cost(v), NO_TEXTS),
     ("convention", lambda v: NET.summary(v), NO_TEXTS),
-    ("convention", lambda v: API.compare(NET, NET, convention=v), NO_TEXTS),
+    ("convention", lambda v: API.compare(NET, NET, convention=v), (3, [3], None, b"x")),
     ("convention", lambda v: API.describe("mlp", convention=v), NO_TEXTS),
     ("convention", lambda v: NET.explain(convention=v), NO_TEXTS),
     ("depth", lambda v: NET.summary(depth=v), (*NO_WHOLE, 0, -1)),

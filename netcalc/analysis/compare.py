@@ -1,4 +1,4 @@
-"""Comparison of networks: totals, operations, and layers matched by their paths."""
+"""Comparison of networks or of conventions: totals, operations, and layers matched by their paths."""
 
 from __future__ import annotations
 
@@ -64,21 +64,24 @@ class OperationMatch:
 
 
 @recorded(
-    *(Entry("specs", "names"), "convention", "same", "inputs", "outputs", Entry("totals", "compared_totals")),
+    *(Entry("specs", "names"), "convention", "conventions", "uncounted"),
+    *("same", "inputs", "outputs", Entry("totals", "compared_totals")),
     *(Entry("operations", "differing"), Entry("layers", "rows")),
     name="compare",
 )
 @dataclass(frozen=True, slots=True)
 class Comparison(Result):
-    """Networks side by side; differences are relative to the first.
+    """Networks, or conventions by which one is counted, side by side; differences are relative to the first.
 
     ``depth`` and ``all`` say which layers are printed and recorded, see :meth:`rows`.
     """
 
     names: tuple[str, ...]
-    """Names of the specs."""
-    convention: str
-    """Counting convention of the work."""
+    """Names of the specs, one for each column."""
+    conventions: tuple[str, ...]
+    """Counting conventions of the work, one for each column."""
+    uncounted: Mapping[str, tuple[str, ...]]
+    """Operations whose work a convention does not count, by its name."""
     inputs: tuple[Mapping[str, TensorType], ...]
     outputs: tuple[Mapping[str, TensorType], ...]
     totals: tuple[Totals, ...]
@@ -87,6 +90,16 @@ class Comparison(Result):
     depth: int | None = None
     all: bool = False
     warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+
+    @property
+    def convention(self) -> str | None:
+        """Counting convention of the work; null if there are several."""
+        return self.conventions[0] if len({*self.conventions}) == 1 else None
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the columns: names of the networks or of the conventions."""
+        return self.conventions if self.convention is None else self.names
 
     @property
     def same(self) -> bool:
@@ -118,21 +131,27 @@ class Comparison(Result):
 
 
 def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool = False) -> Comparison:
-    """Compare two or more analyzed programs, all under one convention.
+    """Compare two or more analyses: of programs under one convention, or of one under several.
 
     Args:
-        analyses: the programs.
+        analyses: the analyses.
         depth: number of parts of a path; layers with longer paths are compared as groups.
         all: True to print and record what does not differ, too.
     """
     names = [analysis.program.name for analysis in analyses]
-    unique = tuple(
-        f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
-        for place, name in enumerate(names)
-    )
+    conventions = tuple(analysis.convention.name for analysis in analyses)
+    if len({*conventions}) == 1:
+        names = [
+            f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
+            for place, name in enumerate(names)
+        ]
+    uncounted: dict[str, dict[str, None]] = {}
+    for analysis in analyses:
+        uncounted.setdefault(analysis.convention.name, {}).update(dict.fromkeys(analysis.uncounted))
     return Comparison(
-        unique,
-        analyses[0].convention.name,
+        tuple(names),
+        conventions,
+        {convention: tuple(operations) for convention, operations in uncounted.items()},
         tuple({spec.name: spec.type for spec in analysis.program.inputs} for analysis in analyses),
         tuple(_outputs(analysis.program) for analysis in analyses),
         tuple(Totals(analysis.total.values) for analysis in analyses),

@@ -21,7 +21,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Plan": {"memory": "Weights, caches and activations: what a model holds, and what fits."},
     "Compare and check": {
-        "compare": "Specs side by side, and layer against layer.",
+        "compare": "Specs side by side, and layer against layer, or one under several conventions.",
         "check": "Specs against their schema, shapes, requirements and published figures.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
     },

@@ -1,4 +1,5 @@
 """Totals, operations, and the layers that differ, matched by their paths. Differences are relative to the first spec.
+One spec is compared under several conventions: --convention torch --convention fvcore.
 
 --set changes every spec that has the dim or var; --set 2:NAME=VALUE changes the second one only, as --quantize 2:int8
 and --prune 2:0.5 do. --sort sorts layers by the size of a difference.
@@ -18,19 +19,15 @@ _MODELS = Declared(
     "models",
     list[str],
     Parameter.empty,
-    Argument(metavar="MODEL MODEL [MODEL]...", help="Two or more: files, shipped names, models, or - for one of them."),
+    Argument(metavar="MODEL [MODEL]...", help="Files, shipped names, models, or - for one of them."),
 )
 
 
 @verb(ComparisonOptions, CommandOptions, SelectOptions, FormatOptions, OutputOptions, ModeOptions, arguments=(_MODELS,))
 def command(call: Call) -> None:
-    """Compare the models, each with its own settings."""
-    from netcalc.diagnostics import Diagnostic, NetcalcError
+    """Compare the models, each with its own settings, or the conventions."""
     from netcalc.loading import compare
 
-    models = call["models"]
-    if len(models) < 2:
-        raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more"))
-    comparison = compare(*models, **{**call.of(ComparisonOptions), **call.mode()})
+    comparison = compare(*call["models"], **{**call.of(ComparisonOptions), **call.mode()})
     call.warn(comparison.warnings)
     call.write(comparison)

@@ -51,7 +51,7 @@ class _Comparison(Presentation[Comparison]):
     def rows(self, result: Comparison, view: View) -> Sequence[_Entry]:
         if view.is_tree:
             return ()
-        return list(_flat(result.layers, result.depth, result.all, "", (True,) * len(result.names)))
+        return list(_flat(result.layers, result.depth, result.all, "", (True,) * len(result.titles)))
 
     def keys(self, result: Comparison) -> Mapping[str, Callable[[_Entry], Any]]:
         keys: dict[str, Callable[[_Entry], Any]] = {
@@ -74,7 +74,7 @@ class _Comparison(Presentation[Comparison]):
     def data(self, result: Comparison, rows: Selected[_Entry], view: View) -> Table:
         """The layers with the figures of each network and the differences from the first network, for CSV."""
         columns = [Column("path"), Column("repeat", "total")]
-        for place, name in enumerate(result.names):
+        for place, name in enumerate(result.titles):
             columns += [Column(f"{name} op"), Column(f"{name} inputs", "shapes"), Column(f"{name} outputs", "shapes")]
             columns += [Column(f"{name} {figure.name}", "total") for figure in COMPARED]
             columns += [Column(f"{name} {figure.name} difference", "total") for figure in COMPARED if place]
@@ -117,18 +117,20 @@ def _page(comparison: Comparison, layers: Table) -> Page:
 
 
 def _head(comparison: Comparison) -> Iterator[Line]:
-    for name, inputs, outputs in zip(comparison.names, comparison.inputs, comparison.outputs, strict=True):
+    columns = zip(comparison.names, comparison.inputs, comparison.outputs, strict=True)
+    for name, (inputs, outputs) in {name: sides for name, *sides in columns}.items():
         sides = [
             ", ".join(f"{key} {shape_text(type_.shape)} {type_.dtype}" for key, type_ in side.items())
             for side in (inputs, outputs)
         ]
         yield Line(f": {sides[0] or 'no inputs'} → {sides[1]}", name, hanging="  ")
-    yield Line(f"counted as {comparison.convention} does: {CONVENTIONS[comparison.convention].about}")
+    for convention in dict.fromkeys(comparison.conventions):
+        yield Line(f"counted as {convention} does: {CONVENTIONS[convention].about}", hanging="  ")
 
 
 def _totals(comparison: Comparison) -> Table:
     """The totals of each network, differences from the first network, and ratios to it."""
-    first, *others = comparison.names
+    first, *others = comparison.titles
     columns = [Column("total", "prose"), Column(first, "work")]
     for name in others:
         columns += [Column(name, "work"), Column("difference", "difference", 40), Column("ratio", "ratio", 30)]
@@ -149,6 +151,9 @@ def _totals(comparison: Comparison) -> Table:
 
 
 def _notes(comparison: Comparison, folded: bool) -> Iterator[str]:
+    for convention, operations in comparison.uncounted.items():
+        if operations:
+            yield f"not counted by {convention}: {', '.join(operations)}"
     if comparison.same:
         yield "no layer differs"
     elif not comparison.all:

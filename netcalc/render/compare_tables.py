@@ -15,18 +15,23 @@ from netcalc.render.table import ALWAYS, Column, Elements, Kind, Row, Sides, Tab
 
 
 def figures_of(comparison: Comparison) -> list[Figure]:
-    """The figures with a column, without FLOPs if the convention makes them the same as MACs."""
-    figures = [figure for figure in COMPARED if "compare" in figure.columns]
-    plain = CONVENTIONS[comparison.convention].per_mac == 1
-    if plain and all(totals.macs == totals.flops for totals in comparison.totals):
+    """The figures with a column: of conventions the work, and no FLOPs if they make them the same as MACs."""
+    work_only = comparison.convention is None
+    figures = [f for f in COMPARED if "compare" in f.columns and not (work_only and f.work is None)]
+    if _counts_macs(comparison) and all(totals.macs == totals.flops for totals in comparison.totals):
         return [figure for figure in figures if figure.unit != "flops"]
     return figures
 
 
 def titled(comparison: Comparison, figure: Figure, title: str) -> str:
     """The title of a figure; FLOPs at one for each MAC are titled with the convention, as others count two."""
-    named = figure.unit == "flops" and CONVENTIONS[comparison.convention].per_mac == 1
+    named = figure.unit == "flops" and comparison.convention and _counts_macs(comparison)
     return f"{comparison.convention} {title}" if named else title
+
+
+def _counts_macs(comparison: Comparison) -> bool:
+    """Return True if all conventions count one FLOP for each MAC."""
+    return all(CONVENTIONS[convention].per_mac == 1 for convention in comparison.conventions)
 
 
 def operations_table(comparison: Comparison, operations: Sequence[OperationMatch]) -> Table:
@@ -63,7 +68,7 @@ def match_row(
 ) -> Row:
     """The row of a match; ``present`` is True for each network that has the enclosing part."""
     exists = [layer is not None for layer in match.layers]
-    only = ", ".join(name for name, has_layer in zip(comparison.names, exists, strict=True) if has_layer)
+    only = ", ".join(name for name, has_layer in zip(comparison.titles, exists, strict=True) if has_layer)
     inputs = _sides(match, lambda layer: tuple(layer.inputs))
     cells: list[Any] = [
         label,
@@ -89,7 +94,7 @@ def tree_rows(comparison: Comparison, depth: int | None, all_: bool) -> list[Row
             children = rows(match.children, [layer is not None for layer in match.layers])
         return match_row(comparison, match.label, match, present, children)
 
-    return rows(comparison.layers, (True,) * len(comparison.names))
+    return rows(comparison.layers, (True,) * len(comparison.titles))
 
 
 def attributes_table(comparison: Comparison) -> Table:
@@ -99,7 +104,7 @@ def attributes_table(comparison: Comparison) -> Table:
         for name, values in _texts(match).items():
             op = next(layer.op for layer in match.layers if layer is not None)
             differences.setdefault((op, name, values), []).append(match)
-    columns = [Column("attribute", "prose"), *(Column(name, "prose") for name in comparison.names)]
+    columns = [Column("attribute", "prose"), *(Column(name, "prose") for name in comparison.titles)]
     columns += [Column("layers", "total", 50), Column("first", "path", 60)]
     rows = [
         Row([f"{op} {name}", *values, sum(match.repeat for match in matches), matches[0].path])
@@ -133,7 +138,7 @@ def _columns(comparison: Comparison, title: str, kind: Kind, priority: int) -> l
     For two networks, the difference has a higher priority than the figure.  For more, the columns of a figure are
     dropped together, columns of the parameters last.
     """
-    others = comparison.names[1:]
+    others = comparison.titles[1:]
     if len(others) == 1:
         return [Column(title, kind, min(priority, ALWAYS - 1)), Column(f"Δ {title}", "difference", priority)]
     priority = min(priority, ALWAYS if title == "params" else ALWAYS - 1)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+import netcalc as package
 from tests.conftest import CommandResult
 
 
@@ -19,6 +20,7 @@ from tests.conftest import CommandResult
         ("all", ["mlp", "mlp", "--set", "2:batch=4", "--all"]),
         ("three", ["plain18", "resnet18", "resnet34", "--depth", "1", "--convention", "torchvision"]),
         ("same", ["mlp", "mlp"]),
+        ("conventions", ["resnet18", "-c", "netcalc", "-c", "torch", "-c", "fvcore", "--depth", "1"]),
     ],
 )
 @pytest.mark.parametrize("format_", ["table", "markdown"])
@@ -51,6 +53,28 @@ def test_json_and_csv_agree(netcalc: Callable[..., CommandResult]) -> None:
         assert total == record["totals"][figure]["difference"][0]
 
 
+def test_a_comparison_has_a_convention() -> None:
+    with pytest.raises(package.NetcalcError, match="E502"):
+        package.compare("mlp", "mlp", convention=[])
+
+
+def test_conventions_are_columns(netcalc: Callable[..., CommandResult]) -> None:
+    """Each column is what ``flops`` counts under its convention, in totals, operations and layers."""
+    names = ["fvcore", "torch", "torchvision"]
+    chosen = [word for name in names for word in ("--convention", name)]
+    words = ["densenet121", "--set", "batch=2", "--format", "json"]
+    record = json.loads(netcalc("compare", *words, *chosen, "--all").out)
+    assert record["convention"] is None and (record["specs"], record["conventions"]) == (["densenet121"] * 3, names)
+    for place, name in enumerate(names):
+        single = json.loads(netcalc("flops", *words, "--convention", name).out)
+        assert {key: record["totals"][key]["values"][place] for key in ("macs", "flops")} == single["totals"]
+        assert record["uncounted"][name] == single.get("uncounted", [])
+        column = [row["layers"][place] for row in record["layers"]]
+        assert [(layer["op"], layer["flops"]) for layer in column] == [
+            (layer["op"], layer["flops"]) for layer in single["layers"]
+        ]
+
+
 def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., CommandResult]) -> None:
     found = netcalc("compare", "mlp", "resnet18", "-s", "height=64", "-s", "batch=2", "-s", "1:batch=3", "-f", "json")
     first, second = json.loads(found.out)["inputs"]
@@ -62,6 +86,10 @@ def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., CommandRes
     ("code", "arguments"),
     [
         ("E502", ["mlp"]),
+        ("E502", ["mlp", "--convention", "torch"]),
+        ("E502", ["mlp", "--convention", "torch", "--convention", "torch"]),
+        ("E502", ["mlp", "mlp", "--convention", "torch", "--convention", "fvcore"]),
+        ("E701", ["mlp", "--convention", "torch", "--convention", "keras"]),
         ("E502", ["-", "-"]),
         ("E005", ["mlp", "mpl"]),
         ("E501", ["mlp", "mlp", "--set", "hieght=3"]),

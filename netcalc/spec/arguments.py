@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
-from netcalc.spec.cursor import Cursor
-from netcalc.spec.declarations import Declaration, declare_argument
+from netcalc.spec.cursor import Cursor, kept
+from netcalc.spec.declarations import Declaration, declare_argument, former_names, replacement
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.foreign_names import suggested_attribute
 from netcalc.spec.library import Block
@@ -57,6 +57,7 @@ def bind_arguments(
     for name, cursor in passed.items():
         if name not in declared:
             meant, hint = suggested_attribute(name, declared, passed)
+            hint = replacement(name, block.decl.args) or hint
             errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
             suggested.add(meant)
     for name, declaration in declared.items():
@@ -100,13 +101,38 @@ def _union_hint(block: Block, declaration: Declaration, value: Any) -> str | Non
     )
 
 
+def renamed_arguments(block: Block, line: Line) -> Iterator[Diagnostic]:
+    """Yield a warning (W102) for each argument that a line gives by a former name."""
+    present = _present_names(block)
+    if not present or line.args is None or not isinstance(line.args.data, dict):
+        return
+    for name, value in line.args.items():
+        if (new := _present(name, present, line.args.data)) != name:
+            message = f"argument {name!r} of {block.name!r} is now called {new!r}"
+            yield Diagnostic("W102", message, value.key_span)
+
+
+def _present_names(block: Block) -> dict[str, str]:
+    """Return the present name of each argument that had another one, by the former name."""
+    declared = block.decl.args
+    former = ((old, new) for new, value in declared.items() for old in former_names(value) if old not in declared)
+    return kept(block.cursor.derived, _present_names, lambda: dict(former))
+
+
+def _present(name: str, present: Mapping[str, str], passed: Container[str]) -> str:
+    """Return the present name of an argument; a former name stays if the present one is passed too."""
+    new = present.get(name, name)
+    return name if new in passed else new
+
+
 def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:
-    """Return a line's arguments by name; NetcalcError (E107) for a bare value unless the block takes one argument."""
+    """Return a line's arguments by present name; NetcalcError (E107) for a bare value if the block takes several."""
     declared = block.decl.args
     if line.args is None:
         return {}
     if isinstance(line.args.data, dict):
-        return dict(line.args.items())
+        present = _present_names(block)
+        return {_present(name, present, line.args.data): value for name, value in line.args.items()}
     if len(declared) == 1:  # a bare value sets the only argument
         return {next(iter(declared)): line.args}
     hint = f"its arguments are {', '.join(declared)}" if declared else "it takes none"

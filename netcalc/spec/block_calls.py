@@ -9,7 +9,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value, types_of
 from netcalc.limits import MAX_BLOCK_DEPTH
 from netcalc.opdef import ports
-from netcalc.spec.arguments import bind_arguments, passed_arguments
+from netcalc.spec.arguments import bind_arguments, passed_arguments, renamed_arguments
 from netcalc.spec.body_cache import BodyKey, hashable
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.eager import mark
@@ -102,6 +102,8 @@ def _bound_values(
     carried: Sequence[Value | None],
     taken: Mapping[str, Value | None],
 ) -> tuple[list[Value | None], frozenset[str], dict[str, Any]]:
+    for warning in renamed_arguments(block, line):
+        elaboration.warn(warning)
     declared = ports(*block.decl.inputs)
     bound = with_taken(declared, taken, line, block.name, scope, current, carried=carried)
     inputs = with_defaults(declared, bound)

@@ -26,7 +26,7 @@ class Declaration(NamedTuple):
     maximum: float | None = None
     choices: tuple[Any, ...] = ()
     about: str = ""
-    formerly: tuple[str, ...] = ()  # earlier names of a var
+    formerly: tuple[str, ...] = ()  # earlier names
 
     @property
     def required(self) -> bool:
@@ -59,19 +59,36 @@ class Declaration(NamedTuple):
 def declare_variable(name: str, value: Any) -> Declaration:
     """Return the declaration of a var: its default, or a mapping with ``default``, limits and former names."""
     if isinstance(value, Mapping) and "default" in value:
-        former = former_names(value)
-        if "formerly" in value and not former:
-            raise ValueError("formerly should be a list of names")
-        return _from_mapping(name, {k: v for k, v in value.items() if k != "formerly"})._replace(formerly=former)
+        return _from_mapping(name, value)
     if _is_expression(value):
         return Declaration(name, "any", value)
     return Declaration(name, _type_of(value), value, nullable=value is None)
 
 
 def former_names(value: Any) -> tuple[str, ...]:
-    """Return the earlier names under ``formerly`` in the declaration of a var; none if it is malformed."""
-    names = value.get("formerly") if isinstance(value, Mapping) and "default" in value else None
-    return tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else ()
+    """Return the earlier names under ``formerly`` in a declaration whose values are the same; none if malformed."""
+    return tuple(item for item in _formerly(value) or () if isinstance(item, str))
+
+
+def replacement(name: str, declared: Mapping[str, Any]) -> str | None:
+    """Return the hint for an earlier name whose values had another meaning, from the declarations; None for others."""
+    hints = [
+        f"{new!r} is in its place: {item[name]}"
+        for new, value in declared.items()
+        for item in _formerly(value) or ()
+        if isinstance(item, Mapping) and name in item
+    ]
+    return "; ".join(hints) or None
+
+
+def _formerly(value: Any) -> list[str | Mapping[str, str]] | None:
+    """Return the entries under ``formerly`` in a declaration: names, or hints by name; None if they are malformed."""
+    entries = value.get("formerly", []) if isinstance(value, Mapping) and value.keys() & {"default", "type"} else []
+    named = (item.items() if isinstance(item, Mapping) else [(item, "")] for item in entries or ())
+    is_valid = isinstance(entries, list) and all(
+        isinstance(part, str) for item in named for pair in item for part in pair
+    )
+    return entries if is_valid else None
 
 
 def declare_argument(name: str, value: Any) -> Declaration:
@@ -86,9 +103,12 @@ def declare_argument(name: str, value: Any) -> Declaration:
 
 
 def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
-    unknown = set(value) - {"type", "default", "min", "max", "choices", "about"}
+    unknown = set(value) - {"type", "default", "min", "max", "choices", "about", "formerly"}
     if unknown:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; the keys are type, default, min, max, choices, about")
+        keys = "type, default, min, max, choices, about, formerly"
+        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; the keys are {keys}")
+    if _formerly(value) is None:
+        raise ValueError("formerly should be a list of names, or of {name: text}")
     default = value.get("default", _MISSING)
     type_ = value.get("type") or ("any" if default is _MISSING or _is_expression(default) else _type_of(default))
     names = type_ if isinstance(type_, (list, tuple)) else [type_]
@@ -113,6 +133,7 @@ def _from_mapping(name: str, value: Mapping[str, Any]) -> Declaration:
         value.get("max"),
         tuple(choices),
         str(value.get("about") or ""),
+        former_names(value),
     )
 
 

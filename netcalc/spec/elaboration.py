@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from netcalc.bounded_cache import BoundedCache
+from netcalc.diagnostics import Diagnostic
 from netcalc.ir import Body, Value
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
@@ -167,6 +168,12 @@ class Elaboration:
         self.called.add((block.name, block.home.label))
         if self._records:
             self._records[-1].called.add((block.name, block.home.label))
+
+    def warn(self, warning: Diagnostic) -> None:
+        """Add a warning, once; the body being elaborated is not stored, so that the next elaboration warns too."""
+        if warning not in self.settings.warnings:
+            self.settings.warnings.append(warning)
+        self.bind_to_spec()
 
     def bind_to_spec(self) -> None:
         """Mark the body being elaborated as dependent on more than its key, so that it is not stored."""

@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ANYTHING = re.compile(r"(?s).*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.
-_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message", "holds"})
+_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message", "holds", "formerly"})
 #: Modifiers of a line that hold an expression without ``${}``.
 _EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze", "inline"})
 
@@ -132,7 +132,7 @@ def places_of_names(document: Cursor, names: Collection[str]) -> dict[str, Span 
             pending += reversed([(item, is_text) for item in cursor.elements()])
         elif isinstance(data, dict):
             entries = [(cursor.replaced(key), True) for key in data if "${" in key]
-            entries += ((item, is_text or key in _TEXT_KEYS or key == "formerly") for key, item in cursor.items())
+            entries += ((item, is_text or key in _TEXT_KEYS) for key, item in cursor.items())
             pending += reversed(entries)
     return places
 

@@ -7,8 +7,8 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor, Path
-from netcalc.spec.declarations import former_names
-from netcalc.spec.evaluate import used_by_others, words_in
+from netcalc.spec.declarations import former_names, replacement
+from netcalc.spec.evaluate import names_in, used_by_others, words_in
 
 #: Keys whose entries are merged by name with the parent's.
 _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
@@ -17,11 +17,16 @@ _APPENDED = ("require", "patch")
 
 
 def with_current_names(parent: Cursor, child: Cursor) -> tuple[Cursor, list[Diagnostic]]:
-    """Return the child's document with former names of the parent's vars replaced, and a warning for each."""
+    """Return the child's document with former names of the parent's vars replaced, and a warning for each.
+
+    A former name is a var of the child's own where the present one is an expression of it, as a field of a
+    configuration that has this name.
+    """
     declared, own = parent.data.get("vars"), child.data.get("vars")
     if not isinstance(declared, dict) or not isinstance(own, dict):
         return child, []
-    renamed = {old: new for new, value in declared.items() for old in former_names(value) if old in own}
+    former = ((old, new) for new, value in declared.items() for old in former_names(value) if old in own)
+    renamed = {old: new for old, new in former if old not in names_in(own.get(new))}
     if not renamed:
         return child, []
     warnings = []
@@ -129,7 +134,8 @@ def _check_names(parent: Cursor, child: Cursor) -> None:
             if "layers" in child.data or "blocks" in child.data:
                 message += ", and nothing in this spec uses it"
             span = child[key][name].key_span
-            problems.append(Diagnostic("E101", message, span, hint=did_you_mean(name, inherited)))
+            hint = replacement(name, inherited) or did_you_mean(name, inherited)
+            problems.append(Diagnostic("E101", message, span, hint=hint))
     if problems:
         raise NetcalcError(problems)
 

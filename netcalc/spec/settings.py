@@ -9,7 +9,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, ne
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
 from netcalc.spec.cursor import Cursor, kept
-from netcalc.spec.declarations import Declaration, declare_variable, former_names
+from netcalc.spec.declarations import Declaration, declare_variable, former_names, replacement
 from netcalc.spec.document import DimDecl
 from netcalc.spec.evaluate import evaluate, places_of_names
 from netcalc.spec.library import Loaded
@@ -190,6 +190,9 @@ def setting_names(loaded: Loaded) -> list[str]:
 
 def _known_names(name: str, loaded: Loaded) -> str:
     """Return the hint for an unknown name: the nearest name, and all dims and vars."""
+    replaced = replacement(name, loaded.document.vars)
+    if replaced is not None:
+        return replaced
     near = nearest(name, setting_names(loaded))
     lists = {"dims": loaded.document.dims, "vars": loaded.document.vars}
     described = "; ".join(f"its {kind} are {', '.join(names)}" for kind, names in lists.items() if names)
@@ -198,7 +201,8 @@ def _known_names(name: str, loaded: Loaded) -> str:
 
 def former_vars(loaded: Loaded) -> dict[str, str]:
     """Return the present name of each var that had another one, by the former name."""
-    former = ((old, new) for new, value in loaded.document.vars.items() for old in former_names(value))
+    declared = loaded.document.vars
+    former = ((old, new) for new, value in declared.items() for old in former_names(value) if old not in declared)
     return kept(loaded.derived, former_vars, lambda: dict(former))
 
 

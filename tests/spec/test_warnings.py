@@ -125,3 +125,76 @@ def test_the_warning_of_a_former_name_in_an_expression_has_its_place(lines: str,
     assert span is not None
     assert span.line == line
     assert span.text[span.column - 1 : span.end - 1] in ("width", "act")
+
+
+BLOCK = """
+inputs: {x: [2, 8]}
+blocks:
+  layer:
+    args: {units: {type: int, formerly: [width]}, rate: {default: 0.5, formerly: [{keep: 1 - keep}]}}
+    layers: [{linear: "${units}"}, {dropout: "${rate}"}]
+layers:
+  - layer: {%s}
+"""
+
+
+def test_an_argument_of_a_block_may_be_given_by_a_former_name() -> None:
+    found = program(BLOCK % "width: 3")
+    assert shapes(found) == {"layer.linear": "2×3", "layer.dropout": "2×3"}
+    (warning,) = found.warnings
+    assert (warning.code, warning.message) == ("W102", "argument 'width' of 'layer' is now called 'units'")
+    assert warning.span is not None
+    assert warning.span.text[warning.span.column - 1 : warning.span.end - 1] == "width"
+    assert [d.code for d in problems(BLOCK % "width: 3, units: 4")] == ["E103"]
+    assert program(BLOCK % "units: 3").warnings == ()
+
+
+def test_the_warning_about_an_argument_is_given_in_every_load() -> None:
+    text = """netcalc: 1
+vars: {n: 4}
+inputs: {x: [2, 8]}
+blocks:
+  layer: {args: {units: {type: int, formerly: [width]}}, layers: [{linear: "${units}"}]}
+  outer: {layers: [{layer: {width: 3}}]}
+layers: [{linear: "${n}"}, outer, {name: r, repeat: 3, outer: {}}]
+"""
+    loaded = [netcalc.loads(text, set={"n": n}) for n in (4, 5, 6, 7, 6)]
+    assert [[warning.code for warning in net.warnings] for net in loaded] == [["W102"]] * 5
+
+
+@pytest.mark.parametrize("formerly", ["a", "[1]", "[{a: 1}]", "{a: b}"])
+def test_malformed_former_names(formerly: str) -> None:
+    text = "vars: {b: {default: 1, formerly: %s}}\ninputs: {x: [2]}\nlayers: [relu]\n"
+    assert [d.code for d in problems(text % formerly)] == ["E104"]
+    (found,) = problems(BLOCK.replace("[width]", formerly) % "units: 3")
+    assert found.code == "E104"
+
+
+def test_a_former_name_with_another_meaning_has_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "parent.yaml").write_text(
+        "netcalc: 1\nvars: {units: {default: 8, formerly: [{ratio: ratio times 2}]}}\n"
+        "inputs: {x: [2, 8]}\nlayers: [{linear: '${units}'}]\n"
+    )
+    hint = "'units' is in its place: ratio times 2"
+    (setting,) = problems("extends: parent\n", folder=tmp_path, ratio=4)
+    (own,) = problems("extends: parent\nvars: {ratio: 4}\n", folder=tmp_path)
+    assert [(d.code, d.hint) for d in (setting, own)] == [("E501", hint), ("E101", hint)]
+    (argument, _) = problems(BLOCK % "keep: 1")
+    assert (argument.code, argument.hint) == ("E103", "'rate' is in its place: 1 - keep")
+
+
+def test_a_former_name_may_be_a_var_of_a_child_that_gives_the_present_one(renamed: Path) -> None:
+    child = renamed.parent / "child.yaml"
+    child.write_text('netcalc: 1\nextends: renamed\nvars: {width: 2, d_model: "${2 * width}"}\n')
+    net = netcalc.load(child, set={"width": 3})
+    assert (net.program.vars["d_model"], net.warnings) == (6, ())
+
+
+def test_former_names_of_shipped_specs() -> None:
+    for name in ("albert-base", "electra-small"):
+        net = netcalc.load(name, set={"embedding_size": 64})
+        assert (net.program.vars["d_embed"], [w.code for w in net.warnings]) == (64, ["W102"])
+    for name in ("deit-base", "swin_t", "clip-vit-base-patch32"):
+        with pytest.raises(NetcalcError, match="mlp_ratio times") as caught:
+            netcalc.load(name, set={"mlp_ratio": 3})
+        assert [d.code for d in caught.value.diagnostics] == ["E501"]

@@ -48,8 +48,16 @@ SPECS: dict[tuple[str, str], str] = {
         "without",
     ): "netcalc: 1\nextends: gpt2\nwithout: [use_cache, past]\nlayers:\n  - {from: input_ids, cast: float32}\n"
     + "  - {name: lm_head, linear: 4}\n",
-    ("E110", "block"): "netcalc: 1\nextends: gpt2\nvars: {use_cache: true}\nblocks:\n"
-    + "  gpt_attention:\n    args: {heads: int, width: int}\n    inputs: [x, y]\n    layers: [{linear: 8}]\n",
+    ("E110", "block"): IMAGE
+    + """\
+blocks:
+  double_conv:
+    args: {width: int, norm: op}
+    inputs: [x, skip]
+    layers: [{conv2d: {out: "${width}", kernel: 3}}]
+layers:
+  - unet_down: {channels: 8}
+""",
     ("E201", "expression"): HEAD + 'layers:\n  - linear: {out: "${4 +}"}\n',
     ("E202", "name"): 'netcalc: 1\nvars: {width: 4}\ninputs: {x: [1, 8]}\nlayers:\n  - linear: {out: "${2 * widht}"}\n',
     ("E203", "division"): HEAD + 'layers:\n  - linear: {out: "${4 // 0}"}\n',

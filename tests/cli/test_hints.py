@@ -27,12 +27,9 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
     ("E101", "without"): ("without: [pst]\n", ""),
     ("E202", "without"): ("past]", "past, past_key_values.*, attention_mask]"),
     ("E110", "block"): (
-        "args: {heads: int, width: int}\n    inputs: [x, y]\n    layers: [{linear: 8}]",
-        "args: {heads: int, scale: float?, dropout: 0.0, use_cache: false}\n"
-        "    inputs: [x, key_padding_mask?, past_key?, past_value?]\n"
-        "    outputs: [output, present_key?, present_value?]\n"
-        "    layers:\n      - {name: output, linear: 768}\n      - {when: false, name: present_key, relu: {}}\n"
-        "      - {when: false, name: present_value, relu: {}}",
+        'args: {width: int, norm: op}\n    inputs: [x, skip]\n    layers: [{conv2d: {out: "${width}", kernel: 3}}]',
+        "args: {channels: int, mid_channels: \"${channels}\", padding: 1, norm: {type: op?, default: batch_norm}}\n"
+        '    inputs: [in]\n    layers: [{conv2d: {out: "${channels}", kernel: 3}}]',
     ),
     ("E204", "block-in-itself"): ("layers: [b]", "layers: [relu]"),
     ("E302", "later"): ("from: end", "from: x"),

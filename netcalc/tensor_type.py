@@ -46,6 +46,16 @@ class TensorType:
         bits = sum(size.bit_length() - 1 for size in self.shape if isinstance(size, int) and size)
         return f"over 2**{bits} elements (at most 2**{MAX_SIZE_BITS})" if bits > MAX_SIZE_BITS else None
 
+    @property
+    def looks_channels_last(self) -> bool:
+        """True for a batch whose last axis has 1, 3 or 4 elements, as channels of an image have, and fewer than others.
+
+        >>> TensorType((1, 224, 224, 3)).looks_channels_last, TensorType((1, 3, 224, 224)).looks_channels_last
+        (True, False)
+        """
+        _, *axes, channels = self.shape if self.rank > 2 else (1, 1)
+        return channels in (1, 3, 4) and all(not isinstance(size, int) or size > channels for size in axes)
+
     def with_shape(self, *shape: Dim) -> TensorType:
         """Return the type with another shape."""
         return TensorType(tuple(shape), self.dtype)

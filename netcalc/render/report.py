@@ -13,7 +13,7 @@ from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_list, layer_tree, shared_figure
-from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, work
+from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
@@ -213,6 +213,24 @@ def _further_totals(total: Cost, bits: str) -> str:
     return "".join(f"; {part}" for part in parts)
 
 
+def _image_notes(analysis: Analysis) -> Iterator[str]:
+    from netcalc.analysis.image_notes import image_notes
+
+    for note in image_notes(analysis.program):
+        shape = shape_text(note.shape)
+        if note.source:
+            sizes = ", ".join(map(str, note.shape))
+            yield (
+                f"note: {note.path} takes axis 1 of {note.source} {shape} as channels; if they are its last axis, "
+                f"write inputs: {{{note.source}: {{shape: [{sizes}], layout: channels_last}}}}"
+            )
+        else:
+            yield (
+                f"note: {note.path} maps the last axis of the image {shape} alone; flatten before it makes one axis of "
+                "channels, height and width"
+            )
+
+
 def _notes(analysis: Analysis, view: Figures, folded: bool) -> Iterator[str]:
     if folded and view != "shapes":
         yield "×N: figures are those of one of the N instances; shares and totals include all of them."
@@ -224,6 +242,8 @@ def _notes(analysis: Analysis, view: Figures, folded: bool) -> Iterator[str]:
             inputs, units = exact(heavy.inputs), exact(heavy.units)
             size = measured(heavy.params)
             yield f"note: {heavy.path}: {product}{inputs} inputs to {units} units is {size} parameters"
+    if view in ("shapes", "summary"):
+        yield from _image_notes(analysis)
     claims = analysis.program.assumptions
     for claim in claims[:MAX_ASSUMPTIONS]:
         yield f"assuming {claimed(claim, exact)}"

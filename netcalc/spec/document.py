@@ -48,6 +48,10 @@ class InputDecl(_Part):
     also: int | None = Field(None, description="an integer outside the range that is accepted, and never drawn")
     default: bool | int | float | None = Field(None, description="value of all elements if the input is not given")
     when: str | bool | None = Field(None, description="condition under which the input is present")
+    layout: Literal["channels_last"] | None = Field(
+        None,
+        description="channels_last: the last axis has the channels; layers take the input with channels as axis 1",
+    )
     cache: CacheDecl | None = Field(None, description="its part in decoding step by step")
     about: str = ""
 

@@ -29,7 +29,7 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.loss import declares_loss, elaborated_loss
 from netcalc.spec.main_sketches import Main, sketched_main
-from netcalc.spec.program_io import program_inputs, program_outputs
+from netcalc.spec.program_io import move_channels, program_inputs, program_outputs
 from netcalc.spec.scope import Outputs, Scope
 from netcalc.spec.settings import resolve_settings
 from netcalc.spec.unmatched import unmatched_entries
@@ -106,7 +106,8 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     main.inputs = [scope.defined[spec.name].first for spec in inputs]
     if not loaded.document.layers:
         raise cursor.error("E105", "the spec has no layers")
-    if (current := main.inputs[0] if main.inputs else None) is not None:
+    move_channels(elaboration, scope, loaded.document.inputs, cursor.at(("inputs",)))
+    if (current := scope.defined[inputs[0].name].first if inputs else None) is not None:
         scope.defined["in"] = Outputs.single(current, current.span)
     outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
     caches = declared_caches(elaboration, inputs, outputs)

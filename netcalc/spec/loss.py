@@ -12,6 +12,7 @@ from netcalc.ir.loss import LOSS
 from netcalc.opdef import Context
 from netcalc.spec.collisions import shared_paths
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.document import InputDecl
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.input_ranges import with_ranges
@@ -77,6 +78,9 @@ def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: 
     assert declared is not None
     outputs = dict(zip(program.output_names, program.main.outputs, strict=True))
     _check_names(declared.inputs, cursor, program.inputs, outputs)
+    for name, decl in declared.inputs.items():
+        if isinstance(decl, InputDecl) and decl.layout is not None:
+            raise cursor["inputs"][name]["layout"].error("E104", "layout: an input of the loss has none")
     ctx = Context(training=program.training, dtype=program.dtype)
     with assumptions() as assumed, limited_work():
         elaboration = Elaboration(loaded, settings, ctx, elaborate_lines)

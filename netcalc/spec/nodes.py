@@ -71,8 +71,19 @@ def _misfit(
         for (label, value, type_), shape in zip(present, shapes, strict=True)
     )
     decided = _assumption_behind(elaboration, op, inputs)
-    hint = error.hint or _working_fix(elaboration, error, inputs)
+    hint = _channels_hint(op, inputs) or error.hint or _working_fix(elaboration, error, inputs)
     return Diagnostic(error.code, clipped(error.message, MAX_MESSAGE) + decided, span, related, hint=hint)
+
+
+def _channels_hint(op: Operation, inputs: Sequence[Value | None]) -> str | None:
+    """Return the hint of an operation on images whose input looks as if its channels were the last axis."""
+    type_ = inputs[0].type if op.windowed and inputs and inputs[0] is not None else None
+    if type_ is None or not type_.looks_channels_last:
+        return None
+    return (
+        f"the operation takes axis 1 of {_aligned_shapes([type_])[0]} as channels; `layout: channels_last` on an input "
+        "says that they are its last axis"
+    )
 
 
 def _assumption_behind(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:

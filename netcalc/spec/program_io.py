@@ -12,11 +12,13 @@ from netcalc.dims import Dim, Poly, UndecidedError, in_sketch, symbol
 from netcalc.dtypes import FLOATS, DType, holds, promote
 from netcalc.ir import InputSpec, Value
 from netcalc.limits import MAX_ITEMS
+from netcalc.ops.axes import Permute
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import DimDecl, InputDecl, LeastDType
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression, evaluate_size
 from netcalc.spec.line_inputs import output_values
+from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import AbsentList, Outputs, Scope
 from netcalc.tensor_type import TensorType
 
@@ -48,6 +50,27 @@ def program_inputs(
             scope.defined[name] = Outputs(AbsentList.of(count), place.key_span, is_list=True)
         elif "*" in name:
             scope.defined[name] = Outputs(values, place.key_span, is_list=True)
+
+
+def move_channels(
+    elaboration: Elaboration, scope: Scope, inputs: Mapping[str, InputDecl | list[Any]], cursor: Cursor
+) -> None:
+    """Append an operation for each input whose channels are the last axis; its name stands for the result from here on.
+
+    Axis 1 of the result are the channels, as the operations take them.
+    """
+    for name, declared in inputs.items():
+        if isinstance(declared, list) or declared.layout is None:
+            continue
+        place = cursor[name]["layout"]
+        value = scope.defined[name].first if "*" not in name else None
+        if "*" in name or (value is not None and value.type is not None and value.type.rank < 3):
+            problem = place.error("E104", "layout: channels_last is of a single input of at least 3 axes")
+            elaboration.reporter.report(problem)
+        elif value is not None and value.type is not None:
+            permute = Permute(axes=[0, value.type.rank - 1, *range(1, value.type.rank - 1)])
+            node = add_operation(elaboration, permute, [value], f"{name}_channels_first", scope, place.span)
+            scope.defined[name] = Outputs.single(node.outputs[0], cursor[name].key_span)
 
 
 def input_names(

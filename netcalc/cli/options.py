@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any, TypedDict
 
-from netcalc.arguments import FLAG, PATH, Option, choice
+from netcalc.arguments import FLAG, NAME, PATH, Option, choice
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.diagnostics import Diagnostic, NetcalcError, pairs_of
 from netcalc.options import ModelOptions, SelectOptions
@@ -84,6 +84,21 @@ class LayoutOptions(TypedDict, total=False):
 
     layout: Annotated[
         str, Option(choice("nchw", "hwc"), "nchw", "hwc prints images as height×width×channels, without a batch of 1.")
+    ]
+
+
+class ColumnOptions(TypedDict, total=False):
+    """Columns of layers."""
+
+    columns: Annotated[
+        str | None,
+        Option(
+            NAME,
+            None,
+            "Columns of the table: op, inputs, outputs, figures such as params and macs, share, and attributes of "
+            "operations such as kernel and stride.",
+            metavar="NAME,…",
+        ),
     ]
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from netcalc.arguments import options_of
 from netcalc.cli.command_options import StoredOptions
-from netcalc.cli.options import ROW_OPTIONS, LayoutOptions
+from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import LayerOptions, ModelOptions
 
 
-@verb(LayerOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
+@verb(LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
 def command(call: Call) -> None:
     """Report the parameters of a network, or the tensors of a checkpoint."""
     from netcalc.formats.checkpoints import is_checkpoint
@@ -23,16 +23,16 @@ def command(call: Call) -> None:
         return call.write(call.network().summary(view="params", **call.of(LayerOptions)))
     from netcalc.loading import read_checkpoint
 
-    _refuse_settings(call)
+    _refuse_options(call)
     return call.write(read_checkpoint(call["model"], **call.of(LayerOptions)))
 
 
-def _refuse_settings(call: Call) -> None:
+def _refuse_options(call: Call) -> None:
     """Raise NetcalcError (E502) if options of a spec are given with a checkpoint."""
-    if call.given(*(name for name in options_of(ModelOptions) if name != "max_spec_size"), "train"):
+    if call.given(*(name for name in options_of(ModelOptions) if name != "max_spec_size"), "train", "columns"):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
-        options_of_specs = "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize and --prune"
+        options_of_specs = "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune and --columns"
         message = f"{options_of_specs} are for a spec, not for a checkpoint"
         hint = f"`netcalc verify SPEC --weights {call['model']}` compares it with a spec"
         raise NetcalcError(Diagnostic("E502", message, hint=hint))

@@ -125,6 +125,8 @@ class Call:
 
         selection = Selection(self["sort"], self["top"], tuple(self["filter"] or ()))
         chosen = {name: self[name] for name in ("layout", "all", "charts") if self[name] is not None}
+        if self["columns"] is not None:
+            chosen["columns"] = tuple(name.strip() for name in self["columns"].split(","))
         return View(selection, self.format, **chosen)
 
     def write(self, result: Any) -> None:

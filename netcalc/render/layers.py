@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from netcalc import ops
 from netcalc.analysis.abridge import abridge
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, Cost, Figure, Phase, View
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import OpNode
+from netcalc.opdef import attribute_text
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, Uncounted
 
 if TYPE_CHECKING:
@@ -42,12 +46,14 @@ def shared_figure(view: View, phases: frozenset[Phase]) -> Figure:
 class ReportView(NamedTuple):
     """A view of an analyzed network: the figures that it shows, their columns and their values.
 
-    ``receptive`` are the receptive fields by path, for the layers of an unrolled report.
+    ``receptive`` are the receptive fields by path, for the layers of an unrolled report.  ``chosen`` are the names of
+    the columns behind the paths, if a user chooses them.
     """
 
     analysis: Analysis
     view: View
     receptive: Mapping[str, Fields] | None = None
+    chosen: Sequence[str] = ()
 
     def share_figure(self) -> Figure:
         """The figure of which shares of the total are shown."""
@@ -81,7 +87,7 @@ class ReportView(NamedTuple):
             title = f"forward {title}"
         if figure.unit == "flops" and convention.per_mac == 1:
             title = f"{convention.name} {title}"
-        return Column(title, _KINDS[figure.unit], ALWAYS - figure.columns[view])
+        return Column(title, _KINDS[figure.unit], ALWAYS - figure.columns.get(view, 0), figure.name)
 
     def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
         """The value of a figure for an operation."""
@@ -100,7 +106,7 @@ def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = F
     fields = _fields(report)
     tree = report.analysis.tree(unroll=unroll)
     abridged = abridge(tree)
-    rows = _tree(abridged, fields, depth, 1)
+    rows = _tree(abridged, fields, depth, 1, fold=not report.chosen)
     notes = [] if abridged == tree else [_ABRIDGED]
     return Table([Column("layer", "path"), *(field.column for field in fields)], rows, layout=layout, notes=notes)
 
@@ -117,18 +123,36 @@ def layer_list(
     return Table(columns, rows, list(_totals(report, fields, shown, others)) if others else [], layout)
 
 
-def _tree(rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None, outer: int) -> list[Row]:
-    """The rows with their children down to a depth; ``outer`` is the product of the enclosing repeats."""
+def layer_data(report: ReportView, rows: Sequence[LayerRow], *, layout: str = "nchw") -> Table:
+    """The columns that a user chooses, for programs: each row by the path of its first instance."""
+    fields = _fields(report)
+
+    def plain(value: Any) -> Any:
+        return value.replace("×", "x") if isinstance(value, str) else value
+
+    cells = ([row.path, *(plain(field.value(row)) for field in fields)] for row in rows)
+    return Table(
+        [Column("path"), *(field.column for field in fields)], [Row(values) for values in cells], layout=layout
+    )
+
+
+def _tree(
+    rows: Sequence[LayerRow], fields: Sequence[_Field], depth: int | None, outer: int, *, fold: bool
+) -> list[Row]:
+    """The rows with their children down to a depth; ``outer`` is the product of the enclosing repeats.
+
+    With ``fold``, rows of zeros may be folded.
+    """
     result = []
     for row in rows:
         # shares count all instances
         unrolled = row if outer == 1 else row._replace(repeat=outer * row.repeat)
         children: list[Row] = []
         if row.children and (depth is None or row.path.count(".") + 1 < depth):
-            children = _tree(row.children, fields, depth, unrolled.repeat)
+            children = _tree(row.children, fields, depth, unrolled.repeat, fold=fold)
         values = [field.value(unrolled) for field in fields]
         figures = [value for field, value in zip(fields, values, strict=True) if field.figure]
-        result.append(Row([row.label, *values], row.repeat, children, all_zero(figures)))
+        result.append(Row([row.label, *values], row.repeat, children, fold and all_zero(figures)))
     return result
 
 
@@ -195,7 +219,46 @@ def _fields(report: ReportView) -> list[_Field]:
     figures = [_figure_field(report, figure) for figure in report.figures]
     share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
     receptive = [] if report.receptive is None else _receptive(report.receptive)
+    if report.chosen:
+        return [*_chosen(report, share), *receptive]
     return [*_LEADING[report.columns], *figures, *receptive, *([share] if report.view != "shapes" else [])]
+
+
+def _chosen(report: ReportView, share: _Field) -> Iterator[_Field]:
+    """Yield the columns that a user chooses, which no terminal drops.
+
+    Raises:
+        NetcalcError: E502 for a name that is neither a column nor an attribute of an operation of the network.
+    """
+    fields = {"op": _OPERATION, "inputs": _INPUT, "outputs": _OUTPUT, "tensors": _TENSORS, "share": share}
+    fields["repeat"] = _Field(Column("repeat", "total"), lambda row: row.repeat)
+    declared = filter(None, map(ops.find, report.analysis.by_operation))
+    attributes = sorted({name for operation in declared for name in operation.model_fields})
+    for name in report.chosen:
+        if (figure := FIGURES.get(name)) is not None and figure.phase in report.analysis.phases:
+            field = _figure_field(report, figure)
+        elif name in fields:
+            field = fields[name]
+        elif name in attributes:
+            field = _Field(Column(name), partial(_attribute, name))
+        else:
+            known = [*fields, *(name for name, each in FIGURES.items() if each.phase in report.analysis.phases)]
+            message = (
+                f"--columns {name}: there is no such column, and no operation of the network has such an attribute"
+            )
+            hint = did_you_mean(name, [*known, *attributes]) or f"known here: {', '.join([*known, *attributes])}"
+            raise NetcalcError(Diagnostic("E502", message, hint=hint))
+        yield field._replace(column=field.column._replace(priority=ALWAYS, key=name))
+
+
+def _attribute(name: str, row: LayerRow) -> str | None:
+    """Return an attribute of the operation of a row; None for an operation without it, and a part of the network."""
+    value = getattr(row.node.op, name, None) if isinstance(row.node, OpNode) else None
+    if isinstance(value, tuple) and all(isinstance(pair, tuple) and len({*pair}) == 1 for pair in value):
+        value = tuple(pair[0] for pair in value)  # padding that is the same on both sides
+    if isinstance(value, tuple) and all(isinstance(size, int) for size in value):
+        return "×".join(map(str, value))
+    return None if value is None else attribute_text(value)
 
 
 def _receptive(fields: Mapping[str, Fields]) -> list[_Field]:

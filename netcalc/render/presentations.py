@@ -56,6 +56,7 @@ class View(NamedTuple):
         layout: order of the axes of images, ``"nchw"`` or ``"hwc"``.
         all: True to show what does not differ, too.
         charts: True to show charts.
+        columns: names of the columns of layers; those of the view if there are none.
         width: columns of the terminal; None for a file or a pipe.
     """
 
@@ -64,6 +65,7 @@ class View(NamedTuple):
     layout: str = "nchw"
     all: bool = False
     charts: bool = False
+    columns: tuple[str, ...] = ()
     width: int | None = None
 
     @property

@@ -11,8 +11,9 @@ from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.summary import Layer, Summary, layer_fields
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
-from netcalc.render.layers import ReportView, all_zero, layer_list, layer_tree, shared_figure
+from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
@@ -29,7 +30,10 @@ class _Report(Presentation[Summary]):
     names = staticmethod(lambda row: (row.path, row.title, row.op))
 
     def rows(self, result: Summary, view: View) -> Iterable[Any]:
-        if view.in_full:
+        if view.columns and view.format == "json":
+            message = "--columns chooses the columns of tables, Markdown and CSV; JSON has all fields"
+            raise NetcalcError(Diagnostic("E502", message))
+        if view.in_full and not view.columns:
             return result.layers
         if view.is_tree:
             return ()
@@ -44,14 +48,17 @@ class _Report(Presentation[Summary]):
         return keys | {"share": lambda row: shared.of(_figures(row)) * row.repeat}
 
     def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
-        report = ReportView(result.analysis, result.view, result.receptive)
+        report = ReportView(result.analysis, result.view, result.receptive, view.columns)
         if view.is_tree:
             table = layer_tree(report, depth=result.depth, unroll=result.unroll, layout=view.layout)
             return _page(result.analysis, result.view, table)
         table = layer_list(report, rows.shown, rows.others, layout=view.layout)
         return _page(result.analysis, result.view, table, selected=view.selection.active)
 
-    def data(self, result: Summary, rows: Selected[Layer], view: View) -> Table:
+    def data(self, result: Summary, rows: Selected[Any], view: View) -> Table:
+        if view.columns:
+            report = ReportView(result.analysis, result.view, result.receptive, view.columns)
+            return layer_data(report, rows.shown, layout=view.layout)
         return _layer_data(rows.shown, result.view, view.layout, result.phases)
 
     def recorded(self, result: Summary, rows: Selected[Layer]) -> Mapping[str, Any]:

@@ -1,131 +1,131 @@
 """netcalc: exact shapes, parameters, operation counts and memory of neural-network architectures.
 
 >>> import netcalc
->>> netcalc.load("resnet34").params
-21797672
+>>> net = netcalc.load("resnet34", set={"batch": 8})
+>>> net.params, net.macs
+(21797672, 29310091264)
+
+Networks:
+    load(spec)                    network of a shipped spec, a file, a config.json, a .gguf file or "hf:org/name"
+    loads(text)                   network of a spec in a string
+    load_data(data)               network of a spec as Python data
+    from_torch(module, *args)     network of a module of PyTorch
+    summary(module, input_size)   summary of a module of PyTorch
+    import_spec(model)            spec of a model in a foreign format, as YAML
+
+Without a network:
+    compare(first, second, ...)   layers and totals of networks, and their differences
+    check(spec, ...)              shapes, requirements and published figures of specs
+    describe(spec)                dims, vars, inputs and outputs of a spec
+    list_specs(*words)            shipped specs
+    list_operations(word)         operations and blocks
+    describe_operation(name)      attributes, rules and source of an operation or block
+    read_checkpoint(checkpoint)   tensors of a file, from its headers
+
+A Network has the figures (params, macs, flops, shapes), its parts (inputs, outputs, layers, dims, vars), and a method
+for each command: summary, explain, memory, run, verify, signal, train.  More methods are analysis, cost, gradients,
+rounding_errors, compile, quantized, pruned, at_step and specialize.
+
+Results print as their commands do.  as_dict(result) gives the JSON record, result.to_dict() the columns of a data
+frame.  Bad input raises NetcalcError, with Diagnostic objects that have a code, a place and a hint.
+
+help(netcalc.load) and help(netcalc.Network) describe arguments, and docs/python-api.md everything.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netcalc.version import __version__
+from netcalc.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from netcalc.analysis.checks import CheckReport, CheckRow
-    from netcalc.analysis.compare import Comparison, Match, OperationMatch
-    from netcalc.analysis.cost import Analysis
-    from netcalc.analysis.explain import Explanation, Section
-    from netcalc.analysis.figures import Cost
-    from netcalc.analysis.memory import Memory
-    from netcalc.analysis.memory_report import EngineMemory, MemoryReport, TokensIn
-    from netcalc.analysis.precision.report import StorageReport, StoredGroup
-    from netcalc.analysis.signal.report import Finding, SignalComparison, SignalReport, SignalRow
-    from netcalc.analysis.summary import Layer, Summary, Totals
-    from netcalc.diagnostics import Diagnostic, NetcalcError
-    from netcalc.dims import Dim
-    from netcalc.engine.compiled import Compiled
-    from netcalc.engine.gradients import GradientResult
-    from netcalc.engine.layer_errors import KeptParameters, LayerError, StoredParameter
-    from netcalc.engine.layer_gradients import LayerGradient
-    from netcalc.engine.plan import PlanMemory
-    from netcalc.engine.profile import LayerTime, OperationTime, Profile
-    from netcalc.engine.rounding import OutputError, RoundingResult
-    from netcalc.engine.run import RunResult
-    from netcalc.loading import check, compare, describe, import_spec, load, load_data, loads, read_checkpoint
-    from netcalc.network import LayerShapes, Network
-    from netcalc.numerics.rounding.deviation import Deviation
-    from netcalc.numerics.trace import TraceRow
-    from netcalc.records import as_dict
-    from netcalc.reference.specs import LossReference, SettingReference, SpecReference, TensorReference
-    from netcalc.tensor_type import TensorType
-    from netcalc.torch_modules import from_torch, summary
-    from netcalc.training.result import ParameterNorm, TrainingResult, TrainingStep
-    from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
-    from netcalc.verification.report import Check, Gap, ValueCount, VerifyReport
-    from netcalc.weights.content import Checkpoint, CheckpointFile, CheckpointTensor, Copies, Duplicate, TypeTotals
-    from netcalc.weights.packing.unpacked import Packed
-    from netcalc.weights.report import WeightsReport
+    from netcalc.analysis.checks import CheckReport as CheckReport
+    from netcalc.analysis.checks import CheckRow as CheckRow
+    from netcalc.analysis.compare import Comparison as Comparison
+    from netcalc.analysis.compare import Match as Match
+    from netcalc.analysis.compare import OperationMatch as OperationMatch
+    from netcalc.analysis.cost import Analysis as Analysis
+    from netcalc.analysis.explain import Explanation as Explanation
+    from netcalc.analysis.explain import Section as Section
+    from netcalc.analysis.figures import Cost as Cost
+    from netcalc.analysis.memory import Memory as Memory
+    from netcalc.analysis.memory_report import EngineMemory as EngineMemory
+    from netcalc.analysis.memory_report import MemoryReport as MemoryReport
+    from netcalc.analysis.memory_report import TokensIn as TokensIn
+    from netcalc.analysis.precision.report import StorageReport as StorageReport
+    from netcalc.analysis.precision.report import StoredGroup as StoredGroup
+    from netcalc.analysis.signal.report import Finding as Finding
+    from netcalc.analysis.signal.report import SignalComparison as SignalComparison
+    from netcalc.analysis.signal.report import SignalReport as SignalReport
+    from netcalc.analysis.signal.report import SignalRow as SignalRow
+    from netcalc.analysis.summary import Layer as Layer
+    from netcalc.analysis.summary import Summary as Summary
+    from netcalc.analysis.summary import Totals as Totals
+    from netcalc.diagnostics import Diagnostic as Diagnostic
+    from netcalc.diagnostics import NetcalcError as NetcalcError
+    from netcalc.dims import Dim as Dim
+    from netcalc.engine.compiled import Compiled as Compiled
+    from netcalc.engine.gradients import GradientResult as GradientResult
+    from netcalc.engine.layer_errors import KeptParameters as KeptParameters
+    from netcalc.engine.layer_errors import LayerError as LayerError
+    from netcalc.engine.layer_errors import StoredParameter as StoredParameter
+    from netcalc.engine.layer_gradients import LayerGradient as LayerGradient
+    from netcalc.engine.plan import PlanMemory as PlanMemory
+    from netcalc.engine.profile import LayerTime as LayerTime
+    from netcalc.engine.profile import OperationTime as OperationTime
+    from netcalc.engine.profile import Profile as Profile
+    from netcalc.engine.rounding import OutputError as OutputError
+    from netcalc.engine.rounding import RoundingResult as RoundingResult
+    from netcalc.engine.run import RunResult as RunResult
+    from netcalc.loading import check as check
+    from netcalc.loading import compare as compare
+    from netcalc.loading import describe as describe
+    from netcalc.loading import describe_operation as describe_operation
+    from netcalc.loading import import_spec as import_spec
+    from netcalc.loading import list_operations as list_operations
+    from netcalc.loading import list_specs as list_specs
+    from netcalc.loading import load as load
+    from netcalc.loading import load_data as load_data
+    from netcalc.loading import loads as loads
+    from netcalc.loading import read_checkpoint as read_checkpoint
+    from netcalc.network import LayerShapes as LayerShapes
+    from netcalc.network import Network as Network
+    from netcalc.numerics.rounding.deviation import Deviation as Deviation
+    from netcalc.numerics.trace import TraceRow as TraceRow
+    from netcalc.records import as_dict as as_dict
+    from netcalc.reference.blocks import BlockReference as BlockReference
+    from netcalc.reference.operation_list import OperationList as OperationList
+    from netcalc.reference.operation_list import OperationPage as OperationPage
+    from netcalc.reference.operations import Listed as Listed
+    from netcalc.reference.operations import OperationReference as OperationReference
+    from netcalc.reference.spec_list import ListedSpec as ListedSpec
+    from netcalc.reference.spec_list import SpecList as SpecList
+    from netcalc.reference.specs import LossReference as LossReference
+    from netcalc.reference.specs import SettingReference as SettingReference
+    from netcalc.reference.specs import SpecReference as SpecReference
+    from netcalc.reference.specs import TensorReference as TensorReference
+    from netcalc.tensor_type import TensorType as TensorType
+    from netcalc.torch_modules import from_torch as from_torch
+    from netcalc.torch_modules import summary as summary
+    from netcalc.training.result import ParameterNorm as ParameterNorm
+    from netcalc.training.result import TrainingResult as TrainingResult
+    from netcalc.training.result import TrainingStep as TrainingStep
+    from netcalc.verification.agreement import Agreement as Agreement
+    from netcalc.verification.agreement import FlopsAgreement as FlopsAgreement
+    from netcalc.verification.agreement import OutputAgreement as OutputAgreement
+    from netcalc.verification.report import Check as Check
+    from netcalc.verification.report import Gap as Gap
+    from netcalc.verification.report import ValueCount as ValueCount
+    from netcalc.verification.report import VerifyReport as VerifyReport
+    from netcalc.weights.content import Checkpoint as Checkpoint
+    from netcalc.weights.content import CheckpointFile as CheckpointFile
+    from netcalc.weights.content import CheckpointTensor as CheckpointTensor
+    from netcalc.weights.content import Copies as Copies
+    from netcalc.weights.content import Duplicate as Duplicate
+    from netcalc.weights.content import TypeTotals as TypeTotals
+    from netcalc.weights.packing.unpacked import Packed as Packed
+    from netcalc.weights.report import WeightsReport as WeightsReport
 
-__all__ = [
-    "Agreement",
-    "Analysis",
-    "Check",
-    "CheckReport",
-    "CheckRow",
-    "Checkpoint",
-    "CheckpointFile",
-    "CheckpointTensor",
-    "Comparison",
-    "Compiled",
-    "Copies",
-    "Cost",
-    "Deviation",
-    "Diagnostic",
-    "Dim",
-    "Duplicate",
-    "EngineMemory",
-    "Explanation",
-    "Finding",
-    "FlopsAgreement",
-    "Gap",
-    "GradientResult",
-    "KeptParameters",
-    "Layer",
-    "LayerError",
-    "LayerGradient",
-    "LayerShapes",
-    "LayerTime",
-    "LossReference",
-    "Match",
-    "Memory",
-    "MemoryReport",
-    "NetcalcError",
-    "Network",
-    "OperationMatch",
-    "OperationTime",
-    "OutputAgreement",
-    "OutputError",
-    "Packed",
-    "ParameterNorm",
-    "PlanMemory",
-    "Profile",
-    "RoundingResult",
-    "RunResult",
-    "Section",
-    "SettingReference",
-    "SignalComparison",
-    "SignalReport",
-    "SignalRow",
-    "SpecReference",
-    "StorageReport",
-    "StoredGroup",
-    "StoredParameter",
-    "Summary",
-    "TensorReference",
-    "TensorType",
-    "TokensIn",
-    "Totals",
-    "TraceRow",
-    "TrainingResult",
-    "TrainingStep",
-    "TypeTotals",
-    "ValueCount",
-    "VerifyReport",
-    "WeightsReport",
-    "__version__",
-    "as_dict",
-    "check",
-    "compare",
-    "describe",
-    "from_torch",
-    "import_spec",
-    "load",
-    "load_data",
-    "loads",
-    "read_checkpoint",
-    "summary",
-]
 
 #: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
 _EXPORTS = {
@@ -138,6 +138,10 @@ _EXPORTS = {
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
+    "netcalc.reference.blocks": ("BlockReference",),
+    "netcalc.reference.operation_list": ("OperationList", "OperationPage"),
+    "netcalc.reference.operations": ("Listed", "OperationReference"),
+    "netcalc.reference.spec_list": ("ListedSpec", "SpecList"),
     "netcalc.reference.specs": ("LossReference", "SettingReference", "SpecReference", "TensorReference"),
     "netcalc.analysis.summary": ("Layer", "Summary", "Totals"),
     "netcalc.diagnostics": ("Diagnostic", "NetcalcError"),
@@ -150,7 +154,19 @@ _EXPORTS = {
     "netcalc.engine.profile": ("LayerTime", "OperationTime", "Profile"),
     "netcalc.engine.rounding": ("OutputError", "RoundingResult"),
     "netcalc.engine.run": ("RunResult",),
-    "netcalc.loading": ("check", "compare", "describe", "import_spec", "load", "load_data", "loads", "read_checkpoint"),
+    "netcalc.loading": (
+        "check",
+        "compare",
+        "describe",
+        "describe_operation",
+        "import_spec",
+        "list_operations",
+        "list_specs",
+        "load",
+        "load_data",
+        "loads",
+        "read_checkpoint",
+    ),
     "netcalc.network": ("LayerShapes", "Network"),
     "netcalc.weights.content": (
         "Checkpoint",
@@ -184,4 +200,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({"__version__", *(name for names in _EXPORTS.values() for name in names)})

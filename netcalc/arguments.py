@@ -264,8 +264,16 @@ def checked_argument(name: str, value: Any, kind: Kind | None = None) -> Any:
     except TypeError:
         shown = repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
         message = f"the argument {name!r} should be {kind.expected}, not {shown}"
-        hint = f"write [{value!r}]" if kind.take is _names and isinstance(value, str) else None
-        raise NetcalcError(Diagnostic("E502", message, hint=hint)) from None
+        raise NetcalcError(Diagnostic("E502", message, hint=_hint(kind, value))) from None
+
+
+def _hint(kind: Kind, value: Any) -> str | None:
+    """Return advice on a value that is of no such kind."""
+    if kind.take is _names and isinstance(value, str):
+        return f"write [{value!r}]"
+    if kind.take is _path and hasattr(value, "state_dict"):
+        return "netcalc.from_torch(module, *args) reads a module of PyTorch"
+    return None
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from netcalc.arguments import accepts, checked_argument, plain, texts
+from netcalc.arguments import NAME, accepts, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, pairs_of
 from netcalc.formats import load_model, pending_downloads
 from netcalc.network import Network
@@ -16,8 +16,10 @@ from netcalc.options import (
     ImportOptions,
     LayerOptions,
     ModelOptions,
+    OperationListOptions,
     SettingsArgument,
     SourceOptions,
+    SpecListOptions,
 )
 from netcalc.request import Request
 from netcalc.spec import library
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from netcalc.analysis.checks import CheckReport, CheckRow
     from netcalc.analysis.compare import Comparison
     from netcalc.reference.model_types import ModelTypes
+    from netcalc.reference.operation_list import OperationList, OperationPage
+    from netcalc.reference.spec_list import SpecList
     from netcalc.reference.specs import SpecReference
     from netcalc.weights.content import Checkpoint
 
@@ -35,7 +39,10 @@ __all__ = [
     "check",
     "compare",
     "describe",
+    "describe_operation",
     "import_spec",
+    "list_operations",
+    "list_specs",
     "load",
     "load_data",
     "loads",
@@ -251,6 +258,56 @@ def describe(spec: str | Path, **options: Unpack[DescribeOptions]) -> SpecRefere
     from netcalc.reference.specs import describe as describe_loaded
 
     return describe_loaded(load_model(spec, options["max_spec_size"]), options["convention"])
+
+
+@accepts
+def list_specs(*words: str, **options: Unpack[SpecListOptions]) -> SpecList:
+    """List the specs that ship with netcalc, by family and name.
+
+    Args:
+        words: words that a spec mentions, each in its name, aliases, family, description or source.
+
+    Raises:
+        NetcalcError: E502 if no spec does, or there is no such family; E701 if the convention is unknown.
+
+    >>> import netcalc
+    >>> [spec.name for spec in netcalc.list_specs("wide", family="resnet").specs]
+    ['wide_resnet101_2', 'wide_resnet50_2']
+    """
+    from netcalc.reference.spec_list import listed_specs
+
+    return listed_specs(words, options["family"], options["convention"])
+
+
+@accepts
+def list_operations(**options: Unpack[OperationListOptions]) -> OperationList:
+    """List operations and shipped blocks.
+
+    Raises:
+        NetcalcError: E102 if none mentions the word.
+
+    >>> import netcalc
+    >>> [entry.name for entry in netcalc.list_operations(search="shuffle").entries]
+    ['pixel_shuffle', 'pixel_unshuffle', 'channel_shuffle', 'shuffle_unit']
+    """
+    from netcalc.reference.operation_list import listed_operations
+
+    return listed_operations(options["search"])
+
+
+def describe_operation(name: str) -> OperationPage:
+    """Describe an operation or a shipped block: its attributes or arguments, rules and source.
+
+    Raises:
+        NetcalcError: E102 if there is none of that name.
+
+    >>> import netcalc
+    >>> [attribute.name for attribute in netcalc.describe_operation("relu").page.attributes]
+    []
+    """
+    from netcalc.reference.operation_list import operation_page
+
+    return operation_page(checked_argument("name", name, NAME))
 
 
 @accepts

@@ -126,6 +126,20 @@ class DescribeOptions(SourceOptions, ConventionOptions, total=False):
     """Options of the pages of specs."""
 
 
+class SpecListOptions(ConventionOptions, total=False):
+    """Choice among the shipped specs."""
+
+    family: Annotated[str | None, Option(NAME, None, "Only specs of the family, such as resnet.", metavar="FAMILY")]
+
+
+class OperationListOptions(TypedDict, total=False):
+    """Choice among operations and blocks."""
+
+    search: Annotated[
+        str | None, Option(NAME, None, "Only operations and blocks that mention the word.", metavar="WORD")
+    ]
+
+
 class BackwardOptions(TypedDict, total=False):
     """Passes whose work is counted."""
 

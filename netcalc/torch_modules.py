@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from netcalc.analysis.summary import Summary
@@ -33,6 +34,7 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool
     """
     from netcalc.formats.torch.importing import module_document
 
+    _require_module(module)
     document = module_document(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown)
     return network_of(document)
 
@@ -64,9 +66,17 @@ def summary(
         NetcalcError: as :func:`from_torch`; E701 if the convention is unknown.
     """
     depth, convention = checked_argument("depth", depth), checked_argument("convention", convention)
+    _require_module(module)
     if input_size is not None:
         args = (*args, *_empty(module, input_size))
     return from_torch(module, *args, dynamic=dynamic, **kwargs).summary(convention, depth=depth)
+
+
+def _require_module(module: Any) -> None:
+    """Check that a module is no name; NetcalcError (E502) with the function that takes one."""
+    if isinstance(module, (str, Path)):
+        hint = f"netcalc.load({str(module)!r}) is the network of a spec, and has summary()"
+        raise NetcalcError(Diagnostic("E502", "'module' should be a module of PyTorch, not a name", hint=hint))
 
 
 def _empty(module: Any, input_size: Sequence[Any]) -> list[Any]:

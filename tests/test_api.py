@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -20,13 +22,38 @@ PAGE = (Path(__file__).parent.parent / "docs" / "python-api.md").read_text(encod
 SMALL = Path(__file__).parent / "fixtures" / "small.yaml"
 
 
+#: The public names.
+NAMES = [name for name in dir(netcalc) if name != "__version__"]
+
+
 def test_exports() -> None:
-    assert netcalc.__all__ == sorted(netcalc.__all__)
-    assert set(netcalc.__all__) <= set(dir(netcalc))
-    for name in netcalc.__all__:
-        assert getattr(netcalc, name) is not None
+    for name in NAMES:
+        assert not name.startswith("_") and getattr(netcalc, name) is not None
+    declared = ast.parse(inspect.getsource(netcalc))
+    imported = [node for node in ast.walk(declared) if isinstance(node, ast.ImportFrom) and node.col_offset == 4]
+    reexported = {alias.asname: node.module for node in imported for alias in node.names}
+    assert reexported == {name: module for module, names in netcalc._EXPORTS.items() for name in names}
+    assert sorted(reexported) == NAMES
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         netcalc.laod  # noqa: B018
+
+
+def test_help_is_short() -> None:
+    page = pydoc.plain(pydoc.render_doc(netcalc))
+    assert len(page.splitlines()) <= 200
+    functions = [name for name in NAMES if inspect.isfunction(getattr(netcalc, name))]
+    assert all(re.search(rf"\b{name}\(", page) for name in functions)
+
+
+def test_functions_name_each_other() -> None:
+    class Module:
+        def state_dict(self) -> None: ...
+
+    with pytest.raises(NetcalcError, match="from_torch"):
+        netcalc.load(Module())  # type: ignore[arg-type]
+    for function in (netcalc.summary, netcalc.from_torch):
+        with pytest.raises(NetcalcError, match=r"netcalc\.load\('resnet34'\)"):
+            function("resnet34")
 
 
 def test_importing_is_quick() -> None:
@@ -36,7 +63,7 @@ def test_importing_is_quick() -> None:
     assert printed.split() == ["netcalc", "netcalc.version"]
 
 
-@pytest.mark.parametrize("name", [*netcalc.__all__, *FIGURES])
+@pytest.mark.parametrize("name", [*NAMES, *FIGURES])
 def test_every_public_name_is_documented(name: str) -> None:
     assert re.search(rf"`(netcalc\.)?{name}\b", PAGE), name
 
@@ -54,7 +81,7 @@ def public_members(declared: type) -> set[str]:
 
 #: Types of which the page describes only a part: the rest serves reports.
 PARTLY = {"Analysis", "Comparison", "Cost", "Layer", "TensorType", "Totals"}
-TYPES = [name for name in netcalc.__all__ if isinstance(getattr(netcalc, name), type) and name not in PARTLY]
+TYPES = [name for name in NAMES if isinstance(getattr(netcalc, name), type) and name not in PARTLY]
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -70,7 +97,7 @@ def test_results_of_methods_are_public() -> None:
         method for name in dir(Network) if callable(method := getattr(Network, name)) and not name.startswith("_")
     ]
     results = {str(inspect.signature(method).return_annotation) for method in methods}
-    assert {name for name in results if name.isidentifier() and name not in dir(builtins)} <= set(netcalc.__all__)
+    assert {name for name in results if name.isidentifier() and name not in dir(builtins)} <= set(NAMES)
     assert {"GradientResult", "TrainingResult", "SignalReport"} <= results
 
 

@@ -80,23 +80,14 @@ class ForceOptions(TypedDict, total=False):
     force: Annotated[bool, Option(FLAG, False, "Replace an existing file.")]
 
 
-class SpecListOptions(TypedDict, total=False):
+class SpecsOptions(TypedDict, total=False):
     """Choice among the shipped specs."""
 
     search: Annotated[
         str | None,
         Option(NAME, None, "Only specs that mention the word, also if it is a name.", metavar="WORD"),
     ]
-    family: Annotated[str | None, Option(NAME, None, "Only specs of the family, such as resnet.", metavar="FAMILY")]
     yaml: Annotated[bool, Option(FLAG, False, "Print the file of the spec NAME.")]
-
-
-class SearchOptions(TypedDict, total=False):
-    """Choice among the operations."""
-
-    search: Annotated[
-        str | None, Option(NAME, None, "Only operations and blocks that mention the word.", metavar="WORD")
-    ]
 
 
 class ModuleOptions(TypedDict, total=False):

@@ -5,18 +5,17 @@ Blocks that ship with netcalc are listed after the operations; the page of one h
 
 from __future__ import annotations
 
-from netcalc.cli.command_options import SearchOptions
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.cli.options import FormatOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
-from netcalc.options import SelectOptions
+from netcalc.options import OperationListOptions, SelectOptions
 
 _NAME = Declared("name", str | None, None, Argument(help="An operation or block, such as conv2d."))
 
 
-@verb(SearchOptions, SelectOptions, FormatOptions, OutputOptions, arguments=(_NAME,))
+@verb(OperationListOptions, SelectOptions, FormatOptions, OutputOptions, arguments=(_NAME,))
 def command(call: Call) -> None:
     """List the operations and blocks, or show the page of one."""
-    from netcalc.reference.operation_list import listed_operations, operation_page
+    from netcalc.loading import describe_operation, list_operations
 
-    call.write(operation_page(call["name"]) if call["name"] else listed_operations(call["search"]))
+    call.write(describe_operation(call["name"]) if call["name"] else list_operations(**call.of(OperationListOptions)))

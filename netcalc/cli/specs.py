@@ -7,17 +7,18 @@ sources. Figures are those at the default sizes.
 
 from __future__ import annotations
 
-from netcalc.cli.command_options import SpecListOptions
+from netcalc.cli.command_options import SpecsOptions
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.cli.options import FormatOptions, OutputOptions
 from netcalc.cli.suffixes import REPORTS, SPECS
 from netcalc.cli.verb import Call, verb
-from netcalc.options import DescribeOptions, SelectOptions
+from netcalc.options import DescribeOptions, SelectOptions, SpecListOptions
 
 _NAME = Declared("name", str | None, None, Argument(metavar="NAME|WORD", help="A spec, or a word that specs mention."))
 
 
 @verb(
+    SpecsOptions,
     SpecListOptions,
     DescribeOptions,
     SelectOptions,
@@ -28,8 +29,8 @@ _NAME = Declared("name", str | None, None, Argument(metavar="NAME|WORD", help="A
 )
 def command(call: Call) -> None:
     """List the specs that ship, or show the page of one."""
-    from netcalc.loading import describe
-    from netcalc.reference.spec_list import is_spec, listed_specs
+    from netcalc.loading import describe, list_specs
+    from netcalc.reference.spec_list import is_spec
 
     name = call["name"]
     if call["yaml"]:
@@ -37,7 +38,7 @@ def command(call: Call) -> None:
     if name is not None and is_spec(name):
         return call.write(describe(name, **call.of(DescribeOptions)))
     words = [word for word in (name, call["search"]) if word is not None]
-    return call.write(listed_specs(words, call["family"], call["convention"]))
+    return call.write(list_specs(*words, **call.of(SpecListOptions)))
 
 
 def _write_file(call: Call) -> None:

@@ -60,14 +60,13 @@ class Combination(Operation):
         tensors = [x for x in inputs if x is not None]
         operands = len(tensors) + len(self.numbers())
         variadic = self.inputs[0].variadic
+        takes_number = isinstance(self, WithNumber)
+        takes = f"takes 2 {'or more ' if variadic else ''}inputs" + (", or 1 and a value" if takes_number else "")
         if operands < 2:
-            raise RuleError(
-                f"{self.name} takes two operands, and there is one",
-                code="E303",
-                hint="name both inputs with 'from'" + (", or give a 'value'" if isinstance(self, WithNumber) else ""),
-            )
+            hint = "name both inputs with 'from'" + (", or give a 'value'" if takes_number else "")
+            raise RuleError(f"{self.name} {takes}, got 1", code="E303", hint=hint)
         if operands > 2 and not variadic:
-            raise RuleError(f"{self.name} takes a second input or a value, and both are given", code="E303")
+            raise RuleError(f"{self.name} {takes}, got 2 and a value", code="E303")
         shape = broadcast(self.name, [x.shape for x in tensors], self.fixes(tensors))
         dtype, rank = tensors[0].dtype, tensors[0].rank
         for x in tensors[1:]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.ir import Value
 from netcalc.opdef import Port
@@ -12,6 +13,7 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import AbsentList, Scope
 from netcalc.spec.value_paths import value_at
+from netcalc.tensor_type import TensorType
 
 #: Value of an input that is not given and has a default.
 DEFAULT = Value(None, "default")
@@ -143,6 +145,22 @@ def with_defaults(ports: Sequence[Port], values: Sequence[Value | None]) -> list
     return filled
 
 
+def _count_of_items(cursor: Cursor | None) -> int:
+    """Return the number of inputs that ``from`` names."""
+    if cursor is None:
+        return 0
+    return len(cursor.data) if isinstance(cursor.data, (list, dict)) else 1
+
+
+def _number_of(ports: Sequence[Port]) -> str:
+    """Return the number of inputs that ports take, in words: ``1 input``, ``2 to 3 inputs``, ``1 or more inputs``."""
+    least = sum(not (port.optional or port.default or (port.variadic and place)) for place, port in enumerate(ports))
+    if ports and ports[-1].variadic:
+        return f"{least} or more inputs"
+    number = f"{least} to {len(ports)}" if least < len(ports) else f"{least}" if ports else "no"
+    return f"{number} {'input' if number == '1' else 'inputs'}"
+
+
 class Inputs(NamedTuple):
     """Resolver of a line's inputs; ``kind`` is the operation or block, which diagnostics name."""
 
@@ -164,8 +182,7 @@ class Inputs(NamedTuple):
         cursor = self.line.modifier("from")
         if not self.ports:
             if cursor is not None or branches:
-                span = (cursor or self.line.cursor).span
-                raise NetcalcError(Diagnostic("E303", f"{self.kind} takes no inputs", span))
+                raise self._miscounted(len(branches) or _count_of_items(cursor))
             return []
         if branches:
             return self._from_branches(branches)
@@ -233,9 +250,7 @@ class Inputs(NamedTuple):
         while len(values) > count and values[-1] is None:  # absent, so that a block of fewer inputs fits
             values = values[:-1]
         if len(values) > count:
-            span = (self.line.modifier("from") or self.line.args or self.line.cursor).span
-            message = f"{self.kind} takes {count} {'input' if count == 1 else 'inputs'}, but {len(values)} are given"
-            raise NetcalcError(Diagnostic("E303", message, span))
+            raise self._miscounted(len(values))
         return [*self._filled({port.name: value for port, value in zip(self.ports, values, strict=False)}), *more]
 
     def _filled(self, by_port: Mapping[str, Value | None]) -> list[Value | None]:
@@ -249,16 +264,36 @@ class Inputs(NamedTuple):
             hint = f"its inputs are {names}; name them with `from: {{{missing[0]}: …}}` or `from: [{names}]`"
             if "from" in self.line.modifiers and missing[0] in by_port:
                 hint = "the value under from: is absent: an optional input or output that is not given"
-            span = (self.line.modifier("from") or self.line.args or self.line.cursor).key_span
-            message = f"{self.kind} requires the {'input' if len(missing) == 1 else 'inputs'} {' and '.join(missing)}"
-            raise NetcalcError(Diagnostic("E303", message, span, hint=hint))
+            present = sum(value is not None and value is not DEFAULT for value in by_port.values())
+            raise self._miscounted(present, missing, self._undeclared(missing[0]) or hint)
         return [by_port.get(port.name) for port in self.ports]
 
     def _variadic(self, values: Sequence[Value | None]) -> list[Value | None]:
         present: list[Value | None] = [value for value in values if value is not None]
         if not present:
-            raise self.line.cursor.error("E303", f"{self.kind} requires at least one input")
+            raise self._miscounted(0, hint=self._undeclared(self.ports[0].name))
         return present
+
+    def _miscounted(self, count: int, missing: Sequence[str] = (), hint: str | None = None) -> NetcalcError:
+        """Return the error (E303) of a line with a wrong number of inputs."""
+        place = self.line.modifier("from") or self.line.args or self.line.cursor
+        lacks = f": {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing" if missing else ""
+        message = f"{self.kind} takes {_number_of(self.ports)}, got {count}{lacks}"
+        return NetcalcError(Diagnostic("E303", message, place.key_span if missing else place.span, hint=hint))
+
+    def _undeclared(self, port: str) -> str | None:
+        """Return how to declare the inputs that a spec lacks, if the first line needs one; else None."""
+        scope = self.scope
+        while scope.body.outer is not None:
+            scope = scope.body.outer
+        is_block = scope.body.block in scope.home.blocks
+        if self.current is not None or port != self.ports[0].name or scope.body.inputs or is_block:
+            return None
+        operation = ops.find(self.kind)
+        types = TensorType((1, 8)) if operation is None else operation.example.types()[0]
+        shape = written(list(types.shape))
+        declaration = shape if types.is_float else f"{{shape: {shape}, dtype: {types.dtype}}}"
+        return f"the spec has no inputs; declare them beside `layers`, as in `inputs: {{x: {declaration}}}`"
 
     def _unknown_port(self, name: str, cursor: Cursor) -> Diagnostic:
         hint = did_you_mean(name, [port.name for port in self.ports])

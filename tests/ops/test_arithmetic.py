@@ -181,10 +181,10 @@ def test_incompatible_shapes_get_no_working_fix(shapes: list[tuple[int, ...]]) -
 @pytest.mark.parametrize(
     ("name", "attrs", "dtypes", "message", "code"),
     [
-        ("add", {}, ["float32"], "takes two operands, and there is one", "E303"),
-        ("logical_or", {}, ["bool"], "takes two operands, and there is one", "E303"),
-        ("sub", {"value": 1}, ["float32", "float32"], "a second input or a value, and both", "E303"),
-        ("less", {"value": 1}, ["float32", "float32"], "a second input or a value, and both", "E303"),
+        ("add", {}, ["float32"], "takes 2 or more inputs, or 1 and a value, got 1", "E303"),
+        ("logical_or", {}, ["bool"], "takes 2 or more inputs, got 1", "E303"),
+        ("sub", {"value": 1}, ["float32", "float32"], "takes 2 inputs, or 1 and a value, got 2 and a value", "E303"),
+        ("less", {"value": 1}, ["float32", "float32"], "takes 2 inputs, or 1 and a value, got 2 and a value", "E303"),
         ("sub", {"value": 1}, ["bool"], "an input is bool", "E402"),
         ("pow", {}, ["bool", "bool"], "its operands are bool", "E402"),
         ("pow", {"value": -2}, ["int64"], "no negative powers", "E402"),

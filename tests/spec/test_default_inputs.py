@@ -119,4 +119,7 @@ def test_malformed_declarations_of_inputs(declared: str, message: str) -> None:
 def test_an_absent_value_for_an_input_that_may_not_be_absent() -> None:
     text = "inputs: {x: [1, 5, 8]}\nlayers: [{from: {key: null}, scaled_dot_product_attention: {}}]\n"
     (found,) = problems(text)
-    assert (found.code, found.message) == ("E303", "scaled_dot_product_attention requires the input key")
+    assert (found.code, found.message) == (
+        "E303",
+        "scaled_dot_product_attention takes 1 to 6 inputs, got 1: key is missing",
+    )

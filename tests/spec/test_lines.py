@@ -193,7 +193,7 @@ def test_a_shape_mismatch_shows_both_shapes_with_their_origins() -> None:
 
 def test_a_missing_port_is_named() -> None:
     (problem,) = layer_problems("- where", shape="[1, 2, 5, 8]")
-    assert (problem.code, problem.message) == ("E303", "where requires the inputs input and other")
+    assert (problem.code, problem.message) == ("E303", "where takes 3 inputs, got 1: input and other are missing")
 
 
 def test_every_name_of_a_skipped_line_refers_to_its_input() -> None:

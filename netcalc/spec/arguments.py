@@ -14,6 +14,8 @@ from netcalc.spec.foreign_names import suggested_attribute
 from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.op_values import placed
+from netcalc.spec.scope import Scope
+from netcalc.spec.value_hints import explained
 from netcalc.tensor_type import TensorType
 
 
@@ -35,7 +37,7 @@ def declared_arguments(block: Block) -> dict[str, Declaration]:
 def bind_arguments(
     block: Block,
     line: Line,
-    scope: Mapping[str, Any],
+    scope: Scope,
     inputs: Mapping[str, TensorType | None],
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -81,8 +83,9 @@ def bind_arguments(
             checked = declaration.check(value)
             bound[name] = placed(checked, place) if declaration.type == "op" else checked
         except ValueError as why:
-            hint = _union_hint(block, declaration, value)
-            errors.append(Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span, hint=hint))
+            problem = Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span)
+            problem = explained(problem, value, place, scope, declaration.accepts, scope.place_of_var)
+            errors.append(problem._replace(hint=problem.hint or _union_hint(block, declaration, value)))
     if errors:
         raise NetcalcError(errors)
     return bound

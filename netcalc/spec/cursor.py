@@ -112,6 +112,12 @@ class Cursor:
         """Return a cursor to other data at the same place."""
         return Cursor(data, self.path, self.spans)
 
+    def under(self, key: str) -> Cursor:
+        """Return a cursor to a mapping whose only value is this one, at the same place."""
+        mapping = self.replaced({key: self.data})
+        mapping._below[key] = self
+        return mapping
+
     def _nearest(self) -> tuple[Span | None, Span | None]:
         if self._places is None:
             path = self.path

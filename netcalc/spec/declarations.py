@@ -55,6 +55,14 @@ class Declaration(NamedTuple):
                     raise ValueError(f"should be at most {self.maximum}, not {item}")
         return value
 
+    def accepts(self, value: Any) -> bool:
+        """Return True for a value that fits."""
+        try:
+            self.check(value)
+        except ValueError:
+            return False
+        return True
+
 
 def declare_variable(name: str, value: Any) -> Declaration:
     """Return the declaration of a var: its default, or a mapping with ``default``, limits and former names."""

@@ -24,7 +24,7 @@ from netcalc.spec.modifiers import claim_path, define_outputs, line_name
 from netcalc.spec.nodes import build_operation
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.ties import is_absolute, tie_operation
-from netcalc.spec.validation import diagnose
+from netcalc.spec.validation import Evaluated, diagnose
 
 #: Operations by their attributes as they are given.
 _OPERATIONS: BoundedCache[Operation] = BoundedCache(4_000)
@@ -54,7 +54,7 @@ def elaborate_operation(
     values = {name: evaluate(value, scope) for name, value in attributes.items()}
     if computed is not None and declared.lines_attribute is not None:
         (values[declared.lines_attribute],) = computed.output_types
-    op = _instantiate(declared, values, line)
+    op = _instantiate(declared, values, line, scope)
     if anonymous and not branches:
         path = ""
     else:
@@ -119,14 +119,16 @@ def _branch_values(
     return values
 
 
-def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line: Line) -> Operation:
+def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line: Line, scope: Scope) -> Operation:
     try:
         return operation_of(declared, attributes)
     except ValidationError as error:
         place = line.args if line.args is not None else line.cursor
         if declared.shorthand and line.args is not None and not isinstance(line.args.data, dict):
-            place = place.replaced({declared.shorthand: place.data})
-        diagnostics = diagnose(error, place, declared, noun=f"{declared.name} attribute")
+            place = place.under(declared.shorthand)
+        diagnostics = diagnose(
+            error, place, declared, f"{declared.name} attribute", Evaluated(attributes, scope, scope.place_of_var)
+        )
         raise NetcalcError(diagnostics) from None
 
 

@@ -11,8 +11,10 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you
 from netcalc.dims import Poly, UndecidedError
 from netcalc.ir import Body, CheckpointEntry, CheckpointMap, Node, Value, join
 from netcalc.ir.places import Copies, Place, find_value, sibling_paths
+from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import Loaded
 from netcalc.spec.patches import Pending
+from netcalc.spec.settings import Settings
 from netcalc.tensor_type import TensorType
 
 
@@ -300,6 +302,12 @@ class Scope(Mapping[str, Any]):
             self.counter[0] += 1
             return join(self.prefix, number)
         return self.body.unique(join(self.prefix, kind))
+
+    def place_of_var(self, name: str) -> Cursor | None:
+        """Return the value of a var as it is written; None for a name that stands for something else."""
+        if name in self.arguments_in_force() or self.peek(name) is not None or not isinstance(self.settings, Settings):
+            return None
+        return self.settings.place_of(name) if name in self.settings.vars else None
 
     # -- as a mapping, for expressions
 

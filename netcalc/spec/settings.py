@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, nearest
@@ -15,6 +15,7 @@ from netcalc.spec.evaluate import evaluate, places_of_names
 from netcalc.spec.library import Loaded
 from netcalc.spec.op_values import placed
 from netcalc.spec.requirements import unmet_by_settings
+from netcalc.spec.value_hints import explained
 from netcalc.spec.yaml_document import parse_scalar
 
 
@@ -102,12 +103,12 @@ class Settings(Mapping[str, Any]):
             raise cursor.error("E104", f"{name!r} has limits that no size is within")
         problem = None if value is None else refusal(dim, value)
         if problem is not None:
-            raise self._invalid(name, cursor, problem)
+            raise self._invalid(name, cursor, problem, value, lambda size: refusal(dim, size) is None)
         return dim if value is None or name in self._symbolic else value
 
     def _var(self, name: str, cursor: Cursor) -> Any:
         declaration = self.declaration(name)
-        default = cursor["default"] if isinstance(cursor.data, dict) and "default" in cursor.data else cursor
+        default = _default(cursor)
         value = self._overrides[name] if name in self._overrides else evaluate(default, self)
         try:
             if declaration.type == "any" and name in self._overrides and not declaration.nullable:
@@ -115,11 +116,15 @@ class Settings(Mapping[str, Any]):
                 declaration = _with_type(declaration, evaluate(default, self))
             checked = declaration.check(value)
         except ValueError as why:
-            raise self._invalid(name, cursor, str(why)) from None
-        if declaration.type != "op":
-            return checked
-        option = Span(f"--set {name}")
-        return placed(checked, Cursor(value, (), {(): (option, option)}) if name in self._overrides else default)
+            raise self._invalid(name, cursor, str(why), value, declaration.accepts) from None
+        return placed(checked, self.place_of(name)) if declaration.type == "op" else checked
+
+    def place_of(self, name: str) -> Cursor:
+        """Return the value of a var as it is written: its default, or the option that sets it."""
+        if name in self._overrides:
+            option = Span(f"--set {name}")
+            return Cursor(self._overrides[name], (), {(): (option, option)})
+        return _default(self._loaded.cursor["vars"][name])
 
     def declaration(self, name: str) -> Declaration:
         """Return the declaration of a variable; NetcalcError (E104) if it is malformed."""
@@ -132,10 +137,18 @@ class Settings(Mapping[str, Any]):
         except ValueError as why:
             raise cursor.error("E104", f"var {name!r}: {why}") from None
 
-    def _invalid(self, name: str, cursor: Cursor, why: str) -> NetcalcError:
+    def _invalid(self, name: str, cursor: Cursor, why: str, value: Any, accepts: Callable[[Any], bool]) -> NetcalcError:
         if name in self._overrides:
             return cursor.key_error("E501", f"--set {name}: {why}")
-        return cursor.error("E104", f"{name!r} {why}")
+        default = _default(cursor)
+        return NetcalcError(
+            explained(Diagnostic("E104", f"{name!r} {why}", default.span), value, default, self, accepts)
+        )
+
+
+def _default(cursor: Cursor) -> Cursor:
+    """Return the default in the declaration of a dim or var."""
+    return cursor["default"] if isinstance(cursor.data, dict) and "default" in cursor.data else cursor
 
 
 def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str]) -> Settings:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, did_you_mean, nearest, written
 from netcalc.limits import MAX_ERRORS
@@ -14,6 +14,7 @@ from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
 from netcalc.spec.foreign_names import Suggestion, suggested_attribute
+from netcalc.spec.value_hints import explained, read_again, shape_hint
 
 #: Messages in place of pydantic's own, by the type of its error.
 _MESSAGES = {
@@ -49,7 +50,47 @@ def validate(cursor: Cursor) -> Document:
         raise NetcalcError(diagnose(error, cursor, Document)) from None
 
 
-def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: str = "key") -> list[Diagnostic]:
+class Evaluated(NamedTuple):
+    """Values of a model in which expressions are evaluated, the names that these saw, and where a var is written."""
+
+    values: Mapping[str, Any]
+    scope: Mapping[str, Any]
+    place_of_var: Callable[[str], Cursor | None]
+
+    def at(self, path: Path) -> Any:
+        """Return the value at a path, or the part of it that there is."""
+        value: Any = self.values
+        for part in path:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                break
+        return value
+
+    def explained(self, problem: Diagnostic, place: Cursor, model: type[Model], path: Path) -> Diagnostic:
+        """Return the diagnostic of a value at a path that the model refuses, with what to write for a text."""
+
+        if not path:
+            return problem
+        name = str(path[0])
+
+        def accepts(_: Any) -> bool:
+            try:
+                model.model_validate({**self.values, name: read_again(self.values[name], self.scope)})
+            except ValidationError as error:
+                return all(item["loc"][:1] != (name,) for item in error.errors())
+            return True
+
+        return explained(problem, self.at(path), place, self.scope, accepts, self.place_of_var)
+
+
+def diagnose(
+    error: ValidationError,
+    cursor: Cursor,
+    model: type[Model],
+    noun: str = "key",
+    evaluated: Evaluated | None = None,
+) -> list[Diagnostic]:
     """Return pydantic's errors as diagnostics, at most one for each place.
 
     Args:
@@ -57,6 +98,7 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: s
         cursor: the data with its place.
         model: the model.
         noun: the name of a field in the messages.
+        evaluated: the data that are validated, if these are not as they are written.
     """
     diagnostics: dict[Path, Diagnostic] = {}
     unions: set[Path] = set()
@@ -70,7 +112,12 @@ def diagnose(error: ValidationError, cursor: Cursor, model: type[Model], noun: s
             beside = cursor.at(loc[:-1]).data
             present = beside if isinstance(beside, dict) else {}
             suggestion = _suggestion(item, model, noun, present)
-            diagnostics[place] = _diagnostic(item, loc, at, noun, suggestion.hint)
+            problem = _diagnostic(item, loc, at, noun, suggestion.hint, evaluated)
+            if problem.code == "E104" and evaluated is not None:
+                problem = evaluated.explained(problem, at, model, loc)
+            elif problem.code == "E104":
+                problem = problem._replace(hint=_document_hint(at))
+            diagnostics[place] = problem
             if suggestion.name is not None:
                 meant.add((*at.path[:-1], suggestion.name))
             if len(loc) < len(item["loc"]):
@@ -111,7 +158,23 @@ def _suggestion(item: Any, model: type[Model], noun: str, present: Collection[st
     return Suggestion(nearest(name, known), did_you_mean(name, known, present))
 
 
-def _diagnostic(item: Any, loc: Path, at: Cursor, noun: str, hint: str | None) -> Diagnostic:
+def _document_hint(at: Cursor) -> str | None:
+    """Return what to write for a key of a spec with a value of another form."""
+    match at.path:
+        case ("layers",) | ("loss", "layers") if isinstance(at.data, dict):
+            return "start each line with a hyphen, as in `- relu` and `- linear: {out: 10}`"
+        case ("layers",) | ("loss", "layers") if isinstance(at.data, str):
+            return f"write `[{at.data}]`"
+        case ("inputs",) | ("loss", "inputs"):
+            return shape_hint(at.data, named=True)
+        case (*_, "inputs", _) | (*_, "inputs", _, "shape"):
+            return shape_hint(at.data, named=False)
+    return None
+
+
+def _diagnostic(
+    item: Any, loc: Path, at: Cursor, noun: str, hint: str | None, evaluated: Evaluated | None
+) -> Diagnostic:
     """Return the diagnostic of pydantic's error at ``at``."""
     name = str(loc[-1]) if loc else ""
     if item["type"] == "extra_forbidden":
@@ -122,7 +185,10 @@ def _diagnostic(item: Any, loc: Path, at: Cursor, noun: str, hint: str | None) -
     if item["type"] == "missing":
         return Diagnostic("E105", f"the {noun} {name!r} is missing", at.key_span)
     message = _MESSAGES.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    shown = at.data if isinstance(at.data, (str, int, float, bool, list)) else None
+    if message == "should be a mapping" and at.path[-2:-1] == ("inputs",):
+        message = "should be a list of sizes, or a mapping"
+    data = at.data if evaluated is None else evaluated.at(loc)
+    shown = data if isinstance(data, (str, int, float, bool, list)) else None
     got = "" if shown is None or ", not " in message else f", not {written(shown, quoted=True, length=_SHOWN)}"
     owner = ".".join(map(str, loc)) or name
     subject = f"{noun} {owner!r}" if owner else noun.removesuffix(" attribute")  # a rule about several attributes

@@ -34,6 +34,9 @@ SPECS: dict[tuple[str, str], str] = {
     ("E103", "argument"): HEAD
     + "blocks:\n  b: {args: {width: int}, layers: [{linear: '${width}'}]}\nlayers:\n  - b: {widht: 3, width: 2}\n",
     ("E104", "type"): IMAGE + "layers:\n  - conv2d: {out: many, kernel: 3}\n",
+    ("E104", "variable"): "netcalc: 1\nvars: {width: 4}\ninputs: {x: [1, 8]}\nlayers:\n  - linear: {out: 2 * width}\n",
+    ("E104", "quotes"): 'netcalc: 1\nvars: {width: "4"}\ninputs: {x: [1, 8]}\nlayers:\n  - linear: "${width}"\n',
+    ("E104", "shape"): "netcalc: 1\ninputs: {x: 1x3x32x32}\nlayers:\n  - relu\n",
     ("E104", "range"): IMAGE + "layers:\n  - conv2d: {out: 4, kernel: 3, stride: 0}\n",
     ("E104", "size"): "netcalc: 1\ninputs: {x: [1, -8]}\nlayers:\n  - relu\n",
     ("E105", "attribute"): IMAGE + "layers:\n  - conv2d: {out: 4}\n",
@@ -66,6 +69,7 @@ layers:
     ("E301", "missing"): HEAD + "layers:\n  - {name: first, relu: {}}\n  - {from: frist, relu: {}}\n",
     ("E302", "later"): HEAD + "layers:\n  - {from: end, relu: {}}\n  - {name: end, relu: {}}\n",
     ("E303", "inputs"): HEAD + "layers:\n  - {from: [x, x], relu: {}}\n",
+    ("E303", "no-inputs"): "netcalc: 1\nlayers:\n  - conv2d: {out: 4, kernel: 3}\n",
     ("E304", "tie"): HEAD + "layers:\n  - {name: a, linear: 4}\n  - {name: b, tie: a, linear: 4}\n",
     ("E401", "add"): IMAGE
     + """\

@@ -32,6 +32,7 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
         '    inputs: [in]\n    layers: [{conv2d: {out: "${channels}", kernel: 3}}]',
     ),
     ("E204", "block-in-itself"): ("layers: [b]", "layers: [relu]"),
+    ("E303", "no-inputs"): ("layers:", "inputs: {x: [1, 4, 8, 8]}\nlayers:"),
     ("E302", "later"): ("from: end", "from: x"),
     ("E304", "tie"): ("4}\n  - {name: b, tie: a, linear: 4}", "8}\n  - {name: b, tie: a, linear: 8}"),
     ("E401", "add"): (

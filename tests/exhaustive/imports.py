@@ -12,6 +12,7 @@ from typing import Any
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
+from tests.exhaustive.other_torch import sample_with
 from tests.exhaustive.record import read
 from tests.formats.torch.models import Record, build, inputs, quiet, records
 
@@ -34,10 +35,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--again", action="store_true", help="import only models that the record lacks, or has as failed"
     )
+    parser.add_argument(
+        "--torch", metavar="VERSION", help="the sample with this torch, or the newest, in an environment of its own"
+    )
 
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Import the models; return their results, and those that fail."""
+    if options.torch is not None:
+        return sample_with(options.torch)
     known = read("imports")["result"]["cases"] if options.again else {}
     results: dict[str, str] = {}
     for record in records().values():

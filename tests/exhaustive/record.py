@@ -31,8 +31,17 @@ def write(
     failures: list[str],
     sample: dict[str, Any],
     needed: Sequence[str] = (),
+    name: str | None = None,
 ) -> None:
-    """Write the record of a check; ``needed`` are packages that it needs besides those of netcalc."""
+    """Write the record of a check.
+
+    Args:
+        options: the options of the check.
+        result, failures: what it returned.
+        sample: results that are compared with those of later runs.
+        needed: packages that it needs besides those of netcalc.
+        name: name of the record, by default the name of the check.
+    """
     given = {name: value for name, value in vars(options).items() if name not in ("name", "record", "jobs")}
     record = {
         "check": options.name,
@@ -46,7 +55,7 @@ def write(
     }
     text = json.dumps(record, indent=1, ensure_ascii=True)
     RECORDS.mkdir(exist_ok=True)
-    (RECORDS / f"{options.name}.json").write_text(text + "\n", encoding="utf-8")
+    (RECORDS / f"{name or options.name}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _commit() -> str:

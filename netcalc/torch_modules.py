@@ -48,7 +48,8 @@ def network_of(document: Mapping[str, Any]) -> Network:
 def summary(
     module: Any,
     *args: Any,
-    input_size: Sequence[Any] | None = None,
+    input_size: Sequence[Any] | Mapping[str, Sequence[int]] | None = None,
+    dtypes: Sequence[Any] | None = None,
     depth: int | None = None,
     convention: str = "netcalc",
     dynamic: Any = None,
@@ -58,7 +59,8 @@ def summary(
 
     Args:
         module, args, kwargs, dynamic: as for :func:`from_torch`.
-        input_size: shape of the input, or a list of the shapes of several, in place of ``args``; they are float32.
+        input_size: shape of the input, a list of the shapes of several, or their shapes by name, in place of arguments.
+        dtypes: element types of these inputs in order, such as ``[torch.long]``; float32 by default.
         depth: number of parts of a path; layers with longer paths are summed up.  None for single operations.
         convention: counting convention of MACs and FLOPs.
 
@@ -67,8 +69,11 @@ def summary(
     """
     depth, convention = checked_argument("depth", depth), checked_argument("convention", convention)
     _require_module(module)
-    if input_size is not None:
-        args = (*args, *_empty(module, input_size))
+    if input_size is not None and isinstance(input_size, Mapping):
+        kwargs |= zip(input_size, _empty([*input_size.values()], dtypes, input_size), strict=True)
+    elif input_size is not None:
+        shapes = [input_size] if all(isinstance(size, int) for size in input_size) else [*input_size]
+        args = (*args, *_empty(shapes, dtypes, input_size))
     return from_torch(module, *args, dynamic=dynamic, **kwargs).summary(convention, depth=depth)
 
 
@@ -79,12 +84,16 @@ def _require_module(module: Any) -> None:
         raise NetcalcError(Diagnostic("E502", "'module' should be a module of PyTorch, not a name", hint=hint))
 
 
-def _empty(module: Any, input_size: Sequence[Any]) -> list[Any]:
-    """Return tensors without data of these shapes."""
+def _empty(shapes: Sequence[Any], dtypes: Sequence[Any] | None, input_size: Any) -> list[Any]:
+    """Return tensors without data of these shapes and types; NetcalcError (E502) if one of them is none."""
     from netcalc.formats.torch.library import torch_library
 
-    shapes = [input_size] if all(isinstance(size, int) for size in input_size) else list(input_size)
+    torch = torch_library()
     if not all(isinstance(shape, Sequence) and all(isinstance(size, int) for size in shape) for shape in shapes):
-        message = f"'input_size' should be a shape or a list of shapes, not {input_size!r}"
+        message = f"'input_size' should be a shape, a list of shapes, or shapes by name, not {input_size!r}"
         raise NetcalcError(Diagnostic("E502", message))
-    return [torch_library().empty(tuple(shape), device="meta") for shape in shapes]
+    types = [torch.float32] * len(shapes) if dtypes is None else [*dtypes]
+    if len(types) != len(shapes) or not all(isinstance(type_, torch.dtype) for type_ in types):
+        message = f"'dtypes' should be a list of the {len(shapes)} types of torch of the inputs, not {dtypes!r}"
+        raise NetcalcError(Diagnostic("E502", message, hint="write [torch.long]"))
+    return [torch.empty(tuple(shape), dtype=type_, device="meta") for shape, type_ in zip(shapes, types, strict=True)]

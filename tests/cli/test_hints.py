@@ -28,7 +28,7 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
     ("E202", "without"): ("past]", "past, past_key_values.*, attention_mask]"),
     ("E110", "block"): (
         'args: {width: int, norm: op}\n    inputs: [x, skip]\n    layers: [{conv2d: {out: "${width}", kernel: 3}}]',
-        "args: {channels: int, mid_channels: \"${channels}\", padding: 1, norm: {type: op?, default: batch_norm}}\n"
+        'args: {channels: int, mid_channels: "${channels}", padding: 1, norm: {type: op?, default: batch_norm}}\n'
         '    inputs: [in]\n    layers: [{conv2d: {out: "${channels}", kernel: 3}}]',
     ),
     ("E204", "block-in-itself"): ("layers: [b]", "layers: [relu]"),

@@ -185,6 +185,21 @@ def test_summary_prints_as_the_command_does() -> None:
     assert [layer.path for layer in shown.layers][:2] == ["conv", "norm"]
     assert "counted as torch does" in str(shown)
     assert "<table" in shown._repr_mimebundle_()["text/html"]
+
+    class Tokens(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = torch.nn.Embedding(10, 4)
+
+        def forward(self, ids: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+            return self.embedding(ids) * scale
+
+    types = [torch.long, torch.float32]
+    by_place = netcalc.summary(Tokens(), input_size=[(2, 5), (4,)], dtypes=types)
+    by_name = netcalc.summary(Tokens(), input_size={"ids": (2, 5), "scale": (4,)}, dtypes=types)
+    assert by_place.outputs == by_name.outputs and by_place.totals.flops == 40
+    with pytest.raises(netcalc.NetcalcError, match="list of the 2 types"):
+        netcalc.summary(Tokens(), input_size=[(2, 5), (4,)], dtypes=[torch.long])
     several = netcalc.summary(Nested(), input_size=[(2, 4), (2, 4)], scaled=False)
     assert list(several.inputs) == ["x", "rest_0"]
 

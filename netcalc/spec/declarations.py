@@ -89,6 +89,11 @@ def replacement(name: str, declared: Mapping[str, Any]) -> str | None:
     return "; ".join(hints) or None
 
 
+def earlier_names(value: Any) -> tuple[str, ...]:
+    """Return all names under ``formerly`` in a declaration, those whose values had another meaning too."""
+    return tuple(name for item in _formerly(value) or () for name in ((item,) if isinstance(item, str) else item))
+
+
 def _formerly(value: Any) -> list[str | Mapping[str, str]] | None:
     """Return the entries under ``formerly`` in a declaration: names, or hints by name; None if they are malformed."""
     entries = value.get("formerly", []) if isinstance(value, Mapping) and value.keys() & {"default", "type"} else []

@@ -235,7 +235,13 @@ class MemoryOptions(DepthOptions, total=False):
 
     cache: Annotated[
         str | Iterable[str],
-        Option(ASSIGNMENTS, (), "Memory of caches: ideal, vllm or llama.cpp.", metavar="NAME", shown_default="all"),
+        Option(
+            ASSIGNMENTS,
+            (),
+            "Memory of caches: ideal, vllm, vllm-hybrid or llama.cpp.",
+            metavar="NAME",
+            shown_default="all",
+        ),
     ]
     cache_dtype: Annotated[
         str | None,

@@ -121,7 +121,7 @@ def _caches(report: MemoryReport, groups: Sequence[CacheGroup], convention: Cach
     steps: list[WorkingLine] = []
     for group in groups:
         first = group.parts[0]
-        size, cells = group.cell_bytes, first.cells(convention)
+        size, cells = group.cell_bytes_under(convention), first.cells(convention)
         factors, names = [group.layers, size, first.sequences], "layers·bytes·sequences"
         if first.positions is not None:
             formula = convention.formula(first.window)

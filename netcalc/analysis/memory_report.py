@@ -13,7 +13,7 @@ from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
-from netcalc.analysis.caches.layers import LayerCache, kept_by, reserved
+from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
@@ -160,7 +160,7 @@ def memory_report(
     """
     element = None if cache_dtype is None else element_type(cache_dtype)
     symbolic = tuple(name for name, size in program.dims.items() if isinstance(size, Poly))
-    reported = tuple(map(convention_named, cache)) or tuple(conventions().values())
+    reported = applied_to(program, tuple(map(convention_named, cache)) or conventions().values())
     report = MemoryReport(
         program.name,
         program.about,

@@ -2,10 +2,10 @@
 is reached, and which tensors are live. --set past=4096 --set length=1 is a step of decoding, --set length=4096 a
 prefill.
 
-Caches take as much memory as a tool reserves for them: --cache ideal, vllm or llama.cpp, by default all side by side.
---cache-dtype gives their element type, such as fp8 or q8_0. --tokens-in 24GiB gives the number of tokens whose caches
-fit beside the weights. Activations are counted for an ideal execution and an eager framework; --engine adds what
-NumPy's engine holds.
+Caches take as much memory as a tool reserves for them: --cache ideal, vllm, vllm-hybrid or llama.cpp, by default all
+side by side. --cache-dtype gives their element type, such as fp8 or q8_0. --tokens-in 24GiB gives the number of tokens
+whose caches fit beside the weights. Activations are counted for an ideal execution and an eager framework; --engine
+adds what NumPy's engine holds.
 
 A chart shows the activations by layer; -o FILE.svg writes it, or .png with the extra 'plot'. --depth, --sort, --top and
 --filter list layers with their live bytes.

@@ -20,7 +20,7 @@ from netcalc.spec.settings import resolve_settings
 _Spans = dict[Path, tuple[Span | None, Span]]
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 #: Keys of a document that come first, in the text of a spec.
-_HEAD = ("netcalc", "name", "about", "family", "extends", "dtype")
+_HEAD = ("netcalc", "name", "about", "family", "architecture", "extends", "dtype")
 
 #: Keys of an entry for a model that are no keys of a document.
 _OF_TABLES = ("when", "fields")
@@ -128,7 +128,7 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     values = resolve_settings(loaded, settings, ())
     data = {key: value for key, value in description.document.data.items() if key not in left_out}
     parent = load_document(data["extends"]).document
-    head = {key: data.pop(key) for key in _HEAD}
+    head = {key: data.pop(key) for key in _HEAD if key in data}
     own, dims = data.pop("vars"), data.pop("dims")
     used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
     names = {name for name in own if name in parent.vars or name in used}

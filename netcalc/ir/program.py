@@ -239,6 +239,7 @@ class Program:
     about: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()  # on what is counted
+    architecture: str = ""  # model type in configurations of Hugging Face
     dims: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()

@@ -258,6 +258,9 @@ class Document(_Part):
     without: Annotated[list[str], Field(max_length=100)] = Field(
         default=[], description="inherited dims, vars and inputs that this spec does not have, * for any text"
     )
+    architecture: str = Field(
+        "", description="model type in configurations of Hugging Face, by which conventions of tools know the network"
+    )
     import_: list[str] = Field(default=[], alias="import", description="files whose blocks this spec uses")
     dtype: DType = Field("float32", description="element type of floating-point tensors")
     dims: dict[_Name, DimDecl | int | str | None] = Field(default={}, description="sizes that may stay symbolic")

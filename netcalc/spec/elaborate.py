@@ -76,6 +76,7 @@ def elaborate(
         about=document.about,
         source=document.source,
         notes=notes,
+        architecture=document.architecture,
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=tuple(assumed),

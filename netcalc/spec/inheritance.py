@@ -47,7 +47,7 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
     """Return the parent's document with the child's keys in place of its own, or merged (:data:`_MERGED`)."""
     data: dict[str, Any] = dict(parent.data)
     if "layers" in child.data:
-        for key in ("patch", "notes"):  # they change and describe the lines of the parent
+        for key in ("patch", "notes", "architecture"):  # they change and describe the lines of the parent
             data.pop(key, None)
     spans = {path: span for path, span in parent.spans.items() if not path or path[0] not in child.data}
     for key, value in child.data.items():

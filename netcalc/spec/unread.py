@@ -17,7 +17,18 @@ from netcalc.spec.settings import former_vars
 #: Keys of a spec whose entries count as read where they are used.
 _NAMED = ("dims", "vars", "inputs", "blocks")
 #: Keys of a spec that read nothing; a requirement constrains what others read.
-_READ_NOTHING = ("name", "family", "published", "aliases", "extends", "import", "outputs", "require", "notes")
+_READ_NOTHING = (
+    "name",
+    "family",
+    "architecture",
+    "published",
+    "aliases",
+    "extends",
+    "import",
+    "outputs",
+    "require",
+    "notes",
+)
 #: Keys of lines with texts that refer to no value.
 _NO_VALUES = ("name", "as", "about")
 

@@ -14,7 +14,7 @@ from netcalc.spec.settings import Settings, former_vars
 from netcalc.spec.unread import declared_input, lost_names, replaced_spec
 
 #: Keys of a spec that hold no expressions.
-_ABOUT = ("name", "family", "published", "aliases", "extends", "import")
+_ABOUT = ("name", "family", "architecture", "published", "aliases", "extends", "import")
 
 
 class _Facts(NamedTuple):

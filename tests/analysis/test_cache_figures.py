@@ -82,6 +82,8 @@ def test_gpt_oss() -> None:
     """Hugging Face's hf-mem: issues 60 (bytes of a token) and 70 (8192 tokens of 32 sequences)."""
     assert memory("gpt-oss-20b", {"layers": 36, "experts": 128, **STEP}).token_bytes == 73_728
     report = memory("gpt-oss-20b", {"batch": 32, "past": 8191, **STEP})
+    # vLLM 0.19.1: 137 pages of 16 tokens in the 12 layers with a window of 128, and 512 in the 12 others
+    assert report.caches("vllm-hybrid") == 32 * 12 * (137 + 512) * 16 * 2 * 8 * 64 * 2
     assert [round(float(str(report.caches(name))) / GIB, 2) for name in ("ideal", "vllm")] == [6.09, 12.00]
 
 
@@ -102,6 +104,49 @@ def test_gemma_3_1b() -> None:
     assert memory("gemma-3-1b", {"past": 32767, **STEP}).caches("ideal") == 139 * MIB
 
 
+@pytest.mark.parametrize(("spec", "name"), [("mistral-7b", "llama"), ("phi-3-mini", "phi3")])
+def test_windows_that_llama_cpp_does_not_read(spec: str, name: str) -> None:
+    """llama.cpp 0c1e570: src/models/llama.cpp has no window, and src/models/phi3.cpp disables the one that it finds."""
+    net = netcalc.load(spec, set={"past": 16_383, **STEP}, dtype="bfloat16")
+    report = net.memory(cache="llama.cpp")
+    assert report.caches("llama.cpp") == 16_384 * report.token_bytes
+    assert f"Windows are not read here ({name})" in str(report).replace("\n  ", " ")
+
+
+def test_tokens_of_mistral_in_llama_cpp() -> None:
+    """Of 16 GiB 14,483,464,192 bytes are weights; 131,072 bytes for each token, in contexts of 256."""
+    fitting = memory("mistral-7b", STEP, tokens_in="16GiB").tokens_in
+    assert fitting is not None
+    assert fitting.tokens["llama.cpp"] == (16 * GIB - 14_483_464_192) // (256 * 131_072) * 256 == 20_480
+    assert fitting.tokens["ideal"] is None
+
+
+def test_an_architecture_that_is_not_known_is_named() -> None:
+    report = memory("gpt-neo-125m", {"past": 600, **STEP})
+    assert "No window is taken as read: the architecture is gpt_neo" in str(report).replace("\n  ", " ")
+    assert report.caches("llama.cpp") == 768 * report.token_bytes
+
+
+def test_chunks_turn_the_hybrid_manager_of_vllm_off() -> None:
+    report = memory("llama-4-scout", {"past": 32_767, **STEP})
+    assert report.caches("vllm-hybrid") == report.caches("vllm") == 32_768 * report.token_bytes
+
+
+@pytest.mark.parametrize(("dtype", "model"), [("bfloat16", 12_451_840), ("float32", 24_903_680)])
+def test_states_of_mamba(dtype: str, model: int) -> None:
+    """64 layers with 5120·(3 + 16) elements: float32 in llama.cpp, of the model's type in vLLM."""
+    report = memory("mamba-2.8b", STEP, dtype)
+    assert [report.caches(name) for name in ("vllm", "vllm-hybrid", "llama.cpp")] == [model, model, 24_903_680]
+
+
+def test_states_of_nemotron_h_have_the_type_of_its_configuration() -> None:
+    """vLLM 0.19.1, NemotronHForCausalLMConfig: mamba_ssm_cache_dtype, float32 in transformers."""
+    report = memory("nemotron-h-8b", STEP)
+    states = [state for state in report.kept if state.kind == "state"]
+    widths = {(state.name.rpartition(".")[2], state.cell_bytes_under(report.conventions[1])) for state in states}
+    assert widths == {("conv", 10_240 * 3 * 2), ("ssm", 128 * 64 * 128 * 4)}
+
+
 def test_minimax_m2() -> None:
     """hf-mem's README: keys and values of 196,608 tokens in fp8."""
     report = memory("qwen3-30b-a3b", {**MINIMAX_M2, "past": 196_607, **STEP}, cache_dtype="fp8")
@@ -115,9 +160,10 @@ def test_qwen_3_6() -> None:
     attention = [kept for kept in report.kept if kept.positions is not None]
     assert len({kept.layer for kept in attention}) == 16
     assert sum(int(str(kept.bytes(ideal))) for kept in attention) == 16_384 * MIB
-    states = memory("qwen3-next-80b-a3b", {**QWEN_3_6_27B, "batch": 4, **STEP}, "float32")
-    found = sum(int(str(kept.bytes(ideal))) for kept in states.kept if kept.kind == "state")
-    assert found == 598.5 * MIB
+    for dtype in ("float32", "bfloat16"):
+        states = memory("qwen3-next-80b-a3b", {**QWEN_3_6_27B, "batch": 4, **STEP}, dtype, cache="llama.cpp")
+        reserved = sum(int(str(kept.bytes(states.conventions[0]))) for kept in states.kept if kept.kind == "state")
+        assert reserved == 598.5 * MIB
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,12 @@ def paged_cells(positions: int, page: int = 16) -> int:
     return pages * page
 
 
+def sliding_cells(positions: int, window: int, batched: int = 2048) -> int:
+    """Return the cells of vLLM's SlidingWindowSpec.max_memory_usage_bytes, by the statements of its source."""
+    num_tokens = min(window - 1 + batched, positions)
+    return (-(num_tokens // -16) + 1) * 16
+
+
 def llama_cpp_cells(positions: int, window: int | None, micro_batch: int = 512) -> int:
     """Return the cells of llama_kv_cache_iswa, by the statements of its source in integers."""
 
@@ -60,8 +66,16 @@ def test_conventions_reserve_what_simulations_do() -> None:
     for _ in range(300):
         positions, window = draw.randrange(0, 3000), draw.choice([None, draw.randrange(1, 2500)])
         assert found["ideal"].reserved(positions, window) == ideal_cells(positions, window)
-        assert found["vllm"].reserved(positions, window) == paged_cells(positions)
-        assert found["llama.cpp"].reserved(positions, window) == llama_cpp_cells(positions, window)
+        paged = paged_cells(positions)
+        alone = paged if window is None else sliding_cells(positions, window)
+        for name, whole in (("vllm", True), ("vllm-hybrid", False)):
+            assert found[name].applied("", "float32", [window]).reserved(positions, window) == alone
+            mixed = found[name].applied("", "float32", [None, window])
+            assert mixed.reserved(positions, window) == (paged if whole else alone)
+            assert mixed.reserved(positions, None) == paged
+        for architecture, read in [("gemma3", window), ("mistral", None), ("phi3", None), ("", None)]:
+            applied = found["llama.cpp"].applied(architecture, "float32", [None, window])
+            assert applied.reserved(positions, window) == llama_cpp_cells(positions, read)
 
 
 @pytest.mark.parametrize("batch", [1, 3])

@@ -42,8 +42,8 @@ def test_the_record_is_that_of_the_api(netcalc: Callable[..., CommandResult]) ->
     net = package.load("gpt-neo-125m", set={"past": 600, "length": 1})
     assert record == package.as_dict(net.memory(cache_dtype="q8_0", tokens_in="1GB", engine="reference"))
     assert [one["cells"] for one in record["kept"][:2]] == [
-        {"ideal": 601, "vllm": 608, "llama.cpp": 768},
-        {"ideal": 256, "vllm": 608, "llama.cpp": 768},
+        {"ideal": 601, "vllm": 608, "vllm-hybrid": 608, "llama.cpp": 768},
+        {"ideal": 256, "vllm": 608, "vllm-hybrid": 624, "llama.cpp": 768},
     ]
     assert [one["cells"]["ideal"] for one in record["kept"] if one["window"]] == [256] * 12
     assert record["kept"][0]["cell_bytes"] == 768 // 32 * 34

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 from netcalc.analysis.caches.conventions import CacheConvention
@@ -22,6 +24,10 @@ class CacheGroup(NamedTuple):
     def cell_bytes(self) -> Dim:
         """Bytes of a position of one sequence in one of the layers, or of its states."""
         return sum((part.cell_bytes for part in self.parts[1:]), self.parts[0].cell_bytes)
+
+    def cell_bytes_under(self, convention: CacheConvention) -> Dim:
+        """Return the bytes of a position, or of the states, under a convention."""
+        return reduce(add, (part.cell_bytes_under(convention) for part in self.parts))
 
     def bytes(self, convention: CacheConvention) -> Dim:
         """Return the bytes of all layers under a convention."""

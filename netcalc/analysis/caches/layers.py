@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.caches.conventions import CacheConvention, ElementType, own_type
 from netcalc.dims import Dim, product
+from netcalc.dtypes import FLOATS
 from netcalc.ir import Program
 from netcalc.ir.caches import Cache
 from netcalc.results import Entry, recorded
@@ -52,6 +53,11 @@ class LayerCache(NamedTuple):
         """Bytes of a cell of one sequence, or of its state."""
         return self.element.size(product(self.cell), self.cell[-1] if self.cell else 1)
 
+    def cell_bytes_under(self, convention: CacheConvention) -> Dim:
+        """Return the bytes of a cell under a convention, in which states may have another element type."""
+        changed = convention.state_type(self.name) if self.kind == "state" and self.element.name in FLOATS else None
+        return self.cell_bytes if changed is None else self._replace(element=changed).cell_bytes
+
     @property
     def reserved_cells(self) -> Mapping[str, Dim]:
         """Cells of each sequence, by convention."""
@@ -70,13 +76,22 @@ class LayerCache(NamedTuple):
 
     def bytes(self, convention: CacheConvention, positions: Dim | None = None) -> Dim:
         """Return the bytes under a convention, here or after other positions."""
-        return self.cell_bytes * self.cells(convention, positions) * self.sequences
+        return self.cell_bytes_under(convention) * self.cells(convention, positions) * self.sequences
+
+
+def applied_to(program: Program, conventions: Iterable[CacheConvention]) -> tuple[CacheConvention, ...]:
+    """Return conventions for the model type, the element type and the windows of a program."""
+    windows = {entry.window for entry in program.caches.entries if entry.axis is not None}
+    return tuple(convention.applied(program.architecture, program.dtype, windows) for convention in conventions)
 
 
 def kept_by(
     program: Program, element: ElementType | None = None, conventions: tuple[CacheConvention, ...] = ()
 ) -> tuple[LayerCache, ...]:
-    """Return the caches and states that a program passes on, in order; ``element`` replaces the type of the caches."""
+    """Return the caches and states that a program passes on, in order; ``element`` replaces the type of the caches.
+
+    ``conventions``, applied to the program, are the conventions that their memory is reported under.
+    """
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     inputs = {spec.name: spec.type for spec in program.inputs}
     positions = _positions(program)

@@ -38,6 +38,7 @@ class _Translation:
         document.expressed = {*self.table.part("vars"), *(entry.data.get("vars", ()) if entry else ())}
         self.fields.read(self.config, self.table)
         document.begin(name, f"{architecture} of transformers", self.table.family, *self._dtype())
+        document.data["architecture"] = self.table.model_type
         others = self._fields_of_others(architecture)
         for field, origin in self.table.declarations(self.fields.chosen).items():
             options = _options(origin.data)

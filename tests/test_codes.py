@@ -72,6 +72,7 @@ def test_a_command_is_a_topic(netcalc: Callable[..., CommandResult]) -> None:
         (["E4011"], "did you mean 'E401'?"),
         (["shape"], "did you mean 'shapes'?"),
         (["nothing-like-it"], "`netcalc help` lists commands and codes"),
+        (["conv2d"], "`netcalc ops conv2d` prints the page of conv2d"),
         (["E401", "--format", "csv"], "--format json"),
     ],
 )

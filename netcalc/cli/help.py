@@ -37,6 +37,7 @@ def _page_lines(call: Call) -> Iterable[str]:
     from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
     from netcalc.records.writing import record
     from netcalc.reference.codes import code_page, code_reference
+    from netcalc.reference.operation_list import operation_names
     from netcalc.render.codes import code_text, codes_text
     from netcalc.render.json_lines import json_lines
 
@@ -52,6 +53,8 @@ def _page_lines(call: Call) -> Iterable[str]:
         return code_text(code_reference(topic), call.terminal(call["output"]))
     if topic is not None and topic not in COMMANDS:
         hint = did_you_mean(topic, [*COMMANDS, *CODES]) or "`netcalc help` lists commands and codes"
+        if topic in operation_names():
+            hint = f"`netcalc ops {topic}` prints the page of {topic}"
         raise NetcalcError(Diagnostic("E502", f"there is no command and no code {topic!r}", hint=hint))
     if format_ != "table":
         raise NetcalcError(Diagnostic("E502", f"only the page of a code has --format {format_}"))

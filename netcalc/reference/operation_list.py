@@ -38,6 +38,11 @@ def listed_operations(word: str | None = None) -> OperationList:
     return OperationList(tuple(entries))
 
 
+def operation_names() -> list[str]:
+    """Return the names of all operations and blocks that have a page."""
+    return [*ops.names(), *shipped_blocks()]
+
+
 def operation_page(name: str) -> OperationPage:
     """Return the page of an operation or block; NetcalcError (E102) if there is none of that name."""
     declared = ops.find(name)
@@ -45,6 +50,6 @@ def operation_page(name: str) -> OperationPage:
         return OperationPage(listed_operation(declared), reference(declared))
     if name in shipped_blocks():
         return OperationPage(listed_block(name), block_reference(name))
-    hint = suggested_operation(name, [*ops.names(), *shipped_blocks()]).hint
+    hint = suggested_operation(name, operation_names()).hint
     hint = hint or "`netcalc ops --search WORD` looks for one"
     raise NetcalcError(Diagnostic("E102", f"unknown operation or block {name!r}", hint=hint))

@@ -136,13 +136,14 @@ def with_taken(
 
 
 def with_defaults(ports: Sequence[Port], values: Sequence[Value | None]) -> list[Value | None]:
-    """Return the values with each :data:`DEFAULT` replaced by the value of the input that is the default."""
-    filled = list(values)
-    places = {port.name: place for place, port in enumerate(ports)}
-    for place, port in enumerate(ports[: len(filled)]):
-        if filled[place] is DEFAULT and port.default is not None:
-            filled[place] = filled[places[port.default]]
-    return filled
+    """Return the values with each :data:`DEFAULT` replaced by the value of the input that it is.
+
+    The value is None if that input is not among the ports.
+    """
+    by_name: dict[str | None, Value | None] = {}
+    for port, value in zip(ports, values, strict=False):
+        by_name[port.name] = by_name.get(port.default) if value is DEFAULT else value
+    return [*by_name.values(), *values[len(ports) :]]
 
 
 def _count_of_items(cursor: Cursor | None) -> int:

@@ -102,6 +102,27 @@ def test_defaults_follow_each_other_and_are_seen_by_arguments() -> None:
     assert shapes(program(text)) == {"one.linear": "1×8", "two.linear": "1×6"}
 
 
+def test_a_repeat_without_iterations_passes_on_the_defaults_of_the_first() -> None:
+    text = """
+    inputs: {x: [1, 8], y: [1, 6]}
+    blocks:
+      pair:
+        inputs: [a, b = a]
+        outputs: [p, q]
+        layers: [{name: p, from: a, relu: {}}, {name: q, from: b, relu: {}}]
+      taker:
+        inputs: [t, a, b = t]
+        outputs: [p, q]
+        layers: [{name: p, from: a, relu: {}}, {name: q, from: b, relu: {}}]
+    layers:
+      - {name: none, repeat: 0, from: {a: y}, pair: {}, as: [p, q]}
+      - {name: end, from: q, linear: 3}
+      - {name: nothing, repeat: {times: 0, take: {t: []}}, from: {a: x}, taker: {}, as: [r, s]}
+      - {name: last, from: r, linear: 3}
+    """
+    assert [str(node.inputs[0].type) for node in program(text).main.nodes] == ["1×6", "1×8"]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
@@ -123,3 +144,9 @@ def test_an_absent_value_for_an_input_that_may_not_be_absent() -> None:
         "E303",
         "scaled_dot_product_attention takes 1 to 6 inputs, got 1: key is missing",
     )
+
+
+def test_a_decoder_layer_needs_a_memory() -> None:
+    (found,) = problems("inputs: {x: [1, 5, 8]}\nlayers: [{transformer_decoder_layer: {heads: 2, hidden: 8}}]\n")
+    assert (found.code, found.span is not None and found.span.line) == ("E108", 3)
+    assert found.message.startswith("there should be a memory")

@@ -141,10 +141,13 @@ def _block(g: _Grammar, name: str) -> dict[str, Any]:
         arguments["activation"] = g.choose(("op", {"type": "op", "default": "relu"}))
     block: dict[str, Any] = {"args": arguments}
     if g.seldom(4):
-        block["inputs"] = g.choose((["in"], ["in", "other?"], ["in", "more"]))
+        block["inputs"] = [
+            "in",
+            *g.choose(((), ("other?",), ("more",), ("more = in",), ("other? = in", "more = other"))),
+        ]
     if g.seldom(5):
         block["require"] = [{"that": g.choose(("size > 0", "in.features == size", "size % 2 == 0")), "message": "size"}]
-    g.names, g.tied = ["in"], []
+    g.names, g.tied = [text.split("?")[0].split(" ")[0] for text in block.get("inputs", ["in"])], []
     block["layers"] = _lines(g, 1, g.integer(1, 3), inside=list(arguments))
     if g.seldom(4):
         block["outputs"] = [g.choose(g.names) for _ in range(g.integer(1, 2))]

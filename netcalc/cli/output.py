@@ -7,15 +7,21 @@ from collections.abc import Iterable
 
 from netcalc.diagnostics import Diagnostic, distinct
 from netcalc.files import write_file
+from netcalc.limits import MAX_SHOWN_ERRORS
 from netcalc.render.escapes import outgoing
 from netcalc.render.text import terminal_of
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Write diagnostics to standard error, each once."""
+    """Write diagnostics to standard error, each once; to a terminal with the commands that explain their errors."""
     from netcalc.render.diagnostics import render_diagnostics
 
-    print(render_diagnostics(distinct(diagnostics), terminal_of(sys.stderr)), file=sys.stderr)
+    listed, terminal = distinct(diagnostics), terminal_of(sys.stderr)
+    print(render_diagnostics(listed, terminal), file=sys.stderr)
+    codes = dict.fromkeys(each.code for each in listed[:MAX_SHOWN_ERRORS] if not each.is_warning)
+    if codes and sys.stderr.isatty():
+        pages = ", ".join(f"netcalc help {code}" for code in codes)
+        print(terminal.styled("more", "note") + f": {pages}", file=sys.stderr)
 
 
 def write(lines: Iterable[str], output: str | None = None, *, option: str = "--output ") -> None:

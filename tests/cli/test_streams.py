@@ -226,3 +226,24 @@ def test_json_is_valid_in_every_encoding(encoding: str, tmp_path: Path, monkeypa
         if encoding in ("gbk", "big5"):
             assert output.isascii()
         written.truncate(0)
+
+
+@POSIX
+def test_errors_on_a_terminal_end_with_the_commands_that_explain_them(tmp_path: Path) -> None:
+    """A terminal is written to as one; a pipe gets the errors alone."""
+    import pty
+
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("netcalc: 1\ninputs: {x: [1, 8]}\nlayers:\n  - lineer: 3\n  - {from: x, linear: {uot: 3}}\n")
+    command = [sys.executable, "-m", "netcalc", "shapes", str(spec)]
+    main_end, terminal = pty.openpty()
+    done = subprocess.run(
+        command, env={**ENVIRONMENT, "NO_COLOR": "1"}, stdout=subprocess.PIPE, stderr=terminal, timeout=60, check=False
+    )
+    os.close(terminal)
+    shown = os.read(main_end, 10_000).decode().replace("\r\n", "\n")
+    os.close(main_end)
+    assert done.returncode == 2
+    assert shown.endswith("\n\n2 errors\nmore: netcalc help E102, netcalc help E103\n")
+    piped = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+    assert piped.stderr.endswith("\n\n2 errors\n")

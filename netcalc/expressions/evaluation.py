@@ -49,8 +49,6 @@ def holds(node: Node, scope: Mapping[str, Any]) -> bool:
 
 def _reason(node: Node, why: Exception) -> str:
     match node, why:
-        case _, IndexError():
-            return "the index is past the end"
         case _, KeyError():
             return f"no entry {why}"
         case _, OverflowError():
@@ -83,7 +81,7 @@ def _value(node: Node, scope: Mapping[str, Any]) -> Any:
         case Attribute(value=value, name=name):
             return _attribute(evaluate(value, scope), name, node.column)
         case Index(value=value, index=index):
-            return evaluate(value, scope)[evaluate(index, scope)]
+            return _item(evaluate(value, scope), evaluate(index, scope))
         case Slice(value=value, start=start, stop=stop):
             first, end = (None if bound is None else evaluate(bound, scope) for bound in (start, stop))
             return checked(evaluate(value, scope)[first:end])
@@ -103,6 +101,14 @@ def _value_named(node: Apply, scope: Mapping[str, Any]) -> Any:
     if len(names) != 1 or not isinstance(names[0], str):
         raise ExpressionError("value() takes the path of a value in quotes", node.column, code="E203")
     return type_named(names[0])
+
+
+def _item(value: Any, index: Any) -> Any:
+    try:
+        return value[index]
+    except IndexError:
+        items = f"{len(value)} {'item' if len(value) == 1 else 'items'}"
+        raise IndexError(f"index {index} is past the end of {items}, which are counted from 0") from None
 
 
 def _attribute(value: Any, name: str, column: int) -> Any:

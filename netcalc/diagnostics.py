@@ -83,6 +83,7 @@ class Span(NamedTuple):
     end: int = 0
     text: str = ""  # the line of the file
     path: str = ""  # e.g. ``layers[3].conv2d.out``
+    more: tuple[str, ...] = ()  # the lines after it that a text of several lines has
 
     def __str__(self) -> str:
         if self.line:

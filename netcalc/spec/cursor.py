@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, cast
@@ -130,11 +131,18 @@ class Cursor:
 def within(span: Span | None, text: str, column: int, length: int = 1) -> Span | None:
     """Return the part of a scalar's span that starts ``column`` characters into ``text``.
 
-    The whole span is returned if ``text`` is not found in it, as in a scalar over several lines.
+    In a scalar of several lines that is the first of them with these characters.  The whole span is returned if there
+    is none.
     """
     if span is None:
         return None
+    length = max(length, 1)
     start = span.text.find(text, max(span.column - 1, 0))
-    if not span.text or start < 0:
-        return span
-    return span._replace(column=start + column + 1, end=start + column + 1 + max(length, 1))
+    if span.text and start >= 0:
+        return span._replace(column=start + column + 1, end=start + column + 1 + length)
+    part = text[column : column + length]
+    for number, line in enumerate((span.text, *span.more)):
+        found = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", line) if span.more and part.strip() else None
+        if found is not None:
+            return Span(span.file, span.line + number, found.start() + 1, found.end() + 1, line)
+    return span

@@ -202,4 +202,6 @@ def _error_at_place(
     length = len(error.name) if error.name else 1
     span = within(cursor.span, text, error.column, length) if text else cursor.span
     hint = did_you_mean(error.name, scope) if error.name else None
+    if error.name == "index":
+        hint = "`index` is the number of an iteration, and known in lines with `repeat`"
     return NetcalcError(Diagnostic(error.code, error.message, span, hint=hint))

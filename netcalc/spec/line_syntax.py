@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.foreign_names import suggested_operation
+from netcalc.spec.line_hints import Targets, misplaced_hint
 
 #: Keys with a meaning of their own beside the operation's; no operation or block may be named so.
 MODIFIERS: dict[str, str] = {
@@ -52,19 +53,16 @@ class Line(NamedTuple):
         return self.args
 
 
-def read_line(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
-    """Return the line at ``cursor``; NetcalcError (E101, E107) if it is malformed.
-
-    ``target_names`` gives the known operations and blocks; it is called only to explain an error.
-    """
+def read_line(cursor: Cursor, targets: Targets) -> Line:
+    """Return the line at ``cursor``; NetcalcError (E101, E107) if it is malformed."""
     parsed = cursor.derived.get(Line)
     if parsed is not None:
         return parsed  # type: ignore[no-any-return]
-    line = cursor.derived[Line] = _read(cursor, target_names)
+    line = cursor.derived[Line] = _read(cursor, targets)
     return line
 
 
-def _read(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
+def _read(cursor: Cursor, known: Targets) -> Line:
     data = cursor.data
     if isinstance(data, str):
         return Line(data, cursor, None, {})
@@ -74,7 +72,7 @@ def _read(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
     modifiers = {key: cursor[key] for key in data if key in MODIFIERS}
     targets = [key for key in data if key not in MODIFIERS]
     if len(targets) != 1:
-        raise NetcalcError(_no_single_target(cursor, targets, target_names))
+        raise NetcalcError(_no_single_target(cursor, targets, known))
     args = cursor[targets[0]]
     line = Line(targets[0], cursor, None if args.data is None else args, modifiers)
     if "share" in modifiers and "repeat" not in modifiers:
@@ -83,14 +81,19 @@ def _read(cursor: Cursor, target_names: Callable[[], Iterable[str]]) -> Line:
     return line
 
 
-def _no_single_target(cursor: Cursor, targets: list[str], target_names: Callable[[], Iterable[str]]) -> Diagnostic:
+def _no_single_target(cursor: Cursor, targets: list[str], known: Targets) -> Diagnostic:
     if not targets:
         message = "this line names no operation or block"
         return Diagnostic("E107", message, cursor.span, hint="add one, as in `relu: {}`")
-    names = set(target_names())
+    names = known.names()
+    own = {target: target if target in names else suggested_operation(target, names).name for target in targets}
     unknown = [target for target in targets if target not in names]
+    if len(unknown) == len(targets):  # the first may have the name of another library
+        unknown = [target for target in targets[1:] if own[targets[0]] is not None]
     if len(targets) - len(unknown) == 1:
-        hint = did_you_mean(unknown[0], MODIFIERS)
+        target = next(target for target in targets if target not in unknown)
+        attributes = known.attributes(own[target] or target) or ()
+        hint = misplaced_hint(target, cursor.data, unknown, attributes) or did_you_mean(unknown[0], MODIFIERS)
         return Diagnostic("E101", f"unknown modifier {unknown[0]!r}", cursor[unknown[0]].key_span, hint=hint)
     return Diagnostic(
         "E107",

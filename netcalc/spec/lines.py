@@ -20,7 +20,7 @@ from netcalc.spec.patching import elaborate_inserted, patched_line, patching
 from netcalc.spec.repeats import elaborate_repeat
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.sequences import elaborate_sequence
-from netcalc.spec.targets import block_of, resolve_target, target_names
+from netcalc.spec.targets import TargetNames, block_of, resolve_target
 
 
 def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -50,7 +50,7 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
 
 def _elaborate_line(elaboration: Elaboration, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
     if not scope.patches:
-        return _apply(elaboration, read_line(cursor, lambda: target_names(scope)), scope, current)
+        return _apply(elaboration, read_line(cursor, TargetNames(elaboration, scope)), scope, current)
     edit = patched_line(elaboration, cursor, scope)
     current = elaborate_inserted(elaboration, edit.before, scope, current)
     scope.current = None if current is None else Outputs.single(current)

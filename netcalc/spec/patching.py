@@ -16,7 +16,7 @@ from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE, Line, read_line
 from netcalc.spec.modifiers import condition_holds, line_name
 from netcalc.spec.patches import Patch
 from netcalc.spec.scope import Scope
-from netcalc.spec.targets import block_of, resolve_target, target_names
+from netcalc.spec.targets import TargetNames, block_of, resolve_target
 
 #: Modifiers of a replaced line that its replacement keeps, unless it has its own.
 _KEPT = ("name", "from", "as", "when")
@@ -39,7 +39,7 @@ class Edit(NamedTuple):
 
 def patched_line(elaboration: Elaboration, item: Cursor, scope: Scope) -> Edit:
     """Return the line at ``item`` as patches change it; NetcalcError if the line or a patch is malformed."""
-    edit = Edit(read_line(item, lambda: target_names(scope)))
+    edit = Edit(read_line(item, TargetNames(elaboration, scope)))
     if not scope.patches:
         return edit
     line = edit.line
@@ -185,7 +185,7 @@ def _apply_patches(
             case _:
                 edit = edit._replace(after=(patch, *edit.after))
                 continue
-        line = read_line(item, lambda: target_names(scope))
+        line = read_line(item, TargetNames(elaboration, scope))
         edit = edit._replace(line=resolve_target(line, scope), patches=(*edit.patches, patch))
     return edit
 

@@ -264,7 +264,7 @@ class Scope(Mapping[str, Any]):
         if owner is not None and not any(path.startswith(base + ".") for path in paths):
             hint = f"its outputs are {', '.join(owner.by_port)}"
             return Diagnostic("E303", f"{base!r} has no output {port!r}", span, hint=hint)
-        near = did_you_mean(text, [*self.value_names(), *paths])
+        near = _iterations_hint(base, port, paths) or did_you_mean(text, [*self.value_names(), *paths])
         return Diagnostic("E301", f"unknown value {text!r}", span, hint=near)
 
     def _known_paths(self, path: str) -> list[str]:
@@ -334,3 +334,14 @@ class Scope(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _iterations_hint(base: str, number: str, paths: Sequence[str]) -> str | None:
+    """Return the numbers of iterations and lines that there are, for another number than these."""
+    stem = base + "." if base else ""
+    numbers = [
+        int(path.removeprefix(stem)) for path in paths if path.startswith(stem) and path[len(stem) :].isdecimal()
+    ]
+    if not (number.isdecimal() and numbers):
+        return None
+    return f"use `{stem}{max(numbers)}` or one before it: they are numbered from {min(numbers)}"

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
+from netcalc.spec.cursor import within
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
-from netcalc.spec.foreign_names import suggested_operation
 from netcalc.spec.library import Block, find_block
+from netcalc.spec.line_hints import line_hint
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.op_values import place_of
 from netcalc.spec.scope import Scope
 from netcalc.spec.shipped import shipped_blocks
 
 
-def target_names(scope: Scope) -> list[str]:
-    """Return the names of all operations and blocks that a line may apply."""
-    return [*ops.names(), *scope.home.blocks, *shipped_blocks(), SEQUENCE]
+class TargetNames(NamedTuple):
+    """Operations and blocks that lines of a scope may apply, for explanations of errors."""
+
+    elaboration: Elaboration
+    scope: Scope
+
+    def names(self) -> list[str]:
+        """Return the names of all of them."""
+        return [*ops.names(), *self.scope.home.blocks, *shipped_blocks(), SEQUENCE]
+
+    def attributes(self, name: str) -> Collection[str] | None:
+        """Return the attributes of an operation or arguments of a block; None if there is none of the name."""
+        declared = ops.find(name)
+        if declared is not None:
+            return list(declared.model_fields)
+        block = find_block(name, self.scope.home, self.elaboration.loaded)
+        return None if block is None else list(block.decl.args)
+
+    def takes_value(self, name: str) -> bool:
+        """Return True if a bare value sets an attribute or argument."""
+        declared = ops.find(name)
+        return len(self.attributes(name) or ()) == 1 if declared is None else declared.shorthand is not None
 
 
 def resolve_target(line: Line, scope: Scope) -> Line:
@@ -54,8 +77,11 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     # a shipped or imported block may call a block of the spec: one passed as an argument, or one that replaces another
     block = find_block(line.target, scope.home, elaboration.loaded)
     if block is None:
-        hint = suggested_operation(line.target, target_names(scope)).hint
+        hint = line_hint(line.target, TargetNames(elaboration, scope))
         message = f"unknown operation or block {line.target!r}"
-        raise NetcalcError(Diagnostic("E102", message, line.origin or line.target_span, hint=hint))
+        place = line.origin or line.target_span
+        if place is not None and place.more and " - " in line.target:  # the line after it is indented too far
+            place = within(place, line.target, line.target.index(" - ") + 1, len(line.target))
+        raise NetcalcError(Diagnostic("E102", message, place, hint=hint))
     elaboration.note_called(block)
     return block

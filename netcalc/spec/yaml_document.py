@@ -142,7 +142,8 @@ class _DocumentReader:
         line = self.lines[start.line] if start.line < len(self.lines) else ""
         # a value of several lines is marked on its first line
         stop = end.column if end.line == start.line else len(line.rstrip())
-        return Span(self.file, start.line + 1, start.column + 1, max(stop, start.column + 1) + 1, line)
+        more = tuple(self.lines[start.line + 1 : end.line + 1]) if node.kind == "scalar" else ()
+        return Span(self.file, start.line + 1, start.column + 1, max(stop, start.column + 1) + 1, line, "", more)
 
 
 def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:
@@ -155,6 +156,8 @@ def _yaml_hint(message: str, span: Span | None) -> str | None:
         return "indent with spaces; YAML does not allow tabs"
     if "mapping values are not allowed" in message:
         return "quote a value that contains ': '"
+    if "sequence entries are not allowed" in message:
+        return "each line begins with a hyphen of its own"
     if "expected ',' or" in message:
         return 'close the bracket, or quote a value that contains a bracket: "${…}"'
     return None

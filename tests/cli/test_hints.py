@@ -20,6 +20,8 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
     ("E001", "tab"): ("\t- relu", "  - relu"),
     ("E002", "duplicate-key"): ("out: 4, ", ""),
     ("E101", "key"): ("layer:\n  - relu\n", ""),
+    ("E101", "beside"): ("- conv2d:\n    out: 4\n    kernel: 3", "- conv2d: {out: 4, kernel: 3}"),
+    ("E102", "two-lines"): ("    - flatten", "  - flatten"),
     ("E103", "attribute"): ("kernal: 3, ", ""),
     ("E103", "argument"): ("widht: 3, ", ""),
     ("E105", "version"): ("name: a", "netcalc: 1\ninputs: {x: [1, 8]}\nname: a"),

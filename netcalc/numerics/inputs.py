@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dims import Poly, integer
 from netcalc.dtypes import FLOATS, INTEGERS, holds
 from netcalc.ir import InputSpec, Program
@@ -162,7 +162,8 @@ def _draw(spec: InputSpec, seed: int) -> Array:
             drawn = rng.random(shape, dtype=working) * working(high - low) + working(low)
         return drawn.astype(dtype, copy=False)
     if spec.high is None:
-        hint = f"give it a range in the spec, or values with --input {spec.name}=FILE"
+        declared = f"{{shape: {written(_sizes(spec.type))}, dtype: {spec.type.dtype}, range: [0, 10]}}"
+        hint = f"declare one, as in `{spec.name}: {declared}`, or give values with --input {spec.name}=FILE"
         raise _misfit(spec, "holds integers, and has no range to draw them from", hint)
     return rng.integers(int(spec.low or 0), int(spec.high), shape, dtype=np.int64).astype(dtype)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from netcalc import ops
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span, clipped
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span, clipped, written
 from netcalc.dims import Poly, UndecidedError, assumptions, value_at
 from netcalc.ir import OpNode, Value
 from netcalc.ir.build import build_node, infer
@@ -72,6 +73,8 @@ def _misfit(
     )
     decided = _assumption_behind(elaboration, op, inputs)
     hint = _channels_hint(op, inputs) or error.hint or _working_fix(elaboration, error, inputs)
+    if hint is None and error.code == "E402":
+        hint = _declaration_that_works(elaboration, op, inputs)
     return Diagnostic(error.code, clipped(error.message, MAX_MESSAGE) + decided, span, related, hint=hint)
 
 
@@ -114,6 +117,29 @@ def _working_fix(elaboration: Elaboration, error: RuleError, inputs: Sequence[Va
             continue
         if results[0].shape == fix.shape:
             return fix.hint
+    return None
+
+
+def _declaration_that_works(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str | None:
+    """Return how to declare an input of the network, which declares no element type, so that the operation takes it."""
+    types = tuple(None if value is None else value.type for value in inputs)
+    declarations = elaboration.loaded.cursor.at(("inputs",))
+    names = {value.span: value.name for value in elaboration.main.inputs if value is not None and value.span}
+    for place, value in enumerate(inputs):
+        name = None if value is None or value.span is None else names.get(value.span)
+        data = declarations.at((name,)).data if name is not None and name in declarations.data else None
+        if data is None or (isinstance(data, dict) and "dtype" in data):
+            continue
+        for dtype in ("int64", "bool"):
+            changed = tuple(replace(t, dtype=dtype) if t and i == place else t for i, t in enumerate(types))
+            try:
+                infer(op, changed, elaboration.ctx)
+            except (RuleError, UndecidedError):
+                continue
+            domain = dict(enumerate(op.domains(*changed))).get(place)
+            range_ = {} if domain is None else {"range": [domain.low, domain.high]}
+            declared = {**(data if isinstance(data, dict) else {"shape": data}), "dtype": dtype, **range_}
+            return f"declare the input as `{name}: {written(declared, quoted='${' in written(declared))}`"
     return None
 
 

@@ -89,6 +89,7 @@ layers:
 """,
     ("E401", "too-small"): IMAGE + "layers:\n  - conv2d: {out: 4, kernel: 9}\n",
     ("E402", "dtype"): HEAD + "layers:\n  - cast: int64\n  - linear: 4\n",
+    ("E402", "ids"): HEAD + "layers:\n  - embedding: {num_embeddings: 100, embedding_dim: 4}\n",
     ("E403", "repeat"): HEAD
     + "blocks:\n  b:\n    outputs: [d, e]\n    layers: [{name: d, linear: 4}, {name: e, linear: 4}]\n"
     + "layers:\n  - {repeat: 2, b: {}}\n",

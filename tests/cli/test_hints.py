@@ -42,6 +42,7 @@ FIXES: dict[tuple[str, str], tuple[str, str]] = {
         'shortcut: [{conv2d: {out: 3, kernel: 1, stride: "${stride}"}}]',
     ),
     ("E401", "too-small"): ("kernel: 9", "kernel: 9, padding: 1"),
+    ("E402", "ids"): ("x: [1, 8]", "x: {shape: [1, 8], dtype: int64, range: [0, 100]}"),
     ("E403", "repeat"): ("outputs: [d, e]\n    layers: [{name: d, linear: 4}", "layers: [{name: d, linear: 8}"),
 }
 

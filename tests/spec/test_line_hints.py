@@ -94,7 +94,7 @@ def test_two_lines_in_one_are_told_apart(line: str) -> None:
         (ROWS + "  - relu\n    - flatten\n  - relu\n", 5, "- flatten"),
         ("inputs: {x: [1, 8]}\nlayers:\n  - linear: >-\n      ${8 +\n      widht}\n", 6, "widht"),
         (
-            "inputs: {x: [1, 8]}\nrequire:\n  - that:\n      2 > 1 and\n      widht > 0\n    message: no\nlayers: [s]\n",
+            "inputs: {x: [1, 8]}\nrequire:\n  - that:\n      2 > 1 and\n      widht\n    message: no\nlayers: [s]\n",
             6,
             "widht",
         ),

@@ -9,6 +9,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.evaluate import names_in
+from netcalc.spec.mentions import mentioned_inputs
 
 #: Keys of a spec whose entries can be left out.
 _KEYS = ("dims", "vars", "inputs")
@@ -56,7 +57,8 @@ def _uses(
             if name not in (child.data.get(key) or ()):
                 users[f"the {key[:-1]} {name!r}"] = _names_in_entry(key, entry)
     if "layers" not in child.data:
-        users["an inherited line"] = names_in([parent.data.get(key) for key in ("layers", "patch")])
+        lines = [parent.data.get(key) for key in ("layers", "patch")]
+        users["an inherited line"] = names_in(lines) | mentioned_inputs(parent.data.get("inputs") or {}, lines)
     if "loss" not in child.data and (loss := parent.data.get("loss")):
         inputs = (_names_in_entry("inputs", entry) for entry in (loss.get("inputs") or {}).values())
         users["the inherited loss"] = names_in(loss["layers"]).union(*inputs)

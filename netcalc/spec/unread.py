@@ -5,32 +5,20 @@ A spec with ``layers`` of its own inherits the dims, vars and inputs of the line
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
 
 from netcalc.spec.cursor import kept
 from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import Loaded
+from netcalc.spec.mentions import mentioned_inputs
 from netcalc.spec.settings import former_vars
 
+#: Keys of a spec that describe it.
+ABOUT = ("name", "family", "architecture", "published", "aliases", "extends", "import")
 #: Keys of a spec whose entries count as read where they are used.
 _NAMED = ("dims", "vars", "inputs", "blocks")
 #: Keys of a spec that read nothing; a requirement constrains what others read.
-_READ_NOTHING = (
-    "name",
-    "family",
-    "architecture",
-    "published",
-    "aliases",
-    "extends",
-    "import",
-    "outputs",
-    "require",
-    "notes",
-)
-#: Keys of lines with texts that refer to no value.
-_NO_VALUES = ("name", "as", "about")
+_READ_NOTHING = (*ABOUT, "notes", "outputs", "require")
 
 
 def unread_inputs(loaded: Loaded, untaken: Iterable[str]) -> tuple[str, ...]:
@@ -47,7 +35,9 @@ def unread_inputs(loaded: Loaded, untaken: Iterable[str]) -> tuple[str, ...]:
 def declared_input(loaded: Loaded, name: str) -> str:
     """Return the name under which an input is declared: ``past_key_values.*.key`` for ``past_key_values.0.key``."""
     declared = loaded.document.inputs
-    return name if name in declared else next(d for d in declared if re.fullmatch(_pattern(d, r"\d+"), name))
+    parts = name.split(".")
+    lists = (".".join([*parts[:n], "*", *parts[n + 1 :]]) for n, part in enumerate(parts) if part.isdecimal())
+    return name if name in declared else next(each for each in lists if each in declared)
 
 
 def lost_names(loaded: Loaded, taken: frozenset[str], blocks: Collection[str]) -> frozenset[str]:
@@ -73,39 +63,9 @@ def replaced_spec(loaded: Loaded) -> Loaded | None:
 
 
 def _mentioned_inputs(loaded: Loaded) -> frozenset[str]:
-    """Return the declared inputs that occur in lines and outputs, by name or as ``in``."""
-
-    def mentioned() -> frozenset[str]:
-        text = "\n".join(_texts([loaded.cursor.data.get(key) for key in ("layers", "patch", "outputs")]))
-        inputs = loaded.document.inputs
-        names = {name: _pattern(name, r"(?:\d+|\*)") for name in inputs}
-        first = next(iter(inputs), None)
-        return frozenset(
-            name
-            for name, pattern in names.items()
-            if re.search(rf"(?<![\w.])(?:{pattern}{'|in' if name == first else ''})(?!\w)", text)
-        )
-
-    return kept(loaded.derived, _mentioned_inputs, mentioned)
-
-
-def _pattern(declared: str, number: str) -> str:
-    """Return the regular expression of the names that a declared input has."""
-    return re.escape(declared).replace(r"\*", number)
-
-
-def _texts(data: Any) -> Iterator[str]:
-    """Yield every text in ``data`` that may refer to a value."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, list):
-        for item in data:
-            yield from _texts(item)
-    elif isinstance(data, Mapping):
-        yield from (key for key in data if "${" in key)
-        for key, item in data.items():
-            if key not in _NO_VALUES:
-                yield from _texts(item)
+    """Return the declared inputs that occur in lines and outputs."""
+    lines = [loaded.cursor.data.get(key) for key in ("layers", "patch", "outputs")]
+    return kept(loaded.derived, mentioned_inputs, lambda: mentioned_inputs(loaded.document.inputs, lines))
 
 
 def _read_names(loaded: Loaded, inputs: frozenset[str], blocks: frozenset[str]) -> frozenset[str]:

@@ -11,10 +11,7 @@ from netcalc.spec.evaluate import used_by_others, words_in
 from netcalc.spec.library import Loaded, find_block
 from netcalc.spec.main_sketches import Main
 from netcalc.spec.settings import Settings, former_vars
-from netcalc.spec.unread import declared_input, lost_names, replaced_spec
-
-#: Keys of a spec that hold no expressions.
-_ABOUT = ("name", "family", "architecture", "published", "aliases", "extends", "import")
+from netcalc.spec.unread import ABOUT, declared_input, lost_names, replaced_spec
 
 
 class _Facts(NamedTuple):
@@ -56,7 +53,7 @@ def _unused_names(loaded: Loaded, facts: _Facts) -> Iterator[Diagnostic]:
         return {former.get(word, word) for word in words_in(data)}
 
     declared = {name: value for kind in ("dims", "vars") for name, value in (cursor.data.get(kind) or {}).items()}
-    used = words({key: value for key, value in cursor.data.items() if key not in ("dims", "vars", *_ABOUT)})
+    used = words({key: value for key, value in cursor.data.items() if key not in ("dims", "vars", *ABOUT)})
     used |= used_by_others({name: words(value) for name, value in declared.items()})
     blocks = dict(_own_entries(cursor, "blocks", loaded.label))
     called = {name for name, file in facts.called if file == loaded.label}  # by shipped blocks too
@@ -106,7 +103,7 @@ def _unused_blocks(
 ) -> Iterator[Diagnostic]:
     """Yield the warnings about blocks; ``called`` are those of the spec that are called, and ``others`` all others."""
     data = loaded.cursor.data
-    outside = words_in({key: value for key, value in data.items() if key not in ("blocks", *_ABOUT)}, keys=True)
+    outside = words_in({key: value for key, value in data.items() if key not in ("blocks", *ABOUT)}, keys=True)
     bodies = used_by_others({name: words_in(body, keys=True) for name, body in data["blocks"].items()})
     for name, place in blocks.items():
         replaces = find_block(name) is not None or (loaded.parent is not None and name in loaded.parent.blocks)

@@ -58,6 +58,7 @@ def test_a_name_is_not_both_left_out_and_declared(folder: Path) -> None:
         ("more", OWN, "the input 'mask' uses 'more'"),
         ("units", OWN + "vars: {more: 3}\ninputs: {mask: [1]}\n", "the inherited loss uses 'units'"),
         ("kind", "", "an inherited line uses 'kind'"),
+        ("x", "", "an inherited line uses 'x'"),
         ("kind", OWN, None),
         ("units", OWN + "vars: {more: 3}\ninputs: {mask: [1]}\nloss: null\n", None),
     ],

@@ -74,10 +74,9 @@ def with_adapters(loaded: Loaded, lora: LoraArgument, settings: Mapping[str, Any
 def freezing_patches(program: Program) -> Iterator[dict[str, Any]]:
     """Yield the patches that freeze the lines of a network's own body that have parameters."""
     paths = [instance.path for instance in parameters(program)]
-    for node in program.main.nodes:
-        stem = node.name + "."
-        if any(path.startswith(stem) for path in paths):
-            yield {"at": node.name, "set": {"freeze": True}}
+    for name in dict.fromkeys(node.name for node in program.main.nodes):  # iterations that differ have one name
+        if any(path.startswith(f"{name}.") for path in paths):
+            yield {"at": name, "set": {"freeze": True}}
 
 
 def paths_of_lines(program: Program) -> Iterator[str]:

@@ -110,6 +110,12 @@ def test_options_that_are_not_possible(model: str, lora: str, code: str, part: s
     assert part in " ".join(ran.err.split())
 
 
+def test_a_step_of_decoding_of_many_layers_has_the_adapters_of_the_network() -> None:
+    first = api.load("llama-3-70b", lora=16)
+    step = api.load("llama-3-70b", lora=16, set={"past": 10, "length": 1})
+    assert step.cost().params_trainable == first.cost().params_trainable == 207_093_760
+
+
 def test_a_line_repeated_by_itself_takes_none() -> None:
     text = "netcalc: 1\ninputs: {x: [3, 6]}\nlayers:\n  - {name: fc, repeat: 2, linear: 6}\n  - linear: 2\n"
     with pytest.raises(api.NetcalcError, match=r"fc\.0 is a line repeated by itself"):

@@ -276,7 +276,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     import difflib
 
     candidates = [c for c in islice(candidates, _MOST_READ) if len(c) <= _LONGEST and len(name) <= _LONGEST]
-    if (respelled := next((c for c in candidates if simplified(c) == simplified(name)), None)) is not None:
+    key = simplified(name) if candidates else ""
+    if (respelled := next((c for c in candidates if simplified(c) == key), None)) is not None:
         return respelled
     if len(candidates) > _MOST_COMPARED:  # a comparison takes several microseconds
         alike = (c for c in candidates if c[:1] == name[:1] and (abs(len(c) - len(name)) <= 2 or c.startswith(name)))

@@ -10,12 +10,10 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.declarations import Declaration, declare_argument, former_names, replacement
 from netcalc.spec.evaluate import evaluate
-from netcalc.spec.foreign_names import suggested_attribute
 from netcalc.spec.library import Block
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.op_values import placed
 from netcalc.spec.scope import Scope
-from netcalc.spec.value_hints import explained
 from netcalc.tensor_type import TensorType
 
 
@@ -58,6 +56,8 @@ def bind_arguments(
     suggested: set[str | None] = set()
     for name, cursor in passed.items():
         if name not in declared:
+            from netcalc.spec.foreign_names import suggested_attribute  # hints are needed for errors only
+
             meant, hint = suggested_attribute(name, declared, passed)
             hint = replacement(name, block.decl.args) or hint
             errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
@@ -83,6 +83,8 @@ def bind_arguments(
             checked = declaration.check(value)
             bound[name] = placed(checked, place) if declaration.type == "op" else checked
         except ValueError as why:
+            from netcalc.spec.value_hints import explained
+
             problem = Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span)
             problem = explained(problem, value, place, scope, declaration.accepts, scope.place_of_var)
             errors.append(problem._replace(hint=problem.hint or _union_hint(block, declaration, value)))

@@ -12,6 +12,8 @@ from netcalc.spec.yaml_document import parse_yaml
 
 #: ``linear(10)``, ``linear:10`` and ``linear 10``.
 _CALL = re.compile(r"([A-Za-z_][\w.]*)\s*(?:\((.*)\)|[: ](.*))", re.DOTALL)
+#: Longest line that is read for a hint.
+_LONGEST = 200
 _KEYWORD = re.compile(r"(\w+)\s*=\s*")
 _BETWEEN_LINES = re.compile(r"\s+-\s*")
 
@@ -32,6 +34,8 @@ class Targets(Protocol):
 def line_hint(text: str, targets: Targets) -> str | None:
     """Return what to write for a line that is no name of an operation or block."""
     names = targets.names()
+    if len(text) > _LONGEST:
+        return None
     parts = _BETWEEN_LINES.split(text)
     if len(parts) > 1 and all(parts):
         return "each line begins with a hyphen of its own: " + " and ".join(f"`- {part}`" for part in parts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.foreign_names import suggested_operation
-from netcalc.spec.line_hints import Targets, misplaced_hint
+
+if TYPE_CHECKING:
+    from netcalc.spec.line_hints import Targets
 
 #: Keys with a meaning of their own beside the operation's; no operation or block may be named so.
 MODIFIERS: dict[str, str] = {
@@ -85,6 +86,9 @@ def _no_single_target(cursor: Cursor, targets: list[str], known: Targets) -> Dia
     if not targets:
         message = "this line names no operation or block"
         return Diagnostic("E107", message, cursor.span, hint="add one, as in `relu: {}`")
+    from netcalc.spec.foreign_names import suggested_operation  # hints are needed for errors only
+    from netcalc.spec.line_hints import misplaced_hint
+
     names = known.names()
     own = {target: target if target in names else suggested_operation(target, names).name for target in targets}
     unknown = [target for target in targets if target not in names]

@@ -15,7 +15,6 @@ from netcalc.spec.evaluate import evaluate, places_of_names
 from netcalc.spec.library import Loaded
 from netcalc.spec.op_values import placed
 from netcalc.spec.requirements import unmet_by_settings
-from netcalc.spec.value_hints import explained
 from netcalc.spec.yaml_document import parse_scalar
 
 
@@ -140,6 +139,8 @@ class Settings(Mapping[str, Any]):
     def _invalid(self, name: str, cursor: Cursor, why: str, value: Any, accepts: Callable[[Any], bool]) -> NetcalcError:
         if name in self._overrides:
             return cursor.key_error("E501", f"--set {name}: {why}")
+        from netcalc.spec.value_hints import explained  # hints are needed for errors only
+
         default = _default(cursor)
         return NetcalcError(
             explained(Diagnostic("E104", f"{name!r} {why}", default.span), value, default, self, accepts)

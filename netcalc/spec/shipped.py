@@ -89,7 +89,8 @@ def respelled(name: str) -> str | None:
     """
     named = [*((own, own) for own in catalogue()), *aliases().items()]
     for spelling in (lambda text: text.lower().replace("-", "_"), simplified):
-        specs = {spec for other, spec in named if spelling(other) == spelling(name)}
+        spelled = spelling(name)
+        specs = {spec for other, spec in named if spelling(other) == spelled}
         if specs:
             return specs.pop() if len(specs) == 1 else None
     return None
@@ -101,7 +102,8 @@ def spec_hint(name: str) -> str | None:
     >>> spec_hint("gpt-2-m"), spec_hint("llama2")
     ("did you mean 'gpt2-medium'?", 'shipped specs that begin so: llama-2-13b, llama-2-70b, llama-2-7b')
     """
-    longer = [spec for spec in catalogue() if simplified(name) and simplified(spec).startswith(simplified(name))]
+    beginning = simplified(name)
+    longer = [spec for spec in catalogue() if beginning and simplified(spec).startswith(beginning)]
     if len(longer) > 1:
         more = ", …" if len(longer) > _MOST_LISTED else ""
         return f"shipped specs that begin so: {', '.join(longer[:_MOST_LISTED])}{more}"

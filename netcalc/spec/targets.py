@@ -11,7 +11,6 @@ from netcalc.spec.cursor import within
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.library import Block, find_block
-from netcalc.spec.line_hints import line_hint
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.op_values import place_of
 from netcalc.spec.scope import Scope
@@ -77,6 +76,8 @@ def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     # a shipped or imported block may call a block of the spec: one passed as an argument, or one that replaces another
     block = find_block(line.target, scope.home, elaboration.loaded)
     if block is None:
+        from netcalc.spec.line_hints import line_hint  # hints are needed for errors only
+
         hint = line_hint(line.target, TargetNames(elaboration, scope))
         message = f"unknown operation or block {line.target!r}"
         place = line.origin or line.target_span

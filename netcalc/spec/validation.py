@@ -13,8 +13,9 @@ from netcalc.models import Model, ValidationError
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.document import Document
 from netcalc.spec.foreign_files import foreign_data
-from netcalc.spec.foreign_names import Suggestion, suggested_attribute
-from netcalc.spec.value_hints import explained, read_again, shape_hint
+
+if typing.TYPE_CHECKING:
+    from netcalc.spec.foreign_names import Suggestion
 
 #: Messages in place of pydantic's own, by the type of its error.
 _MESSAGES = {
@@ -72,6 +73,8 @@ class Evaluated(NamedTuple):
 
         if not path:
             return problem
+        from netcalc.spec.value_hints import explained, read_again  # hints are needed for errors only
+
         name = str(path[0])
 
         def accepts(_: Any) -> bool:
@@ -150,6 +153,8 @@ def _data_path(cursor: Cursor, item: Any) -> Path:
 
 def _suggestion(item: Any, model: type[Model], noun: str, present: Collection[str]) -> Suggestion:
     """Return what to write for an unknown name; ``present`` are the keys that stand beside it."""
+    from netcalc.spec.foreign_names import Suggestion, suggested_attribute
+
     if item["type"] != "extra_forbidden":
         return Suggestion(None, None)
     name, known = str(item["loc"][-1]), _fields_at(model, item["loc"][:-1])
@@ -160,6 +165,8 @@ def _suggestion(item: Any, model: type[Model], noun: str, present: Collection[st
 
 def _document_hint(at: Cursor) -> str | None:
     """Return what to write for a key of a spec with a value of another form."""
+    from netcalc.spec.value_hints import shape_hint
+
     match at.path:
         case ("layers",) | ("loss", "layers") if isinstance(at.data, dict):
             return "start each line with a hyphen, as in `- relu` and `- linear: {out: 10}`"

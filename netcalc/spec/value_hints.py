@@ -11,7 +11,7 @@ from netcalc.expressions import ExpressionError, parse
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.yaml_document import parse_scalar
 
-#: Longest text that is read again for a hint.
+#: Longest text and list that are read again for a hint.
 _LONGEST = 200
 _NAME = re.compile(r"\$\{\s*(\w+)\s*\}")
 _BETWEEN_SIZES = re.compile(r"\s*[x×*,\s]\s*")
@@ -67,7 +67,7 @@ def _quoted_number(value: Any) -> int | float | None:
 
 def _read_again(value: Any, scope: Mapping[str, Any]) -> tuple[Any, str]:
     """Return what :func:`read_again` does, and what to write for it."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and len(value) <= _LONGEST:
         items = [_read_again(item, scope) for item in value]
         return [read for read, _ in items], f"[{', '.join(text for _, text in items)}]"
     number = _quoted_number(value)
@@ -99,7 +99,7 @@ def shape_hint(data: Any, *, named: bool) -> str | None:
 
 
 def _sizes(data: Any) -> list[str] | None:
-    if isinstance(data, str):
+    if isinstance(data, str) and len(data) <= _LONGEST:
         data = [part for part in _BETWEEN_SIZES.split(data.strip(" ()[]")) if part]
     elif isinstance(data, int) and not isinstance(data, bool):
         data = [data]

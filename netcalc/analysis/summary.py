@@ -15,6 +15,7 @@ from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
 from netcalc.analysis.rows import present
+from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim, claimed
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks", "notes")
-_LEFT_OUT: Mapping[str, Collection[str]] = {"shapes": (*_WORK, "storage"), "params": _WORK, "flops": ("storage",)}
+_LEFT_OUT: Mapping[str, Collection[str]] = {
+    "shapes": (*_WORK, "storage", "sizes"),
+    "params": (*_WORK, "sizes"),
+    "flops": ("storage", "sizes"),
+}
 
 
 class _LayerFields(NamedTuple):
@@ -96,7 +101,12 @@ class Totals(Cost):
     *("spec", Entry("convention", optional=True), "inputs", "outputs", Entry("totals", "shown_totals", optional=True)),
     *("layers", Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
-    *(Entry("storage", optional=True), Entry("notes", optional=True), Entry("assumptions", "claims", optional=True)),
+    *(
+        Entry("storage", optional=True),
+        Entry("sizes", optional=True),
+        Entry("notes", optional=True),
+        Entry("assumptions", "claims", optional=True),
+    ),
 )
 class Summary(Result):
     """A network's inputs, outputs, totals and layers.
@@ -207,6 +217,11 @@ class Summary(Result):
         return storage_of(self.analysis.program)
 
     @property
+    def sizes(self) -> Sizes:
+        """In `summary`: bytes of inputs, parameters, buffers and activations."""
+        return sizes_of(self.analysis)
+
+    @property
     def record_name(self) -> str:
         """Name of the record, which is the name of the view."""
         return self.view
@@ -240,6 +255,7 @@ class Summary(Result):
             "training": self.optimizer,
             "remarks": self.remarks,
             "storage": self.storage,
+            "sizes": self.sizes if self.view == "summary" else None,
             "notes": self.notes,
             "assumptions": self.claims,
         }

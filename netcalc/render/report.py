@@ -10,6 +10,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
+from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
@@ -102,7 +103,9 @@ def _page(analysis: Analysis, view: Figures, table: Table, *, selected: bool | N
     """The page: of a selection its rows are the answer, else the totals.  None for a list of all rows."""
     report = ReportView(analysis, view)
     yield Paragraph(list(_head(analysis, view, table.layout)))
-    totals = [] if view == "shapes" else [Paragraph(list(_total_lines(report)))]
+    totals: list[Table | Paragraph] = [] if view == "shapes" else [Paragraph(list(_total_lines(report)))]
+    if view == "summary" and not selected:
+        totals.insert(0, _sizes(analysis))
     if selected:
         yield Answer([table])
         yield from totals
@@ -136,6 +139,14 @@ def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
     if view in ("flops", "summary"):
         yield from map(Line, program.notes)
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
+
+
+def _sizes(analysis: Analysis) -> Table:
+    """Bytes of everything that a forward pass reads and makes."""
+    sizes = sizes_of(analysis)
+    titles = {"activations": "activations, of all layers together"}
+    rows = [Row([titles.get(name, name), size]) for name, size in sizes._asdict().items() if size != 0]
+    return Table([Column("size"), Column("bytes", "bytes")], rows[:-1], rows[-1:])
 
 
 def _by_operation(report: ReportView) -> Table:

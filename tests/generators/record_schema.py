@@ -63,7 +63,10 @@ def _add_view(schema: Schema, types: TypeSchemas, view: View) -> None:
     _add_figures(layer, [FIGURES[name] for name in fields if name in FIGURES], types.of(Dim))
     if view != "shapes":
         del types.definitions["AxisField"]
-    for name, present in {"convention": view not in ("shapes", "params"), "totals": bool(totals)}.items():
+    if view != "summary":
+        del types.definitions["Sizes"]
+    always = {"convention": view not in ("shapes", "params"), "totals": bool(totals), "sizes": view == "summary"}
+    for name, present in always.items():
         if present:
             schema["required"].append(name)
         else:

@@ -131,7 +131,7 @@ def _words(value: Any) -> str:
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("path", "name", "text", "prose"), _words),
+    **dict.fromkeys(("path", "name", "text", "prose", "line"), _words),
     "count": _count,
     "work": exact,
     "total": exact,

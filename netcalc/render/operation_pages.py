@@ -17,6 +17,7 @@ from netcalc.render.page import Page
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Table
+from netcalc.render.tree import by_group
 
 
 class _Operations(Presentation[OperationList]):
@@ -28,7 +29,8 @@ class _Operations(Presentation[OperationList]):
         return result.entries
 
     def page(self, result: OperationList, rows: Selected[Listed], view: View) -> Page:
-        yield operations_table(rows.shown, len(rows.others))
+        table = operations_table(rows.shown, len(rows.others))
+        yield table if view.selection.active else table._replace(rows=by_group(table.rows, 1))
 
     def markdown(self, result: OperationList, rows: Selected[Listed], view: View) -> Iterator[str]:
         for number, (family, entries) in enumerate(groupby(rows.shown, lambda entry: entry.family)):

@@ -16,7 +16,7 @@ from netcalc.render.table_markdown import table_markdown
 
 def operations_table(listed: Sequence[Listed], omitted: int = 0) -> Table:
     """Operations and blocks with family and description; ``omitted`` is the number of those left out."""
-    columns = [Column("operation", "name"), Column("family", priority=10), Column("description", "prose")]
+    columns = [Column("operation", "name"), Column("family", priority=10), Column("description", "line")]
     return Table(columns, [Row([item.name, item.family, item.about]) for item in listed], omitted=omitted)
 
 

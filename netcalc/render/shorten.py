@@ -25,6 +25,21 @@ def shorten_middle(text: str, width: int) -> str:
     return f"{head}{_GAP}{tail}"
 
 
+def shorten_end(text: str, width: int) -> str:
+    """``text`` with ``…`` in place of its last words.
+
+    >>> shorten_end("Llama 3, 8B, with a larger vocabulary", 21)
+    'Llama 3, 8B, with a…'
+    """
+    if width_of(text) <= width:
+        return text
+    words = text.split(" ")
+    while len(words) > 1 and width_of(" ".join(words)) >= width:
+        words.pop()
+    shorter = " ".join(words).rstrip(",;:")
+    return f"{shorter}{_GAP}" if width_of(shorter) < width else shorten_middle(text, width)
+
+
 def shorten_path(path: str, width: int) -> str:
     """A path without some of its middle parts; a count of instances (`` ×3``) stays.
 

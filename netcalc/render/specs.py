@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -18,6 +17,7 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Elements, Kind, Row, Table, rows_shown
 from netcalc.render.table_markdown import table_markdown
+from netcalc.render.tree import by_group
 from netcalc.spec.shipped import CatalogueEntry
 
 
@@ -38,16 +38,16 @@ class _Specs(Presentation[SpecList]):
             yield _specs_table(rows.shown, result.convention)._replace(omitted=len(rows.others))
             yield Paragraph([note])
             return
-        width = max(len(spec.name) for spec in rows.shown)
-        for title, members in groupby(rows.shown, lambda spec: spec.family):
-            yield _specs_table(list(members), result.convention, title, width)
+        table = _specs_table(rows.shown, result.convention)
+        yield table._replace(rows=by_group(table.rows, 1))
         yield Paragraph([note, Line("`netcalc specs NAME` shows the dims, vars, inputs and outputs of a spec.")])
 
     def markdown(self, result: SpecList, rows: Selected[CatalogueEntry], view: View) -> Iterator[str]:
         """Yield a section for each family, in the order of the specs."""
-        for family, members in groupby(rows.shown, lambda spec: spec.family):
-            yield from (f"## {family}", "")
-            yield from table_markdown(_specs_table(list(members), result.convention, family))
+        table = _specs_table(rows.shown, result.convention)
+        for group in by_group(table.rows, 1):
+            yield from (f"## {group.cells[0]}", "")
+            yield from table_markdown(table._replace(rows=group.children))
             yield ""
         if rows.others:
             yield from (rows_shown(len(rows.shown), len(rows.others)), "")
@@ -80,16 +80,15 @@ class _Spec(Presentation[SpecReference]):
 PRESENTATIONS: Mapping[str, Presentation[Any]] = {"SpecList": _Specs(), "SpecReference": _Spec()}
 
 
-def _specs_table(specs: Sequence[CatalogueEntry], convention: str, family: str = "", width: int = 0) -> Table:
-    """Specs of a family, or of several families with a column for the family."""
+def _specs_table(specs: Sequence[CatalogueEntry], convention: str) -> Table:
     columns = [
-        Column(family or "name", "name", width=width),
+        Column("name", "name"),
         Column("family", priority=10),
-        Column("parameters", "amount"),
-        Column("MACs", "amount", digits=4, width=7),
-        Column("description", "prose"),
+        Column("params", "amount"),
+        Column("MACs", "amount", digits=4),
+        Column("description", "line"),
     ]
-    rows = [Row([s.name, None if family else s.family, Elements(s.params), s.macs[convention], s.about]) for s in specs]
+    rows = [Row([s.name, s.family, Elements(s.params), s.macs[convention], s.about]) for s in specs]
     return Table(columns, rows)
 
 

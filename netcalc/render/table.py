@@ -18,6 +18,7 @@ Kind: TypeAlias = Literal[
     "name",  # a name that is never shortened
     "text",  # a name or a short phrase, shortened in the middle
     "prose",  # a sentence, broken into lines
+    "line",  # a sentence, cut at its end
     "shape",
     "shapes",  # a sequence of tensor types
     "named_shapes",  # pairs of a name and a shape
@@ -35,7 +36,7 @@ Kind: TypeAlias = Literal[
     "percentage",
 ]
 
-LEFT_ALIGNED: frozenset[Kind] = frozenset({"path", "name", "text", "prose", "shape", "shapes", "named_shapes"})
+LEFT_ALIGNED: frozenset[Kind] = frozenset({"path", "name", "text", "prose", "line", "shape", "shapes", "named_shapes"})
 
 #: Priority of a column that is never dropped.
 ALWAYS = 100
@@ -45,8 +46,7 @@ class Column(NamedTuple):
     """A column.
 
     In a terminal that is too narrow, columns with the lowest ``priority`` are dropped first.  ``key`` is the name in
-    CSV, by default the title.  ``digits`` is the number of significant digits of an amount.  ``width`` is the minimum
-    width.
+    CSV, by default the title.  ``digits`` is the number of significant digits of an amount.
     """
 
     title: str
@@ -54,7 +54,6 @@ class Column(NamedTuple):
     priority: int = ALWAYS
     key: str = ""
     digits: int = 3
-    width: int = 0
 
 
 class Row(NamedTuple):

@@ -16,7 +16,7 @@ from netcalc.dims import Poly
 from netcalc.render.cells import ROUNDED, text_writer
 from netcalc.render.escapes import clean
 from netcalc.render.numbers import NO_TERM, repeated
-from netcalc.render.shorten import shorten_middle, shorten_path, shorten_shapes
+from netcalc.render.shorten import shorten_end, shorten_middle, shorten_path, shorten_shapes
 from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Row, Table, rows_shown
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 from netcalc.render.tree import compact_margin, flat_rows, fold_zeros, tree_rows
@@ -24,9 +24,9 @@ from netcalc.render.tree import compact_margin, flat_rows, fold_zeros, tree_rows
 _GAP = "  "
 #: Widths to which columns are shortened before others are dropped, before those of a high priority (shapes and shares)
 #: are dropped, and as a last resort.  A label is a path in a tree.
-_COMFORTABLE = {"path": 30, "label": 30, "text": 20, "prose": 48}
-_TIGHT = {"path": 30, "label": 15, "text": 14, "prose": 16}
-_LEAST = {"path": 12, "label": 12, "text": 8, "prose": 16}
+_COMFORTABLE = {"path": 30, "label": 30, "text": 20, "prose": 48, "line": 32}
+_TIGHT = {"path": 30, "label": 15, "text": 14, "prose": 16, "line": 24}
+_LEAST = {"path": 12, "label": 12, "text": 8, "prose": 16, "line": 16}
 #: Lengths to which formulas in symbolic sizes are shortened, until the table fits, and the priority below which columns
 #: are dropped: a figure is left out before formulas are too short to say anything.
 _FITS = (*((length, ALWAYS - 1) for length in (72, 56, 44)), *((length, ALWAYS) for length in (72, 56, 44, 34, 26, 14)))
@@ -108,7 +108,7 @@ class _Formatted:
             self.content = max(widths, default=0)
         else:
             self.content = max(map(width_of, self.cells), default=0)
-        self.natural = max(self.content, width_of(self.title), self.column.width)
+        self.natural = max(self.content, width_of(self.title))
         self.width = self.natural
 
     def round(self, cells: list[str]) -> None:
@@ -154,6 +154,7 @@ class _Formatted:
 _SHORTENED: dict[str, Callable[[str, int], str]] = {
     "path": shorten_path,
     "text": shorten_middle,
+    "line": shorten_end,
     "shapes": shorten_shapes,
 }
 

@@ -27,6 +27,19 @@ def tree_rows(rows: Sequence[Row], margin: str = "", level: int = 1) -> Iterator
             yield from tree_rows(row.children, "" if level == 1 else margin + ("   " if last else "│  "), level + 1)
 
 
+def by_group(rows: Sequence[Row], column: int) -> list[Row]:
+    """Return rows for the values of a column, with the rows of each value below it, without that value.
+
+    >>> [(row.cells, [row.cells for row in row.children]) for row in by_group([Row(["relu", "unary"])], 1)]
+    [(['unary', None], [['relu', None]])]
+    """
+    result = []
+    for value, members in groupby(rows, lambda row: row.cells[column]):
+        children = [Row([None if i == column else cell for i, cell in enumerate(row.cells)]) for row in members]
+        result.append(Row([value, *[None] * (len(children[0].cells) - 1)], children=children))
+    return result
+
+
 def fold_zeros(rows: Sequence[Row]) -> list[Row]:
     """Return the rows, adjacent rows of zeros as one row, without the rows below them.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,13 @@ from netcalc.analysis.compare import compare
 from netcalc.analysis.cost import Analysis, analyze
 from netcalc.analysis.explain import explain
 from netcalc.analysis.summary import Summary
+from netcalc.reference.operation_list import listed_operations
 from netcalc.render.presentations import View, lines
 from netcalc.render.selection import Selection
 from netcalc.render.text import Terminal, width_of
 from netcalc.results import Result
 from netcalc.spec import elaborate, load_document
-from netcalc.spec.shipped import shipped
+from netcalc.spec.shipped import catalogue, shipped
 from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
@@ -101,3 +103,15 @@ def test_wide_output_and_pipes_are_complete(
 @pytest.mark.parametrize("name", ops.names())
 def test_pages_of_operations_fit(name: str, netcalc: Callable[..., CommandResult]) -> None:
     assert not too_wide(netcalc("ops", name).out)
+
+
+def test_lists_have_a_line_for_each_family_and_each_entry(netcalc: Callable[..., CommandResult]) -> None:
+    for verb, entries in (
+        ("specs", sorted((spec.family, name) for name, spec in catalogue().items())),
+        ("ops", [(entry.family, entry.name) for entry in listed_operations().entries]),
+    ):
+        table = netcalc(verb).out.split("\n\n")[0].splitlines()[2:]
+        names = [line.lstrip("├└─ ").split("  ")[0] for line in table if not line.startswith("shortened")]
+        families = [family for family, _ in groupby(entries, itemgetter(0))]
+        assert len(names) == len(families) + len(entries)
+        assert sorted(names) == sorted([*families, *(name for _, name in entries)])

@@ -17,7 +17,7 @@ from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Dim
+from netcalc.dims import Dim, UndecidedError, value_at
 from netcalc.expressions import parse
 from netcalc.ir import OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
@@ -198,10 +198,34 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         row.outputs,
         row.repeat,
         {},
-        tuple(section for section in sections if section.steps),
+        (*(section for section in sections if section.steps), *(_main_layers(analysis) if is_network else ())),
         analysis.convention.name,
         program.notes,
     )
+
+
+def _main_layers(analysis: Analysis) -> Iterator[Section]:
+    """Yield the working of the largest layer of each operation with at least a hundredth of the work or parameters."""
+    shares = [(figure, _number(figure.of(analysis.total)) / 100) for figure in (FIGURES["flops"], FIGURES["params"])]
+    largest: dict[str, tuple[int, Row]] = {}
+    for row in analysis.leaves():
+        size = max(_number(figure.of(row.total)) for figure, _ in shares)
+        if row.op not in largest or size > largest[row.op][0]:
+            largest[row.op] = (size, row)
+    for op, (_, cost) in analysis.by_operation.items():
+        node, row = largest[op][1].node, largest[op][1]
+        if isinstance(node, OpNode) and any(_number(figure.of(cost)) >= least > 0 for figure, least in shares):
+            steps = [*_param_steps(node), *term_steps(analysis.terms(node))]
+            title = f"{row.title} ×{row.repeat:,}" if row.repeat > 1 else row.title
+            yield Section(title, tuple(steps), f"{op}: {node.op.cost_rule or node.op.param_rule}")
+
+
+def _number(value: Dim) -> int:
+    """Return a figure at the default sizes; 0 if a size has none."""
+    try:
+        return value if isinstance(value, int) else value_at(value, {})
+    except UndecidedError:
+        return 0
 
 
 def _sum(row: Row, figure: Figure, rule: str) -> Section:
@@ -217,7 +241,7 @@ def _sum(row: Row, figure: Figure, rule: str) -> Section:
         steps.append(WorkingLine(label + times, "", working, value * child.repeat))
     if steps:
         steps.append(WorkingLine("sum", "", "", figure.of(row.cost)))
-    return Section(figure.title, tuple(steps), rule)
+    return Section(figure.total or figure.title, tuple(steps), rule)
 
 
 # -- look-up ----------------------------------------------------------------------------------------

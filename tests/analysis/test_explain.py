@@ -105,3 +105,19 @@ def test_numbers_are_written_in_one_format() -> None:
     explanation = explain(found, "f", NETCALC)
     work = next(section for section in explanation.sections if section.title == "work")
     assert work.steps[0].substituted == "1,234·2,000·5,000"
+
+
+def test_a_network_shows_the_formulas_of_its_main_layers() -> None:
+    """Of each operation with a hundredth of the work or of the parameters, the layer with most: figures by hand."""
+    explanation = explain(elaborate(load_document("llama-3-8b"), {}), None, CONVENTIONS["netcalc"])
+    sections = {section.title: section for section in explanation.sections if ": " in section.rule}
+    del sections["FLOPs"]
+    operations = {title: section.rule.partition(":")[0] for title, section in sections.items()}
+    assert operations == {
+        "model.embed_tokens": "embedding",
+        "model.layers.0–31.mlp.gate_proj ×32": "linear",
+        "model.layers.0–31.self_attn.attention ×32": "scaled_dot_product_attention",
+    }
+    weight, product = sections["model.layers.0–31.mlp.gate_proj ×32"].steps
+    assert (weight.substituted, weight.value) == ("14,336·4,096", 14336 * 4096)
+    assert (product.formula, product.value) == ("rows·out features·in features", 2048 * 14336 * 4096)

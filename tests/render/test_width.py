@@ -23,6 +23,7 @@ from netcalc.results import Result
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.shipped import catalogue, shipped
 from tests.conftest import CommandResult
+from tests.exhaustive.pages import SAMPLED, wide_lines
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 #: Shipped specs that run quickly, of different families.
@@ -68,6 +69,12 @@ def test_reports_fit_on_every_shipped_spec(first: str) -> None:
         for command, result, view in reports(analysis, neighbour):
             text = "\n".join(lines(result, view, Terminal(width=80)))
             assert not too_wide(text), f"{command} {name}"
+
+
+@pytest.mark.parametrize("name", sorted(shipped())[::SAMPLED])
+def test_further_pages_fit(name: str) -> None:
+    """``python -m tests.exhaustive pages`` has all specs."""
+    assert wide_lines(name) == []
 
 
 @pytest.mark.parametrize("command", [["specs"], ["specs", "bert", "--sort", "params"], ["ops"]])

@@ -62,7 +62,7 @@ class TextFormatOptions(TypedDict, total=False):
 class WideOptions(TypedDict, total=False):
     """Width of tables."""
 
-    wide: Annotated[bool, Option(FLAG, False, "Show all columns in full, however narrow the terminal is.")]
+    wide: Annotated[bool, Option(FLAG, False, "Show all rows, columns and digits, however narrow the terminal is.")]
 
 
 class OutputOptions(WideOptions, total=False):

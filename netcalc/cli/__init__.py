@@ -83,6 +83,9 @@ def _reported(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    from netcalc.cli.words import with_command
+
+    arguments = with_command(arguments)
     command = _plain_command(arguments)
     result = command() if command is not None else _run_by_typer(arguments)
     return result if isinstance(result, int) else 0
@@ -128,7 +131,7 @@ def _run_by_typer(arguments: list[str]) -> object:
         message = f"--install-completion: {error.filename} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
     except usage_error as error:
-        raise NetcalcError(Diagnostic("E502", _usage_message(error), hint=_help_hint(error))) from None
+        raise NetcalcError(Diagnostic("E502", _usage_message(error), hint=_help_hint(error, arguments))) from None
 
 
 def _usage_message(error: Exception) -> str:
@@ -143,17 +146,17 @@ def _usage_message(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _help_hint(error: Exception) -> str:
-    """Return a hint: the nearest command or option, and the help page."""
-    from netcalc.diagnostics import nearest
+def _help_hint(error: Exception, arguments: Sequence[str]) -> str:
+    """Return a hint: the nearest command or option, or the dim or var that is meant, and the help page."""
+    from netcalc.cli.words import meant_command, setting_hint
 
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    page = f"`{context.command_path if context else 'netcalc'} --help` lists what is available"
+    if setting := option and setting_hint(option, arguments):
+        return f"{setting}; {page}"
     near: str | None = next(iter(getattr(error, "possibilities", None) or ()), None)
     if near is None and "command" in str(error).lower():
-        from netcalc.cli.commands import COMMANDS
-
-        near = nearest(str(error).rpartition(" ")[2].strip(".'\""), COMMANDS)
-    context = getattr(error, "ctx", None)
-    page = f"`{context.command_path if context else 'netcalc'} --help` lists what is available"
+        near = meant_command(str(error).rpartition(" ")[2].strip(".'\""))
     return f"did you mean {near!r}? {page}" if near else page
 
 

@@ -1,0 +1,101 @@
+"""Words of a command line that are no commands and options of netcalc: what they stand for, or what was meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+#: Words for what a command or an option does, by the words that other tools have for it.
+MEANT = {"list": "specs", "ls": "specs", "models": "specs", "info": "summary", "show": "summary", "describe": "specs"}
+#: Dims and vars by other names of theirs.
+_SETTINGS = {
+    "batch_size": "batch",
+    "bs": "batch",
+    "seq_len": "length",
+    "sequence_length": "length",
+    "num_classes": "classes",
+}
+#: Dims of many specs, for an option without a model.
+_COMMON = ("batch", "length", "height", "width", "classes")
+
+
+def with_command(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with a command: a model alone is summarized, `version` is an option.
+
+    >>> with_command(["resnet34", "--depth", "1"])
+    ['summary', 'resnet34', '--depth', '1']
+    """
+    from netcalc.cli.commands import COMMANDS
+
+    first = 1 if words[:1] == ["--debug"] else 0
+    if [*words[first:]] in (["version"], ["-V"]):
+        return ["--version"]
+    if len(words) > first and words[first] not in COMMANDS and is_model(words[first]):
+        return [*words[:first], "summary", *words[first:]]
+    return [*words]
+
+
+def is_model(word: str) -> bool:
+    """Return True for a shipped name, an alias, a path, a name with a prefix, and `-` for standard input."""
+    if word == "-" or (not word.startswith("-") and any(mark in word for mark in ("/", ".", ":", os.sep))):
+        return True
+    from netcalc.files import exists
+    from netcalc.reference.spec_list import is_spec
+
+    return word != "" and not word.startswith("-") and (is_spec(word) or exists(word))
+
+
+def meant_command(word: str) -> str | None:
+    """Return the command or the shipped spec that a word may have been meant for."""
+    from netcalc.cli.commands import COMMANDS
+    from netcalc.diagnostics import nearest
+    from netcalc.spec.shipped import catalogue
+
+    return MEANT.get(word.lower()) or nearest(word, COMMANDS) or nearest(word, catalogue())
+
+
+def setting_hint(option: str, words: Sequence[str]) -> str | None:
+    """Return the hint to use ``--set`` for an unknown option with the name of a dim or var of the model.
+
+    Args:
+        option: the option, such as ``--batch``.
+        words: the words of the command line.
+    """
+    from netcalc.cli.commands import COMMANDS, command_module
+
+    command = next((word for word in words if word in COMMANDS), None)
+    if command is not None and all(parameter.name != "set" for parameter in command_module(command).command.parameters):
+        return None
+    name = option.lstrip("-").replace("-", "_").lower()
+    known = list(_setting_names(words)) or [*_COMMON]
+    name = name if name in known else _SETTINGS.get(name, "")
+    if name not in known:
+        return None
+    return f"{name} is a dim or var: --set {name}={_value_of(option, words)}"
+
+
+def _setting_names(words: Sequence[str]) -> Iterator[str]:
+    """Yield the names of the dims and vars of the models among some words; files that cannot be read have none."""
+    from netcalc.diagnostics import NetcalcError
+    from netcalc.formats import load_model
+    from netcalc.formats.hub import PREFIX
+    from netcalc.spec.settings import setting_names
+
+    for word in words:
+        if word != "-" and not word.startswith(PREFIX) and is_model(word):
+            try:
+                yield from setting_names(load_model(word))
+            except NetcalcError:
+                continue
+
+
+def _value_of(option: str, words: Sequence[str]) -> str:
+    """Return the value that follows an option."""
+    from netcalc.reference.spec_list import is_spec
+
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        if name == option:
+            shown = value if equals else "" if following.startswith("-") else following
+            return shown if shown and not is_spec(shown) else "…"
+    return "…"

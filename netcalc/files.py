@@ -95,6 +95,11 @@ def replacing(path: str | Path) -> Iterator[Path]:
             os.close(lock)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those that it lies in, unless there is one; OSError if that is not possible."""
+    path.mkdir(parents=True, exist_ok=True)
+
+
 def write_file(parts: Iterable[bytes], path: str, option: str = "") -> None:
     """Replace a file as a whole; NetcalcError (E502) if the file, which ``option`` names, cannot be written."""
     try:

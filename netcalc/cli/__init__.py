@@ -22,6 +22,8 @@ EXIT_CHECK = 1
 EXIT_INPUT = 2
 EXIT_BUG = 70  # EX_SOFTWARE
 EXIT_INTERRUPTED = 130
+#: Variable of the environment by which a shell asks for completions.
+_COMPLETE = "_NETCALC_COMPLETE"
 
 
 def script() -> NoReturn:
@@ -83,8 +85,17 @@ def _reported(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    from netcalc.cli.shells import completion_option
     from netcalc.cli.words import with_command
 
+    if os.environ.get(_COMPLETE):
+        from netcalc.cli.completion import completions
+        from netcalc.cli.output import write
+
+        write(completions(arguments))
+        return 0
+    if completion_option(arguments):
+        return 0
     arguments = with_command(arguments)
     command = _plain_command(arguments)
     result = command() if command is not None else _run_by_typer(arguments)
@@ -92,7 +103,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _plain_command(arguments: list[str]) -> Callable[[], object] | None:
-    """Return the command with its arguments; None if typer has to read them, or a shell asks for completions.
+    """Return the command with its arguments; None if typer has to read them.
 
     Raises:
         NetcalcError: E502 for an option of one value that is given several.
@@ -101,7 +112,7 @@ def _plain_command(arguments: list[str]) -> Callable[[], object] | None:
     from netcalc.cli.plain_arguments import plain_arguments, require_once
 
     first = 1 if arguments[:1] == ["--debug"] else 0
-    if arguments[first : first + 1] == [] or arguments[first] not in COMMANDS or "_NETCALC_COMPLETE" in os.environ:
+    if arguments[first : first + 1] == [] or arguments[first] not in COMMANDS:
         return None
     command = command_module(arguments[first]).command
     words = arguments[first + 1 :]
@@ -123,13 +134,6 @@ def _run_by_typer(arguments: list[str]) -> object:
         return typer.main.get_command(app)(arguments, prog_name="netcalc", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
-    except SystemExit as end:  # of the completion of shells
-        return end.code
-    except OSError as error:
-        if "--install-completion" not in arguments:
-            raise
-        message = f"--install-completion: {error.filename} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise NetcalcError(Diagnostic("E502", message)) from None
     except usage_error as error:
         raise NetcalcError(Diagnostic("E502", _usage_message(error), hint=_help_hint(error, arguments))) from None
 

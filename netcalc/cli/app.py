@@ -42,7 +42,7 @@ def _unwrapped(text: str) -> str:
 app = typer.Typer(
     name="netcalc",
     cls=_Commands,
-    add_completion=True,
+    add_completion=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -60,6 +60,12 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", "-V", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
+    show_completion: Annotated[
+        str, typer.Option(metavar="[bash|zsh|fish]", help="Print the completion of a shell.", show_default=False)
+    ] = "",
+    install_completion: Annotated[
+        str, typer.Option(metavar="[bash|zsh|fish]", help="Install the completion of a shell.", show_default=False)
+    ] = "",
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")] = False,
 ) -> None:
     """Exact shapes, parameters, operation counts and memory of neural-network architectures."""

@@ -37,11 +37,16 @@ def schema_file(name: str) -> Path:
     return Path(__file__).parent.parent / "data" / "schemas" / f"{name}.json"
 
 
+def schema_names() -> list[str]:
+    """Return the names of the schemas."""
+    return sorted(path.stem for path in schema_file("spec").parent.iterdir())
+
+
 def _schema(name: str) -> str:
     """Return the text of a schema by its name; NetcalcError (E502) if there is none."""
     from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 
-    names = sorted(path.stem for path in schema_file(name).parent.iterdir())
+    names = schema_names()
     if name not in names:
         near = nearest(name, names)
         hint = f"did you mean {near!r}?" if near else f"known here: {', '.join(names)}"

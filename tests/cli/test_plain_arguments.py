@@ -104,13 +104,6 @@ def test_all_else_is_left_to_typer(line: str) -> None:
     assert read_plainly(name, words) is None
 
 
-def test_completion_is_left_to_typer(netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_NETCALC_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "netcalc sha")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    assert netcalc("shapes", "mlp").out.split() == ["shapes"]
-
-
 @pytest.mark.parametrize("command", ["shapes mlp", "specs", "schema", "compare mlp lenet5", "verify mlp"])
 def test_plain_commands_do_not_import_typer(command: str) -> None:
     import subprocess

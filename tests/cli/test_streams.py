@@ -204,8 +204,6 @@ def test_completion_in_a_home_that_cannot_be_written(
     (tmp_path / "file").touch()
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path / "file"))
-    # the shell that is named, whatever process started the tests
-    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     assert main(["--install-completion", "bash"]) == 2
     assert capsys.readouterr().err.startswith("error[E502]: --install-completion: ")
 

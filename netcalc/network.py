@@ -173,13 +173,8 @@ class Network:
     # -- count --------------------------------------------------------------------------------------
 
     @accepts
-    def analysis(
-        self, convention: str = "netcalc", *, input_gradients: Collection[str] = (), **options: Unpack[BackwardOptions]
-    ) -> Analysis:
+    def analysis(self, convention: str = "netcalc", **options: Unpack[BackwardOptions]) -> Analysis:
         """Return the costs by layer and by operation under a counting convention.
-
-        Args:
-            input_gradients: names of inputs whose gradients the backward pass computes.
 
         Raises:
             NetcalcError: E701 if the convention is unknown, or counts no backward pass; E502 if an argument is of a
@@ -193,8 +188,9 @@ class Network:
         from netcalc.analysis.cost import analyze
 
         backward, training, loss = options["backward"], options["training"], options["loss"]
+        input_gradients = tuple(options["input_gradients"])
         request = self._counted(training)
-        key = convention, backward, training, tuple(input_gradients), loss
+        key = convention, backward, training, input_gradients, loss
         if key not in self._analyses:
             starts_from_loss = loss == _LOSS or (loss is None and training is not None)
             self._analyses[key] = analyze(
@@ -202,7 +198,7 @@ class Network:
                 convention,
                 backward=backward,
                 optimizer=training,
-                inputs=tuple(input_gradients),
+                inputs=input_gradients,
                 loss=loss,
                 with_loss=request.program_with_loss if starts_from_loss and request.loss else None,
             )
@@ -231,6 +227,7 @@ class Network:
             "backward": options["backward"],
             "training": options["training"],
             "loss": options["loss"],
+            "input_gradients": options["input_gradients"],
         }
         fields = self.receptive_fields() if options["receptive_field"] else None
         analysis = self.analysis(convention, **counted)
@@ -317,7 +314,7 @@ class Network:
             NetcalcError: E502 for ``memory`` with another argument; E503 if there is no such path.
         """
         if options.pop("memory"):
-            if path or options["backward"] or options["training"] or options["loss"]:
+            if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
                 message = "--memory explains the memory of a whole forward pass"
                 raise NetcalcError(Diagnostic("E502", message))
             from netcalc.analysis.explain_memory import explain_memory

@@ -163,6 +163,12 @@ class BackwardOptions(TypedDict, total=False):
             shown_default="sum; loss for --training",
         ),
     ]
+    input_gradients: Annotated[
+        Sequence[str],
+        Option(
+            NAMES, (), "Count the gradient of an input too, beside those of parameters; repeatable.", metavar="INPUT"
+        ),
+    ]
 
 
 class CountOptions(ConventionOptions, BackwardOptions, total=False):

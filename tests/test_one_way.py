@@ -94,6 +94,7 @@ COUNTS = {
     "backward": called("--backward", backward=True),
     "training": called("--training adamw", training="adamw"),
     "loss": called("--backward --loss output", backward=True, loss="output"),
+    "input_gradients": called("--backward --input-gradients image", backward=True, input_gradients=["image"]),
 }
 RUNS = {
     "weights": called("--weights WEIGHTS", weights="WEIGHTS"),

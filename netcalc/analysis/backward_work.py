@@ -25,7 +25,7 @@ class BackwardWork:
     Args:
         flow: the gradients of each operation, in a program that has one flow for each.
         optimizer: the optimizer whose update is counted, if any.
-        start: what the backward pass starts from, in words.
+        start: what the backward pass starts from, and the inputs whose gradients it computes, in words.
     """
 
     def __init__(self, flow: GradientFlow, optimizer: Optimizer | None, start: str) -> None:
@@ -130,13 +130,15 @@ def backward_work(
         NetcalcError: E502 for a name of an input, output or optimizer that does not exist; E404 if the work depends on
             sizes that are not known.
     """
+    inputs = tuple(inputs)
+    also = f", with the gradient of {', '.join(inputs)}" if inputs else ""
     chosen = None if optimizer is None else optimizer_named(optimizer)
     if loss is None:
         loss = LOSS if chosen is not None and with_loss is not None else SUM
     if loss == LOSS and with_loss is not None:
-        return BackwardWork(gradient_flow(with_loss, inputs, LOSS), chosen, "the loss of the spec")
+        return BackwardWork(gradient_flow(with_loss, inputs, LOSS), chosen, f"the loss of the spec{also}")
     if loss == LOSS and LOSS not in program.output_names:
         raise NetcalcError(no_loss(program.name))
     if loss == SUM:
-        return BackwardWork(gradient_flow(program, inputs), chosen, "the sum of all outputs")
-    return BackwardWork(gradient_flow(program, inputs, loss), chosen, f"the sum of {loss}")
+        return BackwardWork(gradient_flow(program, inputs), chosen, f"the sum of all outputs{also}")
+    return BackwardWork(gradient_flow(program, inputs, loss), chosen, f"the sum of {loss}{also}")

@@ -51,6 +51,28 @@ def test_gradients_are_written(suffix: str, netcalc: Callable[..., CommandResult
         np.testing.assert_array_equal(array, {**expected.parameters, **expected.inputs}[name])
 
 
+def test_the_gradient_of_an_input_is_written(netcalc: Callable[..., CommandResult]) -> None:
+    """Of the sum of a linear layer's outputs it is the sum of the rows of the weight, and no other is computed."""
+    Path("linear.yaml").write_text("netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [{name: a, linear: 2}]\n")
+    np.savez("weights.npz", **{"a.weight": np.float32([[1, 2, 3], [10, 20, 30]]), "a.bias": np.zeros(2, np.float32)})
+    ran = netcalc("run", "linear.yaml", "-w", "weights.npz", "--backward", "--wrt", "x", "-o", "gradients.npz")
+    assert ran.code == 0 and "input" in ran.out
+    found = dict(np.load("gradients.npz"))
+    assert found.keys() == {"x"} and found["x"].tolist() == [[11, 22, 33], [11, 22, 33]]
+
+
+def test_the_count_includes_gradients_of_inputs(netcalc: Callable[..., CommandResult]) -> None:
+    """torch.utils.flop_counter counts 10,884,440,064 FLOPs with the gradient of the image, three forward passes."""
+    counted = ["flops", "resnet18", "--convention", "torch", "--backward", "--format", "json"]
+    totals = json.loads(netcalc(*counted, "--input-gradients", "image").out)["totals"]
+    assert totals["flops_total"] == 10_884_440_064
+    page = netcalc(*counted[:-2], "--input-gradients", "image").out
+    assert "with the gradient of image" in " ".join(page.split())
+    first = 2 * 64 * 3 * 7 * 7 * 112 * 112  # of the first convolution, which alone needs it
+    assert totals["flops_total"] - json.loads(netcalc(*counted).out)["totals"]["flops_total"] == first
+    assert "E502" in netcalc("flops", "resnet18", "--input-gradients", "image").err
+
+
 def test_labels_are_inputs(netcalc: Callable[..., CommandResult]) -> None:
     np.save("labels.npy", np.array([[1, 2, 3, -100, -100, 7, 8, 9]]))
     ran = netcalc(*GPT, "--input", "labels=labels.npy")

@@ -9,6 +9,7 @@ from netcalc import ops
 from netcalc.ir import Body, CallNode
 from netcalc.reference.blocks import block_reference
 from netcalc.reference.examples import ExampleReference, operation_example
+from netcalc.render.blocks import block_markdown
 from netcalc.spec.shipped import shipped_blocks
 from tests.ops.harness import NO_KERNEL
 
@@ -55,3 +56,10 @@ def test_an_example_gives_the_shapes_of_inputs_and_outputs() -> None:
         "  - relu\n",
         "1×3×224×224 → 1×64×112×112",
     )
+
+
+def test_the_page_of_a_block_with_one_argument_has_its_shorthand() -> None:
+    """A bare value is the only argument: 768 features are 12 heads of 64."""
+    assert "- shorthand: split_heads: HEADS" in list(block_markdown(block_reference("split_heads")))
+    spec = "netcalc: 1\ninputs: {x: [1, 128, 768]}\nlayers: [{split_heads: 12}]\n"
+    assert netcalc.loads(spec).program.main.output_types[0].shape == (1, 12, 128, 64)

@@ -35,6 +35,8 @@ def _facts(block: BlockReference) -> Iterator[tuple[str, str]]:
     yield "outputs", ", ".join(map(port_text, block.outputs))
     if block.source:
         yield "source", block.source
+    if len(block.arguments) == 1:
+        yield "shorthand", f"{block.name}: {block.arguments[0].name.upper()}"
     for requirement in block.requirements:
         yield "requires", requirement
     yield "file", block.file

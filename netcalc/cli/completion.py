@@ -142,9 +142,9 @@ def _values(entry: Declared, line: _Line, current: str) -> Iterator[Word]:
 
 
 def _models() -> Iterator[Word]:
-    from netcalc.spec.shipped import catalogue
+    from netcalc.reference.names import specs
 
-    yield from (Word(name, entry.about) for name, entry in catalogue().items())
+    yield from (Word(name, entry.about) for name, entry in specs().items())
     yield Word(FILES)
 
 
@@ -153,16 +153,16 @@ def _specs() -> Iterator[Word]:
 
 
 def _families() -> Iterator[Word]:
-    from netcalc.spec.shipped import catalogue
+    from netcalc.reference.names import specs
 
-    return (Word(entry.family) for entry in catalogue().values())
+    return (Word(entry.family) for entry in specs().values())
 
 
 def _operations() -> Iterator[Word]:
     from netcalc import ops
-    from netcalc.spec.shipped import shipped_blocks
+    from netcalc.reference.names import block_names
 
-    return map(Word, (*ops.names(), *shipped_blocks()))
+    return map(Word, (*ops.names(), *block_names()))
 
 
 def _topics() -> Iterator[Word]:
@@ -179,15 +179,15 @@ def _schemas() -> Iterator[Word]:
 
 
 def _conventions() -> Iterator[Word]:
-    from netcalc.analysis.conventions import CONVENTIONS
+    from netcalc.reference.names import conventions
 
-    return (Word(name, convention.about) for name, convention in CONVENTIONS.items())
+    return (Word(name, about) for name, about in conventions().items())
 
 
 def _optimizers() -> Iterator[Word]:
-    from netcalc.analysis.optimizers import optimizers
+    from netcalc.reference.names import optimizer_names
 
-    return map(Word, optimizers())
+    return map(Word, optimizer_names())
 
 
 def _files() -> Iterator[Word]:
@@ -225,20 +225,16 @@ def _settings(line: _Line, current: str) -> Iterator[Word]:
 
 def _symbols(line: _Line, _current: str) -> Iterator[Word]:
     for model in line.positional:
-        yield from (Word(name) for name, about in _dims_and_vars(model).items() if about == _DIM)
-
-
-_DIM = "dim"
+        yield from (Word(name) for name, about in _dims_and_vars(model).items() if about == "dim")
 
 
 def _dims_and_vars(model: str) -> dict[str, str]:
     from netcalc.formats import load_model
-    from netcalc.spec.settings import setting_names
+    from netcalc.reference.names import setting_kinds
 
     if not _is_local(model):
         return {}
-    loaded = load_model(model)
-    return {name: _DIM if name in loaded.document.dims else "var" for name in setting_names(loaded)}
+    return setting_kinds(load_model(model))
 
 
 def _paths(line: _Line, current: str) -> Iterator[Word]:

@@ -49,9 +49,9 @@ def meant_command(word: str) -> str | None:
     """Return the command or the shipped spec that a word may have been meant for."""
     from netcalc.cli.commands import COMMANDS
     from netcalc.diagnostics import nearest
-    from netcalc.spec.shipped import catalogue
+    from netcalc.reference.names import specs
 
-    return MEANT.get(word.lower()) or nearest(word, COMMANDS) or nearest(word, catalogue())
+    return MEANT.get(word.lower()) or nearest(word, COMMANDS) or nearest(word, specs())
 
 
 def setting_hint(option: str, words: Sequence[str]) -> str | None:
@@ -79,12 +79,12 @@ def _setting_names(words: Sequence[str]) -> Iterator[str]:
     from netcalc.diagnostics import NetcalcError
     from netcalc.formats import load_model
     from netcalc.formats.hub import PREFIX
-    from netcalc.spec.settings import setting_names
+    from netcalc.reference.names import setting_kinds
 
     for word in words:
         if word != "-" and not word.startswith(PREFIX) and is_model(word):
             try:
-                yield from setting_names(load_model(word))
+                yield from setting_kinds(load_model(word))
             except NetcalcError:
                 continue
 

@@ -5,6 +5,7 @@ Both read the traits of operations (:class:`~netcalc.opdef.Operation`), such as 
 
 from __future__ import annotations
 
+from netcalc.arrays import is_half
 from netcalc.engine.graph import Graph, GraphNode, Tensor
 
 
@@ -68,6 +69,8 @@ def _host(
     if not candidates:
         return None
     place, joined = max(candidates, key=lambda candidate: candidate[0])
+    if node.op.partial and is_half(joined.dtype):
+        return None  # its input has to be rounded first, as the reference path does: √(−1e-9) is NaN, and √(−0) is −0
     host = hosts[joined]
     others = [t for t in tensors if t is not joined]
     if any(position.get(t, -1) >= place or not _same_type(t, joined) for t in others):

@@ -90,6 +90,9 @@ class Operation(Model):
 
     #: A function of each element of the only input, without parameters.  The shape is kept, and a float type too.
     elementwise: ClassVar[bool] = False
+    #: An elementwise function without a result (NaN) for some finite numbers, so that rounding them may decide if there
+    #: is one.
+    partial: ClassVar[bool] = False
     #: One arithmetic operation per element of two broadcast tensors, or of a tensor and a number: a NumPy ufunc, which
     #: is registered beside the kernel.
     combines: ClassVar[bool] = False

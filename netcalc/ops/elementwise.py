@@ -47,6 +47,7 @@ class Log(FloatFunction):
     """The natural logarithm."""
 
     name = "log"
+    partial = True
 
 
 @operation
@@ -54,6 +55,7 @@ class Sqrt(FloatFunction):
     """The square root."""
 
     name = "sqrt"
+    partial = True
 
 
 @operation
@@ -61,6 +63,7 @@ class Rsqrt(FloatFunction):
     """1/√x, as a square root and a division."""
 
     name = "rsqrt"
+    partial = True
     work = {"transcendental": 1, "div": 1}
 
 

@@ -26,6 +26,7 @@ class Log1p(FloatFunction):
     """ln(1 + x), precise for small x."""
 
     name = "log1p"
+    partial = True
 
 
 @operation
@@ -33,6 +34,7 @@ class Log2(FloatFunction):
     """The logarithm to base 2."""
 
     name = "log2"
+    partial = True
 
 
 @operation
@@ -40,6 +42,7 @@ class Log10(FloatFunction):
     """The logarithm to base 10."""
 
     name = "log10"
+    partial = True
 
 
 @operation
@@ -54,6 +57,7 @@ class Asin(FloatFunction):
     """The inverse sine, between −π/2 and π/2; NaN beyond −1 and 1."""
 
     name = "asin"
+    partial = True
 
 
 @operation
@@ -61,6 +65,7 @@ class Acos(FloatFunction):
     """The inverse cosine, between 0 and π; NaN beyond −1 and 1."""
 
     name = "acos"
+    partial = True
 
 
 @operation
@@ -96,6 +101,7 @@ class Acosh(FloatFunction):
     """The inverse hyperbolic cosine, ln(x + √(x² − 1)); NaN below 1."""
 
     name = "acosh"
+    partial = True
     usage = ("x: {shape: [32, 256], range: [1, 10]}", "- acosh")
 
 
@@ -104,6 +110,7 @@ class Atanh(FloatFunction):
     """The inverse hyperbolic tangent, ½·ln((1 + x)/(1 − x)); NaN beyond −1 and 1."""
 
     name = "atanh"
+    partial = True
 
 
 @operation

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netcalc.arrays import numpy_dtype
 from netcalc.engine.fuse import fuse, is_elementwise, simplify
 from netcalc.engine.graph import flatten
 from netcalc.engine.lower.elementwise import lower_elementwise
@@ -28,6 +29,7 @@ ELEMENTWISE = sorted(
 )
 #: Functions with poles, near which they magnify the rounding of their inputs: compared in float64.
 STEEP = ["tan", "atanh", "reciprocal"]
+PARTIAL = sorted(name for name, op in every().items() if op.partial)
 NORMALIZING = sorted(name for name, op in every().items() if op.normalizes_channels)
 NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)
 
@@ -52,6 +54,23 @@ def fused_operations(net: Program) -> list[tuple[str, list[str]]]:
 def example(name: str) -> Any:
     """Return the operation with the attributes of its reference page, as a line of a spec."""
     return {name: dict(every()[name].example.attrs)}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", PARTIAL)
+def test_functions_with_an_edge_take_numbers_of_half_precision_as_they_are_stored(name: str, dtype: str) -> None:
+    """A number outside the domain that rounds to its edge has the result of the edge."""
+    edge, outwards = {"log1p": (-1, -1), "acosh": (1, -1), **dict.fromkeys(("asin", "acos", "atanh"), (1, 1))}.get(
+        name, (0, -1)
+    )
+    before: dict[str, Any] = {"add": {"value": 1e-5 * outwards}}
+    if edge == 0:  # a product that rounds to −0
+        edge, before = 1, {"mul": {"value": -1e-9 if dtype == "float16" else -1e-42}}
+    net = two_operations({name: {}}, before=before, shape=(4,), dtype=dtype)
+    x = {"x": np.full(4, edge, numpy_dtype(dtype))}  # type: ignore[arg-type]
+    planned, reference = (forward(net, x, plan=plan).outputs["output"] for plan in ("fast", "reference"))
+    assert not np.isnan(reference.astype(float)).any()
+    np.testing.assert_array_equal(planned.astype(float), reference.astype(float))
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

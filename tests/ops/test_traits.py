@@ -84,6 +84,14 @@ def test_elementwise(name: str) -> None:
     assert not (call.op.elementwise and call.params)
 
 
+@pytest.mark.parametrize("name", [name for name, declared in EVERY.items() if declared.elementwise])
+def test_partial(name: str) -> None:
+    call = Call(name)
+    with np.errstate(all="ignore"):
+        has_no_result = np.isnan(call.run(np.linspace(-4, 4, 161, dtype="float32"))).any()
+    assert has_no_result == call.op.partial
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_combines(name: str) -> None:
     example = EVERY[name].example

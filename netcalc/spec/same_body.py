@@ -9,46 +9,75 @@ from netcalc.ir.sketch import SketchedBody
 
 
 class Structure:
-    """A hashable description of a body, which equal bodies share; its hash is computed once."""
+    """A description of a body, which equal bodies share."""
 
-    __slots__ = ("_body", "_hash", "_parts")
+    __slots__ = ("_parts", "body", "types")
 
     def __init__(self, body: Body) -> None:
-        self._body = body
+        self.body = body
+        self.types = (body.block, body.ports, body.input_types, body.result_types)
         self._parts: Any = None
-        self._hash = hash((body.block, body.ports, body.input_types, body.result_types))
 
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Structure) or self._hash != other._hash:
-            return False
-        if isinstance(self._body, SketchedBody) or isinstance(other._body, SketchedBody):
-            return bool(_nested_structure(self._body) == _nested_structure(other._body))
-        return bool(self.parts == other.parts)
+    @property
+    def is_sketched(self) -> bool:
+        """True for a body whose nodes may not have been made."""
+        return isinstance(self.body, SketchedBody)
 
     @property
     def parts(self) -> Any:
-        """The description itself, which is made when two bodies are compared."""
+        """The description itself, which is hashable and made when it is first needed."""
         if self._parts is None:
-            self._parts = _structure(self._body)
+            self._parts = _structure(self.body)
         return self._parts
+
+    def is_same(self, other: Structure) -> bool:
+        """Return True if both describe the same body, where one of them may be sketched."""
+        return self.types == other.types and bool(_nested_structure(self.body) == _nested_structure(other.body))
 
 
 class DistinctBodies:
     """The distinct bodies of an elaboration.
 
     Two bodies are the same if they have the same nodes with the same names, connected in the same way.  The bodies that
-    they call are compared by identity, since these were made distinct before.
+    they call are compared by identity, since these were made distinct before; those of a sketched body have not been.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Structure, Body] = {}
+        self._by_types: dict[Any, _OfEqualTypes] = {}
 
     def distinct(self, body: Body, structure: Structure | None = None) -> Body:
         """Return the first body that is the same as this one, which may be this one."""
-        return self._known.setdefault(structure or Structure(body), body)
+        structure = structure or Structure(body)
+        others = self._by_types.get(structure.types)
+        if others is None:
+            self._by_types[structure.types] = _OfEqualTypes(structure)
+            return body
+        return others.distinct(structure)
+
+
+class _OfEqualTypes:
+    """Distinct bodies whose inputs and outputs have the same types."""
+
+    def __init__(self, first: Structure) -> None:
+        self._structures = [first]
+        self._by_parts: dict[Any, Body] = {}  # the bodies that are not sketched, once there are two
+
+    def distinct(self, structure: Structure) -> Body:
+        """Return the first body with this structure, whose own body is added if there is none."""
+        if len(self._structures) == 1:
+            self._index(self._structures[0])
+        same = None if structure.is_sketched else self._by_parts.get(structure.parts)
+        if same is None:
+            others = (other for other in self._structures if structure.is_sketched or other.is_sketched)
+            same = next((other.body for other in others if other.is_same(structure)), None)
+        if same is None:
+            self._structures.append(structure)
+            self._index(structure)
+        return same or structure.body
+
+    def _index(self, structure: Structure) -> None:
+        if not structure.is_sketched:
+            self._by_parts[structure.parts] = structure.body
 
 
 def _structure(body: Body) -> tuple[Any, ...]:

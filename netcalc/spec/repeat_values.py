@@ -169,11 +169,11 @@ def _taken_values(
                 raise UndecidedError(f"a list of {outputs.by_port.count} values for {times} iterations")
             return _Absent((None,))
         values, is_list = resolve_values(item.data, item, scope, current)
-        values = values or [None] * times
-        if not is_list:
-            return (
-                [None] * times if values[0] is None else _slices(elaboration, name, values[0], item, scope, times, base)
-            )
+        first = values[0] if values else None
+        if first is None and not (values and is_list):
+            return _Absent((None,))
+        if first is not None and not is_list:
+            return _slices(elaboration, name, first, item, scope, times, base)
     else:
         message = f"take: {name} should be the name of a list or tensor, or a list of names"
         raise item.error("E107", message, "take: {past: caches}, or {past: [a, b]}")

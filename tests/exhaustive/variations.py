@@ -16,7 +16,7 @@ from netcalc.tensor_type import TensorType
 from netcalc.verification.verify import verify
 from tests.nodes import node_of
 
-__all__ = ["Variation", "variations"]
+__all__ = ["Variation", "optional_inputs", "variations"]
 
 #: Programs of one operation, at most.
 MOST = 14
@@ -66,7 +66,7 @@ def _candidates(declared: type[Operation]) -> Iterator[Variation]:
     base = declared.model_validate(example.attrs)
     yield Variation(base, types)
     yield Variation(base, types, training=True)
-    for changed in _optional_inputs(declared, types):
+    for changed in optional_inputs(declared, types):
         yield Variation(base, changed)
     for dtype in ("float16", "int64"):
         yield Variation(base, tuple(None if t is None else t.with_dtype(dtype) for t in types))
@@ -79,7 +79,7 @@ def _candidates(declared: type[Operation]) -> Iterator[Variation]:
                 yield Variation(changes[turn], types)
 
 
-def _optional_inputs(
+def optional_inputs(
     declared: type[Operation], types: Sequence[TensorType | None]
 ) -> Iterator[tuple[TensorType | None, ...]]:
     first = types[0] if types else None

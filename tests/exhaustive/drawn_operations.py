@@ -24,7 +24,7 @@ _EXTREMES = (7, 11, 64, 1000, -100, 2**31, 2**63, 10**12, 10**30, -(10**30))
 _NUMBERS = (0.0, 0.5, 1.0, 2.0, -1.0, 0.1, 0.9, 1e-5, 3, -0.5)
 _EXTREME_NUMBERS = (1e-30, 1e30, -1e30, 1e308, float("inf"), float("-inf"), float("nan"), -0.0)
 _TEXTS = ("relu", "gelu", "silu", "tanh", "same", "valid", "ones", "normal(std=0.02)", "x")
-_RANGES: tuple[list[float] | None, ...] = (None, None, [-2, 2], [0, 1], [0.25, 0.75], [-100, 100])
+_RANGES: tuple[list[float] | None, ...] = (None, None, [-2, 2], [0, 1], [0.25, 0.75], [-8, 8])
 _WHOLE_RANGES: tuple[list[int] | None, ...] = (None, None, None, [0, 2], [0, 1], [-3, 4], [0, 100])
 
 

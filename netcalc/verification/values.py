@@ -189,10 +189,12 @@ def _agree(expected: Value, executed: Any, largest: float, reads: int, *, exact:
     if executed.dtype.kind in "iub":
         return bool(executed == expected.value)
     defined, actual = float(expected.value), float(executed)
-    if math.isnan(defined) or math.isnan(actual):
-        return math.isnan(defined) and math.isnan(actual)
     result = _finfo(executed.dtype)
     arithmetic = np.finfo(np.float64 if exact and executed.dtype == np.float64 else np.float32)
+    if math.isnan(defined) or math.isnan(actual):
+        # terms beyond the largest number are infinite, and their difference is not a number
+        overflows = max(abs(defined), expected.magnitude) > float(arithmetic.max)
+        return math.isnan(actual) and (math.isnan(defined) or overflows)
     if math.isinf(defined) or math.isinf(actual):
         # near the largest number of a type, rounding decides between it and infinity
         overflow = float(result.max) * (1 - 4 * float(result.eps))

@@ -37,5 +37,5 @@ def normal_cdf(x: Any) -> Any:
 
 
 def sigmoid(x: Any) -> Any:
-    """Return the logistic function by the hyperbolic tangent."""
-    return 0.5 * (1 + np.tanh(x / 2))
+    """Return the logistic function, to the last digits of its tails too."""
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))

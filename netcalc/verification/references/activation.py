@@ -91,7 +91,10 @@ def softplus(op: Attributes, x: Array) -> Expected:
 
     def at(index: Shape) -> Any:
         scaled = beta * element(x, index)
-        return x[index] if scaled > threshold else np.logaddexp(0, scaled) / beta
+        if scaled > threshold:
+            return x[index]
+        overflows = scaled > math.log(np.finfo(arithmetic).max)  # of the exponential, as in PyTorch
+        return math.inf if overflows else np.logaddexp(0, scaled) / beta
 
     return Expected(x.shape, x.dtype.name, at)
 

@@ -70,12 +70,16 @@ def _scattered(x: Array, written: Iterator[tuple[Shape, object]], how: str | Non
             return x[place]
         if how is None:
             return here[place][-1]
-        terms = [x[place], *here[place]]
-        if x.dtype.kind != "f":
-            terms = [int(term) for term in terms]
+        is_whole = x.dtype.kind in "iub"
+        terms = [int(term) if is_whole else float(term) for term in (x[place], *here[place])]
         match how:
             case "sum":
-                return Value(float(sum(terms)), float(sum(map(abs, terms)))) if x.dtype.kind == "f" else sum(terms)
+                if is_whole:
+                    return sum(terms)
+                total = x[place]
+                for term in terms[1:]:  # each sum is rounded to the type of the tensor
+                    total = x.dtype.type(float(total) + term)
+                return Value(float(total), float(sum(map(abs, terms))))
             case "prod":
                 return math.prod(terms)
         return max(terms) if how == "amax" else min(terms)

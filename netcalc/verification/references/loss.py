@@ -66,7 +66,8 @@ def binary_cross_entropy_with_logits(
 def kl_div(op: Attributes, x: Array, target: Array) -> Expected:
     def loss(index: Shape) -> Value:
         logarithm, t = float(x[index]), float(target[index])
-        share, entropy = (math.exp(t), t) if op.log_target else (t, math.log(t) if t > 0 else 0.0)
+        entropy = t if op.log_target else math.log(t) if t > 0 else 0.0 if t == 0 else math.nan
+        share = math.exp(t) if op.log_target else t
         return Value(share * (entropy - logarithm), share * (abs(entropy) + abs(logarithm)))
 
     batch = x.shape[0] if x.ndim else 1

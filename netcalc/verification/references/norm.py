@@ -40,11 +40,13 @@ def rms_norm(op: Attributes, x: Array, *, weight: Array | None = None) -> Expect
     count = _count(op)
     machine = np.finfo(np.float64 if x.dtype == np.float64 else np.float32).eps
 
-    def at(index: Shape) -> float:
+    def at(index: Shape) -> Value:
         row = x[index[: x.ndim - count]]
         square = mean(row.astype(np.float64) ** 2) + (machine if op.eps is None else op.eps)
-        factor = 1.0 if weight is None else float(weight[index[x.ndim - count :]]) + op.offset
-        return float(np.float64(x[index]) / np.sqrt(square) * factor)
+        gain = 1.0 if weight is None else float(weight[index[x.ndim - count :]])
+        factor, terms = (1.0, 1.0) if weight is None else (gain + op.offset, abs(gain) + abs(op.offset))
+        normal = float(np.float64(x[index]) / np.sqrt(square))
+        return Value(normal * factor, abs(normal) * terms)
 
     return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[x.ndim - count :]))
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from netcalc.verification.references import Array, Attributes, Expected, Shape, parameters, reference, table
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference, table
 
 
 @reference("relative_position_bias")
@@ -69,11 +69,11 @@ def coordinates_shape(op: Attributes) -> dict[str, Shape]:
 
 @table("relative_coordinates")
 def logarithmic(op: Attributes, name: str, shape: Shape) -> Expected:
-    def at(index: Shape) -> float:
+    def at(index: Shape) -> Value:
         _, *place, axis = index
         extent = (op.pretrained_window_size or op.window_size)[axis]
         scaled = 8 * (place[axis] - (op.window_size[axis] - 1)) / max(extent - 1, 1)
-        return math.copysign(math.log1p(abs(scaled)) / math.log(8), scaled)
+        return Value(math.copysign(math.log1p(abs(scaled)) / math.log(8), scaled), 1 + abs(scaled))
 
     return Expected((1, *(2 * side - 1 for side in op.window_size), len(op.window_size)), op.dtype, at)
 

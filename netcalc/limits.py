@@ -52,6 +52,7 @@ MAX_INSTANCES = Limit(10_000_000, "operations of a network that is gone through 
 MAX_BLOCK_DEPTH = Limit(64, "block calls and iterations nested in each other", "E204")
 MAX_RANK = Limit(64, "axes of a tensor", "E401")
 MAX_SIZE_BITS = Limit(256, "bits of a size, and of the number of elements of a tensor", "E401")
+MAX_POSITION = Limit(2**31 - 1, "largest position, or distance between positions, of an attention or rotation", "E104")
 MAX_STACKED = Limit(1_000, "stacked layers of one recurrent operation", "E104")
 MAX_PIECES = Limit(10_000, "outputs of one operation", "E401")
 MAX_WINDOWS = Limit(10_000, "windows of adaptive pooling along an axis of symbolic size", "E404")

@@ -63,7 +63,7 @@ class Slot:
         """Return the view of ``count`` indices along an axis, beginning with ``start``, ``step`` apart."""
         shape, strides = list(self.shape), list(self.strides)
         offset = self.offset + start * strides[axis]
-        shape[axis], strides[axis] = count, strides[axis] * step
+        shape[axis], strides[axis] = count, strides[axis] * (step if count > 1 else 1)
         return replace(self, shape=tuple(shape), strides=tuple(strides), offset=offset)
 
     def without(self, axis: int) -> Slot:

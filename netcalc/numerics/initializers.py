@@ -62,7 +62,8 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
     working = np.float64 if dtype == "float64" else np.float32
     match init.kind:
         case "constant":
-            out[...] = np.asarray(args["value"]).astype(numpy_dtype(dtype))
+            with np.errstate(over="ignore"):  # a number beyond the type is infinite, as in PyTorch
+                out[...] = np.asarray(args["value"]).astype(numpy_dtype(dtype))
         case "uniform":
             low, high = args.get("a", 0.0), args.get("b", 1.0)
             if "bound" in args:

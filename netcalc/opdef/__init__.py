@@ -22,7 +22,7 @@ raise errors without a place in the file, which the elaborator adds.
 """
 
 from netcalc.diagnostics import Fix, RuleError
-from netcalc.opdef.attributes import Size, SizeOrZero, Spatial, attr, whole_number
+from netcalc.opdef.attributes import Position, Size, SizeOrZero, Spatial, attr, position, whole_number
 from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank, require_some, same_shape
 from netcalc.opdef.context import Context, WorkingLine
 from netcalc.opdef.domain import Domain
@@ -48,6 +48,7 @@ __all__ = [
     "Operation",
     "Param",
     "Port",
+    "Position",
     "Reach",
     "RuleError",
     "Size",
@@ -68,6 +69,7 @@ __all__ = [
     "merged_axes",
     "normal_axis",
     "ports",
+    "position",
     "require_float",
     "require_rank",
     "require_some",

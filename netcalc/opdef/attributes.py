@@ -4,18 +4,20 @@ from functools import partial
 from typing import Annotated, Any
 
 from netcalc.dims import Poly, at_least
-from netcalc.limits import MAX_SIZE_BITS
+from netcalc.limits import MAX_POSITION, MAX_SIZE_BITS
 from netcalc.models import BeforeValidator, Field, WithJsonSchema
 
 
-def whole_number(value: Any, *, least: int | None = 1) -> Any:
-    """Return ``value``, a whole number of at least ``least`` or a symbolic size; ValueError for anything else."""
+def whole_number(value: Any, *, least: int | None = 1, most: int | None = None) -> Any:
+    """Return ``value``, a whole number from ``least`` to ``most`` or a symbolic size; ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, Poly)):
         raise ValueError("should be a whole number")
     if isinstance(value, int) and value.bit_length() > MAX_SIZE_BITS:
         raise ValueError(f"should have at most {MAX_SIZE_BITS} bits")
     if least is not None and not at_least(value, least):
         raise ValueError(f"should be at least {least}")
+    if most is not None and isinstance(value, int) and value > most:
+        raise ValueError(f"should be at most {most:,}")
     return value
 
 
@@ -25,6 +27,17 @@ Size = Annotated[Any, BeforeValidator(whole_number), WithJsonSchema({"type": "in
 #: A size that may be 0 or symbolic.
 SizeOrZero = Annotated[
     Any, BeforeValidator(partial(whole_number, least=0)), WithJsonSchema({"type": "integer", "minimum": 0})
+]
+
+
+def position(value: Any) -> Any:
+    """Return ``value``, a position from 0 on or a symbolic size; ValueError for anything else."""
+    return whole_number(value, least=0, most=MAX_POSITION)
+
+
+#: A position, or a distance between two, that may be 0 or symbolic.
+Position = Annotated[
+    Any, BeforeValidator(position), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": int(MAX_POSITION)})
 ]
 
 

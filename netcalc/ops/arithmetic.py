@@ -43,6 +43,9 @@ class Combination(Operation):
             others = " for each operand after the first" if cls.inputs[0].variadic else ""
             cls.cost_rule = per("output element", {cls.kind: 1}) + others
 
+    #: A number is rounded to the element type of the result first, which matters for 16-bit types.
+    rounds_number: ClassVar[bool] = False
+
     def numbers(self) -> tuple[Any, ...]:
         """Return the operands that are numbers rather than tensors."""
         return ()
@@ -71,7 +74,13 @@ class Combination(Operation):
         dtype, rank = tensors[0].dtype, tensors[0].rank
         for x in tensors[1:]:
             dtype, rank = result_type([(dtype, rank), (x.dtype, x.rank)]), max(rank, x.rank)
-        return TensorType(shape, self.result(result_type([(dtype, rank)], *self.numbers())))
+        common = result_type([(dtype, rank)], *self.numbers())
+        misfit = next(
+            (n for n in self.numbers() if common in INTEGERS and not isinstance(n, Poly) and not holds(common, n)), None
+        )
+        if misfit is not None:
+            raise RuleError(f"{self.name}: {misfit} does not fit {common}", code="E402")
+        return TensorType(shape, self.result(common))
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:
         """Suggest fixes for shapes that do not broadcast."""

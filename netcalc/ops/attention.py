@@ -16,6 +16,7 @@ from netcalc.opdef import (
     attr,
     every,
     ports,
+    position,
     require_float,
     require_some,
     same_shape,
@@ -32,7 +33,7 @@ def _read_window(value: Any) -> Any:
     sides = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
     if len(sides) != 2 or any(side is not None and (type(side) is not int or side < 0) for side in sides):
         raise ValueError("should be a whole number, or [left, right] with null for no bound")
-    return sides
+    return tuple(None if side is None else position(side) for side in sides)
 
 
 _SIDE = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}

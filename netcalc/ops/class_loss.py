@@ -48,6 +48,8 @@ class _Classes(Loss):
             )
         elif not same_shape(target.shape, rows.shape):
             raise RuleError(f"{self.name} of {x} takes a target of {rows}, one class each, and this is {target}")
+        if weight is not None:
+            require_float(weight, f"the weight of {self.name}")
         if weight is not None and not same_shape(weight.shape, (classes,)):
             raise RuleError(f"{self.name} takes one weight for each of {classes} classes, and this is {weight}")
         return self.reduced(rows)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from netcalc.dims import Dim, equal, product
 from netcalc.dtypes import INTEGERS
 from netcalc.models import ConfigDict, Field, Model
-from netcalc.opdef import Context, Example, Operation, RuleError, Size, SizeOrZero, Term, attr, ports, require_float
+from netcalc.opdef import Context, Example, Operation, Position, RuleError, Size, Term, attr, ports, require_float
 from netcalc.ops import operation
 from netcalc.ops._broadcast import expands
 from netcalc.ops._lists import Numbers
@@ -102,7 +102,7 @@ class RotaryEmbedding(Operation):
     theta: float = attr("base of the angles", default=10_000.0, gt=0)
     rotary_dim: Size | None = attr("number of rotated features, from the first on; by default all", default=None)
     interleaved: bool = attr("pair neighboring features", default=False)
-    offset: SizeOrZero = attr("position of the first element", default=0)
+    offset: Position = attr("position of the first element", default=0)
     scaling: Scaling | None = attr("scaling of the angles to longer contexts", default=None)
 
     def infer(self, ctx: Context, x: TensorType, positions: TensorType | None = None) -> TensorType:

@@ -51,9 +51,10 @@ class Trunc(_Rounding):
 
 
 class _Remainder(Pair):
-    """Base of remainders."""
+    """Base of remainders, which PyTorch computes of numbers in the type of the tensor."""
 
     combines = True
+    rounds_number = True
     example = Example(((2, 3),), {"value": 0.5})
     usage = ("angle: [32, 256]", "- $op: 6.2832")
     kind = "div"

@@ -101,7 +101,8 @@ class Epilogue:
         ufunc, reverse = combining_ufunc(stage), stage.op.swaps
         numbers = stage.op.numbers()
         if numbers:
-            return Combine(ufunc, numbers[0], reverse)
+            number = tensor.dtype.type(numbers[0]) if stage.op.rounds_number else numbers[0]
+            return Combine(ufunc, float(number) if stage.op.rounds_number else number, reverse)
         first, second = (t for t in stage.inputs if t is not None)
         other = second if first is tensor else first
         if other is tensor:

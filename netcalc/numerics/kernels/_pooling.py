@@ -55,7 +55,7 @@ def elements(windows: Windows, sizes: Sequence[int], *, with_padding: bool) -> A
     axes = len(sizes)
     numbers = np.ones((1,) * axes, np.int64)
     for axis, (size, count, (before, after)) in enumerate(zip(sizes, windows.counts, windows.pads, strict=True)):
-        starts = np.arange(count) * windows.stride[axis] - before
+        starts = np.arange(count) * (windows.stride[axis] if count > 1 else 0) - before
         ends = np.minimum(starts + windows.kernel[axis], size + after)
         if not with_padding:
             starts, ends = np.maximum(starts, 0), np.minimum(ends, size)

@@ -71,10 +71,11 @@ def windows(
 ) -> Array:
     """Return a view (…, kernel…, counts…) of the windows over the last axes."""
     lead, last = x.ndim - len(kernel), x.strides[x.ndim - len(kernel) :]
+    # the distance of a single element or window to the next may be any, and too large for NumPy
     steps = [
         *x.strides[:lead],
-        *(n * d for n, d in zip(last, dilation, strict=True)),
-        *(n * s for n, s in zip(last, stride, strict=True)),
+        *(n * d if k > 1 else 0 for n, d, k in zip(last, dilation, kernel, strict=True)),
+        *(n * s if count > 1 else 0 for n, s, count in zip(last, stride, counts, strict=True)),
     ]
     return as_strided(x, (*x.shape[:lead], *kernel, *counts), steps, subok=True, writeable=False)
 

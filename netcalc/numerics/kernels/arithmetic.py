@@ -40,6 +40,8 @@ def register_combination(name: str, function: Callable[..., Any]) -> None:
     @kernel(name)
     def combine(op: Any, run: Run, *arrays: Array | None) -> Array:
         def both(x: Any, y: Any) -> Array:
+            if op.rounds_number:
+                x, y = (np.asanyarray(a).astype(result_dtype(x, y), copy=False) for a in (x, y))
             x, y, dtype = alike(x, y)
             result: Array = np.asanyarray(function(x, y))
             return result.astype(dtype, copy=False)

@@ -29,5 +29,5 @@ def arange(op: Arange, run: Run) -> Array:
     numbers = (op.start, op.stop, op.step)
     fractional = any(isinstance(number, float) for number in numbers)
     length = math.ceil((op.stop - op.start) / op.step) if fractional else len(range(*numbers))
-    elements: Array = op.start + op.step * np.arange(length)
+    elements: Array = op.start + (op.step if length > 1 else 0) * np.arange(length)
     return elements.astype(numpy_dtype(op.dtype))

@@ -9,14 +9,19 @@ from netcalc.numerics.kernels import Run, kernel, like
 from netcalc.ops.mask import CausalMask, Tril, Triu
 
 
+def diagonal_of(op: Tril | Triu, x: Array) -> int:
+    """Return the diagonal of the triangle, or the one beside the tensor if it lies farther away."""
+    return int(max(-x.shape[-2], min(op.diagonal, x.shape[-1])))
+
+
 @kernel("tril")
 def tril(op: Tril, run: Run, x: Array) -> Array:
-    return like(x, np.tril(np.asarray(x), op.diagonal))
+    return like(x, np.tril(np.asarray(x), diagonal_of(op, x)))
 
 
 @kernel("triu")
 def triu(op: Triu, run: Run, x: Array) -> Array:
-    return like(x, np.triu(np.asarray(x), op.diagonal))
+    return like(x, np.triu(np.asarray(x), diagonal_of(op, x)))
 
 
 @kernel("causal_mask")

@@ -66,12 +66,14 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     out = context.layout.allocate(node.result, order).permuted(order)
     if not lead:
         x, out = _with_batch(x), _with_batch(out)
+    # a single window has no next one, whose distance may be too large for strides
+    stride = tuple(step if count > 1 else 1 for step, count in zip(op.stride, out.shape[1:-1], strict=True))
     return Convolution(
         node,
         x,
         out,
         op.kernel,
-        op.stride,
+        stride,
         op.dilation,
         pads,
         op.groups,

@@ -346,7 +346,7 @@ class Network:
         if options["engine"] is not None:
             from netcalc.engine.held import engine_memory
 
-            engine = engine_memory(program, options["engine"])
+            engine = engine_memory(self.request.executed.with_caches().program, options["engine"])
         return memory_report(
             program,
             cache=texts(options["cache"]),
@@ -471,7 +471,7 @@ class Network:
         from netcalc.engine.compiled import Compiled
 
         opened = self.open_weights(weights)
-        return Compiled(self._for_weights(opened, self.program), opened, **options)
+        return Compiled(self._for_weights(opened, self.request.executed.program), opened, **options)
 
     @accepts
     def verify(self, **options: Unpack[VerifyOptions]) -> VerifyReport:
@@ -484,7 +484,7 @@ class Network:
         """
         from netcalc.verification.verify import verify
 
-        step = self.request.at_step
+        step = self.request.executed.at_step
         network, opened = self._pass(options, None)
         return verify(*network, at_step=lambda past, new: step(past, new).program, **opened)
 
@@ -502,7 +502,8 @@ class Network:
         weights = self.own_weights if options["weights"] is None else self.open_weights(options["weights"])
         if weights is None:
             raise NetcalcError(Diagnostic("E502", f"{self.name!r} has no weights of its own", hint="name a checkpoint"))
-        return check_weights(self._for_weights(weights, self.program), weights, cast=options["cast"])
+        program = self._for_weights(weights, self.request.executed.program)
+        return check_weights(program, weights, cast=options["cast"])
 
     @accepts
     def signal(
@@ -524,7 +525,7 @@ class Network:
         """
         from netcalc.verification.signal import measure
 
-        request = self.request.with_mode(mode)
+        request = self.request.executed.with_mode(mode)
         program = request.program_with_loss if options["loss"] == _LOSS else request.program
         network, opened = self._pass(options, inputs, program)
         depth = opened.pop("depth")
@@ -626,17 +627,17 @@ class Network:
         from netcalc.numerics.inputs import read_inputs
 
         weights = self.open_weights(options["weights"])
-        program = self._for_weights(weights, program or self.program)
+        program = self._for_weights(weights, program or self.request.executed.program)
         return (program, read_inputs(program, inputs or {})), {**options, "weights": weights}
 
     def _for_weights(self, weights: Weights | None, program: Program) -> Program:
         """Return the program; at a later step of decoding with the first one, whose parameters weights have too."""
-        first = None if weights is None else self.request.first_step
+        first = None if weights is None else self.request.executed.first_step
         return program if first is None else replace(program, first_step=first)
 
     def _with_loss(self, loss: Any, mode: Mode | None) -> tuple[Program, Any]:
         """Return the program from which a backward pass starts, and the name of the output or the loss there."""
-        request = self.request.with_mode(mode)
+        request = self.request.executed.with_mode(mode)
         if loss in (None, _LOSS) and request.loss is not None:
             return request.program_with_loss, _LOSS
         return request.program, loss

@@ -29,7 +29,8 @@ class Request:
         settings: values of dims and vars by name, in place of the spec's values.
         symbolic: names of dims that stay symbols.
         mode: mode of the operations; None for ``"eval"``, unless a step of training is counted.
-        dtype: element type of floating-point tensors; None for the type of the spec.
+        dtype: element type of floating-point tensors; None for the type of the published checkpoint, or else of the
+            spec, and in :attr:`executed` for the type of the spec.
         lora: low-rank adapters, see :func:`~netcalc.adapters.with_adapters`.
         quantize: ``[PATTERN=]SCHEME``, see :func:`~netcalc.analysis.precision.stored`.
         prune: ``[PATTERN=]SHARE``.
@@ -68,9 +69,14 @@ class Request:
 
     @cached_property
     def _elaborated(self) -> Program:
-        return elaborate(
-            self.adapted, self.settings, symbolic=self.symbolic, training=self.mode == "train", dtype=self.dtype
-        )
+        training, dtype = self.mode == "train", self.dtype or self.source.document.checkpoint.dtype
+        return elaborate(self.adapted, self.settings, symbolic=self.symbolic, training=training, dtype=dtype)
+
+    @cached_property
+    def executed(self) -> Self:
+        """The request as it is executed: in the element type of the spec, unless one was asked for."""
+        document = self.source.document
+        return self if self.dtype or document.checkpoint.dtype is None else replace(self, dtype=document.dtype)
 
     @cached_property
     def adapted(self) -> Loaded:

@@ -59,8 +59,8 @@ def test_symbolic_sizes_stay_symbolic_in_a_step_and_in_memory() -> None:
 
 @pytest.mark.parametrize("name", ["past", "length"])
 def test_a_symbolic_past_or_length_has_caches(name: str) -> None:
-    # 32 layers × 2 × 8 heads × 128 elements × 4 bytes
-    assert netcalc.load("llama-3-8b", symbolic=[name]).memory().token_bytes == 262_144
+    # 32 layers × 2 × 8 heads × 128 elements × 2 bytes
+    assert netcalc.load("llama-3-8b", symbolic=[name]).memory().token_bytes == 131_072
 
 
 def test_sizes_of_a_symbolic_network_stay_in_a_step() -> None:

@@ -18,6 +18,7 @@ from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, UndecidedError, value_at
+from netcalc.dtypes import DType
 from netcalc.expressions import parse
 from netcalc.ir import OpNode, Program, Tie, Value
 from netcalc.ir.build import infer
@@ -31,8 +32,9 @@ __all__ = ["Explanation", "Section", "explain"]
 
 
 @recorded(
-    *("spec", "convention", "path", "op", "about", "source", Entry("inputs", "input_shapes")),
-    *(Entry("outputs", "output_shapes"), "repeat", "attributes", "sections", "notes"),
+    *("spec", "dtype", "checkpoint_dtype", "convention", "path", "op", "about", "source"),
+    *(Entry("inputs", "input_shapes"), Entry("outputs", "output_shapes"), "repeat", "attributes", "sections"),
+    "notes",
     name="explain",
 )
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class Explanation(Result):
 
     spec: str
     """Name of the spec."""
+    dtype: DType
+    """Element type of floating-point tensors, in which bytes are counted."""
+    checkpoint_dtype: DType | None
+    """Element type of the published checkpoint; null if the spec names none."""
     path: str
     """Path of the layer or block; empty for the whole network."""
     op: str
@@ -117,6 +123,8 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         sections += backward_sections(analysis.convention, analysis.backward, row, node)
     return Explanation(
         analysis.program.name,
+        analysis.program.dtype,
+        analysis.program.checkpoint_dtype,
         row.title,
         node.op.name,
         _first_line(node.op),
@@ -190,6 +198,8 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
     is_network = row.node is None and not row.path
     return Explanation(
         program.name,
+        program.dtype,
+        program.checkpoint_dtype,
         row.title,
         row.op,
         program.about if is_network else "",

@@ -41,6 +41,8 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
     sections.append(Section("total", tuple(_totals(report))))
     return Explanation(
         program.name,
+        program.dtype,
+        program.checkpoint_dtype,
         "",
         "memory",
         program.about,

@@ -17,6 +17,7 @@ from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, rese
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
+from netcalc.dtypes import DType
 from netcalc.ir import Program
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
@@ -56,8 +57,8 @@ class EngineMemory(NamedTuple):
 
 
 @recorded(
-    *("spec", "inputs", "outputs", "past", "new", "weights", "buffers", "stored", "token_bytes"),
-    *(Entry("conventions", "by_convention"), "kept", "ideal", "eager", "engine", "tokens_in", "layers"),
+    *("spec", "dtype", "checkpoint_dtype", "inputs", "outputs", "past", "new", "weights", "buffers", "stored"),
+    *("token_bytes", Entry("conventions", "by_convention"), "kept", "ideal", "eager", "engine", "tokens_in", "layers"),
     "notes",
     name="memory",
 )
@@ -68,6 +69,10 @@ class MemoryReport(Result):
     spec: str
     """Name of the spec."""
     about: str
+    dtype: DType
+    """Element type of floating-point tensors, in which bytes are counted."""
+    checkpoint_dtype: DType | None
+    """Element type of the published checkpoint; null if the spec names none."""
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
     past: Dim | None
@@ -164,6 +169,8 @@ def memory_report(
     report = MemoryReport(
         program.name,
         program.about,
+        program.dtype,
+        program.checkpoint_dtype,
         {spec.name: spec.type for spec in program.inputs},
         dict(zip(program.output_names, program.main.output_types, strict=True)),
         program.dims.get(str(program.caches.past)),

@@ -18,6 +18,7 @@ from netcalc.analysis.rows import present
 from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim, claimed
+from netcalc.dtypes import DType
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.results import Entry, Result, recorded
@@ -98,8 +99,9 @@ class Totals(Cost):
 
 
 @recorded(
-    *("spec", Entry("convention", optional=True), "inputs", "outputs", Entry("totals", "shown_totals", optional=True)),
-    *("layers", Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
+    *("spec", "dtype", "checkpoint_dtype", Entry("convention", optional=True), "inputs", "outputs"),
+    *(Entry("totals", "shown_totals", optional=True), "layers"),
+    *(Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
     *(
         Entry("storage", optional=True),
@@ -140,6 +142,16 @@ class Summary(Result):
     def spec(self) -> str:
         """Name of the spec."""
         return self.analysis.program.name
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of floating-point tensors, in which bytes are counted."""
+        return self.analysis.program.dtype
+
+    @property
+    def checkpoint_dtype(self) -> DType | None:
+        """Element type of the published checkpoint; null if the spec names none."""
+        return self.analysis.program.checkpoint_dtype
 
     @property
     def convention(self) -> str:

@@ -222,7 +222,8 @@ class Program:
     """An elaborated network; ``main`` is the body of the spec's own layers.
 
     The names in the reference's checkpoint may have or lack ``checkpoint_prefix``, and tensors whose names match a
-    pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``.  ``caches`` are the inputs
+    pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``; their published element
+    type is ``checkpoint_dtype``.  ``caches`` are the inputs
     and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
     parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
     forms than their element type, see :mod:`netcalc.ir.storage`: options and the checkpoint assign them.  No line
@@ -235,6 +236,7 @@ class Program:
     output_names: tuple[str, ...]
     training: bool = False
     dtype: DType = "float32"
+    checkpoint_dtype: DType | None = None
     init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
     about: str = ""
     source: str = ""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Dim
+from netcalc.dtypes import DType
 from netcalc.ir import InputSpec, OpNode, Program
 from netcalc.reference.spec_list import ListedSpec
 from netcalc.results import Entry, Real, Result, recorded
@@ -71,8 +72,16 @@ class LossReference(NamedTuple):
 
 
 @recorded(
-    *("convention", *ListedSpec._fields, "file", "extends", Entry("dims", by="name"), Entry("vars", by="name")),
-    *(Entry("inputs", by="name"), Entry("outputs", by="name"), "loss", "published", "requirements"),
+    *("convention", "checkpoint_dtype", *ListedSpec._fields, "file", "extends"),
+    *(
+        Entry("dims", by="name"),
+        Entry("vars", by="name"),
+        Entry("inputs", by="name"),
+        Entry("outputs", by="name"),
+        "loss",
+        "published",
+        "requirements",
+    ),
     name="spec-page",
 )
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,8 @@ class SpecReference(Result):
     """The spec from which it inherits."""
     aliases: tuple[str, ...]
     """Other names under which the spec is found."""
+    checkpoint_dtype: DType | None
+    """Element type of the published checkpoint; null if the spec names none."""
     convention: str
     """Counting convention of the MACs."""
     params: Dim
@@ -112,7 +123,8 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
     Raises:
         NetcalcError: the spec has errors, or the convention is unknown (E701).
     """
-    program, document = elaborate(loaded), loaded.document
+    document = loaded.document
+    program = elaborate(loaded, dtype=document.checkpoint.dtype)
     total = analyze(program, convention).total
     settings = resolve_settings(loaded, {}, ())
     is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
@@ -124,6 +136,7 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         None if loaded.path is None else str(loaded.path),
         loaded.extends,
         tuple(document.aliases),
+        document.checkpoint.dtype,
         convention,
         total.params,
         total.macs,

@@ -12,6 +12,7 @@ from netcalc.render.numbers import exact, repeated, shapes_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
+from netcalc.render.signature import element_type
 from netcalc.render.table import Column, Row, Table
 
 #: Most characters of a substitution that is shown.
@@ -49,6 +50,7 @@ def _head(explanation: Explanation) -> Iterator[Line]:
         yield Line(explanation.about)
     inputs, outputs = (shapes_text(v.type for v in side) for side in (explanation.inputs, explanation.outputs))
     yield Line(f"{inputs or 'no inputs'} → {outputs}")
+    yield from element_type(explanation.dtype, explanation.checkpoint_dtype)
     if explanation.attributes:
         attributes = ", ".join(f"{key}={attribute_text(value)}" for key, value in explanation.attributes.items())
         yield Line("", attributes, "dim")

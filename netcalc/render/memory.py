@@ -13,7 +13,7 @@ from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
-from netcalc.render.signature import signature_text
+from netcalc.render.signature import element_type, signature_text
 from netcalc.render.table import Column, Row, Table
 
 #: Live tensors that a page shows.
@@ -74,6 +74,7 @@ PRESENTATIONS = {"MemoryReport": _Memory()}
 def _head(report: MemoryReport) -> Iterator[Line]:
     yield Line(f": {report.about}" if report.about else " ", report.spec)
     yield Line(signature_text(report.inputs, report.outputs))
+    yield from element_type(report.dtype, report.checkpoint_dtype)
     yield from map(Line, report.notes)
     if report.kept and report.past is not None and report.new is not None:
         seen = report.past + report.new

@@ -19,7 +19,7 @@ from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, s
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
-from netcalc.render.signature import signature_text
+from netcalc.render.signature import element_type, signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table, is_folded
 
@@ -128,6 +128,7 @@ def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     yield Line(f": {program.about}" if program.about else " ", program.name)
     yield Line(signature_text(inputs, outputs, layout))
+    yield from element_type(program.dtype, program.checkpoint_dtype)
     if program.training and analysis.backward is None:
         from netcalc.analysis.notes import TRAINING_MODE
 

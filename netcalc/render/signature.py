@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from netcalc.analysis.numbered import fold_numbered
+from netcalc.dtypes import DType
 from netcalc.render.numbers import shape_text
+from netcalc.render.page import Line
 from netcalc.tensor_type import TensorType
 
 
@@ -17,3 +19,9 @@ def signature_text(inputs: Mapping[str, TensorType], outputs: Mapping[str, Tenso
 def _side(types: Mapping[str, TensorType], layout: str) -> str:
     folded = fold_numbered(types.items())
     return ", ".join(f"{names.name} {shape_text(type_.shape, layout)} {type_.dtype}" for names, type_ in folded)
+
+
+def element_type(dtype: DType, published: DType | None) -> Iterator[Line]:
+    """Yield the line on the element type of the published checkpoint, if bytes are counted in it."""
+    if dtype == published:
+        yield Line(f"element type {dtype}, as in the published checkpoint; --dtype replaces it")

@@ -134,6 +134,7 @@ def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:
         "source": spec.source,
         "extends": spec.extends,
         "aliases": ", ".join(spec.aliases),
+        "dtype": spec.checkpoint_dtype and f"{spec.checkpoint_dtype}, as in the published checkpoint",
     }
     yield from ((name, text) for name, text in facts.items() if text)
     if spec.loss:

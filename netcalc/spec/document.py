@@ -111,6 +111,9 @@ class CheckpointsDecl(_Part):
     __pydantic_extra__: dict[str, CheckpointDecl | str]
     prefix: str = Field("", description="first part of the paths, which a checkpoint may have or lack")
     ignore: list[str] = Field(default=[], description="patterns of names in the checkpoint that are of no use")
+    dtype: DType | None = Field(
+        None, description="element type of the published checkpoint, in which the spec is counted, and not run"
+    )
 
 
 class Requirement(_Part):

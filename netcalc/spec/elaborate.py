@@ -82,6 +82,7 @@ def elaborate(
         assumptions=tuple(assumed),
         unread=unread,
         warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, used, main, unread)),
+        checkpoint_dtype=document.checkpoint.dtype,
         checkpoint_prefix=document.checkpoint.prefix,
         checkpoint_ignore=tuple(document.checkpoint.ignore),
         added=loaded.added,

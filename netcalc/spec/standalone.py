@@ -32,14 +32,14 @@ def standalone_document(loaded: Loaded, settings: Mapping[str, Any], dtype: str 
         key: {name: value for name, value in settings.items() if name in (document.data.get(key) or {})}
         for key in ("dims", "vars")
     }
-    changed = {key: values for key, values in chosen.items() if values}
+    changed: dict[str, Any] = {key: values for key, values in chosen.items() if values}
+    if dtype is not None:
+        changed["dtype"] = dtype
     data = dict(merged(document, Cursor(changed, (), {})).data if changed else document.data)
     data.pop("import", None)
     blocks = {**(data.get("blocks") or {}), **_imported(loaded)}
     if blocks:
         data["blocks"] = blocks
-    if dtype is not None:
-        data["dtype"] = dtype
     ordered = {key: data.pop(key) for key in _HEAD if key in data}
     ordered |= {key: data.pop(key) for key in list(data) if key not in _TAIL}
     return {key: _plain_copy(value) for key, value in {**ordered, **data}.items()}

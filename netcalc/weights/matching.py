@@ -183,7 +183,8 @@ class _Matching:
                 continue
             hint = None
             if (header.dtype in FLOATS or header.unpacking is not None) and parameter.dtype in FLOATS:
-                if self.cast or header.any_float:
+                published = header.dtype == self.program.checkpoint_dtype
+                if self.cast or header.any_float or (published and parameter.dtype in ("float32", "float64")):
                     continue
                 hint = "add --cast" + (f", or --dtype {header.dtype}" if len(self.stored_types) == 1 else "")
             path = None if name == parameter.path else parameter.path

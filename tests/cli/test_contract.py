@@ -14,7 +14,8 @@ from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
-KEYS = {"schema", "netcalc", "spec", "convention", "inputs", "outputs", "totals", "layers", "sizes"}
+KEYS = {"schema", "netcalc", "spec", "dtype", "checkpoint_dtype", "convention", "inputs", "outputs", "totals"}
+KEYS |= {"layers", "sizes"}
 TOTALS = {"params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"}
 PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they are not all
 LAYER = {"path", "op", "inputs", "outputs", "params", "buffers", "macs", "flops", "repeat", "instances"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from tests.zoo.harness import SMALL
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("spec", ["deepseek-v3", "deepseek-v2-lite"])
 def test_outputs_are_those_of_expanded_latents(spec: str, plan: str) -> None:
-    expanded, absorbed = (netcalc.load(spec, set={**SMALL[spec], "absorbed": way}).program for way in (False, True))
+    loaded = partial(netcalc.load, spec, dtype="float32")
+    expanded, absorbed = (loaded(set={**SMALL[spec], "absorbed": way}).program for way in (False, True))
     expected = forward(expanded, plan=plan).outputs["logits"]
     found = forward(absorbed, plan=plan).outputs["logits"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())

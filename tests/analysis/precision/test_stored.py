@@ -14,7 +14,7 @@ LLAMA = {"layers": 12, "d_model": 512, "heads": 8, "kv_heads": 2, "d_ff": 1024, 
 
 @pytest.fixture(scope="module")
 def llama():
-    return netcalc.load("llama-2-7b", set=LLAMA).program
+    return netcalc.load("llama-2-7b", set=LLAMA, dtype="float32").program
 
 
 def schemes(program):

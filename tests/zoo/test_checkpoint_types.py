@@ -1,0 +1,38 @@
+"""Element types of the published checkpoints of the shipped language models.
+
+They are the ``torch_dtype`` of the config.json on the Hub, or the type of the tensors where it has none; for BLOOM
+Table 3 of arXiv:2211.05100, in which the largest model alone was trained in bfloat16.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import netcalc
+from netcalc.spec.shipped import catalogue
+
+FLOAT16 = """
+bloom-560m bloom-7b1 deberta-v3-base llama-2-13b llama-2-70b llama-2-7b llava-1.5-7b opt-1.3b opt-125m opt-350m opt-6.7b
+phi-2 pythia-1b pythia-410m pythia-6.9b pythia-70m
+"""
+BFLOAT16 = """
+bamba-9b bloom-176b command-r7b deepseek-v2-lite deepseek-v3 falcon-7b gemma-2b gemma-3-1b gemma-3-4b gemma-7b glm-4-9b
+glm-4.5-air gpt-oss-20b granite-3.0-2b jamba-v0.1 llama-3-70b llama-3-8b llama-3.1-405b llama-3.1-8b llama-3.2-1b
+llama-4-scout llama-4-scout-vision mistral-7b mixtral-8x7b nemotron-h-8b olmoe-1b-7b phi-3-mini qwen1.5-moe-a2.7b
+qwen2-0.5b qwen2-72b qwen2-7b qwen2-vl-7b qwen3-0.6b qwen3-30b-a3b qwen3-32b qwen3-8b qwen3-next-80b-a3b
+stablelm-3b-4e1t
+"""
+TYPES = dict.fromkeys(FLOAT16.split(), "float16") | dict.fromkeys(BFLOAT16.split(), "bfloat16")
+
+
+@pytest.mark.parametrize("spec", catalogue())
+def test_types(spec: str) -> None:
+    net = netcalc.load(spec)
+    assert net.program.dtype == TYPES.get(spec, "float32")
+    assert net.request.executed.program.dtype == "float32"
+
+
+def test_weights_of_llama_3_70b() -> None:
+    net = netcalc.load("llama-3-70b")
+    assert net.memory().weights == net.cost().weight_bytes == 2 * 70_553_706_496  # 131 GiB
+    assert netcalc.load("llama-3-70b", dtype="float32").memory().weights == 4 * 70_553_706_496

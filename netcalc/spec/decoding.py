@@ -8,6 +8,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dims import Poly
 from netcalc.ir import InputSpec, Value
 from netcalc.ir.caches import Cache, Caches
+from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import CacheDecl, DimDecl, InputDecl
 from netcalc.spec.elaboration import Elaboration
@@ -27,6 +28,9 @@ def declared_caches(elaboration: Elaboration, inputs: Collection[InputSpec], out
         if isinstance(decl, InputDecl) and decl.cache is not None:
             place = elaboration.loaded.cursor.at(("inputs", name))
             caches = elaboration.reporter.guard(_caches_of_input, name, decl, decl.cache, place, elaboration) or ()
+            if decl.cache.next.replace("*", str(MAX_ITEMS)) in outputs:
+                message = f"repeat: {name!r} has outputs for the next step, so it should be at most {MAX_ITEMS:,}"
+                elaboration.reporter.report(place["repeat"].error("E104", message))
             entries += (entry for entry in caches if entry.input in names or entry.output in outputs)
     return Caches(past, new, tuple(entries))
 

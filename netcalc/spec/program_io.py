@@ -11,12 +11,12 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dims import Dim, Poly, UndecidedError, in_sketch, symbol
 from netcalc.dtypes import FLOATS, DType, holds, promote
 from netcalc.ir import InputSpec, Value
-from netcalc.limits import MAX_ITEMS
+from netcalc.limits import MAX_ITEMS, MAX_TIMES
 from netcalc.ops.axes import Permute
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import DimDecl, InputDecl, LeastDType
 from netcalc.spec.elaboration import Elaboration
-from netcalc.spec.evaluate import evaluate_expression, evaluate_size
+from netcalc.spec.evaluate import evaluate_expression, evaluate_size, names_at
 from netcalc.spec.line_inputs import output_values
 from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import AbsentList, Outputs, Scope
@@ -47,9 +47,11 @@ def program_inputs(
         if "*" in name and in_sketch() and isinstance(count := _count(name, decl, place, elaboration.settings), Poly):
             if any(value is not None for value in values.values()):
                 raise UndecidedError(f"a list of {count} inputs")
-            scope.defined[name] = Outputs(AbsentList.of(count), place.key_span, is_list=True)
+            scope.defined[name] = Outputs(AbsentList(count), place.key_span, is_list=True)
         elif "*" in name:
-            scope.defined[name] = Outputs(values, place.key_span, is_list=True)
+            count = _count(name, decl, place, elaboration.settings) if values else 0
+            listed = values if count == len(values) else AbsentList(count)
+            scope.defined[name] = Outputs(listed, place.key_span, is_list=True)
 
 
 def move_channels(
@@ -87,7 +89,8 @@ def input_names(
     count = _count(name, decl, place, settings)
     if isinstance(count, Poly):  # of a sketch, which may have any number of inputs that are all absent
         return [(name.replace("*", "0"), ChainMap({"index": symbol("index_of_one", 0, 0)}, around))]
-    return [(name.replace("*", str(index)), ChainMap({"index": index}, around)) for index in range(count)]
+    named = range(min(count, MAX_ITEMS))  # a longer list is absent
+    return [(name.replace("*", str(index)), ChainMap({"index": index}, around)) for index in named]
 
 
 def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any]) -> Dim:
@@ -99,10 +102,18 @@ def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any
     count = evaluate_expression(place["repeat"], settings)
     if in_sketch() and isinstance(count, Poly) and 1 <= count <= MAX_ITEMS:
         return count
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_ITEMS:
-        message = f"repeat: should be a whole number from 0 to {MAX_ITEMS:,}, not {written(count, quoted=True)}"
+    most = MAX_TIMES if _is_left_out(decl, place, settings) else MAX_ITEMS
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:
+        message = f"repeat: should be a whole number from 0 to {most:,}, not {written(count, quoted=True)}"
         raise place["repeat"].error("E104", message)
     return count
+
+
+def _is_left_out(decl: InputDecl, place: Cursor, settings: Mapping[str, Any]) -> bool:
+    """Return True if ``when`` omits every input of a list, whatever its index."""
+    if decl.when is None or "index" in names_at(place["when"], is_expression=True):
+        return False
+    return not evaluate_expression(place["when"], settings)
 
 
 def _input(

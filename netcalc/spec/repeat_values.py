@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Poly, UndecidedError
+from netcalc.dims import Dim, Poly, UndecidedError
 from netcalc.ir import Value, join
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
@@ -21,12 +21,12 @@ class Streams(NamedTuple):
     """Values by iteration.
 
     ``taken`` has one value for each iteration by the name of an input.  ``collected`` has the place in the spec of each
-    output that is collected, and ``values`` its values so far.
+    output that is collected, and ``values`` its values so far, each with the number of equal iterations that give it.
     """
 
     taken: Mapping[str, Sequence[Value | None]]
     collected: Mapping[str, Cursor]
-    values: Mapping[str, list[Value | None]]
+    values: Mapping[str, list[tuple[Value | None, Dim]]]
 
     def __bool__(self) -> bool:
         return bool(self.taken or self.collected)
@@ -55,7 +55,7 @@ class Streams(NamedTuple):
         is_carried = (i == 0 or port not in self.collected for i, port in enumerate(ports))
         return [value for value, is_kept in zip(values, is_carried, strict=False) if is_kept] if self else list(values)
 
-    def gather(self, ports: Sequence[str], values: Sequence[Value], times: int = 1) -> None:
+    def gather(self, ports: Sequence[str], values: Sequence[Value], times: Dim = 1) -> None:
         """Add the outputs of equal iterations that are collected; NetcalcError (E303) if they have no such output."""
         outputs: dict[str, Value | None] = dict(zip(ports, values, strict=False))
         for name, cursor in self.collected.items():
@@ -64,7 +64,7 @@ class Streams(NamedTuple):
             if name not in outputs:
                 hint = did_you_mean(name, outputs) or f"its outputs are {', '.join(outputs)}"
                 raise cursor.key_error("E303", f"collect: an iteration has no output {name!r}", hint)
-            self.values[name] += [outputs[name]] * times
+            self.values[name].append((outputs[name], times))
 
     def results(self, elaboration: Elaboration, scope: Scope, base: str) -> Iterator[tuple[str, Outputs]]:
         """Yield the name of each collected output with the list of its values, or the tensor that they are stacked in.
@@ -72,12 +72,14 @@ class Streams(NamedTuple):
         The operation that stacks them is beside the repeat, which is at ``base``: ``update_flow`` for ``update``.
         """
         for name, cursor in self.collected.items():
-            values = self.values[name]
-            if cursor.data == "list":
-                yield name, Outputs({str(i): value for i, value in enumerate(values)}, cursor.span, is_list=True)
+            is_list = cursor.data == "list"
+            if is_optional(cursor) and all(value is None for value, _ in self.values[name]):
+                absent = AbsentList(sum(times for _, times in self.values[name]))
+                yield name, Outputs(absent, cursor.span, is_list=True) if is_list else Outputs.single(None, cursor.span)
                 continue
-            if all(value is None for value in values) and is_optional(cursor):
-                yield name, Outputs.single(None, cursor.span)
+            values = [value for value, times in self.values[name] for _ in range(times)]
+            if is_list:
+                yield name, Outputs({str(i): value for i, value in enumerate(values)}, cursor.span, is_list=True)
                 continue
             if None in values:
                 message = f"collect: {name} cannot be stacked, as iterations are without it"
@@ -134,15 +136,6 @@ class _Absent(tuple[None]):
         return None
 
 
-def absent_values(outputs: Outputs, count: Poly) -> Outputs:
-    """Return a list of absent values, as many as ``count``; UndecidedError if ``outputs`` has others."""
-    if not outputs.is_list and outputs.first is None:
-        return outputs
-    if not isinstance(outputs.by_port, AbsentList) and any(value is not None for value in outputs.by_port.values()):
-        raise UndecidedError(f"a list of {count} values")
-    return Outputs(AbsentList.of(count), outputs.span, is_list=True)
-
-
 def is_optional(cursor: Cursor) -> bool:
     """Return True if iterations may be without the output that is collected at a place: ``present?: list``."""
     return str(cursor.path[-1]).endswith("?")
@@ -165,9 +158,10 @@ def _taken_values(
     elif isinstance(item.data, str):
         outputs = scope.peek(item.data)
         if outputs is not None and isinstance(outputs.by_port, AbsentList):
-            if outputs.by_port.count != times:
+            if outputs.by_port.count == times:
+                return _Absent((None,))
+            if isinstance(outputs.by_port.count, Poly):
                 raise UndecidedError(f"a list of {outputs.by_port.count} values for {times} iterations")
-            return _Absent((None,))
         values, is_list = resolve_values(item.data, item, scope, current)
         first = values[0] if values else None
         if first is None and not (values and is_list):

@@ -27,7 +27,7 @@ from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_labels, define_outputs, line_name
 from netcalc.spec.patches import Patch, same_until, uses_names
 from netcalc.spec.patching import Edit, elaborate_inserted, patched_iteration, patching
-from netcalc.spec.repeat_values import Streams, absent_values, read_streams
+from netcalc.spec.repeat_values import Streams, read_streams
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
@@ -59,8 +59,6 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     else:
         outputs = _passed_on(elaboration, line, scope, current, streams)
     results = dict(streams.results(elaboration, scope, base))
-    if iterations.unknown is not None:
-        results = {name: absent_values(result, iterations.unknown) for name, result in results.items()}
     if iterations.named:
         define_labels(line, scope, [*map(Outputs.single, outputs.by_port.values()), *results.values()])
     else:
@@ -153,7 +151,7 @@ class _Repeat(NamedTuple):
 
         path, body, inputs = iteration(0, current, None)
         first = self._add(line, 0, path, body, inputs)
-        streams.gather(body.ports, first.outputs)
+        streams.gather(body.ports, first.outputs, iterations.times)
         if body.repeatable and not iterations.varies and not paths.shared:
             first.times = iterations.times
             return first, first.outputs[0]

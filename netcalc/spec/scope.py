@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean
-from netcalc.dims import Poly, UndecidedError
+from netcalc.dims import Dim, Poly, UndecidedError
 from netcalc.ir import Body, CheckpointEntry, CheckpointMap, Node, Value, join
 from netcalc.ir.places import Copies, Place, find_value, sibling_paths
 from netcalc.spec.cursor import Cursor
@@ -29,22 +29,23 @@ def type_of(value: Value | None) -> TensorType | None:
     return None if value is None else value.type
 
 
-class AbsentList(dict[str, "Value | None"]):
-    """The absent values of a list of symbolic length; every access raises UndecidedError."""
+class AbsentList(Mapping[str, None]):
+    """The absent values of a list of any length; access raises UndecidedError if the length is symbolic."""
 
-    count: Poly
+    def __init__(self, count: Dim) -> None:
+        self.count = count
 
-    @classmethod
-    def of(cls, count: Poly) -> AbsentList:
-        """Return the list of so many values."""
-        absent = cls()
-        absent.count = count
-        return absent
+    def __len__(self) -> int:
+        if isinstance(self.count, Poly):
+            raise UndecidedError(f"a list of {self.count} values")
+        return self.count
 
-    def _refuse(self, *_: Any) -> NoReturn:
-        raise UndecidedError(f"a list of {self.count} values")
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(len(self)))
 
-    __iter__ = __len__ = __getitem__ = __contains__ = get = keys = values = items = _refuse
+    def __getitem__(self, key: str) -> None:
+        if not (key.isdecimal() and int(key) < len(self)):
+            raise KeyError(key)
 
 
 class Outputs(NamedTuple):

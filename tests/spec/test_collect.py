@@ -271,3 +271,32 @@ def test_a_list_is_not_a_single_value() -> None:
     assert problems(text)[0].code == "E303"
     (problem,) = problems(HIDDEN.replace("outputs: [all, h.out.1, h]", "outputs: [all, h.out.7]"))
     assert problem.code in ("E301", "E303")
+
+
+MANY = """
+inputs:
+  x: [2, 8]
+  past.*: {repeat: 12_000, shape: [2, 8], when: "%s", cache: {next: present.*, axis: 0}}
+blocks:
+  step:
+    inputs: [x, past?]
+    args: {use: false}
+    outputs: [y, present?]
+    layers: [{name: y, relu: {}}, {when: use, name: present, from: x, identity: {}}]
+layers:
+  - name: steps
+    repeat: {times: 12_000, take: {past: past.*}, collect: {present?: list}}
+    step: {use: %s}
+outputs: {y: steps, present.*: steps.present?}
+"""
+
+
+def test_absent_caches_may_be_of_any_number() -> None:
+    found = program(MANY % ("false", "false"))
+    assert [(node.name, node.times) for node in found.main.nodes] == [("steps", 12_000)]
+    assert list(outputs(found)) == ["y"]
+
+
+@pytest.mark.parametrize("past, use", [("true", "false"), ("false", "true"), ("index == 3", "false")])
+def test_caches_have_a_limit(past: str, use: str) -> None:
+    assert [problem.code for problem in problems(MANY % (past, use))][:1] == ["E104"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from netcalc.dims import Poly, UndecidedError
+from netcalc.diagnostics import NetcalcError
+from netcalc.dims import Poly, UndecidedError, assumptions, differences, limited_work, symbol
 from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
@@ -60,6 +61,27 @@ def read_iterations(line: Line, scope: Scope, budget: LineBudget, *, symbolic: b
     varies = none.named or bool(_names_beside(line.cursor) & changing)
     iterations = iterations._replace(varies=varies)
     return iterations if when is None else _filtered_iterations(iterations, line, when, scope, budget)
+
+
+def has_equal_arguments(line: Line, iterations: Iterations, scope: Scope) -> bool:
+    """Return True if the iterations of a block that use their index have equal arguments whatever it is.
+
+    ``${kinds[index % len(kinds)]}`` uses the index and has the same value in all iterations if there is a single kind.
+    """
+    modifiers = {key: cursor.data for key, cursor in line.modifiers.items() if key not in ("repeat", "name")}
+    names_of_args = frozenset() if line.args is None else names_at(line.args)
+    others = names_in(modifiers) | (names_of_args - {iterations.index_name})
+    if iterations.named or line.args is None or others & {iterations.index_name, iterations.item_name, "_"}:
+        return False
+    values = []
+    try:
+        with differences() as different, assumptions() as assumed, limited_work():
+            for name in ("index_of_one", "index_of_another"):
+                index = symbol(name, least=iterations.start)
+                values.append(evaluate(line.args, scope.child(variables={iterations.index_name: index})))
+    except (NetcalcError, ValueError, TypeError, ArithmeticError):
+        return False
+    return values[0] == values[1] and not different and not assumed
 
 
 def is_named_by_variable(line: Line) -> bool:

@@ -21,7 +21,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate_expression
 from netcalc.spec.inlining import elaborate_inline, is_inline
 from netcalc.spec.iteration_bodies import Turn, collected_values, iteration_body, too_many_outputs
-from netcalc.spec.iterations import Iterations, read_iterations
+from netcalc.spec.iterations import Iterations, has_equal_arguments, read_iterations
 from netcalc.spec.line_inputs import Inputs, start_value, with_defaults
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.modifiers import claim_path, define_labels, define_outputs, line_name
@@ -40,13 +40,16 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
     inline = is_inline(line, scope)
     if inline or (line.target == SEQUENCE and "name" not in line.modifiers):
         return _in_place(elaboration, line, iterations, scope, current, inline=inline)
+    calls_block = line.target != SEQUENCE and ops.find(line.target) is None
+    if iterations.varies and calls_block and has_equal_arguments(line, iterations, scope):
+        iterations = iterations._replace(varies=False)
     paths = _paths(line, scope, iterations)
     loop_names = {iterations.index_name, iterations.item_name}
     if paths.base is not None and uses_names(scope.patches, paths.base, loop_names):
         iterations = iterations._replace(varies=True)
     base = scope.prefix if paths.base is None else paths.base
     streams = read_streams(elaboration, line, scope, current, iterations.times, base)
-    if line.target != SEQUENCE and ops.find(line.target) is None:
+    if calls_block:
         streams = streams.for_inputs([port.name for port in ports(*block_of(elaboration, line, scope).decl.inputs)])
     iterations = iterations._replace(varies=iterations.varies or streams.vary)
     if iterations.varies:

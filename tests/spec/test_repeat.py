@@ -243,6 +243,77 @@ def test_folded_and_unrolled_repeats_are_equal(widths: list[int]) -> None:
     assert params(folded) == params(unrolled)
 
 
+PATTERN = """
+inputs: {{x: [2, 8]}}
+blocks:
+  layer: {{args: {{kind: wide}}, layers: [{{linear: "${{16 if kind == 'wide' else 4}}"}}, {{linear: 8}}]}}
+layers:
+{lines}
+"""
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.sampled_from(["wide", "thin"]), min_size=1, max_size=4),
+    st.sampled_from(
+        ["index % {n}", "(index + 1) % {n}", "index // 3 % {n}", "min(index, {n} - 1)", "0 if index < 5 else -1"]
+    ),
+    st.integers(1, 9),
+    st.integers(0, 3),
+)
+def test_arguments_may_follow_a_pattern(kinds: list[str], position: str, times: int, start: int) -> None:
+    """A repeat whose layers take their kind from a list gives the layers that Python takes from it."""
+    position = position.format(n=len(kinds))
+    repeat = f"{{times: {times}, start: {start}}}"
+    folded = program(
+        PATTERN.format(lines=f'- {{name: f, repeat: {repeat}, layer: {{kind: "${{{kinds}[{position}]}}"}}}}')
+    )
+    chosen = {i: kinds[eval(position, {"index": i, "min": min})] for i in range(start, start + times)}
+    unrolled = program(
+        PATTERN.format(lines="\n".join(f"- {{name: f.{i}, layer: {{kind: {k}}}}}" for i, k in chosen.items()))
+    )
+    assert shapes(folded) == shapes(unrolled)
+    assert params(folded) == params(unrolled)
+
+
+def test_a_pattern_of_one_kind_is_one_call_for_any_number_of_layers() -> None:
+    line = "- {name: f, repeat: 100_000_000, layer: {kind: \"${['thin'][index % 1]}\"}}"
+    assert folds(program(PATTERN.format(lines=line))) == [("f", 0, 100_000_000)]
+
+
+def test_a_pattern_of_two_kinds_has_a_limit() -> None:
+    line = "- {name: f, repeat: 100_000_000, layer: {kind: \"${['thin', 'wide'][index % 2]}\"}}"
+    assert [problem.code for problem in problems(PATTERN.format(lines=line))] == ["E003"]
+
+
+@pytest.mark.parametrize(
+    "text, at_3",
+    [
+        ("k${index}", "k3"),
+        ("${[index]}", [3]),
+        ("${0.5 * index}", 1.5),
+        ("${'near' if index < 9 else 'far'}", "near"),
+        ("${'last' if index == 3 else 'other'}", "last"),
+        ("${'last' if index in [3] else 'other'}", "last"),
+        ("${'last' if [index] == [3] else 'other'}", "last"),
+    ],
+)
+def test_arguments_that_depend_on_the_index_differ(text: str, at_3: object) -> None:
+    found = program(
+        f"""
+        inputs: {{x: [2, 8]}}
+        blocks:
+          layer:
+            args: {{of: {{type: any}}}}
+            layers: [{{linear: "${{16 if of == expected else 4}}"}}, {{linear: 8}}]
+        vars: {{expected: {{type: any, default: {at_3}}}}}
+        layers: [{{name: f, repeat: 12, layer: {{of: "{text}"}}}}]
+        """
+    )
+    assert shapes(found)["f.3.linear"] == "2×16"
+    assert shapes(found)["f.11.linear"] == "2×4"
+
+
 def test_iterations_with_names_of_their_own_can_be_patched() -> None:
     found = program(
         """

@@ -190,8 +190,9 @@ inputs:
   weights: [3, 2]
   indices: {shape: [3, 2], dtype: int64, range: [0, 100]}
 layers:
+  - {name: computed, from: indices, sub: {value: 0}} # an input itself may not hold such indices
   - experts: {experts: 5, hidden: 2}
-    from: [x, weights, indices]
+    from: [x, weights, computed]
 """
 
 

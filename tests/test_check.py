@@ -109,7 +109,7 @@ def test_the_record_is_that_of_the_api(spec: Callable[..., str], netcalc: Callab
     report = package.check(*specs)
     assert validated(CommandResult(0, ran.out, ""), "check") == package.as_dict(report)
     assert [problem.code for problem in report.diagnostics] == ["E005"]
-    assert f"{report}\n" == netcalc("check", *specs, "--wide").out
+    assert f"{report}\n" == netcalc("check", *specs).out
 
 
 def test_rows_of_a_spec(spec: Callable[..., str]) -> None:

@@ -253,7 +253,7 @@ VERBS = {
 #: Verbs of models, which are functions of the package.
 FUNCTIONS = {"compare", "check", "describe"}
 #: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
-PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "plot", "charts"}
+PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "columns", "plot", "charts"}
 #: Options of the list of all specs.
 LIST = {"search", "family", "yaml", "sort", "top", "filter"}
 CASES = [

@@ -9,12 +9,12 @@ from math import prod
 from sys import getsizeof
 
 import pytest
-import torch
-import torchvision
 
 import netcalc
 
+torch = pytest.importorskip("torch")
 torchinfo = pytest.importorskip("torchinfo")
+torchvision = pytest.importorskip("torchvision")
 
 
 @pytest.mark.parametrize("name", ["resnet18", "alexnet", "vgg16", "mobilenet_v2", "squeezenet1_1"])

@@ -29,6 +29,6 @@ def test_the_bytes_of_a_layer_follow_from_formulas_with_a_source(name):
 @pytest.mark.parametrize("name", ["llama-3-8b", "resnet50"])
 def test_the_bytes_of_a_network_are_the_sum_of_its_parts(name):
     network = netcalc.load(name).quantized("int8")
-    section = next(s for s in network.explain().sections if s.title == "bytes")
+    section = next(s for s in network.explain().sections if s.title == "bytes of weights")
     *parts, last = section.steps
     assert sum(step.value for step in parts) == last.value == network.cost().weight_bytes

@@ -51,7 +51,7 @@ def figures(network: Network) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_spec_without_its_structure_gets_one_with_the_same_figures(spec: str) -> None:
-    network = netcalc.load(spec)
+    network = netcalc.load(spec, dtype="float32")
     graph = graph_of(network.program)
     flat = len(graph.lines)
     text = spec_text(spec_document(graph))
@@ -75,7 +75,7 @@ SMALL = {
 
 @pytest.mark.parametrize("spec", SMALL)
 def test_documents_compute_the_same_values(spec: str) -> None:
-    network = netcalc.load(spec, set=SMALL[spec])
+    network = netcalc.load(spec, set=SMALL[spec], dtype="float32")
     again = netcalc.load_data(spec_document(graph_of(network.program)))
     drawn = np.random.default_rng(0)
     weights = {

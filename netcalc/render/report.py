@@ -14,6 +14,8 @@ from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
+from netcalc.ir import OpNode, Program
+from netcalc.ops.axes import Permute
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
@@ -34,6 +36,8 @@ class _Report(Presentation[Summary]):
         if view.columns and view.format == "json":
             message = "--columns chooses the columns of tables, Markdown and CSV; JSON has all fields"
             raise NetcalcError(Diagnostic("E502", message))
+        if view.layout == "hwc" and view.format != "json":
+            _refuse_channels_last(result.analysis.program)
         if view.in_full and not view.columns:
             return result.layers
         if view.is_tree:
@@ -64,6 +68,19 @@ class _Report(Presentation[Summary]):
 
     def recorded(self, result: Summary, rows: Selected[Layer]) -> Mapping[str, Any]:
         return {"layers": result.record_layers(rows.shown)}
+
+
+def _refuse_channels_last(program: Program) -> None:
+    """Raise NetcalcError (E502) if an input of images has its channels last: a permutation then puts them first."""
+    for node in program.main.nodes:
+        if not (isinstance(node, OpNode) and isinstance(node.op, Permute)):
+            continue
+        source, rank = node.inputs[0], len(node.op.axes)
+        moved = rank > 3 and [axis % rank for axis in node.op.axes] == [0, rank - 1, *range(1, rank - 1)]
+        if moved and source is not None and source in program.main.inputs:
+            message = f"--layout hwc puts axis 1 of images last, and the channels of the input {source.name!r} are last"
+            hint = f"without --layout, {source.name!r} is printed as it is declared, and other images channels first"
+            raise NetcalcError(Diagnostic("E502", message, hint=hint))
 
 
 def _figures(row: Any) -> Any:

@@ -108,6 +108,20 @@ def test_a_channels_last_input_is_computed_as_the_permuted_image() -> None:
     np.testing.assert_array_equal(last.run({"image": image}).outputs["output"], expected)
 
 
+def test_shapes_with_channels_last_are_refused_for_an_input_that_has_them_last(
+    tmp_path: Path, netcalc: Callable[..., CommandResult]
+) -> None:
+    spec = tmp_path / "spec.yaml"
+    image = "{image: {shape: [1, 8, 6, 3], layout: channels_last}}"
+    spec.write_text(f"netcalc: 1\ninputs: {image}\nlayers: [{{conv2d: {{out: 4, kernel: 3}}}}]\n")
+    for arguments in ((), ("--unroll",), ("--format", "csv"), ("--format", "markdown")):
+        ran = netcalc("shapes", str(spec), "--layout", "hwc", *arguments)
+        assert ran.code == 2
+        assert "E502" in ran.err and "'image'" in ran.err
+    assert netcalc("shapes", str(spec), "--layout", "hwc", "--format", "json").code == 0
+    assert "image 1×8×6×3 float32" in netcalc("shapes", str(spec)).out
+
+
 @pytest.mark.parametrize("declared", ["{shape: [4, 3], layout: channels_last}", "{shape: [1, 2, 3], layout: nhwc}"])
 def test_layouts_that_are_errors(declared: str) -> None:
     with pytest.raises(netcalc.NetcalcError) as raised:

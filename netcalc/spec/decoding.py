@@ -28,7 +28,8 @@ def declared_caches(elaboration: Elaboration, inputs: Collection[InputSpec], out
         if isinstance(decl, InputDecl) and decl.cache is not None:
             place = elaboration.loaded.cursor.at(("inputs", name))
             caches = elaboration.reporter.guard(_caches_of_input, name, decl, decl.cache, place, elaboration) or ()
-            if decl.cache.next.replace("*", str(MAX_ITEMS)) in outputs:
+            is_list = decl.repeat is not None and "*" in decl.cache.next
+            if is_list and decl.cache.next.replace("*", str(MAX_ITEMS)) in outputs:
                 message = f"repeat: {name!r} has outputs for the next step, so it should be at most {MAX_ITEMS:,}"
                 elaboration.reporter.report(place["repeat"].error("E104", message))
             entries += (entry for entry in caches if entry.input in names or entry.output in outputs)

@@ -300,3 +300,13 @@ def test_absent_caches_may_be_of_any_number() -> None:
 @pytest.mark.parametrize("past, use", [("true", "false"), ("false", "true"), ("index == 3", "false")])
 def test_caches_have_a_limit(past: str, use: str) -> None:
     assert [problem.code for problem in problems(MANY % (past, use))][:1] == ["E104"]
+
+
+def test_a_cache_may_stand_alone() -> None:
+    text = """
+    inputs: {x: [2, 8], state: {shape: [2, 8], when: "%s", cache: {next: next_state}}}
+    layers: [{name: y, relu: {}}, {name: z, identity: {}}]
+    outputs: {y: y, next_state: z}
+    """
+    for present in ("false", "true"):
+        assert [entry[:2] for entry in program(text % present).caches.entries] == [("state", "next_state")]

@@ -248,7 +248,7 @@ TEXTS: dict[str, dict[str, str]] = {
         "patch-stars": f"netcalc: 1\nextends: mlp\npatch: [{{remove: '{'*.' * 60}x'}}]\n",
     },
     "E005": {
-        "extends": "netcalc: 1\nextends: resnet-34\n",
+        "extends": "netcalc: 1\nextends: resnet-35\n",
         "import": HEAD + "import: [nothing]\n" + RELU,
         "extends-control": 'netcalc: 1\nextends: "\\x1b[2Jx"\n',
         "extends-long": f"netcalc: 1\nextends: {'a' * 5000}\n",

@@ -43,8 +43,9 @@ class Combination(Operation):
             others = " for each operand after the first" if cls.inputs[0].variadic else ""
             cls.cost_rule = per("output element", {cls.kind: 1}) + others
 
-    #: A number is rounded to the element type of the result first, which matters for 16-bit types.
-    rounds_number: ClassVar[bool] = False
+    #: PyTorch rounds a number to the element type of the tensors first, which matters for 16-bit types, but for
+    #: products and quotients.
+    rounds_number: ClassVar[bool] = True
 
     def numbers(self) -> tuple[Any, ...]:
         """Return the operands that are numbers rather than tensors."""
@@ -209,6 +210,7 @@ class Mul(Variadic):
         "- mul: 0.5",
     )
     kind = "mul"
+    rounds_number = False
 
 
 @operation
@@ -224,6 +226,7 @@ class Div(Pair):
     example = Example(((2, 3),), {"value": 2.0})
     usage = ("x: [32, 10]", "scale: {shape: [10], range: [1, 2]}", "- {from: [x, scale], div: {}}")
     kind = "div"
+    rounds_number = False
 
     rounding: Literal["floor", "trunc"] | None = attr("round the quotient down, or towards zero", default=None)
 

@@ -51,10 +51,9 @@ class Trunc(_Rounding):
 
 
 class _Remainder(Pair):
-    """Base of remainders, which PyTorch computes of numbers in the type of the tensor."""
+    """Base of remainders."""
 
     combines = True
-    rounds_number = True
     example = Example(((2, 3),), {"value": 0.5})
     usage = ("angle: [32, 256]", "- $op: 6.2832")
     kind = "div"

@@ -101,8 +101,9 @@ class Epilogue:
         ufunc, reverse = combining_ufunc(stage), stage.op.swaps
         numbers = stage.op.numbers()
         if numbers:
-            number = tensor.dtype.type(numbers[0]) if stage.op.rounds_number else numbers[0]
-            return Combine(ufunc, float(number) if stage.op.rounds_number else number, reverse)
+            with np.errstate(over="ignore"):
+                number = float(tensor.dtype.type(numbers[0])) if stage.op.rounds_number else numbers[0]
+            return Combine(ufunc, number, reverse)
         first, second = (t for t in stage.inputs if t is not None)
         other = second if first is tensor else first
         if other is tensor:

@@ -22,12 +22,15 @@ def operands(op: Any, arrays: tuple[Array | None, ...]) -> list[Any]:
     return operands[::-1] if getattr(op, "reverse", False) else operands
 
 
-def alike(x: Any, y: Any, *, least: DType = "bool") -> tuple[Array, Array, np.dtype[Any]]:
+def alike(x: Any, y: Any, *, least: DType = "bool", rounds: bool = True) -> tuple[Array, Array, np.dtype[Any]]:
     """Return two operands in the type of the computation, and the type of the result.
 
-    ``least`` is the type that the result has when both are of a lower kind.
+    ``least`` is the type that the result has when both are of a lower kind.  With ``rounds``, numbers are rounded to
+    this type first.
     """
     common = at_least(result_dtype(x, y), np.dtype(least))
+    if rounds:
+        x, y = (np.asanyarray(a).astype(common, copy=False) for a in (x, y))
     working = wide(np.empty(0, common)).dtype
     left, right = (np.asanyarray(a).astype(working, copy=False) for a in (x, y))
     return left, right, common
@@ -40,9 +43,7 @@ def register_combination(name: str, function: Callable[..., Any]) -> None:
     @kernel(name)
     def combine(op: Any, run: Run, *arrays: Array | None) -> Array:
         def both(x: Any, y: Any) -> Array:
-            if op.rounds_number:
-                x, y = (np.asanyarray(a).astype(result_dtype(x, y), copy=False) for a in (x, y))
-            x, y, dtype = alike(x, y)
+            x, y, dtype = alike(x, y, rounds=op.rounds_number)
             result: Array = np.asanyarray(function(x, y))
             return result.astype(dtype, copy=False)
 
@@ -68,7 +69,7 @@ ufunc("div")(np.divide)
 
 @kernel("div")
 def div(op: Div, run: Run, *arrays: Array | None) -> Array:
-    x, y, dtype = alike(*operands(op, arrays), least="bool" if op.rounding else "float32")
+    x, y, dtype = alike(*operands(op, arrays), least="bool" if op.rounding else "float32", rounds=op.rounds_number)
     if op.rounding is None:
         quotient = x / y
     elif op.rounding == "floor":

@@ -37,9 +37,9 @@ class Pair:
         """Return an operand in the precision of its arithmetic; a number as it is."""
         return wide(operand) if isinstance(operand, np.ndarray) else operand
 
-    def operands(self) -> tuple[Array, Array]:
-        """Return both operands in the type of the computation."""
-        left, right, _ = alike(self.left, self.right)
+    def operands(self, *, rounds: bool = True) -> tuple[Array, Array]:
+        """Return both operands in the type of the computation, numbers rounded as by ``alike``."""
+        left, right, _ = alike(self.left, self.right, rounds=rounds)
         return left, right
 
     def to_left(self, gradient: Array) -> Array:

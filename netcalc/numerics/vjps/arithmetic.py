@@ -39,7 +39,7 @@ def _mul(op: Any, pair: Pair) -> tuple[Array | None, Array | None]:
 def _div(op: Div, pair: Pair) -> tuple[Array | None, Array | None]:
     if not pair.wants_right:
         return pair.to_left(pair.gradient / pair.working(pair.right)), None
-    left, right = pair.operands()
+    left, right = pair.operands(rounds=op.rounds_number)
     over: Array = pair.gradient / right
     by_right = -pair.to_right(over * (left / right))
     return pair.to_left(over) if pair.wants_left else None, by_right

@@ -29,6 +29,13 @@ def _product(values: list[Any]) -> Any:
 _VARIADIC: dict[str, Callable[[list[Any]], Any]] = {"add": sum, "mul": _product, "minimum": _least, "maximum": _largest}
 
 
+def _converted(op: Attributes, operands: list[Any], dtype: str, *, number: bool) -> list[Any]:
+    """Return two operands in an element type; the second as it is if it is the ``number`` of a product or quotient."""
+    exact = number and op.name in ("mul", "div") and "float" in dtype
+    first, second = operands
+    return [converted(first, dtype), float(second) if exact else converted(second, dtype)]
+
+
 @reference(*_VARIADIC)
 def variadic(op: Attributes, *inputs: Array | None) -> Expected:
     shape, last, operands = operands_of(op, inputs)
@@ -40,9 +47,9 @@ def variadic(op: Attributes, *inputs: Array | None) -> Expected:
     def at(index: Shape) -> Any:
         result, *others = operands(index)
         magnitude = abs(result)
-        for other, dtype in zip(others, types[1:], strict=True):
-            pair = [converted(value, dtype) for value in (result, other)]
-            result = converted(_VARIADIC[op.name](pair), dtype)
+        for stage, (other, dtype) in enumerate(zip(others, types[1:], strict=True), 1):
+            operands_here = _converted(op, [result, other], dtype, number=stage == len(arrays))
+            result = converted(_VARIADIC[op.name](operands_here), dtype)
             magnitude += abs(other)
         return Value(result, magnitude) if "float" in last else result
 
@@ -74,7 +81,7 @@ def pair(op: Attributes, *inputs: Array | None) -> Expected:
     result = "float32" if op.name == "div" and op.rounding is None and "float" not in dtype else dtype
 
     def at(index: Shape) -> Any:
-        a, b = (converted(value, dtype) for value in operands(index)[:: -1 if op.reverse else 1])
+        a, b = _converted(op, operands(index), dtype, number=op.value is not None)[:: -1 if op.reverse else 1]
         if op.name == "sub":
             return Value(a - b, abs(a) + abs(b)) if "float" in dtype else converted(a - b, dtype)
         computed = _quotient(op, a, b, dtype) if op.name == "div" else _power(a, b)

@@ -126,7 +126,14 @@ def reporting_memory(program: Program, required: Memory | PlanMemory) -> Iterato
     try:
         yield
     except MemoryError:
-        raise NetcalcError(_too_large(program, required, free_bytes())) from None
+        free = free_bytes()
+        if required.peak > free:
+            raise NetcalcError(_too_large(program, required, free)) from None
+        message = (
+            f"a run of {program.name!r} ran out of memory: its tensors need {format_bytes(required.peak)}, and "
+            f"temporary arrays of its operations more than is free, {format_bytes(free)}"
+        )
+        raise NetcalcError(Diagnostic("E603", message, hint=_HINT)) from None
 
 
 def _too_large(program: Program, required: Memory | PlanMemory, free: int) -> Diagnostic:

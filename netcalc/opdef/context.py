@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from netcalc.diagnostics import RuleError
 from netcalc.dtypes import DType
-from netcalc.expressions import parse
+from netcalc.expressions import ExpressionError, parse
 from netcalc.results import Entry, recorded
 
 
@@ -42,7 +43,10 @@ class Context:
         The text that is evaluated is the text that ``netcalc explain`` prints.
         """
         expression = parse(formula)
-        value = expression.evaluate(values)
+        try:
+            value = expression.evaluate(values)
+        except ExpressionError as error:
+            raise RuleError(f"{label}: {error.message}") from None
         if self.working is not None:
             self.working.append(WorkingLine(label, expression.pretty(), expression.pretty(values), value))
         return value

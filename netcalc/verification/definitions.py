@@ -70,6 +70,8 @@ class Definitions:
                 differences += part.differences
                 compared += part.compared
                 self._gaps |= {Gap(f"values of {name}", reason): None for reason in part.gaps}
+        except MemoryError:
+            raise
         except Exception as error:  # a reference fails on arrays that it cannot have been meant for
             differences.append(Difference("outputs", "values by the definition", f"{type(error).__name__}: {error}"))
         if REFERENCES.get(name) is None:

@@ -24,7 +24,7 @@ from netcalc.arrays import Array, numpy_dtype
 from netcalc.dims import integer
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.plan import Plan
-from netcalc.engine.preflight import reference_memory
+from netcalc.engine.preflight import reference_memory, reporting_memory
 from netcalc.engine.run import Progress
 from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.limits import MAX_VERIFY_WORK
@@ -70,7 +70,7 @@ def verify(
     Raises:
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
     """
-    reference_memory(program)
+    required = reference_memory(program)
     require_work(program, max_work, MAX_VERIFY_WORK)
     unread = [
         Gap(f"input {names.name}", "no line reads it") for names, _ in fold_numbered((n, None) for n in program.unread)
@@ -81,17 +81,18 @@ def verify(
     arrays = run_inputs(program, inputs, seed)
     definitions = Definitions(program, seed, drawn=parameters.get("weights") is None) if values else None
     verifier = _Verifier(program, source, seed, progress, definitions)
-    outputs = unroll(program, arrays, verifier.evaluate)
-    verifier.totals()
-    verifier.plan(plan, arrays, outputs)
-    if at_step is not None:
-        verifier.decoding(decoding_checks(program, at_step, arrays, outputs, source))
-    if receptive_field:
-        for check in field_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
-            verifier.record(check)
-    if backward:
-        for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
-            verifier.record(found)
+    with reporting_memory(program, required):
+        outputs = unroll(program, arrays, verifier.evaluate)
+        verifier.totals()
+        verifier.plan(plan, arrays, outputs)
+        if at_step is not None:
+            verifier.decoding(decoding_checks(program, at_step, arrays, outputs, source))
+        if receptive_field:
+            for check in field_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
+                verifier.record(check)
+        if backward:
+            for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
+                verifier.record(found)
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))
     if definitions is None:
         return report
@@ -143,7 +144,9 @@ class _Verifier:
         with tallying() as work:
             try:
                 outputs = apply(node.op, run, tallied_inputs, tallied_params)
-            except Exception as error:  # any failure of a kernel is a result to report
+            except MemoryError:
+                raise
+            except Exception as error:  # any other failure of a kernel is a result to report
                 self._check(instance, "run", "outputs", f"{type(error).__name__}: {error}")
         for kind in KINDS if outputs else ():
             predicted, executed = self._predicted_work(node).get(kind, 0), work[kind]

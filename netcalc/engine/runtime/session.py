@@ -62,7 +62,7 @@ class Session:
         with self._computing():
             for part in self._parts(plan.prelude, 0):
                 part()
-        self._allocate()
+            self._allocate()
         _sessions.add(self)
 
     def _allocate(self) -> None:

@@ -12,7 +12,10 @@ from netcalc.numerics.kernels._windows import extents, pad, taps
 
 
 class Windows(NamedTuple):
-    """Windows along each axis of an input: ``pads`` is the declared padding, ``reach`` extends to the last windows."""
+    """Windows along each axis of an input: ``pads`` is the declared padding, ``reach`` extends to the last windows.
+
+    The stride of a single window, and the dilation of a single element, are 1: as declared they may be of any size.
+    """
 
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
@@ -37,6 +40,8 @@ def windows_of(op: Any, sizes: Sequence[int]) -> Windows:
             count, end = count + 1, end + s
         counts.append(count)
         reach.append((before, max(after, end - size)))
+    stride = tuple(s if count > 1 else 1 for s, count in zip(stride, counts, strict=True))
+    dilation = tuple(d if k > 1 else 1 for d, k in zip(dilation, kernel, strict=True))
     return Windows(kernel, stride, dilation, pads, counts, reach)
 
 
@@ -55,7 +60,7 @@ def elements(windows: Windows, sizes: Sequence[int], *, with_padding: bool) -> A
     axes = len(sizes)
     numbers = np.ones((1,) * axes, np.int64)
     for axis, (size, count, (before, after)) in enumerate(zip(sizes, windows.counts, windows.pads, strict=True)):
-        starts = np.arange(count) * (windows.stride[axis] if count > 1 else 0) - before
+        starts = np.arange(count) * windows.stride[axis] - before
         ends = np.minimum(starts + windows.kernel[axis], size + after)
         if not with_padding:
             starts, ends = np.maximum(starts, 0), np.minimum(ends, size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, TypeAlias
@@ -29,7 +30,10 @@ def pad(x: Array, pads: Sequence[tuple[int, int]], mode: str = "zeros", value: f
         lead = [(0, 0)] * (x.ndim - len(pads))
         return like(x, np.pad(np.asarray(x), [*lead, *pads], mode=_NUMPY_MODES[mode]))  # type: ignore[call-overload]
     lead_shape, sizes = x.shape[: -len(pads)], x.shape[-len(pads) :]
-    padded = np.full([*lead_shape, *(n + a + b for n, (a, b) in zip(sizes, pads, strict=True))], value, x.dtype)
+    shape = [*lead_shape, *(n + a + b for n, (a, b) in zip(sizes, pads, strict=True))]
+    if math.prod(shape) * x.itemsize > sys.maxsize:  # NumPy raises ValueError for it
+        raise MemoryError(f"an array of shape {shape}")
+    padded = np.full(shape, value, x.dtype)
     inner: Index = (..., *(slice(a, a + n) for n, (a, _) in zip(sizes, pads, strict=True)))
     padded[inner] = x
     return like(x, padded)

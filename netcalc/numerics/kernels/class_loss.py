@@ -53,6 +53,8 @@ def _at_class(op: CrossEntropy | NLLLoss, run: Run, x: Array, target: Array, wei
     each = np.ones((), x.dtype) if weight is None else weight[classes]
     total = np.add.reduce(select(counted, each, np.zeros_like(losses)), axis=None)
     run.keep(total_weight=total.astype(x.dtype))
+    if smoothing:  # PyTorch adds two quotients by the total, of which the first is 0/0 where there is no weight
+        total = select(np.asarray(total) == 0, np.nan, total)
     return reduced(op, losses, total)
 
 

@@ -19,4 +19,5 @@ def power_average(op: LPPooling, run: Run, x: Array) -> Array:
     y = sums(windows, np.power(wide(x), op.norm_type))
     if op.ceil_mode:
         y *= math.prod(op.kernel) / elements(windows, sizes, with_padding=True)
-    return np.power(y, 1 / op.norm_type).astype(x.dtype, copy=False)
+    # in double precision, as an exponent that float32 rounds to 0 makes 1 of 0
+    return np.power(y, np.float64(1 / op.norm_type)).astype(x.dtype, copy=False)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.kernels import Run, axes_of, kernel, like, wide
+from netcalc.numerics.kernels import Run, axes_of, kernel, wide
+from netcalc.numerics.kernels._windows import pad
 from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
 
@@ -88,7 +89,7 @@ def local_response_norm(op: LocalResponseNorm, run: Run, x: Array) -> Array:
     inner = wide(x)
     channels = x.shape[1]
     around = (op.size // 2, (op.size - 1) // 2)
-    squares = like(x, np.pad(inner * inner, [(0, 0), around, *[(0, 0)] * (x.ndim - 2)]))
+    squares = pad(inner * inner, [around, *[(0, 0)] * (x.ndim - 2)])
     window = squares[:, :channels]
     for start in range(1, op.size):
         window = window + squares[:, start : start + channels]

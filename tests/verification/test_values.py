@@ -66,6 +66,28 @@ def test_names_the_difference(change: Callable[[np.ndarray], np.ndarray], differ
     assert found.differences == (difference,)
 
 
+@pytest.mark.parametrize(
+    ("terms", "executed", "agrees", "gap"),
+    [
+        ((3e38, 3e38, -3e38), np.nan, True, True),  # ∞ − 3e38, or a rounding to −∞ in another order
+        ((3e38, 3e38, -3e38), 3e38, True, False),
+        ((3e38, 3e38, -3e38), 1e36, False, False),
+        ((3e38, 3e38), np.inf, True, False),
+        ((3e38, 3e38), -np.inf, False, False),
+        ((3e38, 3e38), np.nan, False, False),
+        ((1e38, 1e38, -1e38), np.nan, False, False),
+        ((1e38, 1e38, -1e38), np.inf, False, False),
+    ],
+)
+def test_sums_of_terms_that_overflow_are_named_and_not_compared(
+    terms: tuple[float, ...], executed: float, agrees: bool, gap: bool
+) -> None:
+    x = np.array(terms, np.float32)
+    found = compared("sum", {"axis": [0]}, x, change=lambda y: np.asarray(executed, np.float32))
+    assert (not found.differences, found.compared) == (agrees, int(not gap))
+    assert found.gaps == (("output: 1 positions where terms exceed the largest number of float32",) if gap else ())
+
+
 def test_compares_the_parameters_that_the_operation_took() -> None:
     linear = ops.find("linear")
     assert linear is not None

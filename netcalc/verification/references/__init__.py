@@ -48,11 +48,13 @@ Shape: TypeAlias = tuple[int, ...]
 class Value(NamedTuple):
     """A value, and the sum of the magnitudes of the terms that it adds up, to which rounding errors are relative.
 
-    Without terms that cancel, ``at`` returns plain numbers.
+    ``largest`` bounds the numbers that the arithmetic may meet on the way to the value, if they can be larger than the
+    terms.  Without terms that cancel, ``at`` returns plain numbers.
     """
 
     value: float
     magnitude: float
+    largest: float = 0.0
 
 
 class Expected(NamedTuple):

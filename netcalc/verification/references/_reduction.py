@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from netcalc.verification.references import Expected, Shape, Value
+from netcalc.verification.references._sums import exact_sum
 
 
 def indices(shape: Shape) -> Iterator[Shape]:
@@ -28,7 +29,7 @@ def reduced(
         by = 1.0 if reduction == "sum" else float(divisor())
         if by == 0:
             return Value(math.nan, 0)
-        total, magnitude = math.fsum(term.value for term in losses), math.fsum(term.magnitude for term in losses)
+        total, magnitude = exact_sum(term.value for term in losses), exact_sum(term.magnitude for term in losses)
         return Value(total / by, magnitude / abs(by))
 
     return Expected((), dtype, at, reads * math.prod(shape))

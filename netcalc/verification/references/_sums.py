@@ -19,21 +19,21 @@ def double(array: Any) -> Array:
 def total(*factors: Any) -> Value:
     """Return the sum of the elements of the product of arrays of one shape."""
     terms = np.prod([double(factor).ravel() for factor in factors], axis=0)
-    return Value(_sum(terms), _sum(np.abs(terms)))
+    return Value(exact_sum(terms), exact_sum(np.abs(terms)))
 
 
 def mean(array: Any) -> float:
     """Return the mean of the elements of an array."""
-    return _sum(double(array).ravel()) / np.size(array) if np.size(array) else math.nan
+    return exact_sum(double(array).ravel()) / np.size(array) if np.size(array) else math.nan
 
 
 def plus(value: Value, *others: Any) -> Value:
     """Return a sum with further terms; those that are None are absent."""
     terms = [value.value, *(float(other) for other in others if other is not None)]
-    return Value(_sum(terms), value.magnitude + sum(map(abs, terms[1:])))
+    return Value(exact_sum(terms), value.magnitude + sum(map(abs, terms[1:])))
 
 
-def _sum(terms: Iterable[float]) -> float:
+def exact_sum(terms: Iterable[float]) -> float:
     """Return the sum of numbers; NaN for infinities of both signs."""
     listed = [float(term) for term in terms]
     try:

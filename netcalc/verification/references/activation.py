@@ -18,11 +18,14 @@ from netcalc.verification.references._elementwise import (
 )
 
 
-def gelu(op: Attributes, x: Any) -> Any:
-    """Return x·Φ(x), or its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415)."""
-    if op.approximate == "tanh":
-        return x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
-    return x * normal_cdf(x)
+def gelu(op: Attributes, x: Any) -> Value:
+    """Return x·Φ(x), or its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415).
+
+    PyTorch computes both as x/2·(1 + …), whose terms cancel in the lower tail.
+    """
+    tanh = op.approximate == "tanh"
+    share = sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if tanh else normal_cdf(x)
+    return Value(x * share, abs(x))
 
 
 def _selu_constants() -> tuple[float, float]:
@@ -52,7 +55,7 @@ _FORMULAS: dict[str, Formula] = {
     "mish": lambda op, x: x * np.tanh(np.logaddexp(0, x)),
     "hardswish": lambda op, x: x * _clamped(x / 6 + 0.5, 0, 1),
     "hardsigmoid": lambda op, x: _clamped(x / 6 + 0.5, 0, 1),
-    "hardtanh": lambda op, x: _clamped(x, op.min, op.max),
+    "hardtanh": lambda op, x: math.nan if op.min != op.min or op.max != op.max else _clamped(x, op.min, op.max),
     "sigmoid": lambda op, x: sigmoid(x),
     "logsigmoid": lambda op, x: -np.logaddexp(0, -x),
     "tanh": lambda op, x: np.sinh(x) / np.cosh(x) if abs(x) < 20 else np.sign(x),

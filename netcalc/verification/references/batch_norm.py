@@ -64,7 +64,7 @@ def running(
 
     def middle(index: Shape) -> Value:
         parts = samples(index[0])
-        value, magnitude = moved(running_mean[index], mean([mean(part) for part in parts]))
+        value, magnitude, _ = moved(running_mean[index], mean([mean(part) for part in parts]))
         return Value(value, magnitude + share * mean([mean(np.abs(double(part))) for part in parts]))
 
     def spread(index: Shape) -> Value:

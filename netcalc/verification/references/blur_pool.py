@@ -17,15 +17,12 @@ def blur_pool2d(op: Attributes, x: Array, *, filt: Array) -> Expected:
 
     def at(index: Shape) -> Value:
         plane, channel = x[index[:-2]], index[-3]
-        seen, weights = [], []
-        for i in range(size):
-            for j in range(size):
-                row = source(tops[index[-2]] + i, sizes[0], op.pad_mode)
-                column = source(lefts[index[-1]] + j, sizes[1], op.pad_mode)
-                if row is not None and column is not None:
-                    seen.append(plane[row, column])
-                    weights.append(filt[channel if op.channels else 0, 0, i, j])
-        return total(seen, weights)
+        rows, columns = (
+            {tap: place for tap in range(size) if (place := source(start + tap, side, op.pad_mode)) is not None}
+            for start, side in zip((tops[index[-2]], lefts[index[-1]]), sizes, strict=True)
+        )
+        weights = filt[channel if op.channels else 0, 0]
+        return total(plane[np.ix_([*rows.values()], [*columns.values()])], weights[np.ix_([*rows], [*columns])])
 
     return Expected((*x.shape[:-2], len(tops), len(lefts)), x.dtype.name, at, 2 * size * size)
 

@@ -9,6 +9,7 @@ import numpy as np
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
 from netcalc.verification.references._promotion import promoted
 from netcalc.verification.references._sums import double, total
+from netcalc.verification.references.scan import at_least_one, largest_growth
 
 
 @reference("ssd_scan")
@@ -29,29 +30,37 @@ def ssd_scan(
     arrays = (u, delta, a, b, c, d, delta_bias, initial_state)
     precision = promoted("float32", *(x.dtype.name for x in arrays if x is not None))
 
-    def written(sample: int, head: int, place: int, upto: int) -> tuple[Array, Array]:
-        """Return what each step before ``upto``, and the initial state, contributes to the state after it."""
+    def written(sample: int, head: int, place: int, upto: int) -> tuple[Array, Array, float]:
+        """Return what each step before ``upto``, and the initial state, contribute to the state after it.
+
+        The last result bounds the states, and the factors of their terms, up to this step.
+        """
         sizes = double(delta[sample, :upto, head]) + (0 if delta_bias is None else float(delta_bias[head]))
         sizes = np.logaddexp(0, sizes) if op.delta_softplus else sizes
         sizes = np.clip(sizes, op.delta_min, op.delta_max)
         after = np.append(np.cumsum(sizes[::-1])[::-1], 0)[1:]  # the steps between s and the end
-        shares = np.exp(after * float(a[head])) * sizes * double(u[sample, :upto, head, place])
-        parts = shares[:, None] * double(b[sample, :upto, head // (heads // groups)])
+        own = sizes * double(u[sample, :upto, head, place])
+        projected = double(b[sample, :upto, head // (heads // groups)])
         start = np.zeros(states) if initial_state is None else double(initial_state[sample, head, place])
-        return parts, start * np.exp(float(sizes.sum()) * float(a[head]))
+        return (
+            (np.exp(after * float(a[head])) * own)[:, None] * projected,
+            start * np.exp(float(sizes.sum()) * float(a[head])),
+            largest_growth(sizes * float(a[head]))
+            * (at_least_one(own) * at_least_one(projected) * upto + at_least_one(start)),
+        )
 
     def output(index: Shape) -> Value:
         sample, time, head, place = index
-        parts, start = written(sample, head, place, time + 1)
+        parts, start, largest = written(sample, head, place, time + 1)
         read = double(c[sample, time, head // (heads // groups)])
-        value, magnitude = total(np.concatenate([(parts * read).ravel(), start * read]))
+        value, magnitude, _ = total(np.concatenate([(parts * read).ravel(), start * read]))
         skipped = 0.0 if d is None else float(u[index]) * float(d[head])
-        return Value(value + skipped, magnitude + abs(skipped))
+        return Value(value + skipped, magnitude + abs(skipped), largest * at_least_one(read) * states)
 
     def last(index: Shape) -> Value:
         sample, head, place, state = index
-        parts, start = written(sample, head, place, length)
-        return total([*parts[:, state], start[state]])
+        parts, start, largest = written(sample, head, place, length)
+        return total([*parts[:, state], start[state]])._replace(largest=largest)
 
     reads = 4 * states * length
     return (

@@ -8,6 +8,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
 from netcalc.verification.references._reduction import indices, reduced
+from netcalc.verification.references._sums import exact_sum
 
 
 def _scores(x: Array, row: Shape, axis: int) -> list[float]:
@@ -17,7 +18,7 @@ def _scores(x: Array, row: Shape, axis: int) -> list[float]:
 
 def _log_softmax(scores: list[float]) -> list[float]:
     largest = max(scores)
-    total = largest + math.log(math.fsum(math.exp(score - largest) for score in scores))
+    total = largest + math.log(exact_sum(math.exp(score - largest) for score in scores))
     return [score - total for score in scores]
 
 
@@ -39,12 +40,12 @@ def classes(op: Attributes, x: Array, target: Array, weight: Array | None = None
         else:
             shares = [float(c == int(target[row])) for c in range(len(scores))]
         shares = [(1 - smoothing) * share + smoothing / len(scores) for share in shares]
-        return -math.fsum(w * s * log for w, s, log in zip(weights, shares, logs, strict=True) if s)
+        return -exact_sum(w * s * log for w, s, log in zip(weights, shares, logs, strict=True) if s)
 
     def divisor() -> float:
         if by_probability:
             return float(math.prod(rows))
         chosen = (int(target[row]) for row in indices(rows))
-        return math.fsum(weights[c] for c in chosen if c != op.ignore_index)
+        return exact_sum(weights[c] for c in chosen if c != op.ignore_index)
 
     return reduced(op.reduction, rows, x.dtype.name, loss, divisor, reads=x.shape[axis])

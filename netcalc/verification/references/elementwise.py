@@ -52,8 +52,8 @@ def exact(op: Attributes, x: Array) -> Expected:
 def clamp(op: Attributes, x: Array) -> Expected:
     def at(index: Shape) -> Any:
         value = x[index].item()
-        if value != value:
-            return value
+        if any(number is not None and number != number for number in (value, op.min, op.max)):
+            return math.nan
         low = value if op.min is None else max(value, op.min)
         return low if op.max is None else min(low, op.max)
 

@@ -7,16 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference
+from netcalc.verification.references.reduce import norm
 
 
 def _scale(op: Attributes, row: Array) -> float:
     """Return the factor that limits the norm of a row to ``max_norm``."""
     if op.max_norm is None:
         return 1.0
-    sizes = [abs(float(value)) for value in row]
-    p = op.norm_type
-    norm = max(sizes) if p == math.inf else math.fsum(size**p for size in sizes) ** (1 / p)
-    return op.max_norm / (norm + 1e-7) if norm > op.max_norm else 1.0
+    length = norm(row, float(op.norm_type)).value
+    return op.max_norm / (length + 1e-7) if length > op.max_norm else 1.0
 
 
 @parameters("embedding", "embedding_bag")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
 from netcalc.verification.references._elementwise import Formula, element, sigmoid
 from netcalc.verification.references.activation import gelu
 
@@ -25,6 +25,9 @@ def gated(op: Attributes, x: Array) -> Expected:
         first = element(x, index)
         second = element(x, (*index[:axis], index[axis] + half, *index[axis + 1 :]))
         gate, value = (first, second) if op.gate == "first" else (second, first)
-        return _ACTIVATIONS[op.name](op, gate) * value
+        factor = _ACTIVATIONS[op.name](op, gate)
+        if isinstance(factor, Value):
+            return Value(factor.value * value, factor.magnitude * abs(value))
+        return factor * value
 
     return Expected((*x.shape[:axis], half, *x.shape[axis + 1 :]), x.dtype.name, at)

@@ -75,11 +75,16 @@ def group_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
 
 @reference("local_response_norm")
 def local_response_norm(op: Attributes, x: Array) -> Expected:
+    arithmetic = np.float64 if x.dtype == np.float64 else np.float32
+
     def at(index: Shape) -> float:
         batch, channel, *place = index
         first, last = channel - op.size // 2, channel + (op.size - 1) // 2
         near = [float(x[(batch, c, *place)]) ** 2 for c in range(max(first, 0), min(last, x.shape[1] - 1) + 1)]
-        return float(np.float64(x[index]) / np.float64(op.k + op.alpha * total(near).value / op.size) ** op.beta)
+        base = arithmetic(op.k + arithmetic(op.alpha / op.size) * total(near).value)
+        # a root of −∞ is not a number, though its square is
+        divisor = np.sqrt(base) if op.beta == 0.5 else np.float64(base) ** op.beta
+        return float(np.float64(x[index]) / divisor)
 
     return Expected(x.shape, x.dtype.name, at, op.size)
 

@@ -73,7 +73,7 @@ def logarithmic(op: Attributes, name: str, shape: Shape) -> Expected:
         _, *place, axis = index
         extent = (op.pretrained_window_size or op.window_size)[axis]
         scaled = 8 * (place[axis] - (op.window_size[axis] - 1)) / max(extent - 1, 1)
-        return Value(math.copysign(math.log1p(abs(scaled)) / math.log(8), scaled), 1 + abs(scaled))
+        return Value(math.copysign(math.log1p(abs(scaled)) / math.log(8), scaled), 1)  # rounding of 1 + |scaled|
 
     return Expected((1, *(2 * side - 1 for side in op.window_size), len(op.window_size)), op.dtype, at)
 

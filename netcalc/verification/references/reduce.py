@@ -88,7 +88,9 @@ def norm(elements: Array, p: float) -> Value:
         return Value(extreme, extreme)
     if p == 0:
         return Value(float(np.count_nonzero(sizes)), 0.0)
-    size = float(np.float64(total(sizes**p).value) ** (1 / p))
+    # of very large orders the reciprocal rounds to 0, as in PyTorch
+    root = 1 / p if elements.dtype == np.float64 else float(np.float32(1 / p))
+    size = float(np.float64(total(sizes**p).value) ** root)
     return Value(size, size * max(1, 1 / abs(p)))
 
 

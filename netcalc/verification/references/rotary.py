@@ -11,6 +11,9 @@ from typing import Any
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
 
+#: Rounding of double precision in units of the one of float32.
+_DOUBLE = 2.0**-29
+
 
 @reference("rotary_embedding")
 def rotary_embedding(op: Attributes, x: Array, positions: Array | None = None) -> Expected:
@@ -35,8 +38,11 @@ def rotary_embedding(op: Attributes, x: Array, positions: Array | None = None) -
         first, other = (2 * pair, 2 * pair + 1) if op.interleaved else (pair, pair + half)
         number = complex(float(x[(*lead, first)]), float(x[(*lead, other)]))
         frequency, factor = _frequency_of_pair(op, pair, features, length)
-        moved = number * factor * cmath.exp(1j * place_of(index) * frequency)
-        return Value(moved.imag if second else moved.real, abs(factor) * (abs(number.real) + abs(number.imag)))
+        angle = place_of(index) * frequency
+        moved = number * factor * cmath.exp(1j * angle)
+        # angles are in double precision; those beyond its digits have any cosine
+        turns = 1 + abs(angle) * _DOUBLE
+        return Value(moved.imag if second else moved.real, abs(factor) * (abs(number.real) + abs(number.imag)) * turns)
 
     return Expected(x.shape, x.dtype.name, at, 3)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.verification.references import REFERENCES, Array, Attributes, Expected, Shape, Value, parameters, reference
+from netcalc.verification.references._sums import exact_sum
 from netcalc.verification.references.sorting import ranked
 
 
@@ -23,7 +24,7 @@ def _scores(op: Attributes, logits: list[float]) -> list[float]:
         return [0.5 + 0.5 * math.tanh(logit / 2) for logit in logits]
     largest = max(logits)
     powers = [math.exp(logit - largest) for logit in logits]
-    return [power / math.fsum(powers) for power in powers]
+    return [power / exact_sum(powers) for power in powers]
 
 
 def _allowed_experts(op: Attributes, choice: list[float]) -> list[int]:
@@ -55,7 +56,7 @@ def top_k_router(
         if op.order == "select_first":
             weights = _scores(op, weights)
         if op.normalize:
-            total = math.fsum(weights) + op.eps
+            total = exact_sum(weights) + op.eps
             weights = [weight / total for weight in weights]
         return [weight * op.scale for weight in weights], experts
 
@@ -80,7 +81,7 @@ def _mlp(op: Attributes, x: Array, expert: int, params: dict[str, Array]) -> tup
     """Return the output of one expert for one token in double precision, and the magnitude of the terms it adds up."""
 
     def project(vector: Array, name: str) -> Array:
-        y = np.array([math.fsum(row * vector) for row in params[name][expert].astype(np.float64)])
+        y = np.array([exact_sum(row * vector) for row in params[name][expert].astype(np.float64)])
         return y + params[f"{name}_bias"][expert].astype(np.float64) if op.bias else y
 
     def magnitude(vector: Array, name: str) -> Array:
@@ -94,7 +95,8 @@ def _mlp(op: Attributes, x: Array, expert: int, params: dict[str, Array]) -> tup
         assert function is not None
         y = function(activation, np.array([value]))
         assert isinstance(y, Expected) and y.at is not None
-        return y.at((0,))
+        result = y.at((0,))
+        return result.value if isinstance(result, Value) else result
 
     if not op.gated:
         inner = np.array([activate(h) for h in project(x, "up_proj")])

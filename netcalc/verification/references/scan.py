@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -39,38 +40,57 @@ def selective_scan(
         sizes = double(delta[sample, channel]) + (0 if delta_bias is None else float(delta_bias[channel]))
         return np.logaddexp(0, sizes) if op.delta_softplus else sizes
 
-    def terms(sample: int, channel: int, upto: int) -> tuple[Array, Array]:
-        """Return what each step before ``upto``, and the initial state, contributes to the state after it."""
+    def terms(sample: int, channel: int, upto: int) -> tuple[Array, Array, float]:
+        """Return the parts of each step and of the first state in a state, and a bound of the factors they have."""
         sizes = steps(sample, channel)[:upto]
         after = np.cumsum(sizes[::-1])[::-1] - sizes  # the steps between s and the end
         decays = np.exp(np.multiply.outer(after, double(a[channel])))
         written = sizes * double(u[sample, channel, :upto])
-        parts = decays * written[:, None] * _projected_steps(b, u, sample, channel, upto)
+        projected = _projected_steps(b, u, sample, channel, upto)
         start = np.zeros(states) if initial_state is None else double(initial_state[sample, channel])
-        return parts, start * np.exp(float(sizes.sum()) * double(a[channel]))
+        growth = max((largest_growth(sizes * rate) for rate in double(a[channel])), default=1.0)
+        return (
+            decays * written[:, None] * projected,
+            start * np.exp(float(sizes.sum()) * double(a[channel])),
+            growth * (at_least_one(written) * at_least_one(projected) * upto + at_least_one(start)),
+        )
 
     def output(index: Shape) -> Value:
         sample, channel, place = index
-        parts, start = terms(sample, channel, place + 1)
+        parts, start, largest = terms(sample, channel, place + 1)
         read = _projected_steps(c, u, sample, channel, place + 1)[-1]
-        y = total(np.concatenate([(parts * read).ravel(), start * read]))
-        value, magnitude = y
+        value, magnitude, _ = total(np.concatenate([(parts * read).ravel(), start * read]))
+        largest *= at_least_one(read) * states
         if d is not None:
             skipped = float(u[index]) * float(d[channel])
             value, magnitude = value + skipped, magnitude + abs(skipped)
         if z is not None:
             gate = float(z[index])
             share = gate * math.exp(-float(np.logaddexp(0, -gate)))
-            value, magnitude = value * share, magnitude * abs(share)
-        return Value(value, magnitude)
+            value, magnitude, largest = value * share, magnitude * abs(share), largest * at_least_one(share)
+        return Value(value, magnitude, largest)
 
     def last(index: Shape) -> Value:
         sample, channel, state = index
-        parts, start = terms(sample, channel, length)
-        return total([*parts[:, state], start[state]])
+        parts, start, largest = terms(sample, channel, length)
+        return total([*parts[:, state], start[state]])._replace(largest=largest)
 
     reads = 4 * states * max(length, 1)
     return (Expected(u.shape, u.dtype.name, output, reads), Expected((batch, channels, states), precision, last, reads))
+
+
+def largest_growth(exponents: Array) -> float:
+    """Return the largest product of the exponentials of consecutive numbers, 1 for none of them."""
+    so_far = largest = 0.0
+    for exponent in exponents:
+        so_far = max(so_far + float(exponent), 0.0)
+        largest = max(largest, so_far)
+    return float(np.exp(largest))
+
+
+def at_least_one(factors: Any) -> float:
+    """Return the largest magnitude of some factors, at least 1, to bound products with and without them."""
+    return float(np.abs(factors).max(initial=1.0))
 
 
 def _projected_steps(x: Array, u: Array, sample: int, channel: int, upto: int) -> Array:
@@ -116,8 +136,8 @@ def wkv(
         exponents = np.append(exponents, float(bonus[channel]) + float(key[index]))
         weights, values = np.append(weights, 1.0), np.append(values, float(value[index]))
         scales = np.exp(exponents - exponents.max())
-        above, size = total(scales, values)
-        below, weight = total(scales, weights)
+        above, size, _ = total(scales, values)
+        below, weight, _ = total(scales, weights)
         return Value(above / below, size / abs(below) + abs(above) * weight / below**2)
 
     def last(which: int, index: Shape) -> Value:

@@ -62,6 +62,8 @@ def _quotient(op: Attributes, a: Any, b: Any, dtype: str) -> Any:
     if "int" in dtype:
         exact = Fraction(a, b)
         return math.floor(exact) if op.rounding == "floor" else math.trunc(exact)
+    if op.rounding == "floor" and math.isinf(a) and b != 0:
+        return math.nan  # of the remainder, as in PyTorch
     if not (math.isfinite(a) and math.isfinite(b)) or b == 0:
         return np.floor(np.float64(a) / np.float64(b))
     if op.rounding == "floor":

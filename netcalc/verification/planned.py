@@ -174,7 +174,9 @@ def _outputs_by_rounding(program: Program, arrays: Sequence[Array], parameters: 
     def rounded(array: Array) -> Array:
         if array.dtype.kind in "iub":
             return array
-        eps = max(_ROUNDING[array.dtype.name] / 8, float(finfo(array.dtype).eps))
+        # of different sizes: the changes of two factors of a product would often cancel out
+        drawn = _ROUNDING[array.dtype.name] / 8 * rng.uniform(0.5, 1, array.shape)
+        eps = np.maximum(drawn, float(finfo(array.dtype).eps))
         result: Array = (wide(array) * (1 + eps * rng.choice((-1, 1), array.shape))).astype(array.dtype)
         return result
 

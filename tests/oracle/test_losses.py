@@ -68,7 +68,7 @@ def their_loss(case: Model, model: Any, inputs: dict[str, np.ndarray], labels: d
 @pytest.mark.parametrize("spec", with_a_loss())
 def test_transformers(spec: str) -> None:
     case = TRANSFORMERS_MODELS[spec]
-    model, request = transformers_model(case), requested(spec, **settings_of(spec))
+    model, request = transformers_model(case), requested(spec, **settings_of(spec)).executed
     program = request.program
     assert not program.inputs or {"labels", "return_loss"} & {*inspect.signature(model.forward).parameters}
     inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
@@ -81,7 +81,7 @@ def test_transformers(spec: str) -> None:
 @pytest.mark.parametrize("spec", ["gpt2", "bert-base-mlm", "t5-small", "beit-base"])
 def test_gradients_of_the_loss(spec: str) -> None:
     case = TRANSFORMERS_MODELS[spec]
-    model, request = transformers_model(case), requested(spec, **case.settings)
+    model, request = transformers_model(case), requested(spec, **case.settings).executed
     program = request.program
     inputs = drawn_inputs(program) | {name: np.array(value) for name, value in case.values.items()}
     labels = labels_of(request.loss)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -30,6 +29,9 @@ MEBIBYTE = 1 << 20
 MEMORY = 512 * MEBIBYTE
 RUN_MEMORY = 2048 * MEBIBYTE
 OUTPUT = 100_000
+
+#: Program that runs and measures a command.
+PROGRAM = Path(__file__).with_name("measured.py")
 
 #: Characters that a terminal acts on: C0 without newline and tab, DEL, C1, and marks of direction.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -150,62 +152,26 @@ def _listing(folder: Path) -> set[str]:
 
 
 def _measured(case: Case, folder: Path, scratch: Path) -> Outcome:
-    import resource  # which Windows lacks
-
     line = ["sh", "-c", case.around, "sh", *command(), *case.arguments]
     if case.unprivileged and os.geteuid() == 0:
         line = [*UNPRIVILEGED, *line]
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **case.environment}
-    given = scratch / "stdin"
+    given, report, output = scratch / "stdin", scratch / "report", scratch / "output"
     given.write_bytes(case.stdin.encode("utf-8", "surrogatepass") if isinstance(case.stdin, str) else case.stdin)
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with (scratch / "output").open("w+b") as output, given.open("rb") as stdin:
-        start = time.monotonic()
-        process = subprocess.Popen(
-            line, cwd=folder, stdin=stdin, stdout=output, stderr=output, env=environment, start_new_session=True
+    limits = {
+        "seconds": 2 * SECONDS,
+        "idle": IDLE_SECONDS,
+        "clock": CLOCK_SECONDS,
+        "memory": case.memory,
+        "output": 100 * OUTPUT,
+    }
+    with given.open("rb") as stdin:
+        subprocess.run(
+            [sys.executable, "-IS", PROGRAM, report, output, json.dumps(limits), *line],
+            cwd=folder,
+            stdin=stdin,
+            env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **case.environment},
+            check=True,
         )
-        peak, ended, active, spent = 0, False, start, 0.0
-        while True:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                break
-            peak, now = max(peak, _peak(process.pid)), time.monotonic()
-            state, seconds = _state(process.pid)
-            if state != "S" or seconds != spent:
-                active, spent = now, seconds
-            late = seconds > 2 * SECONDS or now - active > IDLE_SECONDS or now - start > CLOCK_SECONDS
-            if (late or peak > case.memory or _size(output.fileno()) > 100 * OUTPUT) and not ended:
-                os.killpg(process.pid, signal.SIGKILL)
-                ended = True
-            time.sleep(0.02)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # whatever it has left running
-        process.returncode = os.waitstatus_to_exitcode(status)
-        clock = time.monotonic() - start
-        size = _size(output.fileno())
-        output.seek(0)
-        text = output.read(2 * OUTPUT).decode("utf-8", "replace")
-    code = None if ended or process.returncode < 0 else process.returncode
-    if usage.ru_maxrss > own:  # otherwise it may be that of this process, as a child begins with its memory
-        peak = max(peak, usage.ru_maxrss * 1024)
-    return Outcome(code, text, size, usage.ru_utime + usage.ru_stime, clock, peak, ())
-
-
-def _size(descriptor: int) -> int:
-    return os.fstat(descriptor).st_size
-
-
-def _state(pid: int) -> tuple[str, float]:
-    """Return the state of a process (``S`` if it waits) and its processor time in seconds."""
-    with suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return "", 0
-
-
-def _peak(pid: int) -> int:
-    """Return the peak resident memory of a process in bytes, 0 if it has ended."""
-    with suppress(OSError):
-        match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-        return int(match[1]) * 1024 if match else 0
-    return 0
+    with output.open("rb") as stream:
+        text = stream.read(2 * OUTPUT).decode("utf-8", "replace")
+    return Outcome(text=text, size=output.stat().st_size, left=(), **json.loads(report.read_text()))

@@ -1,0 +1,83 @@
+"""Stored bytes of released quantized models against the figures of ``netcalc/data/published/quantized_models.yaml``."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+import netcalc
+from tests.formats.huggingface.harness import write_config
+
+FILE = Path(netcalc.__file__).parent / "data" / "published" / "quantized_models.yaml"
+PUBLISHED = YAML(typ="safe").load(FILE)
+MODELS: list[dict[str, Any]] = PUBLISHED["models"]
+UNITS = {"GiB": 2**30, "GB": 10**9}
+#: What is measured, and by which share of the figure a count may differ; None means by the rounding of its digits.
+WITHIN = {"tensors": 0.0, "file": 0.001, "files": 0.001, "memory": 0.001, "card": None}
+KEYS = {"model", "source", "method", "base", "config", "quantize", "figure", "of", "extra"}
+#: Layouts that are not counted yet.
+OPEN = {
+    "openai/gpt-oss-20b": "element type that the configuration leaves open",
+    "openai/gpt-oss-120b": "element type that the configuration leaves open",
+    "TheBloke/Wizard-Vicuna-30B-Uncensored-GPTQ, 4 bits, no groups, by GPTQ-for-LLaMa": "one group of all columns",
+    "TheBloke/MythoMax-L2-13B-GPTQ, 8 bits, no groups": "one group of all columns",
+    "nm-testing/Meta-Llama-3.1-8B-Instruct-FP8-hf": "naive-quantized",
+    "neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8-dynamic": "float-quantized, a scale for each row",
+    "ISTA-DASLab/Llama-2-7b-AQLM-2Bit-1x16-hf": "AQLM",
+    "ISTA-DASLab/Llama-2-7b-AQLM-1Bit-1x8-hf": "AQLM",
+    "ISTA-DASLab/Mistral-7B-v0.1-AQLM-PV-2Bit-1x16-hf": "AQLM",
+    "ISTA-DASLab/Meta-Llama-3-70B-AQLM-2Bit-1x16": "AQLM",
+}
+
+
+def figure_of(entry: dict[str, Any]) -> tuple[float, float]:
+    """Return the bytes of an entry's figure, and how far from them a count may be."""
+    ((unit, value),) = entry["figure"].items()
+    if unit == "bytes":
+        return value, WITHIN[entry["of"]] * value
+    size = float(Decimal(value) * UNITS[unit])
+    share = WITHIN[entry["of"]]
+    digits = len(value.partition(".")[2])
+    return size, float(UNITS[unit] / (2 * Decimal(10) ** digits)) if share is None else share * size
+
+
+def counted(entry: dict[str, Any], folder: Path) -> int:
+    """Return the bytes that netcalc counts for an entry, with what its figure includes besides."""
+    config = PUBLISHED["bases"].get(entry.get("base"), {}) | entry.get("config", {})
+    options = {"quantize": entry["quantize"]} if "quantize" in entry else {}
+    network = netcalc.load(write_config(folder, config), **options)
+    return network.cost().weight_bytes + sum(part["bytes"] for part in entry.get("extra", ()))
+
+
+@pytest.mark.parametrize("entry", MODELS, ids=lambda entry: str(entry["model"]))
+def test_the_bytes_are_those_that_were_published(
+    entry: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if entry["model"] in OPEN:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=OPEN[entry["model"]]))
+    size, tolerance = figure_of(entry)
+    assert counted(entry, tmp_path) == pytest.approx(size, rel=0, abs=tolerance)
+
+
+def test_entries_have_the_fields_that_the_file_describes() -> None:
+    names = [entry["model"] for entry in MODELS]
+    assert len(set(names)) == len(names)
+    assert set(OPEN) <= set(names)
+    assert {entry.get("base") for entry in MODELS} - {None} == set(PUBLISHED["bases"])
+    for entry in MODELS:
+        assert set(entry) <= KEYS
+        assert entry["source"] and entry["of"] in WITHIN
+        ((unit, value),) = entry["figure"].items()
+        assert isinstance(value, int) if unit == "bytes" else isinstance(value, str) and unit in UNITS
+        assert all(isinstance(part["bytes"], int) and part["what"] for part in entry.get("extra", ()))
+
+
+def test_there_are_models_of_many_schemes() -> None:
+    closed = [entry for entry in MODELS if entry["model"] not in OPEN]
+    assert len(MODELS) >= 28 and len(closed) >= 20
+    assert len({entry["method"] for entry in MODELS}) >= 8
+    assert FILE.stat().st_size < 100_000

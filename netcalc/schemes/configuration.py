@@ -8,8 +8,8 @@ from itertools import islice, product
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.expressions import ExpressionError
-from netcalc.schemes.methods import Method, StoredAs, method_named, method_of, unknown_method
+from netcalc.expressions import ExpressionError, parse
+from netcalc.schemes.methods import Fields, Method, StoredAs, method_named, method_of, unknown_method
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
 #: Keys of a configuration that may say how a model is quantized; MLX writes the second.
@@ -19,6 +19,8 @@ _LAYERS = "num_hidden_layers"
 _NUMBER = re.compile(r"\.[0-9]+\.")
 #: Regular expressions of modules that are patterns: texts, any text, and a choice of texts.
 _REGULAR = re.compile(r"\^?((?:[\w-]|\\?\.|\.\*|\((?:[\w-]+\|)*[\w-]+\))+)(\$?)")
+#: Expressions in the name of a scheme.
+_IN_BRACES = re.compile(r"\{([^}]*)\}")
 _CHOICE = re.compile(r"\(([^)]*)\)")
 #: Characters of assignments, and patterns of a regular expression, above which it is left open how a model is stored.
 _MOST_CHARACTERS, _MOST_PATTERNS = 20_000, 64
@@ -40,16 +42,22 @@ class Quantization(NamedTuple):
         return any(isinstance(name, str) and (module == name or module.endswith(f".{name}")) for name in listed)
 
     def variants(self, module: str) -> Iterator[dict[str, Any]]:
-        """Yield the fields that may apply to a module, with the defaults of those that are not given."""
+        """Yield the fields that may apply to a module, with the defaults of those that are not given.
+
+        A variant has those of the mapping around it, too.
+        """
         method = self.method
         own = self.settings.get(module) if method.by_module else None
         general = method.fields.defaults | {k: v for k, v in self.settings.items() if k in method.fields.declared}
         if not method.variants:
             yield {**general, **(own if isinstance(own, Mapping) else {})}
             return
-        defaults = method.nested[method.variants].defaults
-        for variant in _within(self.settings, method.variants.split(".")):
-            yield {**general, **defaults, **variant}
+        *way, last = method.variants.split(".")
+        outer = method.nested.get(".".join(way), Fields({}, frozenset())).defaults
+        for place in _within(self.settings, way):
+            for variant in _within(place, [last]):
+                around = {field: value for field, value in {**outer, **place}.items() if value is not None}
+                yield {**general, **around, **method.nested[method.variants].defaults, **variant}
 
     def assignments(self, layers: int | None = None) -> tuple[str, ...]:
         """Return ``PATTERN=SCHEME`` for parameters by their paths, the first of which counts.
@@ -60,12 +68,10 @@ class Quantization(NamedTuple):
             layers: number of layers of the model; None if it is unknown.
         """
         variants = list(self.variants(""))
-        groups = list(_within(self.settings, self.method.variants.split(".")[:-1]))
         plain = self._plain_patterns(layers)
-        if not len(variants) == len(groups) == 1 or plain is None:
+        if len(variants) != 1 or plain is None:
             return ()
-        group = {field: value for field, value in groups[0].items() if value is not None}
-        fields = {**self.settings, **variants[0], **group}
+        fields = {**self.settings, **variants[0]}
         scheme = _scheme(self.method.storage, fields)
         if scheme is None:
             return ()
@@ -161,10 +167,10 @@ def _scheme(storage: StoredAs, fields: Mapping[str, Any]) -> str | None:
         if not all(condition.evaluate(scope) for condition in storage.that):
             return None
         template = next((name for condition, name in storage.schemes if condition.evaluate(scope)), "")
+        name = _IN_BRACES.sub(lambda braces: str(parse(braces[1]).evaluate(scope)), template)
     except ExpressionError:
         return None
-    name = template.format_map(scope)
-    return name if is_scheme(name) else None
+    return name if name == PLAIN or is_scheme(name) else None
 
 
 def _joined_names(names: Iterable[str], layers: int | None) -> Iterator[str]:

@@ -4,10 +4,11 @@ A scheme has these keys::
 
     about, source: text
     names: {NAME: [least, most] or texts}   # what the braces in the scheme's name stand for
-    settings: {NAME: number}                # further names in formulas
+    settings: {NAME: value}                 # further names in formulas: a number, or a formula of the names before it
     casts: true                             # a change of element type, for parameters of any rank
     dtype, bits                             # of such a scheme
     quantizes: [KIND]                       # the kinds of parameters that it quantizes without a pattern
+    sizes: {NAME: formula}                  # further names of sizes, each of those before it
     remainders: [formula]                   # unless they are 0, a parameter stays in full precision
     block: [rows, columns]                  # elements that share a scale
     flat: true                              # blocks lie along the flattened tensor
@@ -16,7 +17,9 @@ A scheme has these keys::
                                             # which the name of a setting stands for it
     tensors: {ROLE: {dtype, bits, bytes}}
 
-Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and the names of the scheme.
+Formulas have the names ``n`` (elements), ``matrices``, ``rows`` and ``columns``, and the names of the scheme.  The type
+of a tensor may have names of the scheme in braces, and ``{dtype}`` for the type that the parameter has without the
+scheme; formulas of bytes have it as the text ``dtype``, and the bytes of one element as ``size``.
 
 A type of blocks of ggml, which lie along the last axis, has ``elements``, ``bytes``, ``holds`` (in words), ``codec``,
 and ``fallback``, the type for rows that it does not divide.
@@ -36,12 +39,19 @@ from netcalc.schemes.files import entries, families
 #: Kinds of parameters that a block type of ggml quantizes without a recipe: all with rows.
 _ALL_KINDS = ("linear", "head", "router", "expert", "embedding", "convolution", "recurrent", "other")
 _LONGEST_NUMBER = 9
+#: Numbers in examples of names; others are the least.
+_EXAMPLES = {"bits": 4, "group": 128, "block": 128}
 #: The name in assignments for parameters that stay as they are.
 PLAIN = "plain"
+#: The type of tensors of a scheme that have the type of the parameter without it.
+OWN_DTYPE = "{dtype}"
 
 
 class TensorRule(NamedTuple):
-    """A tensor of a scheme; ``bytes`` is the formula of its size."""
+    """A tensor of a scheme; ``bytes`` is the formula of its size.
+
+    ``dtype`` is :data:`OWN_DTYPE` and ``bits`` 0 if its elements are of the type that the parameter has otherwise.
+    """
 
     role: str
     dtype: str
@@ -65,6 +75,7 @@ class Scheme(NamedTuple):
     settings: Mapping[str, Any]
     casts: bool
     quantizes: frozenset[str]
+    sizes: tuple[tuple[str, Expression], ...]
     remainders: tuple[Expression, ...]
     block: tuple[Expression, ...]
     flat: bool
@@ -94,10 +105,10 @@ def scheme_names() -> list[str]:
     """Return the names of all schemes, with an example for those whose names have numbers."""
     names: list[str] = []
     for template, entry in entries("schemes").items():
-        texts = [values for values in entry.get("names", {}).values() if isinstance(values[0], str)]
-        for text in texts[0] if texts else [""]:
-            values = {"bits": "4", "group": "128", "block": "128", "format": text}
-            names.append(template.format(**values))
+        possible = entry.get("names", {})
+        example = {name: _EXAMPLES.get(name, allowed[0]) for name, allowed in possible.items()}
+        text = next((name for name, allowed in possible.items() if isinstance(allowed[0], str)), "")
+        names += (template.format(**example | {text: each}) for each in possible.get(text, [""]))
     return [*names, *entries("blocks")]
 
 
@@ -124,7 +135,9 @@ def _find(name: str) -> Scheme | None:
     for template, entry in entries("schemes").items():
         settings = _settings(template, entry.get("names", {}), name)
         if settings is not None:
-            return _scheme(name, entry, {**entry.get("settings", {}), **settings})
+            for key, value in entry.get("settings", {}).items():
+                settings[key] = parse(value).evaluate(settings) if isinstance(value, str) else value
+            return _scheme(name, entry, settings)
     return None
 
 
@@ -134,7 +147,7 @@ def _settings(template: str, names: Mapping[str, Any], name: str) -> dict[str, A
         return {} if template == name else None
     pattern = re.escape(template)
     for key, values in names.items():
-        part = "|".join(map(re.escape, values)) if isinstance(values[0], str) else r"[1-9][0-9]*"
+        part = "|".join(map(re.escape, values)) if isinstance(values[0], str) else r"0|[1-9][0-9]*"
         pattern = pattern.replace(rf"\{{{key}\}}", f"(?P<{key}>{part})")
     match = re.fullmatch(pattern, name)
     if match is None:
@@ -165,6 +178,7 @@ def _scheme(name: str, entry: Mapping[str, Any], settings: Mapping[str, Any]) ->
         settings,
         casts,
         frozenset(entry.get("quantizes", ())),
+        tuple((size, parse(str(formula))) for size, formula in entry.get("sizes", {}).items()),
         tuple(map(parse, entry.get("remainders", ()))),
         tuple(parse(str(size)) for size in entry.get("block", ())),
         entry.get("flat", False),
@@ -185,6 +199,7 @@ def _block_type(name: str, entry: Mapping[str, Any], source: str) -> Scheme:
         {},
         False,
         frozenset(_ALL_KINDS),
+        (),
         (parse(f"columns % {size}"),),
         (parse("1"), parse(str(size))),
         False,
@@ -210,8 +225,8 @@ def _tensors(declared: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[
     return tuple(
         TensorRule(
             role,
-            entry["dtype"].format(**settings),
-            settings[entry["bits"]] if isinstance(entry["bits"], str) else entry["bits"],
+            entry["dtype"].format(**settings, dtype=OWN_DTYPE),
+            settings[entry["bits"]] if isinstance(entry.get("bits"), str) else entry.get("bits", 0),
             parse(str(entry["bytes"])),
         )
         for role, entry in declared.items()

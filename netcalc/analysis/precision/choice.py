@@ -95,7 +95,8 @@ class Choice:
             raise NetcalcError(Diagnostic("E502", message, hint="element types, int8 and int4-g128 have one"))
         texts = [f"{rule.option} {rule.text}" for rule in (case.rule, case.prune) if rule is not None]
         own = case.rule is not None and case.rule.option == OWN
-        return form(scheme, shape, sparsity=sparsity, assigned=", ".join(texts), kept=reason or dense, is_own=own)
+        names, kept = ", ".join(texts), reason or dense
+        return form(scheme, shape, case.dtype, sparsity=sparsity, assigned=names, kept=kept, is_own=own)
 
     def _scheme(self, case: _Case) -> tuple[Scheme, str]:
         """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""

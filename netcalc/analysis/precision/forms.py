@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from netcalc.dims import Dim, equal, product
+from netcalc.dtypes import ITEMSIZE, DType
 from netcalc.expressions import Expression, parse
 from netcalc.opdef import Sparsity, Storage, StoredTensor
-from netcalc.schemes.scheme import Scheme, TensorRule, index_named
+from netcalc.schemes.scheme import OWN_DTYPE, Scheme, TensorRule, index_named
 
 _SPARSE_VALUES = parse("ceil_div(kept*bits, 8)")
 
@@ -40,14 +41,15 @@ def unmet(scheme: Scheme, shape: tuple[Dim, Dim, Dim]) -> str | None:
 def form(
     scheme: Scheme,
     shape: tuple[Dim, Dim, Dim],
+    dtype: DType,
     *,
     sparsity: Sparsity | None = None,
     assigned: str = "",
     kept: str = "",
     is_own: bool = False,
 ) -> Storage:
-    """Return the form that a scheme gives to a parameter; its remainders should be 0."""
-    scope = _scope(scheme, shape)
+    """Return the form that a scheme gives to a parameter of an element type; its remainders should be 0."""
+    scope = {**_scope(scheme, shape), "dtype": dtype, "size": ITEMSIZE[dtype]}
     rules: Iterable[TensorRule] = scheme.tensors
     source = scheme.source
     if sparsity is not None:
@@ -74,7 +76,10 @@ def form(
 def _scope(scheme: Scheme, shape: tuple[Dim, Dim, Dim]) -> dict[str, Any]:
     number, rows, columns = shape
     sizes = {"n": product(shape), "matrices": number, "rows": rows, "columns": columns}
-    return {**sizes, **scheme.settings}
+    scope = {**sizes, **scheme.settings}
+    for name, formula in scheme.sizes:
+        scope[name] = formula.evaluate(scope)
+    return scope
 
 
 def _kept_elements(sparsity: Sparsity, elements: Dim) -> Dim:
@@ -89,4 +94,5 @@ def _kept_elements(sparsity: Sparsity, elements: Dim) -> Dim:
 def _tensor(rule: TensorRule, scope: dict[str, Any]) -> StoredTensor:
     formula: Expression = rule.bytes
     sizes = tuple((name, scope[name]) for name in sorted(formula.names()))
-    return StoredTensor(rule.role, rule.dtype, rule.bits, formula.evaluate(scope), formula.text, sizes)
+    dtype, bits = (scope["dtype"], 8 * scope["size"]) if rule.dtype == OWN_DTYPE else (rule.dtype, rule.bits)
+    return StoredTensor(rule.role, dtype, bits, formula.evaluate(scope), formula.text, sizes)

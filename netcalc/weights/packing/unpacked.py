@@ -16,8 +16,8 @@ from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import Header, Unpacking, clipped
 from netcalc.weights.tensor_files import Tensors
 
-#: Element types of packed tensors; a file without any is read as it is.
-_TYPES = frozenset({"uint8", "int8", "int32", "uint32", "U32", "F8_E4M3", "F8_E5M2"})
+#: Element types of packed tensors; a file without any, and without a configuration, is read as it is.
+_TYPES = frozenset({"uint8", "int8", "int16", "int32", "uint32", "U32", "F8_E4M3", "F8_E5M2"})
 
 
 class Role(NamedTuple):
@@ -72,8 +72,9 @@ class UnpackedTensors:
         self._shapes: dict[object, Header] = {}
         logical: dict[str, Header] = {}
         methods = [quantization.method] if quantization else [m for name in method_names() if (m := method_named(name))]
+        types = frozenset(dtype for method in methods for layout in method.layouts for dtype in layout.types)
         for name, header in stored.headers.items():
-            if header.dtype not in _TYPES:
+            if header.dtype not in types:
                 continue
             first = next(self._in_layouts(name, methods, quantization), None)
             if first is not None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 #: Bits of an element of a type in a file.
-BITS = {"F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "U32": 32, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E8M0": 8}
+BITS = {"F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "I16": 16, "U32": 32, "U8": 8, "I8": 8}
+BITS |= {"F8_E4M3": 8, "F8_E8M0": 8}
 
 #: Name → type and shape.
 Stored = dict[str, tuple[str, tuple[int, ...]]]
@@ -128,6 +129,85 @@ def mlx(bits: int, group: int = 64) -> Packing:
     return pack
 
 
+def aqlm(name: str, rows: int, columns: int) -> Stored:
+    """Two codebooks of 2⁹ blocks of 1 × 8, as ``QuantizedLinear`` of aqlm 1.1.7 (inference.py) declares them."""
+    return {
+        f"{name}.codes": ("I16", (rows, columns // 8, 2)),
+        f"{name}.codebooks": ("BF16", (2, 512, 1, 8)),
+        f"{name}.scales": ("BF16", (rows, 1, 1, 1)),
+    }
+
+
+def bitnet(name: str, rows: int, columns: int) -> Stored:
+    """``BitLinear`` of transformers 5.23.0, integrations/bitnet.py."""
+    return {f"{name}.weight": ("U8", (rows // 4, columns)), f"{name}.weight_scale": ("BF16", (1,))}
+
+
+def bitnet_norm(name: str, rows: int, columns: int) -> Stored:
+    return bitnet(name, rows, columns) | {f"{name}.rms_norm.weight": ("BF16", (columns,))}
+
+
+def eetq(name: str, rows: int, columns: int) -> Stored:
+    """``EetqLinear`` of transformers 5.23.0, integrations/eetq.py."""
+    return {f"{name}.weight": ("I8", (columns, rows)), f"{name}.weight_scales": ("F16", (rows,))}
+
+
+def fp_quant(group: int) -> Packing:
+    """``FPQuantLinear`` of fp_quant 0.3.2, module/linear.py, with matrices of 32 × 32."""
+
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.qweight": ("U8", (rows, columns // 2)),
+            f"{name}.scales": ("U8", (rows, columns // group)),
+            **{f"{name}.{side}_global_scale": ("BF16", (1,)) for side in ("weight", "act")},
+            **{f"{name}.{way}_hadamard_matrix": ("BF16", (32, 32)) for way in ("forward", "backward")},
+        }
+
+    return pack
+
+
+def higgs(bits: int) -> Packing:
+    """``HiggsLinear`` of transformers 5.23.0, integrations/higgs.py, with groups of 64."""
+
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.weight": ("I16", (rows * bits // 16, columns)),
+            f"{name}.scales": ("BF16", (rows, columns // 64)),
+            f"{name}.tables": ("BF16", (2**bits,)),
+            f"{name}.tables2": ("BF16", (2**bits, 2**bits, 2)),
+        }
+
+    return pack
+
+
+def metal(bits: int) -> Packing:
+    """``MetalLinear`` of transformers 5.23.0, integrations/metal_quantization.py."""
+
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.weight": ("U32", (rows, columns * bits // 32)),
+            f"{name}.scales": ("BF16", (rows, columns // 32)),
+            f"{name}.qbiases": ("BF16", (rows, columns // 32)),
+        }
+
+    return pack
+
+
+def torchao_int4(name: str, rows: int, columns: int) -> Stored:
+    """``Int4Tensor`` of torchao 0.18.0, quantize_/workflows/int4/int4_tensor.py."""
+    return {
+        f"{name}._weight_qdata": ("I8", (rows, columns // 2)),
+        f"{name}._weight_scale": ("BF16", (columns // 32, rows)),
+        f"{name}._weight_zero_point": ("BF16", (columns // 32, rows)),
+    }
+
+
+def torchao(kind: str, version: int = 2, **fields: Any) -> dict[str, Any]:
+    """Return the configuration of torchao with one kind of tensor."""
+    default = {"_type": kind, "_version": version, "_data": fields}
+    return {"quantization_config": {"quant_method": "torchao", "quant_type": {"default": default}}}
+
+
 def compressed(format_: str, **weights: Any) -> dict[str, Any]:
     """Return the configuration of compressed-tensors with one group."""
     group = {"targets": ["Linear"], "weights": weights, "input_activations": None, "output_activations": None}
@@ -152,6 +232,18 @@ SCHEMES: dict[str, tuple[dict[str, Any], Packing]] = {
     "float8": (compressed("float-quantized", num_bits=8, type="float", strategy="channel"), float8),
     "fp8": (_method("fp8", weight_block_size=[128, 128], activation_scheme="dynamic"), blocks8),
     "fbgemm": (_method("fbgemm_fp8", activation_scale_ub=1200.0), float8),
+    "aqlm": (_method("aqlm", num_codebooks=2, nbits_per_codebook=9, in_group_size=8, out_group_size=1), aqlm),
+    "bitnet": (_method("bitnet", linear_class="autobitlinear", quantization_mode="offline"), bitnet),
+    "bitnet-norm": (_method("bitnet", use_rms_norm=True), bitnet_norm),
+    "eetq": (_method("eetq", weights="int8"), eetq),
+    "fp_quant-mxfp4": (_method("fp_quant", forward_dtype="mxfp4"), fp_quant(32)),
+    "fp_quant-nvfp4": (_method("fp_quant", forward_dtype="nvfp4", hadamard_group_size=32), fp_quant(16)),
+    **{f"higgs-{b}": (_method("higgs", bits=b, group_size=64, hadamard_size=64), higgs(b)) for b in (2, 3, 4)},
+    **{f"metal-{b}": (_method("metal", bits=b, group_size=32), metal(b)) for b in (2, 4, 8)},
+    "torchao-int4": (
+        torchao("Int4WeightOnlyConfig", group_size=32, int4_packing_format={"_data": "PLAIN"}),
+        torchao_int4,
+    ),
     **{f"mlx-{b}": ({"quantization": {"bits": b, "group_size": 64}}, mlx(b)) for b in (2, 3, 4, 6, 8)},
 }
 

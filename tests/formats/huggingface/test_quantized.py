@@ -228,7 +228,7 @@ def test_recorded_configurations_are_known(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("quantization", "message"),
     [
-        ({"quant_method": "hqq", "nbits": 4}, "the quant_method 'hqq' is not known"),
+        ({"quant_method": "quip", "bits": 4}, "the quant_method 'quip' is not known"),
         ({}, "the quant_method null is not known"),
         ({"quant_method": "gptq", "bits": 5}, "bits should be one of 2, 3, 4, 8, not 5"),
         ({"quant_method": "gptq", "bits": "4"}, "bits should be a whole number, not '4'"),

@@ -25,7 +25,7 @@ Run = Callable[..., CommandResult]
 TRUTH = Path(__file__).parents[2] / "truth"
 SAVED: dict[str, dict[str, Any]] = json.loads((TRUTH / "packed_checkpoints.json").read_text())["checkpoints"]
 #: Tensors that sizes leave out: records of a state, and the shape once more; scales of inputs are no weights.
-NOT_COUNTED = re.compile(r".*(\.quant_state\..*|\.weight_format|\.weight_shape|\.input_(global_)?scale(_ub)?)")
+NOT_COUNTED = re.compile(r".*(\.quant_state\..*|\.weight_format|\.weight_shape|\.(input|output)_(global_)?scale(_ub)?)")
 #: Methods whose layouts no scheme has: scales for each row.
 OPEN = {"float8", "fbgemm", "ctfp8"}
 PLAIN = 172_672  # bytes of the model in bfloat16

@@ -14,7 +14,8 @@
     storage: {that: [condition], schemes: [{when: condition, name: SCHEME}]}
 
 By ``storage`` parameters are stored in the first scheme whose condition of the fields holds, with the values of the
-expressions of fields in the braces of its name; ``plain`` is the name for those in full precision.  If one of ``that`` does not hold, none does, or the name is null, the fields leave it open.
+expressions of fields in the braces of its name; ``plain`` is the name for those in full precision.  If one of ``that``
+does not hold, none does, or the name is null, the fields leave it open.
 
 ``checkpoint`` has these keys::
 

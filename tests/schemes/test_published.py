@@ -27,10 +27,6 @@ OPEN = {
     "TheBloke/MythoMax-L2-13B-GPTQ, 8 bits, no groups": "one group of all columns",
     "nm-testing/Meta-Llama-3.1-8B-Instruct-FP8-hf": "naive-quantized",
     "neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8-dynamic": "float-quantized, a scale for each row",
-    "ISTA-DASLab/Llama-2-7b-AQLM-2Bit-1x16-hf": "AQLM",
-    "ISTA-DASLab/Llama-2-7b-AQLM-1Bit-1x8-hf": "AQLM",
-    "ISTA-DASLab/Mistral-7B-v0.1-AQLM-PV-2Bit-1x16-hf": "AQLM",
-    "ISTA-DASLab/Meta-Llama-3-70B-AQLM-2Bit-1x16": "AQLM",
 }
 
 

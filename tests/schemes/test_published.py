@@ -27,6 +27,8 @@ OPEN = {
     "TheBloke/MythoMax-L2-13B-GPTQ, 8 bits, no groups": "one group of all columns",
     "nm-testing/Meta-Llama-3.1-8B-Instruct-FP8-hf": "naive-quantized",
     "neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8-dynamic": "float-quantized, a scale for each row",
+    "RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic": "float-quantized, a scale for each row",
+    "RedHatAI/Llama-3.3-70B-Instruct-quantized.w4a16": "weights of compressed-tensors with actorder",
 }
 
 

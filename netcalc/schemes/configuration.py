@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.expressions import ExpressionError, parse
-from netcalc.schemes.methods import Fields, Method, StoredAs, method_named, method_of, unknown_method
+from netcalc.schemes.methods import Method, StoredAs, method_named, method_of, unknown_method
+from netcalc.schemes.modules import ModuleFields
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
 #: Keys of a configuration that may say how a model is quantized; MLX writes the second.
@@ -46,18 +47,43 @@ class Quantization(NamedTuple):
 
         A variant has those of the mapping around it, too.
         """
-        method = self.method
-        own = self.settings.get(module) if method.by_module else None
-        general = method.fields.defaults | {k: v for k, v in self.settings.items() if k in method.fields.declared}
-        if not method.variants:
-            yield {**general, **(own if isinstance(own, Mapping) else {})}
+        rule = self.method.modules
+        place, entries = rule.entries(self.settings) if rule else ("", {})
+        if rule is None or not entries:
+            own = self.settings.get(module) if self.method.by_module else None
+            for fields in self._general():
+                yield {**fields, **(own if isinstance(own, Mapping) else {})}
             return
-        *way, last = method.variants.split(".")
-        outer = method.nested.get(".".join(way), Fields({}, frozenset())).defaults
-        for place in _within(self.settings, way):
-            for variant in _within(place, [last]):
-                around = {field: value for field, value in {**outer, **place}.items() if value is not None}
-                yield {**general, **around, **method.nested[method.variants].defaults, **variant}
+        named, entry = rule.entry_of(entries, module)
+        if named and isinstance(entry, Mapping):
+            yield from self._of_entry(rule, place, entry)
+        elif not named and rule.inherits:
+            yield from self._general()
+
+    def _general(self) -> Iterator[dict[str, Any]]:
+        """Yield the fields that may apply to all modules."""
+        return self._along(self.settings, [part for part in self.method.variants.split(".") if part], "")
+
+    def _of_entry(self, rule: ModuleFields, place: str, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the fields of modules that have an entry of their own."""
+        if rule.inherits:
+            yield from ({**fields, **entry} for fields in self._general())
+        else:
+            outer = {**self.method.fields.defaults, **self.settings}
+            yield from ({**outer, **fields} for fields in self._along(entry, list(rule.fields), f"{place}.*"))
+
+    def _along(self, data: Mapping[str, Any], way: list[str], place: str) -> Iterator[dict[str, Any]]:
+        """Yield the fields of the mappings that a way leads to, and of those on it that have a value, with defaults."""
+        declared = self.method.nested.get(place) if place else self.method.fields
+        fields = {**(declared.defaults if declared else {}), **data}
+        if not way:
+            yield fields
+            return
+        around = {field: value for field, value in fields.items() if value is not None}
+        for value in data.values() if way[0] == "*" else [data.get(way[0])]:
+            if isinstance(value, Mapping):
+                for inner in self._along(value, way[1:], f"{place}.{way[0]}".strip(".")):
+                    yield {**around, **inner}
 
     def assignments(self, layers: int | None = None) -> tuple[str, ...]:
         """Return ``PATTERN=SCHEME`` for parameters by their paths, the first of which counts.
@@ -67,22 +93,40 @@ class Quantization(NamedTuple):
         Args:
             layers: number of layers of the model; None if it is unknown.
         """
-        variants = list(self.variants(""))
         plain = self._plain_patterns(layers)
-        if len(variants) != 1 or plain is None:
+        general = self._scheme_of_all()
+        named = self._schemes_of_modules(layers)
+        if plain is None or general is None or named is None:
             return ()
-        fields = {**self.settings, **variants[0]}
-        scheme = _scheme(self.method.storage, fields)
-        if scheme is None:
-            return ()
-        rules = [f"{pattern}={PLAIN}" for pattern in plain]
-        for module, own in self.settings.items() if self.method.by_module else ():
-            if isinstance(own, Mapping):
-                other = _scheme(self.method.storage, {**fields, **own})
-                if other is None:
-                    return ()
-                rules += (f"{pattern}={other}" for pattern in _patterns(module))
-        return (*rules, scheme) if sum(map(len, rules)) <= _MOST_CHARACTERS else ()
+        rules = [*(f"{pattern}={PLAIN}" for pattern in plain), *named, general]
+        return tuple(rules) if sum(map(len, rules)) <= _MOST_CHARACTERS else ()
+
+    def _scheme_of_all(self) -> str | None:
+        """Return the scheme of modules without an entry of their own; None if the fields leave it open."""
+        rule = self.method.modules
+        entries = rule.entries(self.settings)[1] if rule else {}
+        if rule is not None and entries and not rule.inherits and rule.default not in entries:
+            return PLAIN
+        variants = list(self.variants(""))
+        return _scheme(self.method.storage, variants[0]) if len(variants) == 1 else None
+
+    def _schemes_of_modules(self, layers: int | None) -> list[str] | None:
+        """Return assignments for modules with fields of their own; None if it is open how one is stored."""
+        rule = self.method.modules
+        if rule is None:
+            own = {name: own for name, own in self.settings.items() if isinstance(own, Mapping)}
+            named = {name: next(self.variants(name)) for name in own} if self.method.by_module else {}
+            return _assigned({name: _scheme(self.method.storage, fields) for name, fields in named.items()}, layers)
+        place, entries = rule.entries(self.settings)
+        assigned: dict[str, str | None] = {}
+        for name, entry in rule.ordered(entries):
+            fields = next(self._of_entry(rule, place, entry), None) if isinstance(entry, Mapping) else None
+            scheme = (
+                PLAIN if not isinstance(entry, Mapping) else _scheme(self.method.storage, fields) if fields else None
+            )
+            regular = rule.regular(name)
+            assigned[name if regular is None else f"re:{regular}"] = scheme
+        return _assigned(assigned, layers)
 
     def _plain_patterns(self, layers: int | None) -> list[str] | None:
         """Return patterns of the parameters that the configuration leaves out; None if it cannot be told."""
@@ -92,17 +136,7 @@ class Quantization(NamedTuple):
         names = [*listed]
         if self.method.by_module:
             names += (name for name, own in self.settings.items() if own is False and name)
-        patterns: list[str] = []
-        for name in _joined_names(names, layers):
-            if name.startswith("re:"):
-                match = _REGULAR.fullmatch(name[3:])
-                alike = [] if match is None else list(islice(_alternatives(match), _MOST_PATTERNS + 1))
-                if not 0 < len(alike) <= _MOST_PATTERNS:
-                    return None
-                patterns += alike
-            else:
-                patterns += _patterns(name)
-        return patterns
+        return _patterns_of(names, layers)
 
 
 def quantization_of(config: Mapping[str, Any], name: str) -> Quantization | None:
@@ -148,17 +182,6 @@ def _places(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     return (config, *(value for key, value in config.items() if key.endswith("_config") and isinstance(value, dict)))
 
 
-def _within(data: Any, path: list[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the mappings at a path, in which * stands for any key."""
-    if not isinstance(data, Mapping):
-        return
-    if not path:
-        yield data
-        return
-    for value in data.values() if path[0] == "*" else [data.get(path[0])]:
-        yield from _within(value, path[1:])
-
-
 def _scheme(storage: StoredAs, fields: Mapping[str, Any]) -> str | None:
     """Return the scheme that fields name; None if they leave it open."""
     conditions = [*storage.that, *(condition for condition, _ in storage.schemes)]
@@ -171,6 +194,39 @@ def _scheme(storage: StoredAs, fields: Mapping[str, Any]) -> str | None:
     except ExpressionError:
         return None
     return name if name == PLAIN or is_scheme(name) else None
+
+
+def _assigned(schemes: Mapping[str, str | None], layers: int | None) -> list[str] | None:
+    """Return the assignments of schemes to modules by their names; None if a scheme or the modules are open."""
+    by_scheme: dict[str, list[str]] = {}
+    for name, scheme in schemes.items():
+        if scheme is None:
+            return None
+        by_scheme.setdefault(scheme, []).append(name)
+    if any(name.startswith("re:") for name in schemes):  # the first that matches counts
+        by_scheme = {}
+    rules = []
+    for scheme, names in by_scheme.items() or ((scheme or "", [name]) for name, scheme in schemes.items()):
+        patterns = _patterns_of(names, layers)
+        if patterns is None:
+            return None
+        rules += [f"{pattern}={scheme}" for pattern in patterns]
+    return rules
+
+
+def _patterns_of(names: Iterable[str], layers: int | None) -> list[str] | None:
+    """Return patterns of the parameters of modules by their names or expressions; None if they cannot be told."""
+    patterns: list[str] = []
+    for name in _joined_names(names, layers):
+        if name.startswith("re:"):
+            match = _REGULAR.fullmatch(name[3:])
+            alike = [] if match is None else list(islice(_alternatives(match), _MOST_PATTERNS + 1))
+            if not 0 < len(alike) <= _MOST_PATTERNS:
+                return None
+            patterns += alike
+        else:
+            patterns += _patterns(name)
+    return patterns
 
 
 def _joined_names(names: Iterable[str], layers: int | None) -> Iterator[str]:

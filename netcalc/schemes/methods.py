@@ -7,9 +7,17 @@
     source: the code that writes or reads such files
     fields: {FIELD: default}        # or {type, default, choices, min}
     without_effect: [FIELD]         # on the layout of files
-    nested: {PATH: {fields, without_effect}}   # mappings within, * for any key
+    nested: {PATH: {fields, without_effect}}   # mappings within, * for any key; or the PATH of another with the same
     variants: PATH                  # mappings within of which each tensor follows one
     by_module: true                 # other keys name modules, each with a flag or fields of its own
+    modules:                        # entries for modules, with fields of their own, or null for those that stay plain
+      in: [PATH]                    # the mappings of them, of which the first that is not empty counts
+      match: exact                  # their paths; or tag, without numbers, "model" and "layers"; search, a regular
+                                    # expression of a part; path, either; fqn, a path or re: and an expression of all
+      fields: PATH                  # within an entry, beside those on the way
+      inherits: true                # for what an entry leaves out, and for other modules, the fields of all count
+      default: NAME                 # the entry of other modules; without one and ``inherits`` they stay plain
+      ending: TEXT                  # names are those of a module and a field, and this text
     plain: FIELD                    # a list of modules whose tensors are stored as they are
     storage: {that: [condition], schemes: [{when: condition, name: SCHEME}]}
 
@@ -44,6 +52,7 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import families
+from netcalc.schemes.modules import ModuleFields
 
 Axes = tuple["str | int", ...]
 
@@ -101,6 +110,7 @@ class Method(NamedTuple):
     nested: Mapping[str, Fields]
     variants: str
     by_module: bool
+    modules: ModuleFields | None
     plain: str
     storage: StoredAs
     layouts: tuple[Layout, ...]
@@ -120,13 +130,15 @@ def method_named(name: str) -> Method | None:
         return None
     family = _configurations()[name]
     data, checkpoint = family["configuration"], family["checkpoint"]
+    nested = data.get("nested", {})
     return Method(
         name,
         data["source"],
         _fields(data),
-        {place: _fields(fields) for place, fields in data.get("nested", {}).items()},
+        {place: _fields(nested[fields] if isinstance(fields, str) else fields) for place, fields in nested.items()},
         data.get("variants", ""),
         data.get("by_module", False),
+        _modules(data, nested),
         data.get("plain", ""),
         _storage(data.get("storage", {})),
         tuple(map(_layout, checkpoint["layouts"])),
@@ -162,6 +174,13 @@ def _configurations() -> Mapping[str, Mapping[str, Any]]:
 
 def _fields(data: Mapping[str, Any]) -> Fields:
     return Fields(data["fields"], frozenset(data.get("without_effect", ())))
+
+
+def _modules(data: Mapping[str, Any], nested: Mapping[str, Any]) -> ModuleFields | None:
+    if "modules" not in data:
+        return None
+    beside = [nested[place] for place in data["modules"]["in"] if place in nested]
+    return ModuleFields.of(data["modules"], (name for at in beside for key in at for name in at[key]))
 
 
 def _storage(data: Mapping[str, Any]) -> StoredAs:

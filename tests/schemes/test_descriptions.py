@@ -18,14 +18,18 @@ from netcalc.spec.yaml_document import parse_yaml
 DATA = Path(netcalc.__file__).parent / "data"
 FILES = sorted((DATA / "schemes").glob("*.yaml"))
 #: Schemes whose codes need a search, which netcalc does not do, and those of which only the sizes are known.
-WITHOUT_CODEC = re.compile(r"iq[123].*|(aqlm|bitnet|eetq|fpquant|higgs|hqq|quanto|spqr|torchao|vptq)\b.*")
+WITHOUT_CODEC = re.compile(
+    r"iq[123].*|(aqlm|auto-round|bitnet|eetq|fpquant|gemma|higgs|hqq|quanto|sinq|spqr|torchao|vptq)\b.*"
+)
 KEYS = {
     "": "source fallback_source schemes blocks configuration checkpoint indices kinds",
     "schemes": (
         "about source names settings casts dtype bits quantizes sizes remainders block flat sparse codec tensors"
     ),
     "blocks": "elements bytes holds fallback codec",
-    "configuration": "quant_method unnamed source fields without_effect nested variants by_module plain storage",
+    "configuration": (
+        "quant_method unnamed source fields without_effect nested variants by_module modules plain storage"
+    ),
     "storage": "that told_by schemes",
     "checkpoint": "layouts others",
     "layouts": "packed with sizes that gives flat",

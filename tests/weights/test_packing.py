@@ -202,4 +202,4 @@ def test_every_method_names_its_source(name: str) -> None:
     method = method_named(name)
     assert method is not None
     assert method.source
-    assert method.layouts
+    assert method.layouts or not method.storage.schemes

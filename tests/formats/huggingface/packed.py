@@ -193,6 +193,91 @@ def metal(bits: int) -> Packing:
     return pack
 
 
+def auto_round(name: str, rows: int, columns: int) -> Stored:
+    """``QuantLinear`` of auto-round 0.16.1, auto_round_extension/torch/qlinear_torch_zp.py."""
+    return {
+        f"{name}.qweight": ("I32", (columns // 32 * 4, rows)),
+        f"{name}.qzeros": ("I32", (columns // 32, rows // 32 * 4)),
+        f"{name}.scales": ("F16", (columns // 32, rows)),
+    }
+
+
+def fouroversix(name: str, rows: int, columns: int) -> Stored:
+    """``FourOverSixLinear`` of fouroversix at 00e7033, model/modules/linear.py."""
+    return {
+        f"{name}.quantized_weight_values": ("U8", (rows, columns // 2)),
+        f"{name}.quantized_weight_scale_factors": ("F8_E4M3", (rows * columns // 16,)),
+        f"{name}.quantized_weight_amax": ("F32", (1,)),
+        f"{name}.quantized_weight_metadata": ("I32", (6,)),
+    }
+
+
+def gemma(name: str, rows: int, columns: int) -> Stored:
+    """``QuantizedLinear`` of transformers 5.23.0, integrations/gemma_quant.py, with 4 bits."""
+    return {
+        f"{name}.weight": ("U8", (rows, columns // 2)),
+        f"{name}.weight_scale": ("F32", (rows, 1)),
+        f"{name}.input_activation_scale": ("F32", ()),
+        f"{name}.output_activation_scale": ("F32", ()),
+    }
+
+
+def mxfp8(name: str, rows: int, columns: int) -> Stored:
+    """``Fp8Dequantize`` of transformers 5.23.0, integrations/finegrained_fp8.py: one byte for 32 columns."""
+    return {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale_inv": ("U8", (rows, columns // 32)),
+    }
+
+
+#: Layers of the model that are packed, with their rows and columns.
+LINEAR = {name.removesuffix(".weight"): shape for name, (_, shape) in plain_llama().items() if "_proj." in name}
+
+
+def spqr(name: str, rows: int, columns: int) -> Stored:
+    """``QuantizedLinear`` of spqr_quant 0.2.0, inference.py: 16 words for each tile of 16 × 16, here 37 outliers."""
+    return {
+        f"{name}.dense_weights": ("I64", (rows * columns // 16,)),
+        f"{name}.row_offsets": ("I32", (rows + 1,)),
+        f"{name}.col_vals": ("I32", (37,)),
+        f"{name}.in_perm": ("I32", (columns // 2,)),
+    }
+
+
+SPQR_SHAPES = {
+    f"{tensor}.shape": shape[0]
+    for name, (rows, columns) in LINEAR.items()
+    for tensor, (_, shape) in spqr(name, rows, columns).items()
+}
+VPTQ = {
+    "vector_lens": [-1, 8],
+    "num_centroids": [-1, 256],
+    "num_res_centroids": [-1, 16],
+    "group_num": 1,
+    "outlier_size": 0,
+    "indices_as_float": False,
+    "is_indice_packed": True,
+}
+
+
+def vptq(name: str, rows: int, columns: int) -> Stored:
+    """``VQuantLinear`` of vptq 0.0.5, layers/vqlinear.py: 8 + 4 bits for 8 rows of a column."""
+    return {
+        f"{name}.indices": ("I32", (1, rows // 8, ceil(columns * 12 / 32))),
+        f"{name}.centroids.weight": ("BF16", (1, 256 * 8)),
+        f"{name}.res_centroids.weight": ("BF16", (1, 16 * 8)),
+        f"{name}.perm": ("I16", (columns,)),
+        f"{name}.weight_scale": ("BF16", (columns,)),
+        f"{name}.weight_bias": ("BF16", (columns,)),
+    }
+
+
+VPTQ_LAYERS = {
+    name: VPTQ | {"in_features": columns, "out_features": rows, "group_size": columns}
+    for name, (rows, columns) in LINEAR.items()
+}
+
+
 def torchao_int4(name: str, rows: int, columns: int) -> Stored:
     """``Int4Tensor`` of torchao 0.18.0, quantize_/workflows/int4/int4_tensor.py."""
     return {
@@ -233,9 +318,15 @@ SCHEMES: dict[str, tuple[dict[str, Any], Packing]] = {
     "fp8": (_method("fp8", weight_block_size=[128, 128], activation_scheme="dynamic"), blocks8),
     "fbgemm": (_method("fbgemm_fp8", activation_scale_ub=1200.0), float8),
     "aqlm": (_method("aqlm", num_codebooks=2, nbits_per_codebook=9, in_group_size=8, out_group_size=1), aqlm),
+    "auto-round": (_method("auto-round", bits=4, group_size=32, packing_format="auto_round:auto_gptq"), auto_round),
     "bitnet": (_method("bitnet", linear_class="autobitlinear", quantization_mode="offline"), bitnet),
     "bitnet-norm": (_method("bitnet", use_rms_norm=True), bitnet_norm),
     "eetq": (_method("eetq", weights="int8"), eetq),
+    "fouroversix": (_method("fouroversix", dtype="nvfp4"), fouroversix),
+    "gemma": (_method("gemma", num_bits=4), gemma),
+    "mxfp8": (_method("mxfp8", weight_block_size=[1, 32]), mxfp8),
+    "spqr": (_method("spqr", bits=3, beta1=16, beta2=16, shapes=SPQR_SHAPES), spqr),
+    "vptq": (_method("vptq", config_for_layers=VPTQ_LAYERS), vptq),
     "fp_quant-mxfp4": (_method("fp_quant", forward_dtype="mxfp4"), fp_quant(32)),
     "fp_quant-nvfp4": (_method("fp_quant", forward_dtype="nvfp4", hadamard_group_size=32), fp_quant(16)),
     **{f"higgs-{b}": (_method("higgs", bits=b, group_size=64, hadamard_size=64), higgs(b)) for b in (2, 3, 4)},

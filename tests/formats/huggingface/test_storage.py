@@ -24,8 +24,12 @@ from tests.formats.huggingface.test_released import MODELS
 Run = Callable[..., CommandResult]
 TRUTH = Path(__file__).parents[2] / "truth"
 SAVED: dict[str, dict[str, Any]] = json.loads((TRUTH / "packed_checkpoints.json").read_text())["checkpoints"]
-#: Tensors that sizes leave out: records of a state, and the shape once more; scales of inputs are no weights.
-NOT_COUNTED = re.compile(r".*(\.quant_state\..*|\.weight_format|\.weight_shape|\.(input|output)_(global_)?scale(_ub)?)")
+#: Tensors that sizes leave out: records of a state, and the shape once more; scales of inputs and outputs, and
+#: frequencies of positions, are no weights.
+NOT_COUNTED = re.compile(
+    r".*(\.quant_state\..*|\.weight_format|\.weight_shape|_weight_metadata|\.(input|output)_(global_|activation_)?scale(_ub)?"
+    r"|rotary_emb\..*)"
+)
 #: Methods whose layouts no scheme has: scales for each row.
 OPEN = {"float8", "fbgemm", "ctfp8"}
 PLAIN = 172_672  # bytes of the model in bfloat16

@@ -20,6 +20,22 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "fp8": ("FineGrainedFP8Config", {}),
     "fbgemm_fp8": ("FbgemmFp8Config", {}),
     "mxfp4": ("Mxfp4Config", {}),
+    "aqlm": ("AqlmConfig", {}),
+    "auto-round": ("AutoRoundConfig", {}),
+    "bitnet": ("BitNetQuantConfig", {}),
+    "eetq": ("EetqConfig", {}),
+    "fouroversix": ("FourOverSixConfig", {}),
+    "fp_quant": ("FPQuantConfig", {}),
+    "gemma": ("GemmaQuantizationConfig", {}),
+    "gguf": ("GgufConfig", {}),
+    "higgs": ("HiggsConfig", {}),
+    "metal": ("MetalConfig", {}),
+    "mxfp8": ("FineGrainedFP8Config", {"weight_block_size": [1, 32]}),
+    "nvfp4": ("NVFP4Config", {}),
+    "quanto": ("QuantoConfig", {}),
+    "sinq": ("SinqConfig", {}),
+    "spqr": ("SpQRConfig", {}),
+    "vptq": ("VptqConfig", {}),
 }
 
 

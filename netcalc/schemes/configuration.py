@@ -125,7 +125,7 @@ class Quantization(NamedTuple):
                 PLAIN if not isinstance(entry, Mapping) else _scheme(self.method.storage, fields) if fields else None
             )
             regular = rule.regular(name)
-            assigned[name if regular is None else f"re:{regular}"] = scheme
+            assigned[name.removesuffix(".weight") if regular is None else f"re:{regular}"] = scheme
         return _assigned(assigned, layers)
 
     def _plain_patterns(self, layers: int | None) -> list[str] | None:

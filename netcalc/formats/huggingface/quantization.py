@@ -51,7 +51,9 @@ def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...
             yield from _value_problems(key, value, fields, shown)
         elif not path and key == "quant_method":
             continue
-        elif key not in fields.without_effect and (inner is None or not isinstance(value.data, (dict, type(None)))):
+        elif inner is not None and not isinstance(value.data, (dict, type(None))):
+            yield Problem(f"{shown}.{key} should be an object, not {written(value.data, quoted=True)}", value)
+        elif inner is None and key not in fields.without_effect:
             message = f"the field '{shown}.{key}' of {method.name} is not known; it is {written(value.data)}"
             yield Problem(message, value, did_you_mean(key, [*fields.declared, *fields.without_effect]))
         if inner is not None and isinstance(value.data, dict):

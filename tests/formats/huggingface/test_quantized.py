@@ -15,7 +15,16 @@ import netcalc as api
 from netcalc.diagnostics import NetcalcError
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
-from tests.formats.huggingface.packed import LLAMA, PARAMS, SCHEMES, Stored, packed_llama, plain_llama, write_model
+from tests.formats.huggingface.packed import (
+    LLAMA,
+    PARAMS,
+    SCHEMES,
+    Stored,
+    packed_llama,
+    plain_llama,
+    torchao,
+    write_model,
+)
 from tests.records.test_records import validated
 from tests.weights.test_packing import RECORDED
 
@@ -225,6 +234,10 @@ def test_recorded_configurations_are_known(case: str, tmp_path: Path) -> None:
     assert api.load(file).params == PARAMS
 
 
+def hqq(**fields: Any) -> dict[str, Any]:
+    return {"quant_method": "hqq", "quant_config": {"weight_quant_params": fields}}
+
+
 @pytest.mark.parametrize(
     ("quantization", "message"),
     [
@@ -241,6 +254,36 @@ def test_recorded_configurations_are_known(case: str, tmp_path: Path) -> None:
             "'quantization_config.config_groups.a.weights.bits' of compressed-tensors is not known",
         ),
         ("gptq", "quantization_config should be an object, not 'gptq'"),
+        (hqq(nbits=7), "weight_quant_params.nbits should be one of 1, 2, 3, 4, 5, 6, 8, not 7"),
+        (hqq(bits=4), "'quantization_config.quant_config.weight_quant_params.bits' of hqq is not known"),
+        ({"quant_method": "hqq", "quant_config": {"lm_head": 4}}, "quant_config.lm_head should be an object, not 4"),
+        (
+            {"quant_method": "torchao", "quant_type": "int4_weight_only"},
+            "quant_type should be an object, not 'int4_weight_only'",
+        ),
+        (torchao("Int4WeightOnly")["quantization_config"], "_type should be one of 'Float8DynamicActivation"),
+        (torchao("Int8WeightOnlyConfig", 3)["quantization_config"], "_version should be one of 1, 2, not 3"),
+        (
+            torchao("FqnToConfig", 1, fqn_to_config={"re:.*": {"_type": "Int8", "_data": {"rows": 1}}})[
+                "quantization_config"
+            ],
+            "'quantization_config.quant_type.default._data.fqn_to_config.re:.*._data.rows' of torchao is not known",
+        ),
+        ({"quant_method": "aqlm", "nbits_per_codebook": 40}, "nbits_per_codebook should be at most 32, not 40"),
+        ({"quant_method": "higgs", "bits": 8, "p": 3}, "p should be one of 1, 2, not 3"),
+        (
+            {"quant_method": "vptq", "config_for_layers": {"a": {"group_size": 0}}},
+            "a.group_size should be at least 1, not 0",
+        ),
+        ({"quant_method": "spqr", "bits": 4}, "bits should be one of 3, not 4"),
+        (
+            {"quant_method": "auto-round", "extra_config": {"a": {"bits": 1}}},
+            "extra_config.a.bits should be one of 2, 3",
+        ),
+        (
+            {"quant_method": "gemma", "module_quant_configs": {"a": {"bits": 2}}},
+            "'quantization_config.module_quant_configs.a.bits'",
+        ),
     ],
     ids=str,
 )

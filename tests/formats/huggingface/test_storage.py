@@ -18,7 +18,16 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.schemes.configuration import stored_as
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
-from tests.formats.huggingface.packed import BITS, LLAMA, SCHEMES, Stored, compressed, packed_llama
+from tests.formats.huggingface.packed import (
+    BITS,
+    LLAMA,
+    SCHEMES,
+    VPTQ_LAYERS,
+    Stored,
+    compressed,
+    packed_llama,
+    torchao,
+)
 from tests.formats.huggingface.test_released import MODELS
 
 Run = Callable[..., CommandResult]
@@ -152,6 +161,74 @@ def test_modules_that_are_not_quantized(scheme: str, said: dict[str, Any], modul
     if scheme != "mlx-4":
         expected |= {"model.embed_tokens.weight", "lm_head.weight"}
     assert left_out(loaded(tmp_path, LLAMA | {key: fields | said})) == expected
+
+
+FLOAT8 = torchao("Float8WeightOnlyConfig", weight_dtype={"_data": "float8_e4m3fn"})
+INT8 = torchao("Int8WeightOnlyConfig", granularity={"_type": "PerRow", "_data": {}})
+
+
+def default_of(said: dict[str, Any]) -> Any:
+    return said["quantization_config"]["quant_type"]["default"]
+
+
+def hqq(**modules: Any) -> dict[str, Any]:
+    entries = {name.replace("__", "."): {"weight_quant_params": fields} for name, fields in modules.items()}
+    return {"quant_method": "hqq", "quant_config": entries, "skip_modules": ["lm_head"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            torchao(
+                "FqnToConfig",
+                1,
+                fqn_to_config={
+                    "re:.*mlp.*": default_of(INT8),
+                    "re:.*up_proj": default_of(FLOAT8),
+                    "model.layers.0.self_attn.q_proj": default_of(FLOAT8),
+                    "model.layers.1.mlp.up_proj.weight": None,
+                },
+            )["quantization_config"],
+            {"torchao-int8-row": 5 * 64 * 128, "torchao-float8-row": 64 * 64},
+        ),
+        (
+            torchao("ModuleFqnToConfig", 1, module_fqn_to_config={"_default": default_of(INT8), "re:.*mlp.*": None})[
+                "quantization_config"
+            ],
+            {"torchao-int8-row": 2 * (2 * 64 * 64 + 2 * 32 * 64)},
+        ),
+        (
+            hqq(mlp__down_proj={"nbits": 4, "group_size": 64}, self_attn__q_proj={"nbits": 8, "group_size": 32}),
+            {"hqq-int4-g64-axis1": 2 * 64 * 128, "hqq-int8-g32-axis1": 2 * 64 * 64},
+        ),
+        (
+            {
+                "quant_method": "gemma",
+                "num_bits": 4,
+                "module_quant_configs": {"mlp": {"num_bits": 2}, "mlp.up": {"num_bits": 8}},
+            },
+            {"gemma-int2": 6 * 64 * 128, "gemma-int4": 2 * (2 * 64 * 64 + 2 * 32 * 64)},
+        ),
+        (
+            {
+                "quant_method": "auto-round",
+                "bits": 4,
+                "group_size": 32,
+                "extra_config": {"model.layers.1.mlp.up_proj": {"bits": 8}, ".*layers.0.mlp.*": {"bits": 16}},
+            },
+            {"auto-round-int8-g32": 64 * 128, "auto-round-int4-g32": 2 * (2 * 64 * 64 + 2 * 32 * 64) + 2 * 64 * 128},
+        ),
+        (
+            {"quant_method": "vptq", "config_for_layers": dict([next(iter(VPTQ_LAYERS.items()))])},
+            {"vptq-v8-k256-r16-g1x64-o0-v0-k0-n1-p1": 64 * 64},
+        ),
+    ],
+    ids=["torchao", "torchao, default", "hqq", "gemma", "auto-round", "vptq"],
+)
+def test_modules_have_fields_of_their_own(said: dict[str, Any], expected: dict[str, int], tmp_path: Path) -> None:
+    groups = loaded(tmp_path, LLAMA | {"quantization_config": said}).storage().groups
+    assert {group.scheme: group.params for group in groups if group.scheme != "bfloat16"} == expected
 
 
 def test_modules_of_mlx_have_schemes_of_their_own(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ MODELS: list[dict[str, Any]] = PUBLISHED["models"]
 UNITS = {"GiB": 2**30, "GB": 10**9}
 #: What is measured, and by which share of the figure a count may differ; None means by the rounding of its digits.
 WITHIN = {"tensors": 0.0, "file": 0.001, "files": 0.001, "memory": 0.001, "card": None}
-KEYS = {"model", "source", "method", "base", "config", "quantize", "figure", "of", "extra"}
+KEYS = {"model", "source", "method", "base", "config", "quantize", "figure", "of", "within", "extra"}
 #: Layouts that are not counted yet.
 OPEN = {
     "openai/gpt-oss-20b": "element type that the configuration leaves open",
@@ -26,6 +26,7 @@ OPEN = {
     "TheBloke/Wizard-Vicuna-30B-Uncensored-GPTQ, 4 bits, no groups, by GPTQ-for-LLaMa": "one group of all columns",
     "TheBloke/MythoMax-L2-13B-GPTQ, 8 bits, no groups": "one group of all columns",
     "nm-testing/Meta-Llama-3.1-8B-Instruct-FP8-hf": "naive-quantized",
+    "neuralmagic/Meta-Llama-3-8B-Instruct-FP8": "a scale for each tensor where no blocks are named",
     "neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8-dynamic": "float-quantized, a scale for each row",
     "RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic": "float-quantized, a scale for each row",
     "RedHatAI/Llama-3.3-70B-Instruct-quantized.w4a16": "weights of compressed-tensors with actorder",
@@ -38,7 +39,7 @@ OPEN = {
 def figure_of(entry: dict[str, Any]) -> tuple[float, float]:
     """Return the bytes of an entry's figure, and how far from them a count may be."""
     ((unit, value),) = entry["figure"].items()
-    share = WITHIN[entry["of"]]
+    share = entry.get("within", WITHIN[entry["of"]])
     if unit == "bytes":
         return value, share * value
     texts = [value] if isinstance(value, str) else value

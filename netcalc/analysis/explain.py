@@ -32,7 +32,7 @@ __all__ = ["Explanation", "Section", "explain"]
 
 
 @recorded(
-    *("spec", "dtype", "checkpoint_dtype", "convention", "path", "op", "about", "source"),
+    *("spec", "dtype", "checkpoint_dtype", "stored_as", "convention", "path", "op", "about", "source"),
     *(Entry("inputs", "input_shapes"), Entry("outputs", "output_shapes"), "repeat", "attributes", "sections"),
     "notes",
     name="explain",
@@ -47,6 +47,8 @@ class Explanation(Result):
     """Element type of floating-point tensors, in which bytes are counted."""
     checkpoint_dtype: DType | None
     """Element type of the published checkpoint; null if the spec names none."""
+    stored_as: str
+    """Schemes in which the checkpoint of the model stores parameters, in words; empty for the type alone."""
     path: str
     """Path of the layer or block; empty for the whole network."""
     op: str
@@ -125,6 +127,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         analysis.program.name,
         analysis.program.dtype,
         analysis.program.checkpoint_dtype,
+        analysis.program.stored_as,
         row.title,
         node.op.name,
         _first_line(node.op),
@@ -200,6 +203,7 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         program.name,
         program.dtype,
         program.checkpoint_dtype,
+        program.stored_as,
         row.title,
         row.op,
         program.about if is_network else "",

@@ -43,6 +43,7 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
         program.name,
         program.dtype,
         program.checkpoint_dtype,
+        program.stored_as,
         "",
         "memory",
         program.about,

@@ -57,8 +57,18 @@ class EngineMemory(NamedTuple):
 
 
 @recorded(
-    *("spec", "dtype", "checkpoint_dtype", "inputs", "outputs", "past", "new", "weights", "buffers", "stored"),
-    *("token_bytes", Entry("conventions", "by_convention"), "kept", "ideal", "eager", "engine", "tokens_in", "layers"),
+    *("spec", "dtype", "checkpoint_dtype", "stored_as", "inputs", "outputs", "past", "new", "weights", "buffers"),
+    *(
+        "stored",
+        "token_bytes",
+        Entry("conventions", "by_convention"),
+        "kept",
+        "ideal",
+        "eager",
+        "engine",
+        "tokens_in",
+        "layers",
+    ),
     "notes",
     name="memory",
 )
@@ -73,6 +83,8 @@ class MemoryReport(Result):
     """Element type of floating-point tensors, in which bytes are counted."""
     checkpoint_dtype: DType | None
     """Element type of the published checkpoint; null if the spec names none."""
+    stored_as: str
+    """Schemes in which the checkpoint of the model stores parameters, in words; empty for the type alone."""
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
     past: Dim | None
@@ -171,6 +183,7 @@ def memory_report(
         program.about,
         program.dtype,
         program.checkpoint_dtype,
+        program.stored_as,
         {spec.name: spec.type for spec in program.inputs},
         dict(zip(program.output_names, program.main.output_types, strict=True)),
         program.dims.get(str(program.caches.past)),

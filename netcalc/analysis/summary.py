@@ -99,7 +99,7 @@ class Totals(Cost):
 
 
 @recorded(
-    *("spec", "dtype", "checkpoint_dtype", Entry("convention", optional=True), "inputs", "outputs"),
+    *("spec", "dtype", "checkpoint_dtype", "stored_as", Entry("convention", optional=True), "inputs", "outputs"),
     *(Entry("totals", "shown_totals", optional=True), "layers"),
     *(Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
@@ -152,6 +152,11 @@ class Summary(Result):
     def checkpoint_dtype(self) -> DType | None:
         """Element type of the published checkpoint; null if the spec names none."""
         return self.analysis.program.checkpoint_dtype
+
+    @property
+    def stored_as(self) -> str:
+        """Schemes in which the checkpoint of the model stores parameters, in words; empty for the type alone."""
+        return self.analysis.program.stored_as
 
     @property
     def convention(self) -> str:

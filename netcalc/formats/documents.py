@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.formats.repetition import shortened
+from netcalc.ir.storage import OwnStorage
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.declarations import declare_variable
 from netcalc.spec.evaluate import words_in
@@ -32,7 +33,7 @@ class Description(NamedTuple):
     document: Cursor
     fields: set[str]  # of the foreign configuration, which are vars of the document
     of_file: tuple[str, ...] = ()  # keys of the document that are of use with the file of the model only
-    storage: tuple[str, ...] = ()  # assignments by which the checkpoint of the model stores parameters
+    storage: OwnStorage = OwnStorage()
 
 
 class Document:

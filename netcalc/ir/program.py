@@ -223,11 +223,11 @@ class Program:
 
     The names in the reference's checkpoint may have or lack ``checkpoint_prefix``, and tensors whose names match a
     pattern of ``checkpoint_ignore`` are of no use.  They may lack the parameters ``added``; their published element
-    type is ``checkpoint_dtype``.  ``caches`` are the inputs
-    and outputs that decoding passes on from step to step; ``first_step`` is the program of the first step, whose
-    parameters a checkpoint may hold too.  ``assigned`` are the assignments by which parameters are stored in other
-    forms than their element type, see :mod:`netcalc.ir.storage`: options and the checkpoint assign them.  No line
-    reads the inputs ``unread``.
+    type is ``checkpoint_dtype``.  ``caches`` are the inputs and outputs that decoding passes on from step to step;
+    ``first_step`` is the program of the first step, whose parameters a checkpoint may hold too.  ``assigned`` are the
+    assignments by which parameters are stored in other forms than their element type, see :mod:`netcalc.ir.storage`:
+    options and the checkpoint assign them, the latter as ``stored_as`` says in words.  No line reads the inputs
+    ``unread``.
     """
 
     name: str
@@ -252,7 +252,8 @@ class Program:
     added: frozenset[str] = frozenset()  # paths of parameters
     caches: Caches = field(default_factory=Caches)
     first_step: Program | None = None
-    assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by option
+    assigned: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # by option
+    stored_as: str = ""
 
 
 def join(prefix: str, name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.ir.places import split_call
 from netcalc.ir.program import Body, CallNode, Node, OpNode, Program, Tie, join
@@ -25,6 +25,22 @@ class Site(NamedTuple):
     owner: str
     param: Param
     node: OpNode
+
+
+class OwnStorage(NamedTuple):
+    """How the checkpoint of a model stores its parameters.
+
+    Attributes:
+        rules: what counts for a parameter, see :mod:`netcalc.schemes.rules`, or assignments ``PATTERN=SCHEME``.
+        text: the schemes in words.
+        assumed: True if nothing names the element type of the model.
+        of_file: True if the headers of a file say so, and not a configuration, in whose place an element type may come.
+    """
+
+    rules: tuple[Any, ...] = ()
+    text: str = ""
+    assumed: bool = False
+    of_file: bool = False
 
 
 #: Return the form in which a parameter is stored; None leaves it as it is.

@@ -145,7 +145,8 @@ def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
     outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     yield Line(f": {program.about}" if program.about else " ", program.name)
     yield Line(signature_text(inputs, outputs, layout))
-    yield from element_type(program.dtype, program.checkpoint_dtype)
+    size = analysis.total.weight_bytes if view != "shapes" else None
+    yield from element_type(program.dtype, program.checkpoint_dtype, program.stored_as, size)
     if program.training and analysis.backward is None:
         from netcalc.analysis.notes import TRAINING_MODE
 
@@ -154,8 +155,9 @@ def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
         from netcalc.analysis.notes import step_note
 
         yield Line(step_note(analysis))
-    if view in ("flops", "summary"):
+    if view != "shapes":
         yield from map(Line, program.notes)
+    if view in ("flops", "summary"):
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from netcalc.analysis.numbered import fold_numbered
+from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.render.numbers import shape_text
+from netcalc.render.numbers import bytes_text, shape_text
 from netcalc.render.page import Line
 from netcalc.tensor_type import TensorType
 
@@ -21,7 +22,10 @@ def _side(types: Mapping[str, TensorType], layout: str) -> str:
     return ", ".join(f"{names.name} {shape_text(type_.shape, layout)} {type_.dtype}" for names, type_ in folded)
 
 
-def element_type(dtype: DType, published: DType | None) -> Iterator[Line]:
-    """Yield the line on the element type of the published checkpoint, if bytes are counted in it."""
-    if dtype == published:
+def element_type(dtype: DType, published: DType | None, stored_as: str, size: Dim | None = None) -> Iterator[Line]:
+    """Yield the line on the type in which the checkpoint stores parameters, with their bytes, if these are counted."""
+    if stored_as:
+        text = "" if size is None else f": {bytes_text(size)}"
+        yield Line(f"stored as {stored_as}, {dtype} elsewhere{text}")
+    elif dtype == published:
         yield Line(f"element type {dtype}, as in the published checkpoint; --dtype replaces it")

@@ -3,140 +3,279 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import NetcalcError
-from netcalc.expressions import ExpressionError, parse
-from netcalc.schemes.methods import Method, StoredAs, method_named, method_of, unknown_method
-from netcalc.schemes.modules import ModuleFields
-from netcalc.schemes.scheme import PLAIN, is_scheme
+from netcalc.diagnostics import NetcalcError, written
+from netcalc.dtypes import DType
+from netcalc.expressions import Expression, ExpressionError, parse
+from netcalc.schemes.files import entries
+from netcalc.schemes.methods import Fields, Lists, Method, SchemeRule, method_named, method_of, unknown_method
+from netcalc.schemes.module_lists import ModuleList
+from netcalc.schemes.modules import Entry, ModuleFields
+from netcalc.schemes.rules import StorageRule
+from netcalc.schemes.scheme import PLAIN, Settings, is_scheme, scheme_named
 
 #: Keys of a configuration that may say how a model is quantized; MLX writes the second.
 KEYS = ("quantization_config", "quantization")
-_LAYERS = "num_hidden_layers"
-#: A name of a module within one of several layers.
-_NUMBER = re.compile(r"\.[0-9]+\.")
-#: Regular expressions of modules that are patterns: texts, any text, and a choice of texts.
-_REGULAR = re.compile(r"\^?((?:[\w-]|\\?\.|\.\*|\((?:[\w-]+\|)*[\w-]+\))+)(\$?)")
+_HEAD = "head"
 #: Expressions in the name of a scheme.
-_IN_BRACES = re.compile(r"\{([^}]*)\}")
-_CHOICE = re.compile(r"\(([^)]*)\)")
-#: Characters of assignments, and patterns of a regular expression, above which it is left open how a model is stored.
-_MOST_CHARACTERS, _MOST_PATTERNS = 20_000, 64
+_BRACES = re.compile(r"\{([^}]*)\}")
+#: Fields that a message shows.
+_SHOWN = 3
+#: Fields of a configuration: keys from the settings of the quantization to a value.
+FieldPath = tuple[str, ...]
 
 
-class Quantization(NamedTuple):
-    """A method of quantization, with the fields of its configuration."""
+class Unsettled(NamedTuple):
+    """A field from which it does not follow how parameters are stored, and why."""
+
+    field: FieldPath
+    message: str
+    hint: str | None = None
+
+
+class UnsettledError(Exception):
+    """A configuration from which it does not follow how parameters are stored."""
+
+    def __init__(self, problems: Iterable[Unsettled]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(problem.message for problem in self.problems))
+
+
+@dataclass(frozen=True, eq=False)
+class Quantization:
+    """A method of quantization with the fields of its configuration, and the keys under which they stand."""
 
     method: Method
     settings: Mapping[str, Any]
+    place: FieldPath = KEYS[:1]
 
     def stores_plainly(self, module: str) -> bool:
         """Return True if the configuration names a module among those that are not quantized."""
-        if self.method.by_module and self.settings.get(module) is False:
+        if any(rule.modules is not None and rule.modules.matches(module) for rule in self._plain_rules):
             return True
-        listed = self.settings.get(self.method.plain)
-        if not isinstance(listed, list):
-            return False
-        return any(isinstance(name, str) and (module == name or module.endswith(f".{name}")) for name in listed)
+        entry = next((entry for entry in self._entries if entry.modules.matches(module)), None)
+        return entry is not None and entry.fields is None
+
+    @cached_property
+    def _plain_rules(self) -> tuple[StorageRule, ...]:
+        return tuple(self._plain([]))
 
     def variants(self, module: str) -> Iterator[dict[str, Any]]:
         """Yield the fields that may apply to a module, with the defaults of those that are not given.
 
         A variant has those of the mapping around it, too.
         """
-        rule = self.method.modules
-        place, entries = rule.entries(self.settings) if rule else ("", {})
-        if rule is None or not entries:
-            own = self.settings.get(module) if self.method.by_module else None
-            for fields in self._general():
-                yield {**fields, **(own if isinstance(own, Mapping) else {})}
+        own = self.settings.get(module) if self.method.by_module else None
+        for entry in self._entries:
+            if entry.modules.matches(module):
+                yield from (fields for _, fields in self._of_entry(entry))
+                return
+        for _, fields in self._general:
+            yield {**fields, **(own if isinstance(own, Mapping) else {})}
+
+    def rules(self, dtype: DType) -> tuple[StorageRule, ...]:
+        """Return how parameters are stored, the first rule that applies to one counting.
+
+        Args:
+            dtype: element type of the model.
+
+        Raises:
+            UnsettledError: if it does not follow from the fields.
+        """
+        problems: list[Unsettled] = []
+        rules = [*self._plain(problems), *self._of_modules(dtype, problems), *self._schemes(dtype, problems)]
+        if problems:
+            raise UnsettledError(problems)
+        return tuple(rules)
+
+    def _plain(self, problems: list[Unsettled]) -> Iterator[StorageRule]:
+        """Yield the rules of modules that are stored as they are."""
+        for field, modules in _lists_of(self.method.plain, self.settings, (), problems):
+            yield from _by_name_and_class(StorageRule(PLAIN, field=field, list=field), modules)
+
+    def _of_modules(self, dtype: DType, problems: list[Unsettled]) -> Iterator[StorageRule]:
+        """Yield the rules of modules that have fields of their own."""
+        problems += self._refused
+        for entry in self._entries:
+            place = (*self._place, entry.name)
+            field, listed = ".".join(place), ".".join(self._place) or self.place[-1]
+            if entry.fields is None:
+                yield StorageRule(PLAIN, entry.modules, field=field, list=listed)
+                continue
+            for path, fields in self._of_entry(entry):
+                for rule in self._chosen(fields, dtype, path, problems):
+                    yield rule._replace(modules=entry.modules, field=field, list=listed)
+
+    def _schemes(self, dtype: DType, problems: list[Unsettled]) -> Iterator[StorageRule]:
+        """Yield the rules of the modules that are quantized: those that are named, then those by kind."""
+        rules: list[StorageRule] = []
+        if not self._general and not self._entries:
+            field = (self.method.variants or "quant_method").split(".")[0]
+            problems.append(Unsettled((field,), f"{self.method.name}: {field} should say how modules are quantized"))
+        for path, fields in self._general:
+            chosen = list(self._chosen(fields, dtype, path, problems))
+            targets = _lists_of(self.method.targets, fields, path[:-1], problems)
+            for field, modules in targets:
+                rules += (
+                    part
+                    for rule in chosen
+                    for part in _by_name_and_class(rule._replace(field=field, list=field), modules)
+                )
+            if not targets:
+                rules += map(self._of_kinds, chosen)
+        yield from sorted(rules, key=lambda rule: rule.modules is None)  # names before classes and kinds
+
+    def _of_kinds(self, rule: StorageRule) -> StorageRule:
+        """Return a rule for the kinds that its scheme quantizes, and the last linear layer where the method does."""
+        if rule.scheme == PLAIN:
+            return rule
+        kinds = rule.kinds if rule.kinds is not None else scheme_named(rule.scheme).quantizes
+        listed = any(self.settings.get(field) is not None for field in self.method.plain.fields)
+        if "linear" in kinds and self.method.plain.output == "unlisted" and listed:
+            kinds |= {_HEAD}
+        return rule._replace(kinds=kinds)
+
+    def _chosen(
+        self, fields: Mapping[str, Any], dtype: DType, path: FieldPath, problems: list[Unsettled]
+    ) -> Iterator[StorageRule]:
+        """Yield the schemes that fields name, with the kinds of parameters that each is for."""
+        storage = self.method.storage
+        scope = {**fields, "dtype": dtype}
+        scope |= {name: _value(expression, scope) for name, expression in storage.names.items()}
+        unmet = next((condition for condition in storage.that if not _value(condition, scope)), None)
+        if unmet is not None:
+            problems.append(self._unsettled(sorted(unmet.names()), fields, path, f"{unmet.text} does not hold"))
             return
-        named, entry = rule.entry_of(entries, module)
-        if named and isinstance(entry, Mapping):
-            yield from self._of_entry(rule, place, entry)
-        elif not named and rule.inherits:
-            yield from self._general()
+        settings: Settings = tuple((name, _value(expression, scope)) for name, expression in storage.settings.items())
+        settled: frozenset[str] = frozenset()
+        for rule in storage.schemes:
+            if not _value(rule.when, scope):
+                continue
+            if not rule.name:
+                break
+            try:
+                name = _named(rule, scope)
+            except (ExpressionError, ValueError) as why:
+                names = (
+                    part
+                    for text in _BRACES.findall(rule.name)
+                    for name in sorted(parse(text).names())
+                    for part in self._fields_behind(name)
+                )
+                problems.append(self._unsettled(names, fields, path, str(why)))
+                return
+            if rule.kinds is None or not rule.kinds <= settled:
+                yield StorageRule(name, None, rule.kinds, settings, ".".join(path))
+            if rule.kinds is None:
+                return
+            settled |= rule.kinds
+        if not settled:
+            whens = (name for rule in storage.schemes for name in sorted(rule.when.names()))
+            names = (part for name in whens for part in self._fields_behind(name))
+            problems.append(self._unsettled(names, fields, path, "no layout with these values is known"))
 
-    def _general(self) -> Iterator[dict[str, Any]]:
-        """Yield the fields that may apply to all modules."""
-        return self._along(self.settings, [part for part in self.method.variants.split(".") if part], "")
+    def _fields_behind(self, name: str) -> Iterable[str]:
+        """Return the fields from which a name follows."""
+        expression = self.method.storage.names.get(name)
+        return [name] if expression is None else sorted(expression.names())
 
-    def _of_entry(self, rule: ModuleFields, place: str, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the fields of modules that have an entry of their own."""
-        if rule.inherits:
-            yield from ({**fields, **entry} for fields in self._general())
+    def _unsettled(self, names: Iterable[str], fields: Mapping[str, Any], path: FieldPath, reason: str) -> Unsettled:
+        """Return the problem that the bytes do not follow from fields, at the first that is given."""
+        nested = self.method.nested.get(self.method.variants, Fields({}, frozenset()))
+        defaults = {**self.method.fields.defaults, **nested.defaults}
+        given = [name for name in dict.fromkeys(names) if name in fields and fields[name] != defaults.get(name)]
+        given.sort(key=lambda name: not nested.has(name))
+        said = ", ".join(f"{name} {written(fields[name], quoted=True)}" for name in given[:_SHOWN])
+        message = f"{self.method.name}: how parameters are stored does not follow from {said or 'the configuration'}"
+        hint = f"{self.method.storage.told_by} would tell; --quantize or --dtype replaces it"
+        return Unsettled((*path, *given[:1]), f"{message}: {reason}", hint)
+
+    @cached_property
+    def _place(self) -> FieldPath:
+        """The place of the entries for modules."""
+        modules = self.method.modules
+        return tuple(modules.entries(self.settings)[0].split(".")) if modules is not None else ()
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Entry, ...], tuple[Unsettled, ...]]:
+        """The entries for modules, and those that cannot be read."""
+        modules = self.method.modules
+        if modules is None:
+            modules = _BY_NAME
+            entries = {n: v for n, v in self.settings.items() if self.method.by_module and n not in self._declared}
+            entries = {name: value for name, value in entries.items() if isinstance(value, Mapping) or value is False}
         else:
-            outer = {**self.method.fields.defaults, **self.settings}
-            yield from ({**outer, **fields} for fields in self._along(entry, list(rule.fields), f"{place}.*"))
+            _, entries = modules.entries(self.settings)
+        read: list[Entry] = []
+        refused: list[Unsettled] = []
+        for name, value in modules.ordered(entries):
+            try:
+                read.append(modules.entry(name, value))
+            except ValueError as why:
+                refused.append(Unsettled((*self._place, name), str(why)))
+        return tuple(read), tuple(refused)
 
-    def _along(self, data: Mapping[str, Any], way: list[str], place: str) -> Iterator[dict[str, Any]]:
-        """Yield the fields of the mappings that a way leads to, and of those on it that have a value, with defaults."""
+    @property
+    def _entries(self) -> tuple[Entry, ...]:
+        return self._read[0]
+
+    @property
+    def _refused(self) -> tuple[Unsettled, ...]:
+        return self._read[1]
+
+    @cached_property
+    def _general(self) -> tuple[tuple[FieldPath, dict[str, Any]], ...]:
+        """Places of the fields that count for modules without an entry of their own, with the fields in force there."""
+        modules = self.method.modules
+        if modules is not None:
+            _, entries = modules.entries(self.settings)
+            if modules.default in entries and isinstance(entries[modules.default], Mapping):
+                return tuple(self._of_entry(modules.entry(modules.default, entries[modules.default])))
+            if entries and not modules.inherits:
+                return ()
+        return tuple(self._along(self.settings, [part for part in self.method.variants.split(".") if part], (), ""))
+
+    def _of_entry(self, entry: Entry) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+        """Yield the fields of modules that have an entry of their own, with their places."""
+        assert entry.fields is not None
+        modules, path = self.method.modules, (*self._place, entry.name)
+        if modules is None or modules.inherits:
+            yield from ((path, {**fields, **entry.fields}) for _, fields in self._general)
+            return
+        outer = {**self.method.fields.defaults, **self.settings}
+        inner = self._along(entry.fields, list(modules.fields), path, ".".join((*self._place, "*")))
+        yield from ((place, {**outer, **fields}) for place, fields in inner)
+
+    def _along(
+        self, data: Mapping[str, Any], way: list[str], path: FieldPath, place: str
+    ) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+        """Yield the fields of the mappings that a way leads to, and of those on it that have a value, with defaults.
+
+        ``path`` is where the mapping stands, and ``place`` where the method declares its fields.
+        """
         declared = self.method.nested.get(place) if place else self.method.fields
         fields = {**(declared.defaults if declared else {}), **data}
         if not way:
-            yield fields
+            yield path, fields
             return
         around = {field: value for field, value in fields.items() if value is not None}
-        for value in data.values() if way[0] == "*" else [data.get(way[0])]:
+        for key in data if way[0] == "*" else [way[0]]:
+            value = data.get(key)
             if isinstance(value, Mapping):
-                for inner in self._along(value, way[1:], f"{place}.{way[0]}".strip(".")):
-                    yield {**around, **inner}
+                for at, inner in self._along(value, way[1:], (*path, key), f"{place}.{way[0]}".strip(".")):
+                    yield at, {**around, **inner}
 
-    def assignments(self, layers: int | None = None) -> tuple[str, ...]:
-        """Return ``PATTERN=SCHEME`` for parameters by their paths, the first of which counts.
+    @property
+    def _declared(self) -> frozenset[str]:
+        return frozenset(self.method.fields.declared) | self.method.fields.without_effect
 
-        The last has no pattern.  There are none if the fields leave open how parameters are stored.
 
-        Args:
-            layers: number of layers of the model; None if it is unknown.
-        """
-        plain = self._plain_patterns(layers)
-        general = self._scheme_of_all()
-        named = self._schemes_of_modules(layers)
-        if plain is None or general is None or named is None:
-            return ()
-        rules = [*(f"{pattern}={PLAIN}" for pattern in plain), *named, general]
-        return tuple(rules) if sum(map(len, rules)) <= _MOST_CHARACTERS else ()
-
-    def _scheme_of_all(self) -> str | None:
-        """Return the scheme of modules without an entry of their own; None if the fields leave it open."""
-        rule = self.method.modules
-        entries = rule.entries(self.settings)[1] if rule else {}
-        if rule is not None and entries and not rule.inherits and rule.default not in entries:
-            return PLAIN
-        variants = list(self.variants(""))
-        return _scheme(self.method.storage, variants[0]) if len(variants) == 1 else None
-
-    def _schemes_of_modules(self, layers: int | None) -> list[str] | None:
-        """Return assignments for modules with fields of their own; None if it is open how one is stored."""
-        rule = self.method.modules
-        if rule is None:
-            own = {name: own for name, own in self.settings.items() if isinstance(own, Mapping)}
-            named = {name: next(self.variants(name)) for name in own} if self.method.by_module else {}
-            return _assigned({name: _scheme(self.method.storage, fields) for name, fields in named.items()}, layers)
-        place, entries = rule.entries(self.settings)
-        assigned: dict[str, str | None] = {}
-        for name, entry in rule.ordered(entries):
-            fields = next(self._of_entry(rule, place, entry), None) if isinstance(entry, Mapping) else None
-            scheme = (
-                PLAIN if not isinstance(entry, Mapping) else _scheme(self.method.storage, fields) if fields else None
-            )
-            regular = rule.regular(name)
-            assigned[name.removesuffix(".weight") if regular is None else f"re:{regular}"] = scheme
-        return _assigned(assigned, layers)
-
-    def _plain_patterns(self, layers: int | None) -> list[str] | None:
-        """Return patterns of the parameters that the configuration leaves out; None if it cannot be told."""
-        listed = self.settings.get(self.method.plain) or []
-        if not isinstance(listed, list) or not all(isinstance(name, str) and name for name in listed):
-            return None
-        names = [*listed]
-        if self.method.by_module:
-            names += (name for name, own in self.settings.items() if own is False and name)
-        return _patterns_of(names, layers)
+#: The entries of MLX, which are names of modules.
+_BY_NAME = ModuleFields((), "names", (), True, "", "", "", "", frozenset())
 
 
 def quantization_of(config: Mapping[str, Any], name: str) -> Quantization | None:
@@ -145,108 +284,92 @@ def quantization_of(config: Mapping[str, Any], name: str) -> Quantization | None
     Raises:
         NetcalcError: E007 if its method is not known; ``name`` is the configuration's.
     """
-    settings = _settings(config)
-    if settings is None:
-        return None
-    method = method_named(method_of(settings))
-    if method is None:
-        raise NetcalcError(unknown_method(settings, name))
-    return Quantization(method, settings)
-
-
-def stored_as(config: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return how a configuration says that parameters are stored, as :meth:`Quantization.assignments`.
-
-    Raises:
-        NetcalcError: as :func:`quantization_of`.
-    """
-    quantization = quantization_of(config, name)
-    if quantization is None:
-        return ()
-    layers = next((place[_LAYERS] for place in _places(config) if _LAYERS in place), None)
-    return quantization.assignments(layers)
-
-
-def _settings(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the mapping that describes the quantization, of the model or of a configuration within."""
-    for place in _places(config):
+    for outer, place in _places(config):
         for key in KEYS:
             settings = place.get(key)
             if isinstance(settings, dict) and settings:
-                return settings
+                method = method_named(method_of(settings))
+                if method is None:
+                    raise NetcalcError(unknown_method(settings, name))
+                return Quantization(method, settings, (*outer, key))
     return None
 
 
-def _places(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Return a configuration and those within it."""
-    return (config, *(value for key, value in config.items() if key.endswith("_config") and isinstance(value, dict)))
+def assumed_dtype(config: Mapping[str, Any]) -> DType:
+    """Return the element type of a model whose configuration names none: that of its quantization, or float32."""
+    for _, place in _places(config):
+        for key in KEYS:
+            settings = place.get(key)
+            method = method_named(method_of(settings)) if isinstance(settings, dict) else None
+            if method is not None:
+                return method.dtype
+    return "float32"
 
 
-def _scheme(storage: StoredAs, fields: Mapping[str, Any]) -> str | None:
-    """Return the scheme that fields name; None if they leave it open."""
-    conditions = [*storage.that, *(condition for condition, _ in storage.schemes)]
-    scope = {**dict.fromkeys(name for condition in conditions for name in condition.names()), **fields}
+def described(rules: Sequence[StorageRule]) -> str:
+    """Return the schemes of rules in a few words."""
+    shorts = (scheme_named(rule.scheme, settings=rule.settings).short for rule in rules if rule.scheme != PLAIN)
+    return "; ".join(dict.fromkeys(shorts))
+
+
+def _places(config: Mapping[str, Any]) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:
+    """Yield a configuration and those within it, each with the keys that lead to it."""
+    yield (), config
+    yield from (((key,), value) for key, value in config.items() if key.endswith("_config") and isinstance(value, dict))
+
+
+def _lists_of(
+    lists: Lists, fields: Mapping[str, Any], path: FieldPath, problems: list[Unsettled]
+) -> list[tuple[str, ModuleList]]:
+    """Return the lists of modules in fields at a path, by their places."""
+    found = []
+    for name in lists.fields:
+        place = (*path, name)
+        listed = list(_flat(fields.get(name)))
+        if not all(isinstance(entry, str) and entry for entry in listed):
+            problems.append(Unsettled(place, f"{name} should be a list of names of modules"))
+        elif listed and (modules := _module_list(listed, lists.match, place, problems)) is not None:
+            found.append((".".join(place), modules))
+    return found
+
+
+def _by_name_and_class(rule: StorageRule, modules: ModuleList) -> Iterator[StorageRule]:
+    """Yield a rule for the modules of a list, and for the kinds of parameters of the classes in it."""
+    if modules.classes != set(modules.entries):
+        yield rule._replace(modules=modules)
+    if modules.classes:
+        kinds = frozenset(kind for name in modules.classes for kind in entries("classes")[name])
+        yield rule._replace(kinds=kinds if rule.kinds is None else kinds & rule.kinds)
+
+
+def _flat(listed: Any) -> Iterator[Any]:
+    """Yield the items of lists within lists, or what is no list."""
+    if isinstance(listed, list):
+        for item in listed:
+            yield from _flat(item)
+    elif listed is not None:
+        yield listed
+
+
+def _module_list(entries: list[str], match: str, path: FieldPath, problems: list[Unsettled]) -> ModuleList | None:
     try:
-        if not all(condition.evaluate(scope) for condition in storage.that):
-            return None
-        template = next((name for condition, name in storage.schemes if condition.evaluate(scope)), "")
-        name = _IN_BRACES.sub(lambda braces: str(parse(braces[1]).evaluate(scope)), template)
+        return ModuleList(entries, match)
+    except ValueError as why:
+        problems.append(Unsettled(path, str(why)))
+        return None
+
+
+def _named(rule: SchemeRule, scope: Mapping[str, Any]) -> str:
+    """Return the name of a scheme with the values of the expressions in its braces."""
+    name = _BRACES.sub(lambda braces: str(parse(braces[1]).evaluate(scope)), rule.name)
+    if name != PLAIN and not is_scheme(name):
+        raise ValueError(f"netcalc knows no scheme {name!r}")
+    return name
+
+
+def _value(expression: Expression, scope: Mapping[str, Any]) -> Any:
+    """Return the value of an expression of fields, of which one that is not given is null; null if it has none."""
+    try:
+        return expression.evaluate({**dict.fromkeys(expression.names()), **scope})
     except ExpressionError:
         return None
-    return name if name == PLAIN or is_scheme(name) else None
-
-
-def _assigned(schemes: Mapping[str, str | None], layers: int | None) -> list[str] | None:
-    """Return the assignments of schemes to modules by their names; None if a scheme or the modules are open."""
-    by_scheme: dict[str, list[str]] = {}
-    for name, scheme in schemes.items():
-        if scheme is None:
-            return None
-        by_scheme.setdefault(scheme, []).append(name)
-    if any(name.startswith("re:") for name in schemes):  # the first that matches counts
-        by_scheme = {}
-    rules = []
-    for scheme, names in by_scheme.items() or ((scheme or "", [name]) for name, scheme in schemes.items()):
-        patterns = _patterns_of(names, layers)
-        if patterns is None:
-            return None
-        rules += [f"{pattern}={scheme}" for pattern in patterns]
-    return rules
-
-
-def _patterns_of(names: Iterable[str], layers: int | None) -> list[str] | None:
-    """Return patterns of the parameters of modules by their names or expressions; None if they cannot be told."""
-    patterns: list[str] = []
-    for name in _joined_names(names, layers):
-        if name.startswith("re:"):
-            match = _REGULAR.fullmatch(name[3:])
-            alike = [] if match is None else list(islice(_alternatives(match), _MOST_PATTERNS + 1))
-            if not 0 < len(alike) <= _MOST_PATTERNS:
-                return None
-            patterns += alike
-        else:
-            patterns += _patterns(name)
-    return patterns
-
-
-def _joined_names(names: Iterable[str], layers: int | None) -> Iterator[str]:
-    """Yield names of modules, with * in place of the number of those that all layers have."""
-    numbers: dict[str, set[str]] = {}
-    names = list(dict.fromkeys(names))
-    for name in names:
-        numbers.setdefault(_NUMBER.sub(".*.", name, count=1), set()).add(name)
-    for form, alike in numbers.items():
-        yield from [form] if len(alike) == layers else sorted(alike)
-
-
-def _patterns(module: str) -> Iterator[str]:
-    """Yield the patterns of the parameters of a module, whose name may lack the first parts of its path."""
-    yield from (f"{module}.*", f"*.{module}.*")
-
-
-def _alternatives(regular: re.Match[str]) -> Iterator[str]:
-    """Yield the patterns that stand for a regular expression of modules, or of the beginnings of their paths."""
-    end = ".*" if regular[2] else "*.*"
-    parts = _CHOICE.split(regular[1])
-    for chosen in product(*(part.split("|") if i % 2 else [part] for i, part in enumerate(parts))):
-        yield "".join(chosen).replace(".*", "*").replace("\\.", ".") + end

@@ -5,25 +5,38 @@
     quant_method: its name in configurations
     unnamed: [[FIELD]]              # without a name it is the method if all fields of a list are set
     source: the code that writes or reads such files
+    dtype: TYPE                     # of everything else where a configuration names none, as the library has it
     fields: {FIELD: default}        # or {type, default, choices, min}
+    required: [FIELD]               # fields without which nothing follows
     without_effect: [FIELD]         # on the layout of files
-    nested: {PATH: {fields, without_effect}}   # mappings within, * for any key; or the PATH of another with the same
+    nested: {PATH: {fields, required, without_effect}}   # mappings within, * for any key; or the PATH of another with
+                                    # the same
     variants: PATH                  # mappings within of which each tensor follows one
+    targets: {fields: [FIELD], match: RULE}   # modules that are quantized; of each variant, if there are variants
+    plain: {fields: [FIELD], match: RULE, output: always or unlisted}   # modules that are stored as they are
     by_module: true                 # other keys name modules, each with a flag or fields of its own
     modules:                        # entries for modules, with fields of their own, or null for those that stay plain
       in: [PATH]                    # the mappings of them, of which the first that is not empty counts
-      match: exact                  # their paths; or tag, without numbers, "model" and "layers"; search, a regular
-                                    # expression of a part; path, either; fqn, a path or re: and an expression of all
+      match: RULE                   # of their names
       fields: PATH                  # within an entry, beside those on the way
       inherits: true                # for what an entry leaves out, and for other modules, the fields of all count
       default: NAME                 # the entry of other modules; without one and ``inherits`` they stay plain
       ending: TEXT                  # names are those of a module and a field, and this text
-    plain: FIELD                    # a list of modules whose tensors are stored as they are
-    storage: {that: [condition], schemes: [{when: condition, name: SCHEME}]}
+      prefix, plain: TEXT           # what may begin a name, and what begins those of modules that stay plain
+    storage:
+      let: {NAME: expression}       # further names; expressions have the fields, and the element type as ``dtype``
+      that: [condition]
+      told_by: text                 # files that tell where the configuration does not, by default the headers
+      settings: {NAME: expression}  # in place of the settings of schemes that have them
+      schemes: [{when: condition, name: SCHEME, kinds: [KIND]}]
+
+Names of modules are matched by a rule of :mod:`netcalc.schemes.module_lists`.  Without one of ``targets`` the method
+quantizes modules by kind.  ``plain.output`` says that the last linear layer stays as it is always, or unless a list of
+modules is given.
 
 By ``storage`` parameters are stored in the first scheme whose condition of the fields holds, with the values of the
-expressions of fields in the braces of its name; ``plain`` is the name for those in full precision.  If one of ``that``
-does not hold, none does, or the name is null, the fields leave it open.
+expressions in the braces of its name (``plain`` is full precision); one with ``kinds`` is for these only, and the next ones are for others.  If one of ``that`` does not
+hold, or no scheme, the bytes do not follow from the configuration, which is an error.
 
 ``checkpoint`` has these keys::
 
@@ -50,6 +63,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
+from netcalc.dtypes import DType
 from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import families
 from netcalc.schemes.modules import ModuleFields
@@ -80,10 +94,15 @@ class Layout(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """The fields of a mapping with their declarations, and those that have no effect."""
+    """The fields of a mapping with their declarations, those that have no effect, and those that must be there."""
 
     declared: Mapping[str, Any]
     without_effect: frozenset[str]
+    required: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Return True for a field of the mapping."""
+        return name in self.declared or name in self.without_effect
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -94,11 +113,33 @@ class Fields(NamedTuple):
         }
 
 
-class StoredAs(NamedTuple):
-    """The scheme of parameters by fields of a configuration: the first whose condition holds, if all of ``that`` do."""
+class SchemeRule(NamedTuple):
+    """A scheme by fields of a configuration; ``kinds`` are those of its parameters, None for the scheme's own."""
 
+    when: Expression
+    name: str
+    kinds: frozenset[str] | None
+
+
+class StoredAs(NamedTuple):
+    """Schemes of parameters by fields of a configuration, if all of ``that`` hold."""
+
+    names: Mapping[str, Expression]
     that: tuple[Expression, ...]
-    schemes: tuple[tuple[Expression, str], ...]
+    told_by: str
+    settings: Mapping[str, Expression]
+    schemes: tuple[SchemeRule, ...]
+
+
+class Lists(NamedTuple):
+    """Fields with lists of modules, and the rule by which these are matched.
+
+    ``output`` says when the last linear layer is among them though it is not listed: ``always`` or ``unlisted``.
+    """
+
+    fields: tuple[str, ...] = ()
+    match: str = "names"
+    output: str = ""
 
 
 class Method(NamedTuple):
@@ -106,12 +147,14 @@ class Method(NamedTuple):
 
     name: str
     source: str
+    dtype: DType
     fields: Fields
     nested: Mapping[str, Fields]
     variants: str
+    targets: Lists
+    plain: Lists
     by_module: bool
     modules: ModuleFields | None
-    plain: str
     storage: StoredAs
     layouts: tuple[Layout, ...]
     others: tuple[str, ...]
@@ -134,12 +177,14 @@ def method_named(name: str) -> Method | None:
     return Method(
         name,
         data["source"],
+        data["dtype"],
         _fields(data),
         {place: _fields(nested[fields] if isinstance(fields, str) else fields) for place, fields in nested.items()},
         data.get("variants", ""),
+        _lists(data.get("targets", {})),
+        _lists(data.get("plain", {})),
         data.get("by_module", False),
         _modules(data, nested),
-        data.get("plain", ""),
         _storage(data.get("storage", {})),
         tuple(map(_layout, checkpoint["layouts"])),
         tuple(checkpoint.get("others", ())),
@@ -173,7 +218,12 @@ def _configurations() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _fields(data: Mapping[str, Any]) -> Fields:
-    return Fields(data["fields"], frozenset(data.get("without_effect", ())))
+    required = tuple(data.get("required", ()))
+    return Fields(data["fields"], frozenset(data.get("without_effect", ())), required)
+
+
+def _lists(data: Mapping[str, Any]) -> Lists:
+    return Lists(**{**data, "fields": tuple(data.get("fields", ()))})
 
 
 def _modules(data: Mapping[str, Any], nested: Mapping[str, Any]) -> ModuleFields | None:
@@ -184,8 +234,24 @@ def _modules(data: Mapping[str, Any], nested: Mapping[str, Any]) -> ModuleFields
 
 
 def _storage(data: Mapping[str, Any]) -> StoredAs:
-    rules = tuple((parse(rule.get("when", "true")), rule["name"] or "") for rule in data.get("schemes", ()))
-    return StoredAs(tuple(map(parse, data.get("that", ()))), rules)
+    names, settings = (
+        {name: parse(str(text)) for name, text in data.get(key, {}).items()} for key in ("let", "settings")
+    )
+    return StoredAs(
+        names,
+        tuple(map(parse, data.get("that", ()))),
+        data.get("told_by", "the headers of the weights, beside the configuration,"),
+        settings,
+        tuple(map(_scheme_rule, data.get("schemes", ()))),
+    )
+
+
+def _scheme_rule(data: Mapping[str, Any]) -> SchemeRule:
+    return SchemeRule(
+        parse(data.get("when", "true")),
+        data["name"] or "",
+        frozenset(data["kinds"]) if "kinds" in data else None,
+    )
 
 
 def _layout(data: Mapping[str, Any]) -> Layout:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-#: Parts of the path of a module that HQQ leaves out of its tag.
-_NOT_IN_TAGS = ("model", "layers")
-_PATH = re.compile(r"[\w.-]+")
+from netcalc.schemes.module_lists import ModuleList
+
+
+class Entry(NamedTuple):
+    """An entry for modules: its name, the modules, and fields of their own; None if they stay plain."""
+
+    name: str
+    modules: ModuleList
+    fields: Mapping[str, Any] | None
 
 
 class ModuleFields(NamedTuple):
@@ -20,6 +25,8 @@ class ModuleFields(NamedTuple):
     inherits: bool
     default: str
     ending: str
+    prefix: str
+    plain: str
     known: frozenset[str]
 
     @classmethod
@@ -33,6 +40,8 @@ class ModuleFields(NamedTuple):
             data.get("inherits", False),
             data.get("default", ""),
             data.get("ending", ""),
+            data.get("prefix", ""),
+            data.get("plain", ""),
             frozenset(known),
         )
 
@@ -52,39 +61,21 @@ class ModuleFields(NamedTuple):
             joined.setdefault(module, {})[field] = value
         return place, joined
 
-    def names(self, name: str, module: str) -> bool:
-        """Return True if the name of an entry means a module, or its weight."""
-        if self.match == "tag":
-            return name == ".".join(
-                part for part in module.split(".") if not part.isdigit() and part not in _NOT_IN_TAGS
-            )
-        regular = self.regular(name)
-        if regular is None:
-            return name in (module, f"{module}.weight")
-        try:
-            return re.match(regular, module) is not None
-        except re.error:
-            return False
+    def entry(self, name: str, value: Any) -> Entry:
+        """Return an entry.
 
-    def regular(self, name: str) -> str | None:
-        """Return the regular expression that the beginning of a module's path matches; None if a name is none."""
-        if self.match == "search" or (self.match == "path" and _PATH.fullmatch(name) is None):
-            return name if name.startswith(("^", ".*")) else f".*{name}"
-        if self.match == "fqn" and name.startswith("re:"):
-            return f"{name[3:].removesuffix('$')}$"
-        return None
+        Raises:
+            ValueError: as :class:`~netcalc.schemes.module_lists.ModuleList`.
+        """
+        if self.plain and name.startswith(self.plain):
+            return Entry(name, ModuleList([name.removeprefix(self.plain)], self.match), None)
+        modules = ModuleList([name.removeprefix(self.prefix)], self.match)
+        return Entry(name, modules, value if isinstance(value, Mapping) else None)
 
     def ordered(self, entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield the entries in the order in which they are tried: paths before regular expressions."""
+        """Yield the entries but the default: names before others, in the order in which they are tried."""
         named = [item for item in entries.items() if item[0] != self.default]
-        yield from sorted(named, key=lambda item: self.regular(item[0]) is not None)
-
-    def entry_of(self, entries: Mapping[str, Any], module: str) -> tuple[bool, Any]:
-        """Return whether an entry counts for a module, and it."""
-        for name, entry in self.ordered(entries):
-            if self.names(name, module):
-                return True, entry
-        return (True, entries[self.default]) if self.default in entries else (False, None)
+        yield from sorted(named, key=lambda item: not all(c.isalnum() or c in "._-" for c in item[0]))
 
 
 def _at(data: Any, path: list[str]) -> Mapping[str, Any]:

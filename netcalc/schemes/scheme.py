@@ -3,8 +3,10 @@
 A scheme has these keys::
 
     about, source: text
+    short: text                             # in a line of reports, with the names in braces; by default the name
     names: {NAME: [least, most] or texts}   # what the braces in the scheme's name stand for
-    settings: {NAME: value}                 # further names in formulas: a number, or a formula of the names before it
+    settings: {NAME: value}                 # further names in formulas: a number, or a formula of the names before it;
+                                            # X_dtype makes X_bits and X_bytes too
     casts: true                             # a change of element type, for parameters of any rank
     dtype, bits                             # of such a scheme
     quantizes: [KIND]                       # the kinds of parameters that it quantizes without a pattern
@@ -28,11 +30,12 @@ and ``fallback``, the type for rows that it does not divide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dtypes import ITEMSIZE
 from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import entries, families
 
@@ -40,7 +43,9 @@ from netcalc.schemes.files import entries, families
 _ALL_KINDS = ("linear", "head", "router", "expert", "embedding", "convolution", "recurrent", "other")
 _LONGEST_NUMBER = 9
 #: Numbers in examples of names; others are the least.
-_EXAMPLES = {"bits": 4, "group": 128, "block": 128}
+_EXAMPLES = {"bits": 4, "group": 128, "block": 128, "height": 128, "width": 64}
+#: Settings of a scheme in place of its own, by name.
+Settings: TypeAlias = tuple[tuple[str, Any], ...]
 #: The name in assignments for parameters that stay as they are.
 PLAIN = "plain"
 #: The type of tensors of a scheme that have the type of the parameter without it.
@@ -71,6 +76,7 @@ class Scheme(NamedTuple):
 
     name: str
     about: str
+    short: str
     source: str
     settings: Mapping[str, Any]
     casts: bool
@@ -91,9 +97,13 @@ def is_scheme(name: str) -> bool:
     return _find(name) is not None
 
 
-def scheme_named(name: str, others: Iterable[str] = ()) -> Scheme:
-    """Return a scheme; NetcalcError (E502) if there is none of that name, nor among ``others``, names beside it."""
-    scheme = _find(name)
+def scheme_named(name: str, others: Iterable[str] = (), settings: Settings = ()) -> Scheme:
+    """Return a scheme, with those of ``settings`` that it has in place of its own.
+
+    Raises:
+        NetcalcError: E502 if there is none of that name, nor among ``others``, names beside it.
+    """
+    scheme = _find(name, settings)
     if scheme is None:
         names = list(dict.fromkeys((*scheme_names(), *others)))
         hint = did_you_mean(name, names) or f"known are {', '.join(names)}"
@@ -128,16 +138,17 @@ def index_named(name: str) -> tuple[str, tuple[TensorRule, ...]]:
 
 
 @cache
-def _find(name: str) -> Scheme | None:
+def _find(name: str, others: Settings = ()) -> Scheme | None:
     for family in families().values():
         if name in family.get("blocks", ()):
             return _block_type(name, family["blocks"][name], family["source"])
     for template, entry in entries("schemes").items():
         settings = _settings(template, entry.get("names", {}), name)
         if settings is not None:
-            for key, value in entry.get("settings", {}).items():
+            own = entry.get("settings", {})
+            for key, value in own.items():
                 settings[key] = parse(value).evaluate(settings) if isinstance(value, str) else value
-            return _scheme(name, entry, settings)
+            return _scheme(name, entry, {**settings, **{key: value for key, value in others if key in own}})
     return None
 
 
@@ -168,12 +179,14 @@ def _allowed(number: int, values: list[int]) -> bool:
 
 def _scheme(name: str, entry: Mapping[str, Any], settings: Mapping[str, Any]) -> Scheme:
     casts = entry.get("casts", False)
+    settings = {**settings, **dict(_sizes_of_types(settings))}
     tensors = entry.get("tensors") or {
         "values": {"dtype": entry["dtype"], "bits": entry["bits"], "bytes": f"n*{entry['bits'] // 8}"}
     }
     return Scheme(
         name,
         entry["about"],
+        entry.get("short", name).format(**settings),
         entry["source"],
         settings,
         casts,
@@ -195,6 +208,7 @@ def _block_type(name: str, entry: Mapping[str, Any], source: str) -> Scheme:
     return Scheme(
         name,
         f"blocks of {size} elements along the last axis in {length} bytes: {entry['holds']}",
+        name,
         source,
         {},
         False,
@@ -209,6 +223,14 @@ def _block_type(name: str, entry: Mapping[str, Any], source: str) -> Scheme:
         _codec(entry, {}),
         (TensorRule("blocks", name, 0, parse(f"n//{size}*{length}")),),
     )
+
+
+def _sizes_of_types(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield the bits and bytes of an element of each type among settings."""
+    for name, value in settings.items():
+        if name.endswith("_dtype"):
+            stem = name.removesuffix("dtype")
+            yield from ((f"{stem}bits", 8 * ITEMSIZE[value]), (f"{stem}bytes", ITEMSIZE[value]))
 
 
 def _codec(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> CodecRule | None:

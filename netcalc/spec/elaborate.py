@@ -16,7 +16,7 @@ from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, CheckpointMap, Program
-from netcalc.ir.storage import OWN
+from netcalc.ir.storage import OWN, OwnStorage
 from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
@@ -65,6 +65,8 @@ def elaborate(
         main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
         notes = tuple(_notes(loaded, used))
     unread = unread_inputs(loaded, main.untaken)
+    is_stored = bool(loaded.storage.rules) and (dtype is None or loaded.storage.of_file)
+    storage_notes = tuple(_storage_notes(loaded.storage, ctx.dtype, is_replaced=dtype is not None and not is_stored))
     program = Program(
         name=document.name or loaded.label,
         main=main.body,
@@ -75,7 +77,7 @@ def elaborate(
         init=main.initializers,
         about=document.about,
         source=document.source,
-        notes=notes,
+        notes=(*storage_notes, *notes),
         architecture=document.architecture,
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
@@ -87,11 +89,20 @@ def elaborate(
         checkpoint_ignore=tuple(document.checkpoint.ignore),
         added=loaded.added,
         caches=main.caches,
-        assigned={OWN: loaded.storage} if loaded.storage else {},
+        assigned={OWN: loaded.storage.rules} if is_stored else {},
+        stored_as=loaded.storage.text if is_stored else "",
     )
     if not settings and declares_loss(loaded):
         elaborated_loss(loaded, {}, symbolic, program)  # for its errors
     return program
+
+
+def _storage_notes(storage: OwnStorage, dtype: DType, *, is_replaced: bool) -> Iterator[str]:
+    """Yield remarks on the type in which bytes are counted, where it is not the one that the model says."""
+    if is_replaced and storage.text:
+        yield f"--dtype {dtype} replaces the form in which the checkpoint stores parameters: {storage.text}"
+    elif storage.assumed and not is_replaced:
+        yield f"element type {dtype} is assumed, as nothing names one; --dtype sets it"
 
 
 def _notes(loaded: Loaded, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from netcalc import ops
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.files import exists, is_file
+from netcalc.ir.storage import OwnStorage
 from netcalc.limits import MAX_EXTENDS, MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import BlockDecl, Document
@@ -28,6 +29,10 @@ from netcalc.spec.yaml_document import parse_yaml
 _MOST_NODES = 5_000
 
 
+#: The storage of a model that nothing says more of.
+_PLAIN = OwnStorage()
+
+
 class Block(NamedTuple):
     """A block's declaration, its place, and the spec whose other blocks it may use."""
 
@@ -41,9 +46,9 @@ class Block(NamedTuple):
 class Loaded:
     """A spec with everything that it extends and imports; ``path`` is its file, if it has one.
 
-    ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``storage`` are
-    the assignments ``PATTERN=SCHEME`` by which the model's checkpoint stores parameters.  ``kept`` are the bodies of
-    its blocks (:mod:`netcalc.spec.body_cache`), and ``derived`` is what follows from the spec alone.
+    ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``storage`` is how
+    the model's checkpoint stores parameters.  ``kept`` are the bodies of its blocks (:mod:`netcalc.spec.body_cache`),
+    and ``derived`` is what follows from the spec alone.
     """
 
     document: Document
@@ -56,7 +61,7 @@ class Loaded:
     parent: Loaded | None = None  # the spec that it extends
     has_own_lines: bool = True  # False if it inherits its `layers`
     added: frozenset[str] = frozenset()
-    storage: tuple[str, ...] = ()
+    storage: OwnStorage = _PLAIN
     kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -19,18 +19,20 @@ DATA = Path(netcalc.__file__).parent / "data"
 FILES = sorted((DATA / "schemes").glob("*.yaml"))
 #: Schemes whose codes need a search, which netcalc does not do, and those of which only the sizes are known.
 WITHOUT_CODEC = re.compile(
-    r"iq[123].*|(aqlm|auto-round|bitnet|eetq|fpquant|gemma|higgs|hqq|quanto|sinq|spqr|torchao|vptq)\b.*"
+    r"iq[123].*|.*-gidx"
+    r"|(marlin24|aqlm|auto-round|bitnet|eetq|fpquant|gemma|higgs|hqq|quanto|sinq|spqr|torchao|vptq)\b.*"
 )
 KEYS = {
-    "": "source fallback_source schemes blocks configuration checkpoint indices kinds",
+    "": "source fallback_source schemes blocks configuration checkpoint indices kinds classes",
     "schemes": (
-        "about source names settings casts dtype bits quantizes sizes remainders block flat sparse codec tensors"
+        "about short source names settings casts dtype bits quantizes sizes remainders block flat sparse codec tensors"
     ),
     "blocks": "elements bytes holds fallback codec",
     "configuration": (
-        "quant_method unnamed source fields without_effect nested variants by_module modules plain storage"
+        "quant_method unnamed source dtype fields required without_effect nested variants targets plain modules"
+        " by_module storage"
     ),
-    "storage": "that told_by schemes",
+    "storage": "let that told_by settings schemes",
     "checkpoint": "layouts others",
     "layouts": "packed with sizes that gives flat",
 }

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from netcalc.analysis.precision.assignments import Assignment, first, parse_sparsity
 from netcalc.analysis.precision.forms import form, matrices, unmet
+from netcalc.analysis.precision.module_names import Names
 from netcalc.analysis.precision.places import Kinds
 from netcalc.analysis.precision.recipes import Recipe, file_names, is_file
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -15,18 +16,24 @@ from netcalc.dtypes import FLOATS, DType
 from netcalc.ir import PatternWork, Program, dtype_of, size_of
 from netcalc.ir.storage import OWN, Site
 from netcalc.opdef import Sparsity, Storage
+from netcalc.schemes.rules import StorageRule, first_rule
 from netcalc.schemes.scheme import PLAIN, Scheme, is_scheme, scheme_named
 
 #: Kinds of parameters that only a change of element type applies to.
-_PLAIN = frozenset(("vector", "adapter"))
+_ADAPTER = "adapter"
+_PLAIN = frozenset(("vector", _ADAPTER))
 #: Kinds of parameters that pruning without a pattern removes elements of.
 _PRUNED = frozenset(("linear", "expert", "convolution", "recurrent"))
 
 
 class _Case(NamedTuple):
-    """All that the form of a parameter depends on; parameters with equal cases have one form."""
+    """All that the form of a parameter depends on; parameters with equal cases have one form.
+
+    ``own`` is the rule of the checkpoint, which counts if no assignment does.
+    """
 
     rule: Assignment | None
+    own: StorageRule | None
     typed: str | None  # by the recipe of a type of file
     prune: Assignment | None
     kind: str
@@ -37,13 +44,27 @@ class _Case(NamedTuple):
 
 
 class Choice:
-    """The forms of the parameters of a program; ``used`` are the assignments that counted for one."""
+    """The forms of the parameters of a program.
 
-    def __init__(self, program: Program, quantized: Sequence[Assignment], pruned: Sequence[Assignment]) -> None:
+    Attributes:
+        names: the names of modules that the rules of the checkpoint are matched with, if they are.
+        used: the assignments that counted for a parameter.
+        used_own: the rules of the checkpoint that did.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        quantized: Sequence[Assignment],
+        pruned: Sequence[Assignment],
+        own: Sequence[StorageRule] = (),
+    ) -> None:
         self._program = program
         self._kinds = Kinds.of(program)
         self._quantized = quantized
         self._pruned = pruned
+        self._own = own
+        self.names = Names(program) if any(rule.modules is not None for rule in own) else None
         self._recipes = {rule: Recipe(program, self._kinds, rule.value) for rule in quantized if _is_recipe(rule)}
         self._schemes = {
             rule: scheme_named(rule.value, file_names())
@@ -55,12 +76,14 @@ class Choice:
         self._work = PatternWork("--quantize and --prune")
         self._patterns = size_of(rule.pattern or "" for rule in (*quantized, *pruned))
         self.used: set[Assignment] = set()
+        self.used_own: set[StorageRule] = set()
 
     @property
     def by_iteration(self) -> bool:
         """True if the choice may differ between the iterations of a repeat."""
         rules = (*self._quantized, *self._pruned)
-        return any(map(_tells_numbers_apart, rules)) or any(recipe.by_layer for recipe in self._recipes.values())
+        by_number = any(map(_tells_numbers_apart, rules)) or any(rule.tells_numbers_apart for rule in self._own)
+        return by_number or any(recipe.by_layer for recipe in self._recipes.values())
 
     def choose(self, site: Site) -> Storage | None:
         """Return the form of a parameter; None for a buffer, and for a parameter that holds no fractions."""
@@ -71,9 +94,10 @@ class Choice:
         rule, prune = first(self._quantized, site.owner), first(self._pruned, site.owner)
         self.used |= {assignment for assignment in (rule, prune) if assignment is not None}
         recipe = None if rule is None else self._recipes.get(rule)
-        kind = "adapter" if site.owner in self._program.added else self._kinds.kind(site.node, site.param)
+        kind = _ADAPTER if site.owner in self._program.added else self._kinds.kind(site.node, site.param)
         case = _Case(
             rule,
+            None if rule is not None else self._own_rule(site.owner, kind),
             None if recipe is None else recipe.type_of(site),
             prune,
             kind,
@@ -86,6 +110,16 @@ class Choice:
             self._known[case] = self._form(case)
         return self._known[case]
 
+    def _own_rule(self, owner: str, kind: str) -> StorageRule | None:
+        """Return the rule of the checkpoint for a parameter."""
+        if not self._own or kind in _PLAIN:
+            return None
+        names = [owner.rpartition(".")[0]] if self.names is None else self.names.of(owner)
+        rule = first_rule(self._own, names, kind)
+        if rule is not None:
+            self.used_own.add(rule)
+        return rule
+
     def _form(self, case: _Case) -> Storage:
         scheme, reason = self._scheme(case)
         shape = matrices(case.shape, case.windowed, scheme)
@@ -94,15 +128,18 @@ class Choice:
             message = f"--prune {sparsity}: {scheme.name} has no layout with elements removed"
             raise NetcalcError(Diagnostic("E502", message, hint="element types, int8 and int4-g128 have one"))
         texts = [f"{rule.option} {rule.text}" for rule in (case.rule, case.prune) if rule is not None]
-        own = case.rule is not None and case.rule.option == OWN
+        own = case.own is not None or (case.rule is not None and case.rule.option == OWN)
         names, kept = ", ".join(texts), reason or dense
         return form(scheme, shape, case.dtype, sparsity=sparsity, assigned=names, kept=kept, is_own=own)
 
     def _scheme(self, case: _Case) -> tuple[Scheme, str]:
         """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""
         rule, plain = case.rule, scheme_named(case.dtype)
+        if case.own is not None:
+            return self._own_scheme(case, case.own), ""
         if rule is None:
-            return plain, "no pattern matches" if self._quantized else ""
+            reason = case.described if self._own and case.kind == _ADAPTER else ""
+            return plain, "no pattern matches" if self._quantized else reason
         if rule.value == PLAIN:
             return plain, ""
         if rule in self._recipes:
@@ -121,6 +158,17 @@ class Choice:
                 return tried, missing
             missing = missing or f"for {tried.name}, {problem}"
         return plain, missing
+
+    @staticmethod
+    def _own_scheme(case: _Case, own: StorageRule) -> Scheme:
+        """Return the scheme of a parameter in the checkpoint; NetcalcError (E007) if its sizes do not fit it."""
+        scheme = scheme_named(own.scheme, settings=own.settings)
+        problem = unmet(scheme, matrices(case.shape, case.windowed, scheme))
+        if problem is not None:
+            shape = "×".join(map(str, case.shape))
+            message = f"{case.described} of {shape} cannot be stored as {scheme.name}: {problem}"
+            raise NetcalcError(Diagnostic("E007", message, own.place, hint="exclude it, or correct the configuration"))
+        return scheme
 
     def _removed(self, case: _Case, columns: Dim) -> tuple[Sparsity | None, str]:
         """Return the elements that are removed from a parameter, and the reason if none are."""

@@ -9,11 +9,13 @@ from itertools import islice
 from netcalc.analysis.counting import require_visits
 from netcalc.analysis.precision.assignments import Assignment, assignments
 from netcalc.analysis.precision.choice import Choice
+from netcalc.analysis.precision.unmatched_lists import unmatched_lists
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import assumptions as recorded
 from netcalc.ir import Program
 from netcalc.ir.storage import OWN, with_storage
+from netcalc.schemes.rules import StorageRule
 
 #: Paths that are candidates for a misspelt pattern.
 _CANDIDATES = 2000
@@ -39,22 +41,28 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
         (*assignments(option, program.assigned.get(option, ())), *assignments(option, texts))
         for option, texts in (("--quantize", quantize), ("--prune", prune))
     )
-    own = assignments(OWN, program.assigned.get(OWN, ()))
-    if not quantized and not pruned and not own:
+    rules = [rule for rule in program.assigned.get(OWN, ()) if isinstance(rule, StorageRule)]
+    own = assignments(OWN, [text for text in program.assigned.get(OWN, ()) if isinstance(text, str)])
+    if not quantized and not pruned and not own and not rules:
         return program
-    choice = Choice(program, (*quantized, *own), pruned)
+    choice = Choice(program, (*quantized, *own), pruned, rules)
     if choice.by_iteration:
         require_visits(program)
     with recorded() as assumptions:
         result = with_storage(program, choice.choose, by_iteration=choice.by_iteration)
     _check_used(program, (*quantized, *pruned), choice.used)
+    remarks = unmatched_lists(rules, choice.names)
+    if rules and not quantized and not choice.used_own:
+        message = f"no parameter of {program.name} is stored as {program.stored_as}"
+        raise NetcalcError(Diagnostic("E007", message, rules[-1].place))
     return replace(
         result,
+        notes=(*program.notes, *remarks),
         assumptions=tuple(dict.fromkeys((*program.assumptions, *assumptions))),
         assigned={
-            option: tuple(rule.text for rule in rules)
-            for option, rules in (("--quantize", quantized), ("--prune", pruned), (OWN, own))
-            if rules or option != OWN
+            "--quantize": tuple(rule.text for rule in quantized),
+            "--prune": tuple(rule.text for rule in pruned),
+            **({OWN: program.assigned[OWN]} if OWN in program.assigned else {}),
         },
     )
 

@@ -14,6 +14,7 @@ from netcalc.formats.gguf.storage import stored_types
 from netcalc.formats.gguf.tables import table_of
 from netcalc.formats.gguf.translation import Translation
 from netcalc.formats.sources import Source
+from netcalc.ir.storage import OwnStorage
 from netcalc.weights.gguf.tensors import GgufFile, open_gguf
 
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
@@ -30,7 +31,9 @@ def describe(source: Source, max_size: int) -> Description:
     document = translation.translated(model_name(source.path))
     types = {name: tensor.type for name, tensor in file.tensors.items()}
     storage = stored_types(document.data.get("checkpoint", {}), types, document.data["dtype"])
-    return Description(document, set(translation.values), of_file=("checkpoint",), storage=storage)
+    return Description(
+        document, set(translation.values), of_file=("checkpoint",), storage=OwnStorage(storage, of_file=True)
+    )
 
 
 def opened(path: Path) -> tuple[GgufFile, Translation]:

@@ -7,11 +7,13 @@ fields become vars of the spec, and the vars of the shipped spec expressions of 
 from __future__ import annotations
 
 from netcalc.formats.documents import Description
+from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
-from netcalc.formats.huggingface.translation import translated
+from netcalc.formats.huggingface.translation import DTYPE_FIELDS, translated
 from netcalc.formats.sources import Source
-from netcalc.schemes.configuration import stored_as
+from netcalc.ir.storage import OwnStorage
+from netcalc.schemes.configuration import described
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -23,4 +25,6 @@ def describe(source: Source, max_size: int) -> Description:
     config = read_config(source, max_size)
     table = table_of(config)
     document = translated(config, table, source.name)
-    return Description(document, set(table.declarations()), storage=stored_as(config.data, source.label))
+    rules = storage_of(config, document.data["dtype"], source.label)
+    storage = OwnStorage(rules, described(rules), assumed=not any(config.data.get(name) for name in DTYPE_FIELDS))
+    return Description(document, set(table.declarations()), storage=storage)

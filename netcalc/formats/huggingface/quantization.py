@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from netcalc.diagnostics import did_you_mean, written
-from netcalc.schemes.configuration import KEYS
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.dtypes import DType
+from netcalc.schemes.configuration import KEYS, UnsettledError, quantization_of
 from netcalc.schemes.methods import Fields, Method, method_named, method_of, unknown_method
+from netcalc.schemes.rules import StorageRule
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import declare_variable
 
@@ -40,9 +42,36 @@ def quantization_problems(config: Cursor) -> Iterator[Problem]:
             yield from _unknown(place, method, method.fields, ())
 
 
+def storage_of(config: Cursor, dtype: DType, name: str) -> tuple[StorageRule, ...]:
+    """Return how a configuration says that parameters are stored; nothing if it describes no quantization.
+
+    Args:
+        config: the configuration, whose fields are known.
+        dtype: element type of the model.
+        name: name of the configuration, for messages.
+
+    Raises:
+        NetcalcError: E007 with every field from which it does not follow.
+    """
+    quantization = quantization_of(config.data, name)
+    if quantization is None:
+        return ()
+    place = config.at(quantization.place)
+    try:
+        rules = quantization.rules(dtype)
+    except UnsettledError as why:
+        raise NetcalcError(
+            Diagnostic("E007", message, place.at(field).key_span, hint=hint) for field, message, hint in why.problems
+        ) from None
+    return tuple(rule._replace(place=place.at(tuple(rule.field.split("."))).key_span) for rule in rules)
+
+
 def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...]) -> Iterator[Problem]:
     """Yield what is not known in a mapping; ``path`` is its place in the patterns of the method."""
     shown = ".".join(map(str, place.path))
+    for name in fields.required:
+        if place.data.get(name) is None:
+            yield Problem(f"the field '{shown}.{name}' is missing, which {method.name} requires", place)
     for key, value in place.items():
         inner = next((p for p in method.nested if _matches(p, (*path, key))), None)
         if method.by_module and key not in fields.declared and isinstance(value.data, (bool, dict)):

@@ -10,6 +10,7 @@ from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.fields import Fields
 from netcalc.formats.huggingface.tables import Table
+from netcalc.schemes.configuration import assumed_dtype
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
 
@@ -23,6 +24,10 @@ def translated(config: Cursor, table: Table, name: str) -> Cursor:
         NetcalcError: E007 with every field and value that netcalc does not know.
     """
     return _Translation(config, table).translated(name)
+
+
+#: Fields that name the element type; earlier versions of transformers wrote the second.
+DTYPE_FIELDS = ("dtype", "torch_dtype")
 
 
 class _Translation:
@@ -70,10 +75,10 @@ class _Translation:
         return words_in(list(models.values())) - own
 
     def _dtype(self) -> tuple[str, Cursor]:
-        """Return the element type, which is float32 if the configuration has none."""
-        name = "dtype" if self.config.data.get("dtype") is not None else "torch_dtype"
-        if self.config.data.get(name) is None:
-            return "float32", self.config
+        """Return the element type, without a field for it that of the method of quantization, or float32."""
+        name = next((name for name in DTYPE_FIELDS if self.config.data.get(name) is not None), None)
+        if name is None:
+            return assumed_dtype(self.config.data), self.config
         place = self.config[name]
         value = place.data.removeprefix("torch.") if isinstance(place.data, str) else place.data
         if value not in FLOATS:

@@ -18,7 +18,7 @@ class Gptq:
 
     rows = 32
 
-    def __init__(self, bits: int, group: int) -> None:
+    def __init__(self, bits: int, group: int | None) -> None:
         self._codes = Affine(bits, group, symmetric=False)
         self._group = group
 
@@ -27,7 +27,7 @@ class Gptq:
         bits = self._codes.bits
         codes, scales, zeros = self._codes.rounded(values)
         matrices, _, columns = values.shape
-        groups = np.arange(columns, dtype=np.int32) // self._group
+        groups = np.arange(columns, dtype=np.int32) // (self._group or max(columns, 1))
         return {
             "values": pack_words(codes, bits).swapaxes(1, 2),
             "scales": scales.swapaxes(1, 2),
@@ -48,7 +48,7 @@ class Awq:
 
     rows = 8
 
-    def __init__(self, group: int) -> None:
+    def __init__(self, group: int | None) -> None:
         self._codes = Affine(4, group, symmetric=False)
 
     def encode(self, values: Array) -> Tensors:

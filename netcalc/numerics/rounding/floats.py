@@ -36,33 +36,34 @@ class Cast(Plain):
 
 
 class _Tiles(NamedTuple):
-    size: int  # rows and columns of a tile, 0 for one of the whole tensor
+    height: int  # rows of a tile; 0 for all
+    width: int  # columns; 0 for all
 
     def magnitudes(self, values: Array) -> Array:
         """Return the greatest magnitude in each tile."""
         greatest = np.abs(values)
-        if not self.size:
+        if not self.height:
             return np.asarray(greatest.max(initial=0), np.float32).reshape(1)
-        for axis in (1, 2):
-            starts = np.arange(0, greatest.shape[axis], self.size)
+        for axis, size in ((1, self.height), (2, self.width or max(values.shape[2], 1))):
+            starts = np.arange(0, greatest.shape[axis], size)
             greatest = np.maximum.reduceat(greatest, starts, axis=axis)
         return greatest.astype(np.float32)
 
     def spread(self, scales: Array, shape: Shape) -> Array:
         """Return the scale of each element."""
-        if not self.size:
+        if not self.height:
             return scales.reshape(1, 1, 1)
-        spread: Array = scales.repeat(self.size, axis=1)[:, : shape[1]].repeat(self.size, axis=2)[:, :, : shape[2]]
-        return spread
+        spread: Array = scales.repeat(self.height, axis=1)[:, : shape[1]]
+        return spread.repeat(self.width or max(shape[2], 1), axis=2)[:, :, : shape[2]]
 
 
 class Float8(Plain):
-    """8-bit floats with a scale in float32 for a tensor, or for tiles of rows and columns."""
+    """8-bit floats with a scale in float32 for a tensor, for rows, or for tiles of rows and columns."""
 
-    def __init__(self, name: str, block: int = 0) -> None:
+    def __init__(self, name: str, height: int = 0, width: int = 0) -> None:
         self._name = name
-        self._tiles = _Tiles(block)
-        self.rows = block
+        self._tiles = _Tiles(height, width)
+        self.rows = height
         self._greatest = np.float32(_FLOAT8[name][1])
 
     def encode(self, values: Array) -> Tensors:

@@ -71,6 +71,37 @@ def _half(scales: Array) -> Array:
     return scales.clip(max=np.finfo(np.float16).max).astype(np.float16)
 
 
+class IntBytes:
+    """Signed bytes with a scale in float16 for a tensor, a row or a group of columns, with or without zero points."""
+
+    def __init__(self, group: int | None, *, per_row: bool = True, symmetric: bool = True) -> None:
+        self._codes = Affine(8, group, symmetric=symmetric)
+        self._per_row = per_row
+        self.rows = int(per_row)
+
+    def encode(self, values: Array) -> Tensors:
+        """Return bytes, scales and zero points."""
+        codes, scales, zeros = self._codes.rounded(values if self._per_row else values.reshape(1, 1, -1))
+        tensors = {"values": _signed(codes).reshape(values.shape), "scales": scales}
+        return tensors if self._codes.symmetric else {**tensors, "zero points": _signed(zeros)}
+
+    def decode(self, tensors: Tensors, shape: Shape) -> Array:
+        """Return the values."""
+        scales = tensors["scales"]
+        codes = _unsigned(tensors["values"].reshape(shape if self._per_row else (1, 1, -1)))
+        zeros = np.full(scales.shape, 128, np.uint8) if self._codes.symmetric else _unsigned(tensors["zero points"])
+        return self._codes.values(codes, scales, zeros).reshape(shape)
+
+
+def _signed(codes: Array) -> Array:
+    """Return codes from 0 to 255 as bytes from −128 to 127."""
+    return (codes.astype(np.int16) - 128).astype(np.int8)
+
+
+def _unsigned(codes: Array) -> Array:
+    return (codes.astype(np.int16) + 128).astype(np.uint8)
+
+
 class IntGroups:
     """Integers packed row by row, as compressed-tensors does (pack-quantized)."""
 

@@ -73,25 +73,33 @@ class Mxfp:
 
 
 class Nvfp4:
-    """Floats of 4 bits with a scale in e4m3 for 16 columns, and one in float32 that makes the greatest of these 448."""
+    """Floats of 4 bits with a scale in e4m3 for 16 columns, and one in float32 that makes the greatest of these 448.
 
-    rows = 0
+    Without ``outer`` there is no scale in float32.
+    """
+
+    def __init__(self, *, outer: bool = True) -> None:
+        self._outer = outer
+        self.rows = int(not outer)
 
     def encode(self, values: Array) -> Tensors:
         """Return codes and both kinds of scales."""
         parts = groups_of(values, 16)
         greatest = magnitude(parts)
         outer = np.float32(greatest.max(initial=0)) / np.float32(6 * 448)
-        outer = outer if outer > 0 else np.float32(1)
+        outer = outer if outer > 0 and self._outer else np.float32(1)
         scales = float8_cast(greatest / _GREATEST / outer, _E4M3)
         scale = scales.astype(np.float32) * outer
         scaled = np.divide(parts, scale, out=np.zeros_like(parts), where=scale != 0)
         codes = _packed(e2m1_cast(scaled.reshape(values.shape)))
-        return {"values": codes, "scales": scales[..., 0], "scale of the tensor": np.full(1, outer, np.float32)}
+        tensors = {"values": codes, "scales": scales[..., 0]}
+        return {**tensors, "scale of the tensor": np.full(1, outer, np.float32)} if self._outer else tensors
 
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values."""
         numbers = groups_of(e2m1_values(_unpacked(tensors["values"])).reshape(shape), 16)
-        scale = tensors["scales"].astype(np.float32) * tensors["scale of the tensor"]
+        scale = tensors["scales"].astype(np.float32)
+        if self._outer:
+            scale = scale * tensors["scale of the tensor"]
         values: Array = (numbers * scale[..., None]).reshape(shape)
         return values

@@ -111,6 +111,10 @@ def float8(name: str, rows: int, columns: int) -> Stored:
     return {f"{name}.weight": ("F8_E4M3", (rows, columns)), f"{name}.weight_scale": ("BF16", (rows, 1))}
 
 
+def fbgemm(name: str, rows: int, columns: int) -> Stored:
+    return {f"{name}.weight": ("F8_E4M3", (rows, columns)), f"{name}.weight_scale": ("F32", (rows, 1))}
+
+
 def blocks8(name: str, rows: int, columns: int) -> Stored:
     return {
         f"{name}.weight": ("F8_E4M3", (rows, columns)),
@@ -316,7 +320,7 @@ SCHEMES: dict[str, tuple[dict[str, Any], Packing]] = {
     "nvfp4": (compressed("nvfp4-pack-quantized", num_bits=4, type="float", group_size=16), nvfp4),
     "float8": (compressed("float-quantized", num_bits=8, type="float", strategy="channel"), float8),
     "fp8": (_method("fp8", weight_block_size=[128, 128], activation_scheme="dynamic"), blocks8),
-    "fbgemm": (_method("fbgemm_fp8", activation_scale_ub=1200.0), float8),
+    "fbgemm": (_method("fbgemm_fp8", activation_scale_ub=1200.0), fbgemm),
     "aqlm": (_method("aqlm", num_codebooks=2, nbits_per_codebook=9, in_group_size=8, out_group_size=1), aqlm),
     "auto-round": (_method("auto-round", bits=4, group_size=32, packing_format="auto_round:auto_gptq"), auto_round),
     "bitnet": (_method("bitnet", linear_class="autobitlinear", quantization_mode="offline"), bitnet),

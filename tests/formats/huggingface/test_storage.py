@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import count
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ import pytest
 import netcalc as api
 from netcalc.analysis.memory import memory
 from netcalc.diagnostics import NetcalcError
-from netcalc.schemes.configuration import stored_as
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
 from tests.formats.huggingface.packed import (
@@ -39,8 +39,6 @@ NOT_COUNTED = re.compile(
     r".*(\.quant_state\..*|\.weight_format|\.weight_shape|_weight_metadata|\.(input|output)_(global_|activation_)?scale(_ub)?"
     r"|rotary_emb\..*)"
 )
-#: Methods whose layouts no scheme has: scales for each row.
-OPEN = {"float8", "fbgemm", "ctfp8"}
 PLAIN = 172_672  # bytes of the model in bfloat16
 
 
@@ -52,7 +50,7 @@ def loaded(path: Path, config: dict[str, Any], **options: Any) -> api.Network:
     return api.load(write_config(path, config), **options)
 
 
-@pytest.mark.parametrize("name", [name for name in SCHEMES if name not in OPEN])
+@pytest.mark.parametrize("name", SCHEMES)
 def test_the_bytes_are_those_of_the_packed_tensors(name: str, tmp_path: Path) -> None:
     said, pack = SCHEMES[name]
     packed = packed_llama(pack)
@@ -70,13 +68,14 @@ def test_the_bytes_are_those_that_the_libraries_saved(case: str, tmp_path: Path)
     saved = SAVED[case]
     network = loaded(tmp_path, saved["config"])
     expected = bytes_of({name: (kind, tuple(shape)) for name, (kind, shape) in saved["tensors"].items()})
-    assert network.cost().weight_bytes == (PLAIN if case in OPEN else expected)
+    assert network.cost().weight_bytes == expected
 
 
 def test_the_experts_of_gpt_oss(tmp_path: Path) -> None:
     """The ``total_size`` in the index of openai/gpt-oss-20b."""
     config = next(m["config"] for m in MODELS if m["model"] == "openai/gpt-oss-20b")
-    network = loaded(tmp_path, config, dtype="bfloat16")
+    network = loaded(tmp_path, config)
+    assert network.program.dtype == "bfloat16"  # which the configuration does not name
     assert network.cost().weight_bytes == 13_761_264_768
     groups = {group.scheme: group.params for group in network.storage().groups if not group.reason}
     assert groups["mxfp4"] == 24 * 32 * 3 * 2880 * 2880
@@ -124,10 +123,7 @@ def test_blocks_of_8_bits_with_modules_that_are_left_out(tmp_path: Path) -> None
     assert network.params == eights + plain
     assert network.cost().weight_bytes == eights + eights // 128**2 * 4 + 2 * plain
     assert network.cost().weight_bytes / 2**30 == pytest.approx(29.03, abs=0.01)
-    assert network.program.assigned["checkpoint"][2:4] == (
-        "model.layers.*.input_layernorm.*=plain",
-        "*.model.layers.*.input_layernorm.*=plain",
-    )
+    assert network.summary().stored_as == "fp8, blocks of 128×128"
 
 
 def left_out(network: api.Network) -> set[str]:
@@ -146,7 +142,7 @@ LAYERS = [f"model.layers.{layer}" for layer in range(2)]
     [
         ("awq", {"modules_to_not_convert": ["model.layers.1.mlp"]}, "gate up down"),
         ("awq", {"modules_to_not_convert": ["up_proj"]}, ""),
-        ("bitsandbytes-4", {"llm_int8_skip_modules": ["lm_head", "layers.1.mlp"]}, "gate up down"),
+        ("bitsandbytes-4", {"llm_int8_skip_modules": ["lm_head", "model.layers.1.mlp"]}, "gate up down"),
         ("pack-4", {"ignore": ["lm_head", "re:.*1.mlp.*"]}, "gate up down"),
         ("pack-4", {"ignore": ["lm_head", "re:.*layers\\.1\\.mlp\\.(gate|up)_proj$"]}, "gate up"),
         ("mlx-4", {f"model.layers.1.mlp.{part}_proj": False for part in ("up", "down")}, "up down"),
@@ -245,52 +241,174 @@ def pack(**fields: Any) -> dict[str, Any]:
     return {"quantization_config": said["quantization_config"] | fields}
 
 
+def method(quant_method: str, **fields: Any) -> dict[str, Any]:
+    return {"quantization_config": {"quant_method": quant_method, **fields}}
+
+
+def groups(**targets: list[str]) -> dict[str, Any]:
+    """Return groups of 8 bits and of 4 with these targets."""
+    bits = {"eight": 8, "four": 4}
+    return {name: {"weights": GROUP | {"num_bits": bits[name]}, "targets": value} for name, value in targets.items()}
+
+
+#: Elements of the layers of the small Llama.
+ATTENTION, FEED_FORWARD, HEAD = 2 * (64 + 32) * 64, 3 * 64 * 128, 96 * 64
+
+
 @pytest.mark.parametrize(
-    "said",
+    ("said", "expected"),
     [
-        {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": -1}},
-        {"quantization_config": {"quant_method": "gptq", "bits": 4, "lm_head": True}},
-        {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 70_000}},
-        {"quantization_config": {"quant_method": "awq", "modules_to_not_convert": [4]}},
-        {"quantization_config": {"quant_method": "awq", "modules_to_not_convert": "lm_head"}},
-        {"quantization_config": {"quant_method": "awq", "modules_to_not_convert": ["m" * 30_000]}},
-        {"quantization_config": {"quant_method": "fp8", "weight_block_size": [1, 128]}},
-        {"quantization_config": {"quant_method": "fp8", "weight_block_size": "128"}},
-        {"quantization_config": {"quant_method": "fp8", "weight_block_size": {"0": 1}}},
-        {"quantization_config": {"quant_method": "fp8", "modules_to_convert": ["up_proj"]}},
-        {"quantization_config": {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}},
-        {"quantization_config": {"quant_method": "bitsandbytes"}},
-        {"quantization": {"bits": 4, "group_size": 16, "mode": "nvfp4"}},
-        {"quantization": {"bits": 4, "group_size": 64, "model.norm": {"mode": "mxfp4"}}},
-        pack(ignore=[]),
-        pack(ignore=None),
-        pack(ignore=["lm_head", "re:(a+)+$"]),
-        pack(ignore=["lm_head", "re:" + "(a|b)" * 40]),
-        pack(ignore=["lm_head", "re:" + "a" * 20_000 + "*"]),
-        pack(format="int-quantized"),
-        pack(config_groups={}),
-        pack(config_groups={"a": {"weights": GROUP}, "b": {"weights": GROUP}}),
-        pack(config_groups={"a": {"weights": GROUP, "targets": ["re:.*up_proj"]}}),
-        pack(config_groups={"a": {"weights": GROUP | {"actorder": "group"}, "targets": ["Linear"]}}),
+        (pack(ignore=[]), {"int4-g32": 2 * (ATTENTION + FEED_FORWARD) + HEAD}),
+        (pack(ignore=None), {"int4-g32": 2 * (ATTENTION + FEED_FORWARD) + HEAD}),
+        (pack(ignore=["re:.*layers.1.*", "Linear"]), {}),
+        (
+            pack(config_groups=groups(four=["Linear"], eight=["re:.*down_proj"])),
+            {"int8-g32": 2 * 64 * 128, "int4-g32": 2 * (ATTENTION + 2 * 64 * 128)},
+        ),
+        (
+            pack(config_groups=groups(eight=["model.layers.0.mlp.up_proj"], four=["re:.*o_proj"])),
+            {"int8-g32": 64 * 128, "int4-g32": 2 * 64 * 64},
+        ),
+        (
+            method("gptq", bits=4, group_size=32, dynamic={"-:.*self_attn": {}, "+:.*\\.1\\..*up": {"bits": 8}}),
+            {"gptq-int4-g32": 2 * FEED_FORWARD - 64 * 128, "gptq-int8-g32": 64 * 128},
+        ),
+        (
+            method("gptq", bits=4, group_size=32, modules_in_block_to_quantize=[["self_attn.q_proj"], ["mlp.up_proj"]]),
+            {"gptq-int4-g32": 2 * (64 * 64 + 64 * 128)},
+        ),
+        (method("gptq", bits=4, group_size=32, lm_head=True), {"gptq-int4-g32": 2 * (ATTENTION + FEED_FORWARD) + HEAD}),
+        (method("gptq", bits=4, group_size=-1), {"gptq-int4-channel": 2 * (ATTENTION + FEED_FORWARD)}),
+        (method("awq", bits=4, group_size=-1), {"awq-int4-channel": 2 * (ATTENTION + FEED_FORWARD)}),
+        (method("fp8", weight_block_size=[32, 64]), {"float8_e4m3-b32x64": 2 * (ATTENTION + FEED_FORWARD)}),
+        (method("fp8", weight_block_size=None), {"float8_e4m3": 2 * (ATTENTION + FEED_FORWARD)}),
+        # a list takes the place of the default one, in which the last layer is
+        (method("fp8", modules_to_not_convert=["model.layers.*.mlp"]), {"float8_e4m3-b128": 2 * ATTENTION + HEAD}),
+        (method("fp8", ignored_layers=["model.layers.*.mlp", "lm_head"]), {"float8_e4m3-b128": 2 * ATTENTION}),
+        (
+            method("awq", bits=4, group_size=32, modules_to_not_convert=["model.layers.*.mlp"]),
+            {"awq-int4-g32": 2 * ATTENTION},
+        ),
+        (
+            method("modelopt", quant_algo="NVFP4", ignore=["lm_head", "model.layers.*.self_attn*"]),
+            {"nvfp4": 2 * FEED_FORWARD},
+        ),
+        (
+            method(
+                "modelopt",
+                quant_algo="MIXED_PRECISION",
+                quantized_layers={"*up_proj": {"quant_algo": "FP8"}, "*down_proj": {"quant_algo": "NVFP4"}},
+            ),
+            {"float8_e4m3": 2 * 64 * 128, "nvfp4": 2 * 64 * 128},
+        ),
+        (
+            {"quantization": {"bits": 4, "group_size": 32, "mode": "mxfp4", "lm_head": {"bits": 8, "mode": "affine"}}},
+            {"mxfp4": 2 * (ATTENTION + FEED_FORWARD) + HEAD, "mlx-int8-g32": HEAD},
+        ),
     ],
     ids=str,
 )
-def test_fields_that_leave_it_open(said: dict[str, Any], tmp_path: Path) -> None:
-    network = loaded(tmp_path, LLAMA | said)
-    assert stored_as(LLAMA | said, "config.json") == ()
-    assert (network.cost().weight_bytes, network.program.assigned) == (PLAIN, {})
+def test_schemes_by_module(said: dict[str, Any], expected: dict[str, int], tmp_path: Path) -> None:
+    if expected:
+        report = loaded(tmp_path, LLAMA | said).storage()
+        assert {group.scheme: group.params for group in report.groups if group.scheme != "bfloat16"} == expected
+        return
+    with pytest.raises(NetcalcError, match=r"no parameter of .* is stored as int4, groups of 32"):
+        loaded(tmp_path, LLAMA | said).storage()
 
 
-def test_a_configuration_within_and_methods_of_tensors() -> None:
-    inner = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head", "a*"]}}
-    assert stored_as({"text_config": inner}, "config.json") == (
-        *("lm_head.*=plain", "*.lm_head.*=plain", "a*.*=plain", "*.a*.*=plain"),
-        "float8_e4m3",
+@pytest.mark.parametrize(
+    ("said", "place", "message"),
+    [
+        (method("gptq", bits=4, group_size=70_000), "group_size", "netcalc knows no scheme 'gptq-int4-g70000'"),
+        (method("gptq", group_size=128), "quantization_config", "'quantization_config.bits' is missing"),
+        (method("awq", modules_to_not_convert=[4]), "modules_to_not_convert", "should be a list of names of modules"),
+        (method("awq", modules_to_not_convert={"a": 1}), "modules_to_not_convert", "should be a list of names"),
+        (method("awq", modules_to_not_convert=["a*" * 3000]), "modules_to_not_convert", "more than 2,000 characters"),
+        (
+            method("awq", group_size=32, modules_to_not_convert=["mlp.up"]),
+            "modules_to_not_convert",
+            "no module has a name that 'mlp.up' matches",
+        ),
+        (method("awq", group_size=48), "quantization_config", "64×64 cannot be stored as awq-int4-g48: 64 mod 48"),
+        (method("fp8", weight_block_size="128"), "weight_block_size", "does not follow from weight_block_size '128'"),
+        (method("fp8", weight_block_size={"0": 1}), "weight_block_size", "does not follow from weight_block_size"),
+        (method("fp8", weight_block_size=[128]), "weight_block_size", "does not follow from weight_block_size [128]"),
+        (
+            method("fp8", modules_to_convert=["up_proj"]),
+            "modules_to_convert",
+            "does not follow from modules_to_convert",
+        ),
+        (method("bitsandbytes"), "quantization_config", "does not follow from the configuration"),
+        (
+            {"quantization": {"bits": 4, "group_size": 16, "mode": "mxfp4"}},
+            "mode",
+            "does not follow from mode 'mxfp4', group_size 16",
+        ),
+        (pack(ignore=["lm_head", "re:(a+)+$"]), "ignore", "repeats too much"),
+        (pack(ignore=["lm_head", "re:a("]), "ignore", "is no regular expression"),
+        (pack(ignore=["lm_head", "re:" + ".*a" * 20]), "ignore", "repeats too much"),
+        (
+            pack(config_groups={"a": {"targets": ["Linear"], "weights": GROUP | {"type": "float"}}}),
+            "type",
+            "no layout with these values is known",
+        ),
+        (pack(config_groups={}), "config_groups", "config_groups should say how modules are quantized"),
+        (
+            pack(config_groups={"a": {"weights": GROUP}}),
+            "a",
+            "'quantization_config.config_groups.a.targets' is missing",
+        ),
+        (
+            pack(config_groups=groups(four=["re:.*nothing"])),
+            "targets",
+            "no module has a name that 're:.*nothing' matches",
+        ),
+    ],
+    ids=count(),
+)
+def test_what_does_not_follow_is_an_error(said: dict[str, Any], place: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(NetcalcError) as caught:
+        loaded(tmp_path, LLAMA | said).cost()
+    (problem,) = (problem for problem in caught.value.diagnostics if message in problem.message)
+    assert problem.code == "E007"
+    assert problem.span is not None
+    assert problem.span.text.strip().startswith(f'"{place}":')
+
+
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
+    said = pack(
+        ignore=["re:("],
+        config_groups={name: {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "float"}} for name in "ab"},
     )
-    weights = {"num_bits": 4, "type": "int", "strategy": "channel", "group_size": None}
-    assert stored_as(compressed("pack-quantized", **weights), "config.json")[-1] == "int4-channel"
-    weights |= {"strategy": "group", "group_size": 32, "symmetric": False}
-    assert stored_as(compressed("pack-quantized", **weights), "config.json")[-1] == "int4-g32-zp"
+    with pytest.raises(NetcalcError) as caught:
+        loaded(tmp_path, LLAMA | said)
+    assert [problem.code for problem in caught.value.diagnostics] == ["E007"] * 3
+
+
+def test_entries_without_a_module_are_named(tmp_path: Path) -> None:
+    """Published lists name norms, and modules of other versions of a model."""
+    report = loaded(tmp_path, LLAMA | method("fp8", modules_to_not_convert=["lm_head", "mlp.gate", "visual"])).summary()
+    assert "modules_to_not_convert: no module has a name that 'mlp.gate', 'visual' matches" in report.notes
+
+
+def test_an_element_type_replaces_the_schemes(tmp_path: Path) -> None:
+    network = loaded(tmp_path, LLAMA | SCHEMES["gptq-4"][0], dtype="float16")
+    assert network.cost().weight_bytes == PLAIN
+    replaced = "--dtype float16 replaces the form in which the checkpoint stores parameters: gptq, 4 bits, groups of 32"
+    assert replaced in network.summary().notes
+
+
+@pytest.mark.parametrize(("quant_method", "dtype"), [("gptq", "float16"), ("fp8", "bfloat16"), (None, "float32")])
+def test_an_assumed_element_type_is_named(quant_method: str | None, dtype: str, tmp_path: Path) -> None:
+    config = {key: value for key, value in LLAMA.items() if key != "dtype"}
+    said = {} if quant_method is None else method(quant_method, bits=4, group_size=32)
+    said = method("fp8") if quant_method == "fp8" else said
+    network = loaded(tmp_path, config | said)
+    assert network.program.dtype == dtype
+    assert f"element type {dtype} is assumed, as nothing names one; --dtype sets it" in network.summary().notes
+    given = loaded(tmp_path, config | said, dtype="float32")
+    assert not [note for note in given.summary().notes if "assumed" in note]
 
 
 def test_assignments_of_a_user_come_first(tmp_path: Path) -> None:

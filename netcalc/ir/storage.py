@@ -28,7 +28,7 @@ class Site(NamedTuple):
 
 
 class OwnStorage(NamedTuple):
-    """How the checkpoint of a model stores its parameters.
+    """Storage of the parameters of a model in its checkpoint.
 
     Attributes:
         rules: what counts for a parameter, see :mod:`netcalc.schemes.rules`, or assignments ``PATTERN=SCHEME``.

@@ -35,8 +35,9 @@ quantizes modules by kind.  ``plain.output`` says that the last linear layer sta
 modules is given.
 
 By ``storage`` parameters are stored in the first scheme whose condition of the fields holds, with the values of the
-expressions in the braces of its name (``plain`` is full precision); one with ``kinds`` is for these only, and the next ones are for others.  If one of ``that`` does not
-hold, or no scheme, the bytes do not follow from the configuration, which is an error.
+expressions in the braces of its name (``plain`` is full precision); one with ``kinds`` is for these only, and the next
+ones are for others.  If one of ``that`` does not hold, or no scheme, the bytes do not follow from the configuration,
+which is an error.
 
 ``checkpoint`` has these keys::
 

@@ -14,7 +14,18 @@ from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
-KEYS = {"schema", "netcalc", "spec", "dtype", "checkpoint_dtype", "convention", "inputs", "outputs", "totals"}
+KEYS = {
+    "schema",
+    "netcalc",
+    "spec",
+    "dtype",
+    "checkpoint_dtype",
+    "stored_as",
+    "convention",
+    "inputs",
+    "outputs",
+    "totals",
+}
 KEYS |= {"layers", "sizes"}
 TOTALS = {"params", "params_trainable", "buffers", "weight_bytes", "macs", "flops"}
 PARTS = {"params_active", "macs_expected", "flops_expected"}  # given where they are not all

@@ -187,7 +187,7 @@ def test_without_its_configuration_a_total_is_not_guessed(scheme: str, tmp_path:
 
 
 def test_a_method_that_is_not_known_is_noted(tmp_path: Path) -> None:
-    said = {"quantization_config": {"quant_method": "hqq"}}
+    said = {"quantization_config": {"quant_method": "quip"}}
     write_model(tmp_path, LLAMA | said, plain_llama())
     content = api.read_checkpoint(tmp_path / "model.safetensors")
-    assert "the quant_method 'hqq' is not known; stored elements are counted" in content.notes[0]
+    assert "the quant_method 'quip' is not known; stored elements are counted" in content.notes[0]

@@ -18,4 +18,5 @@ MODELS = json.loads((Path(__file__).parent / "released.json").read_text())["mode
 def test_a_released_configuration_has_the_parameters_of_its_page(entry: dict[str, Any], tmp_path: Path) -> None:
     network = netcalc.load(write_config(tmp_path, entry["config"]))
     assert network.params == entry["params"]
-    assert network.program.dtype == entry["config"].get("torch_dtype", "float32")
+    assumed = "bfloat16" if "quantization_config" in entry["config"] else "float32"
+    assert network.program.dtype == entry["config"].get("torch_dtype", assumed)

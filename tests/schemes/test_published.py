@@ -60,12 +60,6 @@ def test_entries_have_the_fields_that_the_file_describes() -> None:
 
 
 def test_there_are_models_of_many_schemes() -> None:
-<<<<<<< HEAD
-    closed = [entry for entry in MODELS if entry["model"] not in OPEN]
-    assert len(MODELS) >= 65 and len(closed) >= 50
+    assert len(MODELS) >= 65
     assert len({entry["method"] for entry in MODELS}) >= 17
-=======
-    assert len(MODELS) >= 64
-    assert len({entry["method"] for entry in MODELS}) >= 16
->>>>>>> da4f77ef (schemes: settle how each module of a quantized model is stored, or say why it does not follow)
     assert FILE.stat().st_size < 100_000

@@ -283,8 +283,14 @@ ATTENTION, FEED_FORWARD, HEAD = 2 * (64 + 32) * 64, 3 * 64 * 128, 96 * 64
         (method("fp8", weight_block_size=[32, 64]), {"float8_e4m3-b32x64": 2 * (ATTENTION + FEED_FORWARD)}),
         (method("fp8", weight_block_size=None), {"float8_e4m3": 2 * (ATTENTION + FEED_FORWARD)}),
         # a list takes the place of the default one, in which the last layer is
-        (method("fp8", modules_to_not_convert=["model.layers.*.mlp"]), {"float8_e4m3-b128": 2 * ATTENTION + HEAD}),
-        (method("fp8", ignored_layers=["model.layers.*.mlp", "lm_head"]), {"float8_e4m3-b128": 2 * ATTENTION}),
+        (
+            method("fp8", weight_block_size=[128, 128], modules_to_not_convert=["model.layers.*.mlp"]),
+            {"float8_e4m3-b128": 2 * ATTENTION + HEAD},
+        ),
+        (
+            method("fp8", weight_block_size=[128, 128], ignored_layers=["model.layers.*.mlp", "lm_head"]),
+            {"float8_e4m3-b128": 2 * ATTENTION},
+        ),
         (
             method("awq", bits=4, group_size=32, modules_to_not_convert=["model.layers.*.mlp"]),
             {"awq-int4-g32": 2 * ATTENTION},
@@ -388,7 +394,10 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
 
 def test_entries_without_a_module_are_named(tmp_path: Path) -> None:
     """Published lists name norms, and modules of other versions of a model."""
-    report = loaded(tmp_path, LLAMA | method("fp8", modules_to_not_convert=["lm_head", "mlp.gate", "visual"])).summary()
+    report = loaded(
+        tmp_path,
+        LLAMA | method("fp8", weight_block_size=[128, 128], modules_to_not_convert=["lm_head", "mlp.gate", "visual"]),
+    ).summary()
     assert "modules_to_not_convert: no module has a name that 'mlp.gate', 'visual' matches" in report.notes
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from netcalc import ops
@@ -104,8 +104,22 @@ def layers(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[Any], bool]:
     return name, attrs, arrays, draw(st.booleans())
 
 
+#: A layer of which the terms of one element cancel to 1/200 of their size.
+CANCELLING = (
+    "rnn",
+    {"hidden": 4, "bias": False, "nonlinearity": "relu"},
+    [
+        np.array([[-0.65179116]], np.float32),
+        np.array([[-0.17471729, 1.663724, 0.65914774, -1.6413972]], np.float32),
+        None,
+    ],
+    False,
+)
+
+
 @settings(max_examples=60, deadline=None)
 @given(layers())
+@example(CANCELLING)
 def test_prediction_equals_execution(drawn: tuple[str, dict[str, Any], list[Any], bool]) -> None:
     name, attrs, arrays, training = drawn
     execute(name, attrs, *arrays, training=training)

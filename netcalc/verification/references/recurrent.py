@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from netcalc.verification.references import Array, Attributes, Expected, Shape, parameters, reference
+from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference
 from netcalc.verification.references._sums import double
 
 _GATES = {"rnn": 1, "lstm": 4, "gru": 3}
+#: Numbers smaller than this share of their terms may be 0 by rounding.
+_NEAR_ZERO = 1e-4
 
 
 class _Sequence(NamedTuple):
     """Outputs of the last layer, (steps, features), and the final states of each layer and direction."""
 
-    output: Array
-    states: dict[str, list[Array]]
+    output: _Rounded
+    states: dict[str, list[_Rounded]]
 
 
 def _gates(op: Attributes) -> int:
@@ -34,57 +36,108 @@ def _handed_on(op: Attributes) -> int:
     return int(getattr(op, "proj_size", None) or op.hidden) if op.name == "lstm" else int(op.hidden)
 
 
-def _logistic(x: Array) -> Array:
-    return (1 + np.tanh(x / 2)) / 2
+class _Rounded(NamedTuple):
+    """Values, and the magnitudes to which the errors of their rounding are relative, carried on to first order."""
+
+    value: Array
+    magnitude: Array
+
+    @classmethod
+    def of(cls, value: Array) -> _Rounded:
+        """Return values that are exact but for their own rounding."""
+        return cls(value, np.abs(value))
+
+    def __add__(self, other: _Rounded) -> _Rounded:
+        return _Rounded(self.value + other.value, self.magnitude + other.magnitude)
+
+    def __mul__(self, other: _Rounded) -> _Rounded:
+        carried = np.abs(self.value) * other.magnitude + self.magnitude * np.abs(other.value)
+        return _Rounded(self.value * other.value, carried)
+
+    def mapped(self, value: Array, slope: Array) -> _Rounded:
+        """Return the values of a function with its slopes."""
+        return _Rounded(value, np.abs(value) + slope * self.magnitude)
+
+    def tanh(self) -> _Rounded:
+        """Return the hyperbolic tangent."""
+        value = np.tanh(self.value)
+        return self.mapped(value, 1 - value**2)
+
+    def logistic(self) -> _Rounded:
+        """Return 1/(1 + e^−x)."""
+        small = np.exp(-np.abs(self.value))
+        value = np.where(self.value < 0, small, 1.0) / (1 + small)
+        return self.mapped(value, value * (1 - value))
+
+    def relu(self) -> _Rounded:
+        """Return max(0, x), whose slope is open where x is a rounding of 0."""
+        return self.mapped(
+            np.where(self.value < 0, 0.0, self.value), 1.0 * ~(self.value < -_NEAR_ZERO * self.magnitude)
+        )
+
+    def complement(self) -> _Rounded:
+        """Return 1 − x."""
+        return _Rounded(1 - self.value, 1 + self.magnitude)
 
 
-def _step(op: Attributes, x: Array, h: Array, c: Array | None, weight: Mapping[str, Array], suffix: str) -> Any:
-    """Return h and c after a step from the input and the states before it."""
+def _product(weight: Array, vector: _Rounded) -> _Rounded:
+    return _Rounded(weight @ vector.value, np.abs(weight) @ vector.magnitude)
 
-    def gate(number: int) -> tuple[Array, Array]:
+
+def _step(
+    op: Attributes, x: _Rounded, h: _Rounded, c: _Rounded, weight: Mapping[str, Array], suffix: str
+) -> tuple[_Rounded, _Rounded]:
+    """Return h and c after a step from the input and the states before it; c is that of an LSTM."""
+
+    def gate(number: int) -> tuple[_Rounded, _Rounded]:
         """Return what input and state add to a gate, with their biases."""
         rows = slice(number * op.hidden, (number + 1) * op.hidden)
         parts = []
         for kind, vector in (("ih", x), ("hh", h)):
-            bias = weight[f"bias_{kind}{suffix}"][rows] if op.bias else 0.0
-            parts.append(weight[f"weight_{kind}{suffix}"][rows] @ vector + bias)
+            part = _product(weight[f"weight_{kind}{suffix}"][rows], vector)
+            parts.append(part + _Rounded.of(weight[f"bias_{kind}{suffix}"][rows]) if op.bias else part)
         return parts[0], parts[1]
 
-    def added(number: int) -> Array:
+    def added(number: int) -> _Rounded:
         from_input, from_state = gate(number)
         return from_input + from_state
 
     if op.name.startswith("rnn"):
-        summed = added(0)
-        return (np.tanh(summed) if op.nonlinearity == "tanh" else np.where(summed < 0, 0.0, summed)), None
+        return (added(0).tanh() if op.nonlinearity == "tanh" else added(0).relu()), c
     if op.name.startswith("gru"):
-        reset, update = (_logistic(added(number)) for number in (0, 1))
+        reset, update = (added(number).logistic() for number in (0, 1))
         from_input, from_state = gate(2)
-        new = np.tanh(from_input + reset * from_state)
-        return (1 - update) * new + update * h, None
-    entry, forget, out = (_logistic(added(number)) for number in (0, 1, 3))
-    c = forget * c + entry * np.tanh(added(2))
-    h = out * np.tanh(c)
-    return (weight[f"weight_hr{suffix}"] @ h if f"weight_hr{suffix}" in weight else h), c
+        new = (from_input + reset * from_state).tanh()
+        return update.complement() * new + update * h, c
+    entry, forget, out = (added(number).logistic() for number in (0, 1, 3))
+    c = forget * c + entry * added(2).tanh()
+    h = out * c.tanh()
+    return (_product(weight[f"weight_hr{suffix}"], h) if f"weight_hr{suffix}" in weight else h), c
 
 
-def _sequence(op: Attributes, x: Array, start: Mapping[str, Array], weight: Mapping[str, Array]) -> _Sequence:
+def _stacked(rows: list[_Rounded]) -> _Rounded:
+    return _Rounded(np.array([row.value for row in rows]), np.array([row.magnitude for row in rows]))
+
+
+def _sequence(op: Attributes, inputs: Array, start: Mapping[str, Array], weight: Mapping[str, Array]) -> _Sequence:
     """Run all layers on one sequence (steps, features)."""
-    finals: dict[str, list[Array]] = {"h": [], "c": []}
+    x = _Rounded.of(inputs)
+    finals: dict[str, list[_Rounded]] = {"h": [], "c": []}
     for layer in range(op.layers):
         outputs = []
         for backwards in range(2 if op.bidirectional else 1):
             suffix = f"_l{layer}" + ("_reverse" if backwards else "")
             number = len(finals["h"])
-            h, c = start["h"][number], start["c"][number]
+            h, c = (_Rounded.of(start[state][number]) for state in ("h", "c"))
             produced = []
-            for vector in x[::-1] if backwards else x:
-                h, c = _step(op, vector, h, c, weight, suffix)
+            steps = range(len(inputs))
+            for step in reversed(steps) if backwards else steps:
+                h, c = _step(op, _Rounded(x.value[step], x.magnitude[step]), h, c, weight, suffix)
                 produced.append(h)
-            outputs.append(np.array(produced[::-1] if backwards else produced))
+            outputs.append(_stacked(produced[::-1] if backwards else produced))
             finals["h"].append(h)
             finals["c"].append(c)
-        x = np.concatenate(outputs, axis=-1)
+        x = _Rounded(*(np.concatenate(parts, axis=-1) for parts in zip(*outputs, strict=True)))
     return _Sequence(x, finals)
 
 
@@ -126,15 +179,15 @@ def _layers(
             start[state] = np.zeros((rows, size)) if array is None else double(array if not batch else array[:, sample])
         return _sequence(op, sequence if lengths is None else sequence[: int(lengths[sample])], start, weight)
 
-    def output(index: Shape) -> float:
+    def output(index: Shape) -> Value | float:
         sample = 0 if batch_axis is None else index[batch_axis]
         step = index[1 if batch_axis == 0 else 0]
         computed = run(sample).output
-        return float(computed[step, index[-1]]) if step < len(computed) else 0.0
+        return _value(computed, (step, index[-1])) if step < len(computed.value) else 0.0
 
     def final(state: str) -> Expected:
-        def at(index: Shape) -> float:
-            return float(run(index[1] if batch else 0).states[state][index[0]][index[-1]])
+        def at(index: Shape) -> Value:
+            return _value(run(index[1] if batch else 0).states[state][index[0]], index[-1:])
 
         return Expected((rows, *batch, sizes[state]), x.dtype.name, at, reads)
 
@@ -154,14 +207,19 @@ def cell(
     shape = (*x.shape[:-1], op.hidden)
 
     def state(number: int) -> Expected:
-        def at(index: Shape) -> float:
+        def at(index: Shape) -> Value:
             *sample, unit = index
             h, c = (np.zeros(op.hidden) if s is None else double(s[tuple(sample)]) for s in (h_0, c_0))
-            return float(_step(op, double(x[tuple(sample)]), h, c, weight, "")[number][unit])
+            states = _step(op, *map(_Rounded.of, (double(x[tuple(sample)]), h, c)), weight, "")
+            return _value(states[number], (unit,))
 
         return Expected(shape, x.dtype.name, at, sum(array.size for array in weights.values()))
 
     return tuple(state(number) for number in range(2 if op.name == "lstm_cell" else 1))
+
+
+def _value(numbers: _Rounded, index: Shape) -> Value:
+    return Value(float(numbers.value[index]), float(numbers.magnitude[index]))
 
 
 def _weights(op: Attributes, features: int, suffix: str) -> dict[str, Shape]:

@@ -15,6 +15,7 @@ from netcalc.analysis.memory import Memory
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
+from netcalc.codecs import codec_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
@@ -37,7 +38,7 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
-from netcalc.numerics.rounding import codec_named, is_rounded, rounded, rounding_bytes
+from netcalc.numerics.rounding import is_rounded, rounded, rounding_bytes
 from netcalc.numerics.rounding.deviation import Deviation
 from netcalc.opdef import Param, Storage
 from netcalc.options import PlanName

@@ -15,7 +15,7 @@ A scheme has these keys::
     block: [rows, columns]                  # elements that share a scale
     flat: true                              # blocks lie along the flattened tensor
     sparse: true                            # it can be combined with pruning
-    codec: MODULE.CLASS                     # of netcalc/numerics/rounding; or {MODULE.CLASS: {ARGUMENT: value}}, in
+    codec: MODULE.CLASS                     # of netcalc/codecs; or {MODULE.CLASS: {ARGUMENT: value}}, in
                                             # which the name of a setting stands for it
     tensors: {ROLE: {dtype, bits, bytes}}
 
@@ -65,7 +65,7 @@ class TensorRule(NamedTuple):
 
 
 class CodecRule(NamedTuple):
-    """The class of ``numerics/rounding`` that encodes and decodes a scheme, ``module.Class``, with its arguments."""
+    """The class of ``netcalc/codecs`` that encodes and decodes a scheme, ``module.Class``, with its arguments."""
 
     place: str
     arguments: Mapping[str, Any]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.numerics.rounding import codec_named
-from netcalc.numerics.rounding.floats import float8_cast
+from netcalc.codecs import codec_named
+from netcalc.codecs.floats import float8_cast
 
 torch = pytest.importorskip("torch")
 

@@ -34,7 +34,7 @@ KEYS = {
     ),
     "storage": "let that told_by settings schemes",
     "checkpoint": "layouts others",
-    "layouts": "packed with sizes that gives flat",
+    "layouts": "packed with sizes that gives flat shape decode",
 }
 
 
@@ -67,7 +67,7 @@ def test_a_scheme_has_a_codec_with_these_arguments(name: str) -> None:
     assert (codec is None) == bool(WITHOUT_CODEC.fullmatch(name))
     if codec is not None:
         module, _, class_name = codec.place.rpartition(".")
-        made = getattr(import_module(f"netcalc.numerics.rounding.{module}"), class_name)(**codec.arguments)
+        made = getattr(import_module(f"netcalc.codecs.{module}"), class_name)(**codec.arguments)
         assert made.rows >= 0
 
 

@@ -1,44 +1,25 @@
-"""Parameters as they are stored: encoders and decoders of the schemes in ``data/schemes``, by their names."""
+"""Parameters rounded to the form in which they are stored."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.codecs import codec_named
+from netcalc.codecs.codec import Shape, SparseCodec, Tensors
+from netcalc.codecs.floats import Cast
+from netcalc.codecs.pruning import decode_sparse, encode_sparse, kept
 from netcalc.dims import integer
-from netcalc.numerics.rounding.codec import Codec, Shape, SparseCodec, Tensors
-from netcalc.numerics.rounding.floats import Cast
-from netcalc.numerics.rounding.pruning import decode_sparse, encode_sparse, kept
 from netcalc.opdef import Storage
-from netcalc.schemes.scheme import scheme_named
 
-__all__ = ["codec_named", "decode", "encode", "is_rounded", "kept", "rounded", "rounding_bytes"]
+__all__ = ["decode", "encode", "is_rounded", "kept", "rounded", "rounding_bytes"]
 
 #: Elements that are rounded at a time, where the scheme allows it.
 _PIECE = 1 << 19
 #: Bytes of an element of the result, and while it is encoded and decoded: codes, groups and copies.
 _RESULT, _TEMPORARY = 8, 56
-
-
-@cache
-def codec_named(scheme: str) -> Codec:
-    """Return the codec of a scheme.
-
-    Raises:
-        NetcalcError: E502 for a scheme whose codes netcalc does not choose.
-    """
-    codec = scheme_named(scheme).codec
-    if codec is not None:
-        module, _, name = codec.place.rpartition(".")
-        made: Codec = getattr(import_module(f"{__name__}.{module}"), name)(**codec.arguments)
-        return made
-    hint = "its sizes are known: `netcalc params --quantize` counts them"
-    raise NetcalcError(Diagnostic("E502", f"netcalc does not round to {scheme}", hint=hint))
 
 
 def is_rounded(storage: Storage | None, dtype: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Shape, SparseCodec, Tensors
-from netcalc.numerics.rounding.planes import pack_words, unpack_words
+from netcalc.codecs.codec import Shape, SparseCodec, Tensors
+from netcalc.codecs.planes import pack_words, unpack_words
 from netcalc.opdef import Sparsity
 
 

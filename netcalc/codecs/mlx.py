@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
-from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of
-from netcalc.numerics.rounding.planes import pack_words, unpack_words
+from netcalc.codecs.codec import Shape, Tensors, groups_of
+from netcalc.codecs.planes import pack_words, unpack_words
 
 #: The least scale (mlx 0.32.4, backend/cpu/quantized.cpp).
 _LEAST = np.float32(1e-7)

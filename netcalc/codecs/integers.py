@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Plain, Shape, Tensors, groups_of, inverse, magnitude
-from netcalc.numerics.rounding.planes import pack_words, unpack_words
+from netcalc.codecs.codec import Plain, Shape, Tensors, groups_of, inverse, magnitude
+from netcalc.codecs.planes import pack_words, unpack_words
 
 _MOST = np.float32(127)
 

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from netcalc.codecs import codec_named
+from netcalc.codecs.microscaling import e2m1_cast, e2m1_values
+from netcalc.codecs.planes import pack_words, unpack_words
+from netcalc.codecs.tables import dynamic_table, table
 from netcalc.diagnostics import NetcalcError
-from netcalc.numerics.rounding import codec_named
-from netcalc.numerics.rounding.microscaling import e2m1_cast, e2m1_values
-from netcalc.numerics.rounding.planes import pack_words, unpack_words
-from netcalc.numerics.rounding.tables import dynamic_table, table
 from netcalc.schemes.scheme import scheme_names
 from tests.schemes.test_descriptions import WITHOUT_CODEC
 

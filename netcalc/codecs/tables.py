@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, inverse, magnitude
-from netcalc.numerics.rounding.planes import Planes
+from netcalc.codecs.codec import Shape, Tensors, groups_of, inverse, magnitude
+from netcalc.codecs.planes import Planes
 
 _BLOCK, _NESTED = 64, 256
 _PAIRS = Planes(1, 2, 1, 4)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import inverse
-from netcalc.numerics.rounding.ggml import NON_LINEAR, Blocks, extreme, half, whole
-from netcalc.numerics.rounding.planes import Planes
-from netcalc.numerics.rounding.tables import nearest
+from netcalc.codecs.codec import inverse
+from netcalc.codecs.ggml import NON_LINEAR, Blocks, extreme, half, whole
+from netcalc.codecs.planes import Planes
+from netcalc.codecs.tables import nearest
 
 _SIX = 63
 

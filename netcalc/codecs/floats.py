@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
-from netcalc.numerics.rounding.codec import Plain, Shape, Tensors
+from netcalc.codecs.codec import Plain, Shape, Tensors
 
 #: NumPy's names of the 8-bit floats; their greatest number.
 _FLOAT8 = {"float8_e4m3": ("float8_e4m3fn", 448.0), "float8_e5m2": ("float8_e5m2", 57344.0)}

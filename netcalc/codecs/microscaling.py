@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Shape, Tensors, groups_of, magnitude
-from netcalc.numerics.rounding.floats import float8_cast
-from netcalc.numerics.rounding.planes import Planes
+from netcalc.codecs.codec import Shape, Tensors, groups_of, magnitude
+from netcalc.codecs.floats import float8_cast
+from netcalc.codecs.planes import Planes
 
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 _GREATEST = np.float32(6)

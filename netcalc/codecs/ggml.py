@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Shape, Tensors, inverse, magnitude
-from netcalc.numerics.rounding.planes import Planes
-from netcalc.numerics.rounding.tables import nearest
+from netcalc.codecs.codec import Shape, Tensors, inverse, magnitude
+from netcalc.codecs.planes import Planes
+from netcalc.codecs.tables import nearest
 
 _LOW, _HIGH = Planes(1, 2, 16, 4), Planes(4, 8, 1, 1)
 #: Numbers of iq4_nl and iq4_xs.

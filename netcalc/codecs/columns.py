@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.rounding.codec import Shape, Tensors
-from netcalc.numerics.rounding.integers import Affine
-from netcalc.numerics.rounding.planes import pack_words, unpack_words
+from netcalc.codecs.codec import Shape, Tensors
+from netcalc.codecs.integers import Affine
+from netcalc.codecs.planes import pack_words, unpack_words
 
 #: The row of eight whose code is at each place of a word (AutoAWQ, modules/linear/gemm.py).
 _ORDER = np.array([0, 2, 4, 6, 1, 3, 5, 7])

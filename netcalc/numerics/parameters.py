@@ -22,7 +22,7 @@ from netcalc.numerics.computed import computed_buffer
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.rounding import is_rounded, rounded
 from netcalc.opdef import Param
-from netcalc.weights.assembly import load, write
+from netcalc.weights.assembly import expected_shape, load, write
 from netcalc.weights.checkpoint_files import Joined, Weights, open_weights
 from netcalc.weights.inventory import index_mismatches, inventory
 from netcalc.weights.matching import match
@@ -96,11 +96,13 @@ class Parameters:
         self._initializers = Initializers.of(program, init)
         if weights is not None:
             self._tensors = opened_unpacked(weights)
-            _require_plain(self._tensors)
+            _settle_shapes(program, self._tensors, self._initializers)
             matched = match(program, self._tensors, self._initializers.is_drawn, values=True, cast=cast)
             report, self._locations = matched.report, matched.locations
             if not report.ok:
                 raise NetcalcError(report.diagnostics)
+            if isinstance(self._tensors, UnpackedTensors):
+                self._tensors.require_decoders(matched.used)
         else:
             _require_matches(program, self._initializers)
 
@@ -157,12 +159,22 @@ class Parameters:
             self._initializers.write(node.op, owner, declaration, dtype, self._seed, out)
 
 
-def _require_plain(tensors: Tensors) -> None:
-    """Raise NetcalcError (E605) if a checkpoint has packed tensors, of which only headers are read."""
-    if isinstance(tensors, UnpackedTensors):
-        packed = ", ".join(f"{figures.tensors:,} tensors packed by {figures.scheme}" for figures in tensors.packed)
-        hint = "`netcalc verify` compares their headers; run the model without its weights, or with a copy in full"
-        raise NetcalcError(Diagnostic("E605", f"{tensors.name} has {packed}, which netcalc does not unpack", hint=hint))
+def _settle_shapes(program: Program, tensors: Tensors, initializers: Initializers) -> None:
+    """Settle the shapes of packed tensors of which headers tell only the number of elements.
+
+    Raises:
+        NetcalcError: E605 if the data that hold them cannot be read.
+    """
+    if not isinstance(tensors, UnpackedTensors) or not tensors.has_open_shapes:
+        return
+    tensors.read_shapes()
+    locations = match(program, tensors, initializers.is_drawn, cast=True).locations
+    for parameter in parameters(program):
+        location = locations.get(parameter.owner)
+        if location is not None and not parameter.tied:
+            shape = expected_shape(location, tuple(integer(size) for size in parameter.param.shape))
+            if shape is not None:
+                tensors.take_shapes(dict.fromkeys(location.names, shape))
 
 
 def _require_matches(program: Program, initializers: Initializers) -> None:

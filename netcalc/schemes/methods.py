@@ -52,6 +52,10 @@ A layout says what a packed tensor and its companions, which have the same name 
     that: [condition]
     gives: {SUFFIX: [expression]}
     flat: true                      # only the number of elements is known; one may be padding
+    shape: MODULE.FUNCTION          # of such a layout, which reads the shape from the data of companions
+    decode: MODULE.FUNCTION         # the numbers; or {MODULE.FUNCTION: {ARGUMENT: expression}}, of axes and fields
+
+Functions are those of ``netcalc/weights/packing/decoders``.
 
 An axis is a name, which stands for the same size everywhere, a number, or ``_`` for any size; ``...`` are any leading
 axes.
@@ -80,6 +84,13 @@ class Companion(NamedTuple):
     axes: tuple[Axes, ...]
 
 
+class Decoder(NamedTuple):
+    """A function of ``weights/packing/decoders``, ``module.function``, with the expressions of its arguments."""
+
+    place: str
+    arguments: Mapping[str, Expression]
+
+
 class Layout(NamedTuple):
     """A packed tensor with its companions, and what they stand for."""
 
@@ -92,6 +103,8 @@ class Layout(NamedTuple):
     gives: str
     shape: tuple[Expression | None, ...]  # None for any leading axes
     flat: bool
+    shape_reader: str
+    decoder: Decoder | None
 
 
 class Fields(NamedTuple):
@@ -268,7 +281,18 @@ def _layout(data: Mapping[str, Any]) -> Layout:
         gives,
         tuple(None if size == "..." else parse(str(size)) for size in shape),
         data.get("flat", False),
+        data.get("shape", ""),
+        _decoder(data.get("decode")),
     )
+
+
+def _decoder(data: Any) -> Decoder | None:
+    if data is None:
+        return None
+    if isinstance(data, str):
+        return Decoder(data, {})
+    ((place, arguments),) = data.items()
+    return Decoder(place, {name: parse(str(text)) for name, text in arguments.items()})
 
 
 def _companion(name: str, axes: Any) -> Companion:

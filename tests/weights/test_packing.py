@@ -176,12 +176,6 @@ def test_no_shape_ends_in_another_error(case: str, data: st.DataObject) -> None:
         assert sum(figures.tensors + figures.companions for figures in found.packed) == len(found.roles)
 
 
-def test_packed_data_are_not_read() -> None:
-    found = UnpackedTensors(HeadersOnly(headers_of("gptq-4-128")), None)
-    with pytest.raises(NetcalcError, match="is packed \\(gptq\\), and netcalc reads only its header"):
-        found.load("up.weight")
-
-
 @pytest.mark.parametrize("method", ["quip", "nncf", "", None, 4])
 def test_an_unknown_method_is_refused(method: Any) -> None:
     with pytest.raises(NetcalcError, match="E007") as caught:

@@ -55,6 +55,24 @@ def logical_shape(
         ExpressionError: they do not determine the shape.
     """
     layout = packed.layout
+    sizes, steps = settled_sizes(packed, headers, settings)
+    shape: list[int] = []
+    for size in layout.shape:
+        shape += sizes["..."] if size is None else [size.evaluate(sizes)]
+    stored = headers[packed.name]
+    how = f"{'×'.join(map(str, stored.shape)) or 'scalar'} {stored.dtype}"
+    return tuple(shape), f"{how}, {', '.join(steps)}" if steps else how
+
+
+def settled_sizes(
+    packed: Found, headers: Mapping[str, Header], settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the sizes of the axes of packed tensors with the fields, and how further sizes follow, in words.
+
+    Raises:
+        ValueError, ExpressionError: as :func:`logical_shape`.
+    """
+    layout = packed.layout
     stored = headers[packed.name]
     sizes: Sizes = dict.fromkeys(_names(layout)) | dict(settings)
     bound: Sizes = {}
@@ -73,11 +91,7 @@ def logical_shape(
     for condition in layout.conditions:
         if not condition.evaluate(sizes):
             raise ValueError(f"{_worked(condition, sizes)} does not hold")
-    shape: list[int] = []
-    for size in layout.shape:
-        shape += sizes["..."] if size is None else [size.evaluate(sizes)]
-    how = f"{'×'.join(map(str, stored.shape)) or 'scalar'} {stored.dtype}"
-    return tuple(shape), f"{how}, {', '.join(steps)}" if steps else how
+    return sizes, steps
 
 
 def _names(layout: Layout) -> Iterable[str]:

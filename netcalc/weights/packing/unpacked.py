@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError
 from netcalc.schemes.configuration import Quantization
 from netcalc.schemes.methods import Method, method_named, method_names
-from netcalc.weights.packing.layouts import Found, companions_of, logical_shape
+from netcalc.weights.packing.decoding import decoded, stored_shape
+from netcalc.weights.packing.layouts import Found, companions_of, logical_shape, settled_sizes
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import Header, Unpacking, clipped
 from netcalc.weights.tensor_files import Tensors
@@ -26,6 +29,11 @@ class Role(NamedTuple):
     scheme: str
     params: int | None
     logical: str
+
+
+class _Packing(NamedTuple):
+    method: Method
+    found: Found
 
 
 @dataclass(slots=True)
@@ -70,6 +78,8 @@ class UnpackedTensors:
         self.undetermined: dict[str, str] = {}
         self.headers: dict[str, Header] = {}
         self._shapes: dict[object, Header] = {}
+        self._packed: dict[str, _Packing] = {}
+        self._quantization = quantization
         logical: dict[str, Header] = {}
         methods = [quantization.method] if quantization else [m for name in method_names() if (m := method_named(name))]
         types = frozenset(dtype for method in methods for layout in method.layouts for dtype in layout.types)
@@ -83,6 +93,7 @@ class UnpackedTensors:
                 self.roles[name] = Role(method.name, params, packed.logical)
                 self.roles |= dict.fromkeys(packed.companions.values(), Role(method.name, 0, packed.logical))
                 logical[packed.logical] = meant
+                self._packed[packed.logical] = _Packing(method, packed)
         if quantization is not None:
             others = quantization.method.others
             for name in stored.headers:
@@ -91,28 +102,90 @@ class UnpackedTensors:
         self.headers = {name: header for name, header in stored.headers.items() if name not in self.roles} | logical
 
     def load(self, name: str) -> Array:
-        """Return the data of a tensor that is stored as it is.
+        """Return the data of a tensor, those of a packed one decoded, in float32.
 
         Raises:
-            NetcalcError: E605 for one that is packed.
+            NetcalcError: E605 if the data cannot be read, or the numbers of a packed tensor cannot be computed.
         """
-        self._require_plain(name)
-        return self.stored.load(name)
+        packing = self._packed.get(name)
+        if packing is None:
+            return self.stored.load(name)
+        header = self.headers[name]
+        try:
+            settings = self._settings(packing)
+            return decoded(packing.found, self.stored, settings, header.shape)
+        except (ValueError, ExpressionError) as why:
+            raise NetcalcError(Diagnostic("E605", f"{self.name}: {clipped(name)} does not decode: {why}")) from why
 
     def write(self, name: str, part: Part) -> None:
-        """Write a part of a tensor that is stored as it is to its place.
+        """Write a part of a tensor to its place; one that is packed is decoded as a whole.
 
         Raises:
-            NetcalcError: E605 for one that is packed.
+            NetcalcError: E605 as :meth:`load`.
         """
-        self._require_plain(name)
-        write_part(self.stored, name, part)
+        if name in self._packed:
+            part.put(part.out, self.load(name)[part.slices])
+        else:
+            write_part(self.stored, name, part)
 
-    def _require_plain(self, name: str) -> None:
+    def require_decoders(self, names: Iterable[str]) -> None:
+        """Raise NetcalcError (E605) if the numbers of tensors cannot be computed from the packed ones."""
+        methods = Counter(
+            packing.method.name
+            for name in names
+            if (packing := self._packed.get(name)) is not None and packing.found.layout.decoder is None
+        )
+        if methods:
+            packed = ", ".join(f"{count:,} tensors packed by {method}" for method, count in methods.items())
+            hint = "`netcalc verify` compares their headers; run the model without its weights, or with a copy in full"
+            text = f"{self.name} has {packed}, which netcalc does not decode"
+            raise NetcalcError(Diagnostic("E605", text, hint=hint))
+
+    def read_shapes(self) -> None:
+        """Read the shapes that stand in the data of companions, where headers tell only the number of elements.
+
+        Raises:
+            NetcalcError: E605 if they cannot be read.
+        """
+        for name, (_, packed) in self._packed.items():
+            header = self.headers[name]
+            if header.unpacking is not None and header.unpacking.flat and packed.layout.shape_reader:
+                shape = stored_shape(packed, self.stored)
+                if prod(shape) not in (header.elements, header.elements - 1):
+                    text = f"{self.name}: {clipped(name)} has {header.elements:,} elements, and its shape is {shape}"
+                    raise NetcalcError(Diagnostic("E605", text))
+                self._settle(name, shape)
+
+    def take_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Take the shapes of a program's parameters for tensors of which only the number of elements is known."""
+        for name, shape in shapes.items():
+            header = self.headers[name]
+            if header.unpacking is not None and header.unpacking.flat:
+                self._settle(name, shape)
+
+    @property
+    def has_open_shapes(self) -> bool:
+        """True if of some tensor only the number of elements is known."""
+        return any(header.unpacking is not None and header.unpacking.flat for header in self.headers.values())
+
+    def _settle(self, name: str, shape: tuple[int, ...]) -> None:
         header = self.headers[name]
-        if header.unpacking is not None:
-            text = f"{self.name}: {clipped(name)} is packed ({header.dtype}), and netcalc reads only its header"
-            raise NetcalcError(Diagnostic("E605", text))
+        assert header.unpacking is not None
+        self.headers[name] = header._replace(shape=shape, unpacking=header.unpacking._replace(flat=False))
+
+    def _settings(self, packing: _Packing) -> dict[str, Any]:
+        """Return the sizes of packed tensors, with the fields of the configuration that fit them.
+
+        Raises:
+            ValueError, ExpressionError: none fit.
+        """
+        problem: Exception = ValueError("the configuration has no settings for it")
+        for settings in self._variants(*packing):
+            try:
+                return settled_sizes(packing.found, self.stored.headers, settings)[0]
+            except (ValueError, ExpressionError) as why:
+                problem = why
+        raise problem
 
     @property
     def packed(self) -> tuple[Packed, ...]:
@@ -155,9 +228,8 @@ class UnpackedTensors:
         """Return the header of what packed tensors stand for, by the settings that fit."""
         if quantization is not None and quantization.stores_plainly(packed.base):
             return Header((), method.name, None, True, Unpacking("", "the configuration says that it is not packed"))
-        variants = quantization.variants(packed.base) if quantization else [dict.fromkeys(method.fields.declared)]
         problem, is_open = "the configuration has no settings for it", False
-        for settings in variants:
+        for settings in self._variants(method, packed):
             try:
                 shape, text = logical_shape(packed, self.stored.headers, settings)
             except (ValueError, ExpressionError) as why:
@@ -165,3 +237,9 @@ class UnpackedTensors:
                 continue
             return Header(shape, method.name, None, True, Unpacking(text, "", packed.layout.flat))
         return Header((), method.name, None, True, Unpacking("", problem, open=is_open))
+
+    def _variants(self, method: Method, packed: Found) -> Iterable[dict[str, Any]]:
+        """Return the fields that may apply to packed tensors; without a configuration none has a value."""
+        if self._quantization is None:
+            return [dict.fromkeys(method.fields.declared)]
+        return self._quantization.variants(packed.base)

@@ -14,7 +14,9 @@ import pytest
 import netcalc as api
 from netcalc.diagnostics import NetcalcError
 from netcalc.formats.huggingface.quantization import quantization_problems, storage_of
+from netcalc.schemes.methods import Layout
 from netcalc.spec.cursor import Cursor
+from netcalc.weights.packing.layouts import Found, companions_of
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
 from tests.formats.huggingface.packed import (
@@ -81,13 +83,19 @@ def test_pages_have_both_figures(
     golden("checkpoints/params-gptq.txt", netcalc("params", "model/model.safetensors.index.json").out)
 
 
-def test_a_run_refuses_packed_weights(tmp_path: Path, netcalc: Run) -> None:
+def test_a_run_refuses_packed_weights_of_an_unknown_layout(
+    tmp_path: Path, netcalc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_decoder(layout: Layout, *arguments: Any) -> Found | None:
+        return companions_of(layout._replace(decoder=None), *arguments)
+
+    monkeypatch.setattr("netcalc.weights.packing.unpacked.companions_of", without_decoder)
     said, pack = SCHEMES["mlx-4"]
     folder = write_model(tmp_path / "model", LLAMA | said, packed_llama(pack))
     ran = netcalc("run", str(folder), "--weights", ".", "--set", "length=4")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("error[") == 1
-    assert "14 tensors packed by mlx, which netcalc does not unpack" in ran.err.replace("\n", " ")
+    assert "14 tensors packed by mlx, which netcalc does not decode" in ran.err.replace("\n", " ")
 
 
 def test_a_packed_tensor_of_another_shape_is_shown_with_the_arithmetic(tmp_path: Path, netcalc: Run) -> None:

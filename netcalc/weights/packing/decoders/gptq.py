@@ -1,0 +1,38 @@
+"""Numbers of GPTQ: words along the inputs, with scales and zero points for groups of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from netcalc.arrays import Array
+from netcalc.codecs.planes import unpack_words
+
+
+def weight(
+    tensors: Mapping[str, Array], shape: tuple[int, ...], bits: int, group_size: int | None, offset: int
+) -> Array:
+    """Return (code − zero point)·scale, of shape (rows, columns).
+
+    Args:
+        tensors: ``.qweight`` (words, rows), ``.qzeros`` (groups, words), ``.scales`` (groups, rows) and, if columns are
+            in an order of their own, the group of each in ``.g_idx``.
+        shape: (rows, columns).
+        bits: bits of a code.
+        group_size: columns of a group; None or −1 for all.
+        offset: what the zero points are stored less of: 1, and 0 in the format gptq_v2.
+
+    Source: AutoGPTQ 0.7.1, nn_modules/qlinear/qlinear_cuda_old.py.
+    """
+    rows, columns = shape
+    codes = unpack_words(np.ascontiguousarray(tensors[".qweight"].T), bits, columns)
+    zeros = (unpack_words(tensors[".qzeros"], bits, rows) + np.uint8(offset)) & np.uint8((1 << bits) - 1)
+    groups = tensors.get(".g_idx")
+    if groups is None:
+        groups = np.arange(columns) // (group_size if group_size and group_size > 0 else columns)
+    scales = tensors[".scales"].astype(np.float32)
+    if not ((groups >= 0) & (groups < len(scales))).all():
+        raise ValueError(f"g_idx names groups beyond the {len(scales)} that have scales")
+    numbers: Array = (codes.astype(np.float32) - zeros[groups].T.astype(np.float32)) * scales[groups].T
+    return numbers

@@ -1,0 +1,62 @@
+"""Numbers of packed tensors, by the decoder that their layout names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from netcalc.arrays import Array
+from netcalc.weights.packing.layouts import Found
+from netcalc.weights.pieces import Loads
+
+_DECODERS = "netcalc.weights.packing.decoders"
+
+
+def decoded(packed: Found, stored: Loads, settings: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
+    """Return the numbers that packed tensors stand for, in float32 and in a shape.
+
+    Args:
+        packed: the tensors.
+        stored: their data.
+        settings: sizes of their axes, and the fields of the configuration that apply.
+        shape: the shape of the tensor that they stand for.
+
+    Raises:
+        ValueError: the data do not follow the layout, or no decoder is known.
+        ExpressionError: an argument of the decoder does not follow from the settings.
+    """
+    decoder = packed.layout.decoder
+    if decoder is None:
+        raise ValueError("the layout of its numbers is not known")
+    arguments = {name: expression.evaluate(settings) for name, expression in decoder.arguments.items()}
+    numbers: Array = function(decoder.place)(_data(packed, stored), shape, **arguments)
+    if numbers.shape != shape:
+        raise ValueError(f"its data have the shape {numbers.shape}, and {shape} is expected")
+    return numbers.astype(np.float32, copy=False)
+
+
+def stored_shape(packed: Found, stored: Loads) -> tuple[int, ...]:
+    """Return the shape that stands in the data of the companions of a packed tensor.
+
+    Raises:
+        NetcalcError: E605 if the data cannot be read.
+    """
+    companions = {suffix: stored.load(name) for suffix, name in packed.companions.items()}
+    shape: tuple[int, ...] = function(packed.layout.shape_reader)(companions)
+    return shape
+
+
+def function(place: str) -> Callable[..., Any]:
+    """Return a function of the decoders by its place, ``module.function``."""
+    module, _, name = place.rpartition(".")
+    made: Callable[..., Any] = getattr(import_module(f"{_DECODERS}.{module}"), name)
+    return made
+
+
+def _data(packed: Found, stored: Loads) -> dict[str, Array]:
+    """Return the data of packed tensors by their suffixes."""
+    data = {suffix: stored.load(name) for suffix, name in packed.companions.items()}
+    return {**data, packed.layout.suffix: stored.load(packed.name)}

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation as Explanation
     from netcalc.analysis.explain import Section as Section
     from netcalc.analysis.figures import Cost as Cost
+    from netcalc.analysis.file_weights import FileWeights as FileWeights
     from netcalc.analysis.memory import Memory as Memory
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
@@ -136,6 +137,7 @@ _EXPORTS = {
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
+    "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
     "netcalc.reference.blocks": ("BlockReference",),

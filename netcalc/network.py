@@ -14,6 +14,7 @@ from netcalc.dims import Dim
 from netcalc.ir import Program, Value
 from netcalc.options import (
     BackwardOptions,
+    BytesFrom,
     CountOptions,
     ExplainOptions,
     MemoryOptions,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
+    from netcalc.formats.counted_files import CountedFiles
     from netcalc.run_options import (
         CompileOptions,
         GradientOptions,
@@ -82,6 +84,7 @@ class Network:
         #: The intermediate representation, see :mod:`netcalc.ir`.
         self.program: Program = request.program
         self._analyses: dict[tuple[Any, ...], Analysis] = {}
+        self._files: dict[BytesFrom, CountedFiles] = {}
 
     @property
     def name(self) -> str:
@@ -311,15 +314,19 @@ class Network:
             path: path of the layer or block, or None.
 
         Raises:
-            NetcalcError: E502 for ``memory`` with another argument; E503 if there is no such path.
+            NetcalcError: E502 for ``memory`` with another argument, and for ``bytes_from`` without it; E503 if there is
+                no such path.
         """
+        bytes_from = options.pop("bytes_from")
         if options.pop("memory"):
             if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
                 message = "--memory explains the memory of a whole forward pass"
                 raise NetcalcError(Diagnostic("E502", message))
             from netcalc.analysis.explain_memory import explain_memory
 
-            return explain_memory(self.request.with_caches().program, self.memory())
+            return explain_memory(self.request.with_caches().program, self.memory(bytes_from=bytes_from))
+        if bytes_from != "headers":
+            raise NetcalcError(Diagnostic("E502", "--bytes-from goes with --memory"))
         from netcalc.analysis.explain import explain
 
         counted: CountOptions = options
@@ -332,8 +339,11 @@ class Network:
     def memory(self, **options: Unpack[MemoryOptions]) -> MemoryReport:
         """Return weights, caches and states after the step, and the peak of the activations, in bytes.
 
+        Weights of a model in files have the bytes of their headers, as :meth:`audit` reads them.
+
         Raises:
-            NetcalcError: E502 for a bad argument; E404 for ``tokens_in`` or ``engine`` with symbolic sizes.
+            NetcalcError: E502 for a bad argument; E404 for ``tokens_in`` or ``engine`` with symbolic sizes; E007 if
+                the headers contradict the model, E605 if the files cannot be read, E008 if the Hub cannot be.
 
         >>> import netcalc
         >>> report = netcalc.load("gpt2", dtype="float16").memory(tokens_in="1GiB")
@@ -342,18 +352,21 @@ class Network:
         """
         from netcalc.analysis.memory_report import memory_report
 
-        program, engine = self.request.with_caches().program, None
+        request, engine = self.request.with_caches(), None
+        files, remarks = self._counted_files(options["bytes_from"])
         if options["engine"] is not None:
             from netcalc.engine.held import engine_memory
 
             engine = engine_memory(self.request.executed.with_caches().program, options["engine"])
         return memory_report(
-            program,
+            request.program,
             cache=texts(options["cache"]),
             cache_dtype=options["cache_dtype"],
             tokens_in=options["tokens_in"],
             engine=engine,
             depth=options["depth"],
+            files=files,
+            remarks=remarks,
         )
 
     def storage(self) -> StorageReport:
@@ -615,6 +628,15 @@ class Network:
         return None if self.request.model is None else own_weights(self.request.model)
 
     # -- internals ----------------------------------------------------------------------------------
+
+    def _counted_files(self, bytes_from: BytesFrom) -> CountedFiles:
+        """Return the bytes of the weights in the model's files; their headers are read once."""
+        from netcalc.formats.counted_files import counted_files
+
+        if bytes_from not in self._files:
+            configuration = bytes_from == "configuration"
+            self._files[bytes_from] = counted_files(self.request.with_caches(), configuration=configuration)
+        return self._files[bytes_from]
 
     def _counted(self, training: str | None) -> Request:
         """Return the request whose work is counted: in the mode of training for a step of it, unless another is set."""

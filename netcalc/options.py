@@ -34,6 +34,8 @@ Mode: TypeAlias = Literal["eval", "train"]
 PlanName: TypeAlias = Literal["fast", "reference"]
 #: Figures of a summary that are shown.
 ReportName: TypeAlias = Literal["shapes", "params", "flops", "summary"]
+#: Origin of the bytes of a model's weights.
+BytesFrom: TypeAlias = Literal["headers", "configuration"]
 #: Adapters as they are given: ``"[PATTERN=]RANK"``, several of these, a rank, or ranks or settings by pattern.
 LoraArgument: TypeAlias = str | int | Iterable[str] | Mapping[str, Any]
 #: Values of dims and vars by name, or texts ``NAME=VALUE``.
@@ -230,13 +232,26 @@ class SummaryOptions(LayerOptions, BackwardOptions, ReceptiveFieldOptions, total
     """Options of the verbs that count by layer."""
 
 
-class ExplainOptions(CountOptions, total=False):
+class StoredOptions(TypedDict, total=False):
+    """Origin of the bytes of weights."""
+
+    bytes_from: Annotated[
+        BytesFrom,
+        Option(
+            choice(*get_args(BytesFrom)),
+            "headers",
+            "Bytes of weights by the headers of a model's files, where there are any, or by its configuration alone.",
+        ),
+    ]
+
+
+class ExplainOptions(CountOptions, StoredOptions, total=False):
     """Options of ``explain``."""
 
     memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
 
 
-class MemoryOptions(DepthOptions, total=False):
+class MemoryOptions(DepthOptions, StoredOptions, total=False):
     """Options of ``memory``."""
 
     cache: Annotated[

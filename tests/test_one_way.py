@@ -116,7 +116,10 @@ VERBS = {
     "summary": Verb("summary", {**LAYERS, **COUNTS}, call={"view": "summary"}),
     "explain": Verb(
         "explain",
-        {**COUNTS, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)},
+        {**COUNTS, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)}
+        | {
+            "bytes_from": called("--memory --bytes-from configuration", memory=True, bytes_from="configuration"),
+        },
     ),
     "memory": Verb(
         "memory",
@@ -126,6 +129,7 @@ VERBS = {
             "cache_dtype": called("--cache-dtype fp8", cache_dtype="fp8"),
             "tokens_in": called("--tokens-in 1MiB", tokens_in="1MiB"),
             "engine": called("--engine reference", engine="reference"),
+            "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
             "sort": called("--sort bytes --top 2"),
             "top": called("--top 1"),
             "filter": called("--filter transformer.h.*"),

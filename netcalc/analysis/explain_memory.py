@@ -9,6 +9,7 @@ from netcalc.analysis.caches.conventions import CacheConvention
 from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.explain import Explanation
+from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.precision.report import StoredGroup, storage_report
@@ -18,7 +19,7 @@ from netcalc.dims import Dim, product
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
-from netcalc.schemes.scheme import scheme_named
+from netcalc.schemes.scheme import is_scheme, scheme_named
 
 _IDEAL = (
     "live from the operation that makes it to its last use; views share memory, nothing is overwritten, and caches are "
@@ -29,7 +30,8 @@ _EAGER = "what PyTorch allocates if it runs the operations one by one, caches in
 
 def explain_memory(program: Program, report: MemoryReport) -> Explanation:
     """Return the working of a report; ``program`` is the one whose weights it counts."""
-    sections = [*_weights(program), Section("buffers", tuple(_buffers(report)))]
+    weights = _weights(program) if report.files is None else _in_files(report, report.files)
+    sections = [*weights, Section("buffers", tuple(_buffers(report)))]
     groups = tuple(grouped(report.kept))
     if groups:
         sections.append(Section("cells of caches and states", tuple(_cells(report, groups))))
@@ -54,7 +56,7 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
         {},
         tuple(section for section in sections if section.steps),
         "ideal",
-        program.notes,
+        report.notes,
     )
 
 
@@ -65,6 +67,16 @@ def _weights(program: Program) -> Iterator[Section]:
         name = ", ".join(filter(None, (group.scheme, group.sparsity)))
         rule = "; ".join(filter(None, (group.reason, scheme.about, scheme.source)))
         yield Section(f"weights, {name}", tuple(_stored(group)), rule)
+
+
+def _in_files(report: MemoryReport, files: FileWeights) -> Iterator[Section]:
+    """Yield a section for each scheme in which files store parameters."""
+    for group in report.stored:
+        if group.role != "buffers":
+            scheme = scheme_named(group.scheme) if is_scheme(group.scheme) else None
+            rule = "; ".join((files.origin, *((scheme.about, scheme.source) if scheme else ())))
+            steps = WorkingLine("elements", "", "", group.elements), WorkingLine("sum", "", "", group.bytes)
+            yield Section(f"{group.role}, {group.scheme}", steps, rule)
 
 
 def _stored(group: StoredGroup) -> Iterator[WorkingLine]:
@@ -86,8 +98,9 @@ def _tensors(group: StoredGroup) -> str:
 def _buffers(report: MemoryReport) -> Iterator[WorkingLine]:
     for stored in report.stored:
         if stored.role == "buffers":
-            working = f"{number_text(stored.elements)}·{ITEMSIZE[stored.scheme]}"
-            yield WorkingLine(stored.scheme, "elements·bytes", working, stored.bytes)
+            size = ITEMSIZE.get(stored.scheme)
+            working = f"{number_text(stored.elements)}·{size}" if size else ""
+            yield WorkingLine(stored.scheme, "elements·bytes" if size else "", working, stored.bytes)
 
 
 def _cells(report: MemoryReport, groups: Sequence[CacheGroup]) -> Iterator[WorkingLine]:

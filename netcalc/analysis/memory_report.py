@@ -14,6 +14,7 @@ from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
 from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
+from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
@@ -60,6 +61,7 @@ class EngineMemory(NamedTuple):
     *("spec", "dtype", "checkpoint_dtype", "stored_as", "inputs", "outputs", "past", "new", "weights", "buffers"),
     *(
         "stored",
+        "files",
         "token_bytes",
         Entry("conventions", "by_convention"),
         "kept",
@@ -107,7 +109,9 @@ class MemoryReport(Result):
     """Names of the symbolic sizes."""
     depth: int | None = None
     notes: tuple[str, ...] = ()
-    """Remarks of the spec on what is counted."""
+    """Remarks on what is counted."""
+    files: FileWeights | None = None
+    """The model's files, if the bytes of `stored` are those of their headers."""
 
     @property
     def layers(self) -> Sequence[Point]:
@@ -161,6 +165,8 @@ def memory_report(
     tokens_in: str | int | None = None,
     engine: EngineMemory | None = None,
     depth: int | None = None,
+    files: FileWeights | None = None,
+    remarks: Iterable[str] = (),
 ) -> MemoryReport:
     """Return the memory of a program.
 
@@ -171,6 +177,8 @@ def memory_report(
         tokens_in: a budget in bytes.
         engine: memory of NumPy's engine.
         depth: number of parts of a path; layers with longer paths are joined.
+        files: bytes of weights by the headers of the model's files, in place of the program's.
+        remarks: further remarks.
 
     Raises:
         NetcalcError: E502 for an unknown convention or element type, or a malformed budget.
@@ -188,7 +196,7 @@ def memory_report(
         dict(zip(program.output_names, program.main.output_types, strict=True)),
         program.dims.get(str(program.caches.past)),
         program.dims.get(str(program.caches.new)),
-        stored_weights(program),
+        stored_weights(program) if files is None else files.stored,
         kept_by(program, element, reported),
         reported,
         None if symbolic else beside_caches(program),
@@ -196,7 +204,8 @@ def memory_report(
         engine,
         symbolic=symbolic,
         depth=depth,
-        notes=program.notes,
+        notes=(*program.notes, *remarks),
+        files=files,
     )
     return report if tokens_in is None else replace(report, tokens_in=_tokens_in(report, tokens_in))
 

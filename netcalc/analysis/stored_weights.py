@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from netcalc.dims import Dim
 from netcalc.ir import Body, OpNode, Program, dtype_of, stored_bytes
+from netcalc.opdef import Param
 
 #: Last names of the operations of low-rank adapters.
 _ADAPTERS = ("lora_A", "lora_B")
@@ -26,9 +27,20 @@ class StoredWeights(NamedTuple):
 def stored_weights(program: Program) -> tuple[StoredWeights, ...]:
     """Return the parameters and buffers of a program by role and scheme, tied ones counted once."""
     forms = _Forms(program).body(program.main)
+    return sorted_by_role(StoredWeights(*form, *figures) for form, figures in forms.items())
+
+
+def sorted_by_role(groups: Iterable[StoredWeights]) -> tuple[StoredWeights, ...]:
+    """Return weights, then adapters, then buffers."""
     order = {"weights": 0, "adapters": 1, "buffers": 2}
-    groups = [StoredWeights(role, scheme, elements, size) for (role, scheme), (elements, size) in forms.items()]
     return tuple(sorted(groups, key=lambda group: order[group.role]))
+
+
+def role_of(param: Param, operation: str) -> str:
+    """Return the role of a parameter of an operation of a name: weights, adapters or buffers."""
+    if param.is_buffer:
+        return "buffers"
+    return "adapters" if operation.rpartition(".")[2] in _ADAPTERS else "weights"
 
 
 class _Forms:
@@ -54,11 +66,10 @@ class _Forms:
         return self._known[body]
 
     def _operation(self, node: OpNode) -> Iterator[tuple[tuple[str, str], Dim, Dim]]:
-        adapter = node.name.rpartition(".")[2] in _ADAPTERS
         for param in node.params:
             if param.name in node.ties:
                 continue
-            role = "buffers" if param.is_buffer else "adapters" if adapter else "weights"
+            role = role_of(param, node.name)
             dtype = dtype_of(param, node, self._program.dtype)
             scheme = dtype if param.storage is None else param.storage.scheme
             if param.storage is not None and param.storage.sparsity is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
-from netcalc.formats.sources import described, find_source
+from netcalc.formats.sources import Source, described, find_source
 from netcalc.formats.table import FORMATS, GGUF, TORCH, implementation, named_format
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.library import Loaded, load_cursor, load_document
@@ -122,14 +122,20 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
             that has none, and if it cannot be read; E605 for damaged files.
     """
     source = find_source(str(model))
-    row = None if source is None else source.format
-    if source is None or row is None or row.weights is None:
-        return None
-    weights: Path | Tensors | None = implementation(row.weights).own_weights(source)
-    if weights is None and source.repository is not None:
+    weights = None if source is None else weights_of(source)
+    if weights is None and source is not None and source.repository is not None:
         hint = f"`netcalc import {source.repository.name}` writes its spec, which takes weights by --weights"
         message = f"{source.repository.name} has no weights in safetensors files"
         raise NetcalcError(Diagnostic("E008", message, hint=hint))
+    return weights
+
+
+def weights_of(source: Source) -> Path | Tensors | None:
+    """Return the weights of a model, None if it has none; NetcalcError as for :func:`own_weights`."""
+    row = source.format
+    if row is None or row.weights is None:
+        return None
+    weights: Path | Tensors | None = implementation(row.weights).own_weights(source)
     return weights
 
 

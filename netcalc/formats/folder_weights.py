@@ -1,18 +1,21 @@
-"""Safetensors files of a model, in its folder or its repository."""
+"""Safetensors files of a model, in its folder or its repository.
+
+What reads them is imported when they are there, so that a configuration alone is counted without it.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.formats.hub.remote_tensors import open_remote
 from netcalc.formats.sources import Source
 from netcalc.spec.spec_files import unreadable
-from netcalc.weights.checkpoint_files import open_weights
-from netcalc.weights.packing.quantization import quantization_beside
-from netcalc.weights.packing.unpacked import unpacked
-from netcalc.weights.tensor_files import PICKLES, Tensors
+from netcalc.weights.suffixes import PICKLES
+
+if TYPE_CHECKING:
+    from netcalc.weights.tensor_files import Tensors
 
 _FILES = (".safetensors", ".safetensors.index.json")
 #: Files with weights that are refused when the folder is opened, with how to convert them.
@@ -32,6 +35,8 @@ def own_weights(source: Source) -> Path | Tensors | None:
         NetcalcError: E004 if the folder cannot be listed; E605 if a file is damaged; E008 if the Hub cannot be read.
     """
     if source.repository is not None:
+        from netcalc.formats.hub.remote_tensors import open_remote
+
         tensors = open_remote(source.repository)
         return None if tensors is None else unpacked_weights(tensors, source)
     folder = source.path.parent
@@ -46,6 +51,9 @@ def own_weights(source: Source) -> Path | Tensors | None:
 
 def unpacked_weights(tensors: Tensors, source: Source) -> Tensors:
     """Return the tensors that a quantized checkpoint stands for, by the configuration of its model."""
+    from netcalc.weights.packing.quantization import quantization_beside
+    from netcalc.weights.packing.unpacked import unpacked
+
     return unpacked(tensors, quantization_beside(source.path))
 
 
@@ -56,6 +64,10 @@ def model_weights(source: Source, folder: str = "") -> Tensors | None:
         NetcalcError: E605 if a file is damaged, E008 if the Hub cannot be read.
     """
     if source.repository is not None:
+        from netcalc.formats.hub.remote_tensors import open_remote
+
         return open_remote(source.repository, f"{folder}/model" if folder else "model")
+    from netcalc.weights.checkpoint_files import open_weights
+
     path = source.path.parent / folder
     return open_weights(path) if any(path.glob("*.safetensors*")) else None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.walk import Instance, parameters
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -24,6 +25,7 @@ from netcalc.numerics.rounding import is_rounded, rounded
 from netcalc.opdef import Param
 from netcalc.weights.assembly import expected_shape, load, write
 from netcalc.weights.checkpoint_files import Joined, Weights, open_weights
+from netcalc.weights.header_bytes import header_bytes
 from netcalc.weights.inventory import index_mismatches, inventory
 from netcalc.weights.matching import match
 from netcalc.weights.packing.quantization import quantization_beside
@@ -32,7 +34,7 @@ from netcalc.weights.pieces import Part
 from netcalc.weights.report import WeightsReport
 from netcalc.weights.tensor_files import Tensors
 
-__all__ = ["Parameters", "Weights", "check_weights"]
+__all__ = ["Parameters", "Weights", "check_weights", "counted_weights"]
 
 
 def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> WeightsReport:
@@ -52,6 +54,22 @@ def check_weights(program: Program, weights: Weights, *, cast: bool = False) -> 
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
     wrong = index_mismatches(stored.index, contents, params) if isinstance(stored, Joined) and stored.index else ()
     return replace(report, mismatches=(*report.mismatches, *wrong), inventory=contents)
+
+
+def counted_weights(program: Program, weights: Weights, *, configured: bool) -> FileWeights:
+    """Return the bytes of a program's parameters by the headers of its files, of which no data are read.
+
+    Args:
+        program: the program, whose sizes are numbers.
+        weights: the weights of its model.
+        configured: True if a configuration gives bytes too, with which those of the headers are compared.
+
+    Raises:
+        NetcalcError: E605 if a file cannot be read; E007 with everything by which the headers contradict the program.
+    """
+    tensors = opened_unpacked(weights)
+    matched = match(program, tensors, Initializers.of(program).is_drawn, cast=True)
+    return header_bytes(program, tensors, matched, configured=configured)
 
 
 def opened_unpacked(weights: Weights) -> Tensors:

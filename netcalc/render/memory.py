@@ -75,6 +75,8 @@ def _head(report: MemoryReport) -> Iterator[Line]:
     yield Line(f": {report.about}" if report.about else " ", report.spec)
     yield Line(signature_text(report.inputs, report.outputs))
     yield from element_type(report.dtype, report.checkpoint_dtype, report.stored_as, report.weights)
+    if report.files is not None:
+        yield Line(report.files.origin)
     yield from map(Line, report.notes)
     if report.kept and report.past is not None and report.new is not None:
         seen = report.past + report.new

@@ -14,7 +14,8 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import DamagedError, Header, clipped, exactly, file_error, opened, parsed_json, reading
-from netcalc.weights.tensor_files import PICKLES, Arrays, Tensors, conversion, open_tensors
+from netcalc.weights.suffixes import PICKLES
+from netcalc.weights.tensor_files import Arrays, Tensors, conversion, open_tensors
 
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
 Weights: TypeAlias = str | Path | Tensors | Sequence[str | Path | Tensors] | Mapping[str, Any]

@@ -41,7 +41,7 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
     extra: dict[str, list[tuple[int, int]]] = {}
     for name, header in stored.headers.items():
         role = roles.get(name)
-        logical = role.logical if role else name
+        logical = (role and role.logical) or name
         if logical not in used:
             counted = header.elements if role is None else role.params or 0
             extra.setdefault(logical, []).append((counted, header.bytes or 0))

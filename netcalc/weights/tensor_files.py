@@ -35,12 +35,12 @@ from netcalc.weights.stored import (
     reading,
     write_stored,
 )
+from netcalc.weights.suffixes import PICKLES
 
-__all__ = ["PICKLES", "Arrays", "Header", "TensorFile", "Tensors", "conversion", "open_tensors", "write_tensors"]
+__all__ = ["Arrays", "Header", "TensorFile", "Tensors", "conversion", "open_tensors", "write_tensors"]
 
 #: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")
-PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 #: Largest number of bytes of the name of a tensor in an archive, which adds ``.npy``.
 _MEMBER_NAME = 65_000
 

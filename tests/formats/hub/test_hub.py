@@ -112,6 +112,45 @@ def test_an_audit_requests_headers_only(name: str, command: Run, hub: Hub) -> No
             assert hub.ranges_of(file) == [(0, 7), (8, header - 1)]
 
 
+@pytest.mark.parametrize("name", ["acme/tiny", "acme/sharded", "acme/sentences", "acme/adapter"])
+def test_memory_requests_headers_only(name: str, command: Run, hub: Hub) -> None:
+    ran = command("memory", f"hf:{name}", "-f", "json")
+    assert (ran.code, ran.err) == (0, "")
+    record = json.loads(ran.out)
+    names = [name, *(["acme/base"] if name == "acme/adapter" else [])]
+    stored = {file: data for repository in names for file, data in hub.repositories[repository].files.items()}
+    size = 0
+    for file, data in stored.items():
+        if file.endswith(".safetensors"):
+            header = int.from_bytes(data[:8], "little") + 8
+            assert hub.ranges_of(file) == [(0, 7), (8, header - 1)]
+            size += len(data) - header
+    assert record["files"]["files"] == sum(file.endswith(".safetensors") for file in stored)
+    assert record["weights"] + record["buffers"] == size
+
+
+def test_memory_by_options_requests_no_weights(command: Run, hub: Hub) -> None:
+    for options in (["--dtype", "float16"], ["--quantize", "int8"], ["--bytes-from", "configuration"]):
+        record = json.loads(command("memory", "hf:acme/sharded", *options, "-f", "json").out)
+        assert record["files"] is None
+        assert record["notes"][-1].startswith(f"bytes of weights by {'the' if 'bytes' in options[0] else options[0]}")
+    assert not any("safetensors" in path for _, path, _ in hub.requests)
+
+
+def test_memory_of_a_repository_without_weights_says_so(command: Run) -> None:
+    record = json.loads(command("memory", "hf:acme/pickled", "-f", "json").out)
+    lacking = "bytes of weights by the configuration, as hf:acme/pickled has no weights in safetensors files"
+    assert (record["files"], record["notes"][-1]) == (None, lacking)
+
+
+def test_memory_without_a_connection_names_the_option(command: Run) -> None:
+    assert command("params", "hf:acme/tiny").code == 0
+    ran = command("memory", "hf:acme/tiny", HF_HUB_OFFLINE="1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[E008]" in ran.err and "--bytes-from configuration counts without the files" in ran.err
+    assert command("memory", "hf:acme/tiny", "--bytes-from", "configuration", HF_HUB_OFFLINE="1").code == 0
+
+
 def test_an_adapter_has_its_base_on_the_hub(command: Run, hub: Hub) -> None:
     ran = command("verify", "hf:acme/adapter")
     assert (ran.code, ran.err) == (0, "")
@@ -190,6 +229,8 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "too large": (["summary", "hf:acme/tiny", "--max-spec-size", "100"], ["E008", "the limit is 100"]),
     "pickles": (["verify", "hf:acme/pickled"], ["E008", "no weights in safetensors files"]),
     "pickled adapter": (["verify", "hf:acme/pickled-adapter"], ["E008", "no weights in safetensors files"]),
+    "other weights": (["memory", "hf:acme/tiny@v2"], ["E007", "'model.layers.0.mlp.up_proj.weight'", "--bytes-from"]),
+    "cut off in memory": (["memory", "hf:acme/damaged"], ["E605", "ends too early", "--bytes-from configuration"]),
     "cut off": (["verify", "hf:acme/damaged"], ["E605", "hf:acme/damaged/model.safetensors", "ends too early"]),
     "no bytes": (["verify", "hf:acme/no-bytes"], ["E605", "ends within the length"]),
     "long header": (["verify", "hf:acme/endless"], ["E605", "should have 1,099,511,627,776 bytes"]),

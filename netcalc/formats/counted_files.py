@@ -75,8 +75,7 @@ def _by_headers(request: Request, weights: Weights) -> CountedFiles:
 def _counted(request: Request, weights: Weights) -> FileWeights:
     from netcalc.numerics.parameters import counted_weights
 
-    program = replace(request.program, first_step=request.first_step)
-    return counted_weights(program, weights, configured=not request.source.storage.of_file)
+    return counted_weights(request.program, weights, configured=not request.source.storage.of_file)
 
 
 def _replacing(request: Request) -> Iterator[str]:

@@ -66,9 +66,18 @@ def test_the_bytes_are_those_of_all_tensors_that_the_libraries_saved(case: str, 
     tensors = {name: (kind, tuple(shape)) for name, (kind, shape) in SAVED[case]["tensors"].items()}
     report = memory_of(tmp_path, SAVED[case]["config"], tensors)
     assert report.files is not None
-    left = {"sinq4": 64}  # frequencies of positions
-    assert report.files.unused == left.get(case, 0)
     assert report.weights + report.buffers + report.files.unused == size_of(tensors)
+    frequencies = "tensors that the network does not use are not counted: model.rotary_emb 64 B"
+    assert (frequencies in report.notes) == (case == "sinq4") == (report.files.unused > 0)
+
+
+def test_scales_of_caches_count_with_the_packed_tensors_of_their_layer(tmp_path: Path) -> None:
+    said, pack = SCHEMES["gemma"]
+    own: Stored = {f"model.layers.{n}.self_attn.k_cache_scale": ("F32", ()) for n in range(2)}
+    elsewhere: Stored = {"model.other.k_cache_scale": ("F32", (2,))}
+    report = memory_of(tmp_path, LLAMA | said, packed_llama(pack) | own | elsewhere)
+    assert report.weights == size_of(packed_llama(pack) | own)
+    assert report.files is not None and report.files.unused == size_of(elsewhere)
 
 
 def test_scales_of_another_type_are_a_remark_with_both_figures(tmp_path: Path) -> None:

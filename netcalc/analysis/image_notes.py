@@ -16,21 +16,29 @@ class ImageNote(NamedTuple):
     """An operation that probably reads an axis of an image as another one.
 
     ``source`` is the input whose last axis looks like channels; empty for a linear map along an axis of the image.
+    ``axis`` is the axis that the operation takes as channels: 1, or 0 of an image without a batch.
     """
 
     path: str
     shape: tuple[Dim, ...]
     source: str = ""
+    axis: int = 1
 
 
 def image_notes(program: Program) -> Iterator[ImageNote]:
     """Yield the windowed operations on inputs that look channels-last, and linear maps along an axis of an image.
 
-    An operation that keeps the shape of its input, such as a normalization, keeps its origin.
+    An operation that keeps the channels and the number of axes of its input, such as a normalization, keeps its origin.
+    Of the operations on one input the first is named.
     """
     notes: list[ImageNote] = []
     _visit(program.main, tuple(map(_origin, program.inputs)), "", notes, {})
-    yield from notes
+    shapes = {spec.name: spec.type.shape for spec in program.inputs}
+    for note in notes:
+        if not note.source:
+            yield note
+        elif note.source in shapes:
+            yield note._replace(shape=shapes.pop(note.source))
 
 
 def _origin(declared: InputSpec) -> _Origin:
@@ -75,8 +83,10 @@ def _judged(node: OpNode, origin: _Origin, path: str) -> tuple[ImageNote | None,
         return None, None
     shape = value.known_type.shape
     if node.op.windowed:
-        note = ImageNote(path, shape, origin) if isinstance(origin, str) else None
+        axis = len(shape) - getattr(node.op, "axes", 2) - 1
+        note = ImageNote(path, shape, origin, axis) if isinstance(origin, str) else None
         return note, True if result.rank > 3 else None
     if node.op.name == "linear" and origin is True:
         return ImageNote(path, shape), None
-    return None, origin if result.shape == shape else None
+    kept = slice(None, 2) if origin is True else slice(-1, None)  # batch and channels
+    return None, origin if result.rank == len(shape) and result.shape[kept] == shape[kept] else None

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
 
 #: Fields of a record that count work, and those that a view leaves out.
-_WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks", "notes")
+_WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "storage", "sizes"),
+    "shapes": (*_WORK, "storage", "sizes", "notes"),
     "params": (*_WORK, "sizes"),
     "flops": ("storage", "sizes"),
 }

@@ -258,9 +258,11 @@ def _image_notes(analysis: Analysis) -> Iterator[str]:
         shape = shape_text(note.shape)
         if note.source:
             sizes = ", ".join(map(str, note.shape))
+            declared = f"inputs: {{{note.source}: {{shape: [{sizes}], layout: channels_last}}}}"
+            order = [len(note.shape) - 1, *range(len(note.shape) - 1)]
             yield (
-                f"note: {note.path} takes axis 1 of {note.source} {shape} as channels; if they are its last axis, "
-                f"write inputs: {{{note.source}: {{shape: [{sizes}], layout: channels_last}}}}"
+                f"note: {note.path} takes axis {note.axis} of {note.source} {shape} as channels; if they are its last "
+                f"axis, write {declared if note.axis else f'- permute: {order} before it'}"
             )
         else:
             yield (

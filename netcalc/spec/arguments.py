@@ -56,41 +56,59 @@ def bind_arguments(
     suggested: set[str | None] = set()
     for name, cursor in passed.items():
         if name not in declared:
-            from netcalc.spec.foreign_names import suggested_attribute  # hints are needed for errors only
-
-            meant, hint = suggested_attribute(name, declared, passed)
-            hint = replacement(name, block.decl.args) or hint
-            errors.append(Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint))
+            meant, problem = _unknown_argument(block, name, cursor, passed)
+            errors.append(problem)
             suggested.add(meant)
     for name, declaration in declared.items():
-        if name in passed:
-            place = passed[name]
-            value = evaluate(place, scope)
-        elif name in suggested:  # its misspelt name is reported
+        if name in suggested and name not in passed:  # its misspelt name is reported
             continue
-        elif declaration.required:
+        if declaration.required and name not in passed:
             related = (Related(f"{name!r} is declared here", block.cursor["args"][name].key_span),)
             message = f"{block.name} requires the argument {name!r}"
             errors.append(Diagnostic("E105", message, line.target_span, related))
             continue
-        else:
-            place = block.cursor["args"][name]
-            default = place["default"] if isinstance(place.data, dict) and "default" in place.data else place
-            is_implied = default.data != declaration.default  # `int?` declares the default null
-            value = declaration.default if is_implied else evaluate(default, default_scope)
-            place = default
+        try:
+            if name in passed:
+                place = passed[name]
+                value = evaluate(place, scope)
+            else:
+                place = block.cursor["args"][name]
+                place = place["default"] if isinstance(place.data, dict) and "default" in place.data else place
+                implied = place.data != declaration.default  # `int?` declares the default null
+                value = declaration.default if implied else evaluate(place, default_scope)
+        except NetcalcError as error:  # a default may follow from the errors before it
+            errors += error.diagnostics if name in passed or not errors else ()
+            continue
         try:
             checked = declaration.check(value)
             bound[name] = placed(checked, place) if declaration.type == "op" else checked
         except ValueError as why:
-            from netcalc.spec.value_hints import explained
-
             problem = Diagnostic("E104", f"argument {name!r} of {block.name} {why}", place.span)
-            problem = explained(problem, value, place, scope, declaration.accepts, scope.place_of_var)
-            errors.append(problem._replace(hint=problem.hint or _union_hint(block, declaration, value)))
+            errors.append(_explained(problem, block, declaration, value, place, scope))
     if errors:
         raise NetcalcError(errors)
     return bound
+
+
+def _unknown_argument(
+    block: Block, name: str, cursor: Cursor, passed: Mapping[str, Cursor]
+) -> tuple[str | None, Diagnostic]:
+    """Return the argument that an unknown one probably stands for, if there is one, and the error."""
+    from netcalc.spec.foreign_names import suggested_attribute  # hints are needed for errors only
+
+    meant, hint = suggested_attribute(name, declared_arguments(block), passed)
+    hint = replacement(name, block.decl.args) or hint
+    return meant, Diagnostic("E103", f"{block.name} has no argument {name!r}", cursor.key_span, hint=hint)
+
+
+def _explained(
+    problem: Diagnostic, block: Block, declaration: Declaration, value: Any, place: Cursor, scope: Scope
+) -> Diagnostic:
+    """Return the error of a refused argument with what to write for it."""
+    from netcalc.spec.value_hints import explained
+
+    problem = explained(problem, value, place, scope, declaration.accepts, scope.place_of_var)
+    return problem._replace(hint=problem.hint or _union_hint(block, declaration, value))
 
 
 def _union_hint(block: Block, declaration: Declaration, value: Any) -> str | None:

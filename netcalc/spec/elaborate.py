@@ -118,7 +118,9 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     inputs = tuple(program_inputs(elaboration, scope, loaded.document.inputs, cursor.at(("inputs",))))
     main.inputs = [scope.defined[spec.name].first for spec in inputs]
     if not loaded.document.layers:
-        raise cursor.error("E105", "the spec has no layers")
+        raise cursor.error(
+            "E105", "the spec has no layers", "list them under `layers`, as in `layers: [relu, {linear: 8}]`"
+        )
     move_channels(elaboration, scope, loaded.document.inputs, cursor.at(("inputs",)))
     if (current := scope.defined[inputs[0].name].first if inputs else None) is not None:
         scope.defined["in"] = Outputs.single(current, current.span)

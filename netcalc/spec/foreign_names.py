@@ -62,6 +62,13 @@ def suggested_attribute(name: str, known: Iterable[str], present: Collection[str
     return _suggested(name, list(known), _tables()["attribute"], present)
 
 
+def suggested_value(value: str, known: Iterable[str]) -> str | None:
+    """Return the hint for a value that is none of the known ones, all of which the message lists."""
+    table = _tables()["value"]
+    own, hint = _suggested(value.rpartition(".")[2], list(known), table)
+    return hint if own is not None or hint in table.advice.values() else None
+
+
 def _suggested(name: str, known: Collection[str], table: _Table, present: Collection[str] = ()) -> Suggestion:
     own = _own_name(name, known, table.names)
     if own is not None:
@@ -112,7 +119,7 @@ def _words() -> Mapping[str, str]:
 @cache
 def _tables() -> dict[str, _Table]:
     data = _data()
-    return {kind: _table(data[f"{kind}s"], data[f"{kind}_advice"]) for kind in ("operation", "attribute")}
+    return {kind: _table(data[f"{kind}s"], data[f"{kind}_advice"]) for kind in ("operation", "attribute", "value")}
 
 
 def _table(names: Mapping[str, list[str]], advice: Mapping[str, list[str]]) -> _Table:

@@ -10,8 +10,8 @@ from netcalc.diagnostics import NetcalcError, written
 from netcalc.spec.foreign_names import suggested_attribute, suggested_operation
 from netcalc.spec.yaml_document import parse_yaml
 
-#: ``linear(10)``, ``linear:10`` and ``linear 10``.
-_CALL = re.compile(r"([A-Za-z_][\w.]*)\s*(?:\((.*)\)|[: ](.*))", re.DOTALL)
+#: ``linear(10)``, ``linear:10``, ``linear=10`` and ``linear 10``.
+_CALL = re.compile(r"([A-Za-z_][\w.]*)\s*(?:\((.*)\)|[:= ](.*))", re.DOTALL)
 #: Longest line that is read for a hint.
 _LONGEST = 200
 _KEYWORD = re.compile(r"(\w+)\s*=\s*")
@@ -45,6 +45,8 @@ def line_hint(text: str, targets: Targets) -> str | None:
     if call is None or own is None or known is None:
         return suggested_operation(text, names).hint
     given = (call[2] if call[2] is not None else call[3]).strip()
+    if given.startswith("{"):
+        return f"write a colon after the name, as in `{own}: {{…}}`"
     return f"write `{own}: {_arguments(given, known, targets.takes_value(own))}`" if given else f"write `{own}`"
 
 

@@ -83,10 +83,11 @@ def _channels_hint(op: Operation, inputs: Sequence[Value | None]) -> str | None:
     type_ = inputs[0].type if op.windowed and inputs and inputs[0] is not None else None
     if type_ is None or not type_.looks_channels_last:
         return None
-    return (
-        f"the operation takes axis 1 of {_aligned_shapes([type_])[0]} as channels; `layout: channels_last` on an input "
-        "says that they are its last axis"
-    )
+    axis = type_.rank - getattr(op, "axes", 2) - 1
+    order = [type_.rank - 1, *range(type_.rank - 1)]
+    declared = "`layout: channels_last` on an input says that they are its last axis"
+    remedy = declared if axis else f"`permute: {order}` before it moves them from the last axis"
+    return f"the operation takes axis {axis} of {_aligned_shapes([type_])[0]} as channels; {remedy}"
 
 
 def _assumption_behind(elaboration: Elaboration, op: Operation, inputs: Sequence[Value | None]) -> str:

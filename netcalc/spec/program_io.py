@@ -137,7 +137,7 @@ def _input_spec(
     sizes = place["shape"] if isinstance(place.data, dict) else place
     # an empty input is a mistake, unless the spec has a dim that may be 0
     least = 0 if any(isinstance(dim, DimDecl) and dim.min == 0 for dim in dims.values()) else 1
-    shape = tuple(evaluate_size(size, settings, least) for size in sizes.elements())
+    shape = tuple(_size(size, settings, least) for size in sizes.elements())
     dtype = decl.dtype or elaboration.ctx.dtype
     if isinstance(dtype, LeastDType):
         dtype = promote(dtype.at_least, elaboration.ctx.dtype)
@@ -154,6 +154,22 @@ def _input_spec(
         raise place["also"].error("E104", f"also: {decl.also} does not fit {dtype}")
     default = None if constant is None else float(constant)
     return InputSpec(name, TensorType(shape, dtype), low, high, default, decl.also)
+
+
+def _size(cursor: Cursor, settings: Mapping[str, Any], least: int) -> Dim:
+    try:
+        return evaluate_size(cursor, settings, least)
+    except NetcalcError as error:
+        from netcalc.spec.value_hints import OPEN_SIZE  # hints are needed for errors only
+
+        problem = error.diagnostics[0]
+        unknown = sorted(names_at(cursor, is_expression=True) - settings.keys())
+        hint = problem.hint or ""
+        if cursor.data == -1:
+            hint = OPEN_SIZE
+        elif problem.code == "E202" and unknown and not hint.startswith("did you mean"):
+            hint = f"declare it under `dims`, as in `dims: {{{unknown[0]}: 1}}`"
+        raise NetcalcError(problem._replace(hint=hint or None)) from None
 
 
 def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float]:

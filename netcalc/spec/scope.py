@@ -265,8 +265,18 @@ class Scope(Mapping[str, Any]):
         if owner is not None and not any(path.startswith(base + ".") for path in paths):
             hint = f"its outputs are {', '.join(owner.by_port)}"
             return Diagnostic("E303", f"{base!r} has no output {port!r}", span, hint=hint)
-        near = _iterations_hint(base, port, paths) or did_you_mean(text, [*self.value_names(), *paths])
+        near = self._number_hint(text) or did_you_mean(text, [*self.value_names(), *paths])
         return Diagnostic("E301", f"unknown value {text!r}", span, hint=near)
+
+    def _number_hint(self, text: str) -> str | None:
+        """Return the path that has the last of the iterations or lines, if it has another number than these."""
+        parts = text.split(".")
+        numbered = (i for i, part in enumerate(parts) if part.removeprefix("-").isdecimal())
+        found = (
+            _iterations_hint(parts[:i], parts[i], parts[i + 1 :], self._known_paths(".".join(parts[: i + 1])))
+            for i in numbered
+        )
+        return next(filter(None, found), None)
 
     def _known_paths(self, path: str) -> list[str]:
         """Return the paths of values that a misspelt one may mean."""
@@ -337,12 +347,12 @@ class Scope(Mapping[str, Any]):
         return sum(1 for _ in self)
 
 
-def _iterations_hint(base: str, number: str, paths: Sequence[str]) -> str | None:
+def _iterations_hint(base: list[str], number: str, rest: list[str], paths: Sequence[str]) -> str | None:
     """Return the numbers of iterations and lines that there are, for another number than these."""
-    stem = base + "." if base else ""
-    numbers = [
-        int(path.removeprefix(stem)) for path in paths if path.startswith(stem) and path[len(stem) :].isdecimal()
-    ]
-    if not (number.isdecimal() and numbers):
+    stem = "".join(part + "." for part in base)
+    tails = (path.removeprefix(stem) for path in paths if path.startswith(stem))
+    numbers = [int(tail) for tail in tails if tail.isdecimal()]
+    if not numbers or int(number) in numbers:
         return None
-    return f"use `{stem}{max(numbers)}` or one before it: they are numbered from {min(numbers)}"
+    last = ".".join([*base, str(max(numbers)), *rest])
+    return f"use `{last}` or one before it: they are numbered from {min(numbers)}"

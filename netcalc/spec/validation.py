@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
@@ -77,9 +78,10 @@ class Evaluated(NamedTuple):
 
         name = str(path[0])
 
-        def accepts(_: Any) -> bool:
+        def accepts(meant: Any) -> bool:
+            whole = meant if len(path) == 1 else read_again(self.values[name], self.scope)
             try:
-                model.model_validate({**self.values, name: read_again(self.values[name], self.scope)})
+                model.model_validate({**self.values, name: whole})
             except ValidationError as error:
                 return all(item["loc"][:1] != (name,) for item in error.errors())
             return True
@@ -120,6 +122,8 @@ def diagnose(
                 problem = evaluated.explained(problem, at, model, loc)
             elif problem.code == "E104":
                 problem = problem._replace(hint=_document_hint(at))
+            if problem.code == "E104" and problem.hint is None:
+                problem = problem._replace(hint=_value_hint(item, at.data if evaluated is None else evaluated.at(loc)))
             diagnostics[place] = problem
             if suggestion.name is not None:
                 meant.add((*at.path[:-1], suggestion.name))
@@ -165,18 +169,28 @@ def _suggestion(item: Any, model: type[Model], noun: str, present: Collection[st
 
 def _document_hint(at: Cursor) -> str | None:
     """Return what to write for a key of a spec with a value of another form."""
-    from netcalc.spec.value_hints import shape_hint
+    from netcalc.spec.value_hints import OPEN_SIZE, shape_hint
 
     match at.path:
         case ("layers",) | ("loss", "layers") if isinstance(at.data, dict):
             return "start each line with a hyphen, as in `- relu` and `- linear: {out: 10}`"
         case ("layers",) | ("loss", "layers") if isinstance(at.data, str):
-            return f"write `[{at.data}]`"
+            return "write a space after each hyphen, as in `- relu`" if at.data[:1] == "-" else f"write `[{at.data}]`"
         case ("inputs",) | ("loss", "inputs"):
-            return shape_hint(at.data, named=True)
+            return shape_hint(at.data, named=True) or "write each input with its shape, as in `inputs: {x: [1, 8]}`"
+        case (*_, "inputs", _, int()) | (*_, "inputs", _, "shape", int()):
+            return OPEN_SIZE
         case (*_, "inputs", _) | (*_, "inputs", _, "shape"):
             return shape_hint(at.data, named=False)
     return None
+
+
+def _value_hint(item: Any, value: Any) -> str | None:
+    """Return which of the values that a message lists is meant."""
+    from netcalc.spec.foreign_names import suggested_value
+
+    known = re.findall("'([^']*)'", item["msg"]) or item["msg"].partition("one of ")[2].split(", ")
+    return suggested_value(value, known) if isinstance(value, str) else None
 
 
 def _diagnostic(

@@ -6,6 +6,7 @@ of nesting are bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -151,11 +152,24 @@ def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:
     return Span(file, line + 1, column + 1, column + 2, lines[line] if lines else "")
 
 
+#: ``- conv2d {out: 8}``
+_WITHOUT_COLON = re.compile(r"\s*(?:- +)?([\w.]+) *\{")
+#: ``- conv2d: out: 8``
+_TWO_COLONS = re.compile(r"\s*- +(\w+): +(\w+: [^{}\[\]]+)$")
+
+
 def _yaml_hint(message: str, span: Span | None) -> str | None:
     if span is not None and "\t" in span.text[: span.column]:
         return "indent with spaces; YAML does not allow tabs"
     if "mapping values are not allowed" in message:
+        line = "" if span is None else span.text
+        if (found := _WITHOUT_COLON.match(line)) is not None:
+            return f"write a colon after the name, as in `{found[1]}: {{…}}`"
+        if (found := _TWO_COLONS.match(line)) is not None:
+            return f"write `{found[1]}: {{{found[2].strip()}}}`, or quote a value that contains ': '"
         return "quote a value that contains ': '"
+    if "expected <block end>" in message:
+        return "indent as the lines before: entries of one list or mapping begin in one column"
     if "sequence entries are not allowed" in message:
         return "each line begins with a hyphen of its own"
     if "expected ',' or" in message:

@@ -41,6 +41,29 @@ def test_sequences_volumes_and_calls() -> None:
     assert note.path == "first.conv2d"
 
 
+def test_an_image_without_a_batch_is_permuted(tmp_path: Path, netcalc: Callable[..., CommandResult]) -> None:
+    spec = tmp_path / "spec.yaml"
+    for layer in (CONVOLUTION, "conv2d: {out: 8, kernel: 7}"):
+        text = f"netcalc: 1\ninputs: {{image: [224, 224, 3]}}\nlayers:\n  - {layer}\n"
+        spec.write_text(text)
+        ran = netcalc("shapes", str(spec))
+        page = " ".join((ran.out + ran.err).split())
+        assert "takes axis 0 of" in page
+        assert "permute: [2, 0, 1]" in page
+        spec.write_text(text.replace("layers:", "layers:\n  - permute: [2, 0, 1]"))
+        page = netcalc("shapes", str(spec)).out
+        assert "3×224×224" in page
+        assert "note" not in page
+
+
+def test_an_input_that_several_operations_read_has_one_remark_with_its_own_shape() -> None:
+    (note,) = notes("{image: [1, 32, 32, 3]}", "pad: {padding: [[0, 0], [1, 1], [1, 1], [0, 0]]}", CONVOLUTION)
+    assert note.shape == (1, 32, 32, 3)
+    convolution = "conv2d: {out: 8, kernel: 3, padding: 1}"
+    (note,) = notes("{image: [1, 32, 32, 3]}", f"add: {{a: [{{{convolution}}}], b: [{{{convolution}}}]}}")
+    assert note.source == "image"
+
+
 @pytest.mark.parametrize(
     ("shape", "layers"),
     [
@@ -58,7 +81,14 @@ def test_no_remark(shape: str, layers: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "layers", [["linear: 10"], [CONVOLUTION, "relu", "linear: 10"], ["max_pool2d: 2", "linear: 10"]]
+    "layers",
+    [
+        ["linear: 10"],
+        [CONVOLUTION, "relu", "linear: 10"],
+        ["max_pool2d: 2", "linear: 10"],
+        [CONVOLUTION, "global_avg_pool2d", "linear: 10"],
+        ["mean: {axis: [2, 3], keepdim: true}", "dropout", "linear: 10"],
+    ],
 )
 def test_a_linear_map_of_an_image(layers: list[str]) -> None:
     (note,) = notes("{image: [1, 1, 28, 28]}", *layers)
@@ -122,11 +152,18 @@ def test_shapes_with_channels_last_are_refused_for_an_input_that_has_them_last(
     assert "image 1×8×6×3 float32" in netcalc("shapes", str(spec)).out
 
 
-@pytest.mark.parametrize("declared", ["{shape: [4, 3], layout: channels_last}", "{shape: [1, 2, 3], layout: nhwc}"])
-def test_layouts_that_are_errors(declared: str) -> None:
+@pytest.mark.parametrize(
+    ("declared", "hint"),
+    [
+        ("{shape: [4, 3], layout: channels_last}", None),
+        ("{shape: [1, 2, 3], layout: nhwc}", "use `channels_last`"),
+        ("{shape: [1, 2, 3, 4], layout: channels_first}", "leave it out: channels are axis 1 without it"),
+    ],
+)
+def test_layouts_that_are_errors(declared: str, hint: str | None) -> None:
     with pytest.raises(netcalc.NetcalcError) as raised:
         elaborate(load_text(f"netcalc: 1\ninputs: {{x: {declared}}}\nlayers: [relu]\n"), {})
-    assert raised.value.diagnostics[0].code == "E104"
+    assert (raised.value.diagnostics[0].code, raised.value.diagnostics[0].hint) == ("E104", hint)
 
 
 def test_an_input_of_a_loss_has_no_layout() -> None:

@@ -52,6 +52,29 @@ def test_missing_and_unknown_arguments() -> None:
     assert [(p.code, p.hint) for p in problems(BLOCK + "  - twice: {other: 4}\n")][1:] == [("E105", None)]
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("", [("E105", 8)]),
+        ("first: a", [("E104", 8)]),
+        ('first: "${a}", third: "${b}"', [("E202", 8), ("E202", 8)]),
+        ("first: 1, third: a", [("E104", 8)]),
+    ],
+)
+def test_a_default_that_follows_from_a_mistake_is_no_second_one(given: str, found: list[tuple[str, int]]) -> None:
+    spec = """
+        inputs: {x: [2, 3]}
+        blocks:
+          b:
+            args: {first: int, second: "${first + 1}", third: 4}
+            layers: [{linear: "${second + third}"}]
+        layers:
+          - b: {GIVEN}
+        """
+    errors = problems(spec.replace("GIVEN", given))
+    assert [(e.code, e.span and e.span.line - 1) for e in errors] == found
+
+
 def test_errors_in_a_block_have_the_chain_of_calls() -> None:
     text = BLOCK.replace('{out: "${units}", bias: "${bias}"}', "{out: 0}") + "  - {name: p, twice: {units: 4}}\n"
     (problem,) = problems(text)

@@ -34,7 +34,13 @@ ROWS = "inputs: {x: [4, 16, 8]}\nlayers:\n"
         *[("ConvTranspose", "conv_transpose2d"), ("deconv", "conv_transpose2d"), ("deconv3d", "conv_transpose3d")],
         *[("Concatenate", "concat"), ("cat", "concat"), ("UpSampling2D", "interpolate"), ("Upsample", "interpolate")],
         *[("ZeroPad2d", "pad"), ("Dropout2d", "dropout"), ("DropPath", "stochastic_depth"), ("Swish", "silu")],
-        *[("torch.nn.functional.softmax", "softmax"), ("MatMul", "matmul"), ("ReduceMean", "mean"), ("LSTM", "lstm")],
+        *[
+            ("ModuleList", "sequence"),
+            ("torch.nn.functional.softmax", "softmax"),
+            ("MatMul", "matmul"),
+            ("ReduceMean", "mean"),
+            ("LSTM", "lstm"),
+        ],
     ],
 )
 def test_an_operation_is_found_by_its_foreign_name(name: str, own: str) -> None:
@@ -69,12 +75,33 @@ def test_the_names_of_a_spec_precede_the_table() -> None:
         ("dropout", "rate", "use `p`"),
         ("layer_norm", "epsilon", "use `eps`"),
         ("lstm", "num_layers", "use `layers`"),
+        ("conv2d", "in", "leave it out: it is inferred from the input"),
+        ("conv2d", "s", "use `stride`"),
+        ("conv2d", "p", "use `padding`"),
+        ("lstm", "return_sequences", "leave it out: the outputs are every step and the last state"),
     ],
 )
 def test_an_attribute_is_found_by_its_foreign_name(operation: str, name: str, hint: str) -> None:
     declared = ops.find(operation)
     assert declared is not None
     assert suggested_attribute(name, declared.model_fields).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("residual", "use `add`"), ("SkipConnection", "use `add`"), ("LayerScale", "use `mul`")],
+)
+def test_the_advice_for_a_structure_of_other_libraries_loads(name: str, start: str) -> None:
+    hint = suggested_operation(name, TARGETS).hint or ""
+    assert hint.startswith(start)
+    example = hint.split("`")[-2]
+    netcalc.loads(f"netcalc: 1\n{ROWS}  - {example}\n")
+
+
+def test_a_ratio_is_given_as_a_size() -> None:
+    (ratio, missing) = layer_problems("- feed_forward: {mlp_ratio: 4}")
+    assert (ratio.code, missing.code) == ("E103", "E105")
+    assert "`${4 * _.features}`" in (ratio.hint or "")
 
 
 def test_a_foreign_name_beside_its_own_is_given_twice() -> None:

@@ -111,6 +111,34 @@ def test_a_hyphen_after_a_mapping_begins_no_line() -> None:
     assert (found.code, found.hint) == ("E001", "each line begins with a hyphen of its own")
 
 
+@pytest.mark.parametrize(
+    ("lines", "hint"),
+    [
+        ("  - relu\n - flatten\n", "indent as the lines before: entries of one list or mapping begin in one column"),
+        (
+            "  - linear: 4\n    - relu\n",
+            "indent as the lines before: entries of one list or mapping begin in one column",
+        ),
+        ("  - linear {out: 4}\n", "write a colon after the name, as in `linear: {…}`"),
+        ("  - conv2d {out: 4, kernel: 3}\n", "write a colon after the name, as in `conv2d: {…}`"),
+        ("  - linear: out: 4\n", "write `linear: {out: 4}`, or quote a value that contains ': '"),
+        ("about: a: b\n", "quote a value that contains ': '"),
+        ("  -relu\n", "write a space after each hyphen, as in `- relu`"),
+        ("  - linear=4\n", "write `linear: 4`"),
+    ],
+)
+def test_the_hint_at_indentation_and_punctuation(lines: str, hint: str) -> None:
+    assert problem_of(ROWS + lines).hint == hint
+
+
+@pytest.mark.parametrize("number", ["3", "12", "-1"])
+def test_a_number_of_an_iteration_that_there_is_not(number: str) -> None:
+    lines = (
+        f"  - {{name: s, repeat: 3, sequence: [{{name: fc, linear: 8}}, relu]}}\n  - {{from: s.{number}.fc, relu: }}\n"
+    )
+    assert problem_of(ROWS + lines).hint == "use `s.2.fc` or one before it: they are numbered from 0"
+
+
 def test_layers_without_hyphens() -> None:
     found = problem_of("inputs: {x: [1, 8]}\nlayers:\n  linear: 4\n  relu:\n")
     assert (found.code, (found.hint or "").partition(",")[0]) == ("E104", "start each line with a hyphen")

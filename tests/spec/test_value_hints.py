@@ -6,10 +6,12 @@ import pytest
 
 import netcalc
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.spec.value_hints import OPEN_SIZE
 from tests.spec.remedies import mended
 
 HEAD = "vars: {width: 8, sizes: [4, 2], text: relu}\ndims: {rows: 4}\ninputs: {x: [rows, 8]}\n"
 ROWS = HEAD + "layers:\n"
+IMAGE = "inputs: {x: [1, 3, 8, 8]}\nlayers:\n"
 
 #: A spec with one mistake, the marked text, and what to write there.
 CASES: list[tuple[str, str, str]] = [
@@ -36,6 +38,20 @@ CASES: list[tuple[str, str, str]] = [
     ("dims: {a: '8'}\ninputs: {x: [a, 8]}\nlayers: [relu]\n", "'8'", "8"),
     ("vars: {width: '64'}\ninputs: {x: [4, 8]}\nlayers:\n  - relu\n  - linear: '${width}'\n", "'64'", "64"),
     ("vars: {n: {default: '64'}}\ninputs: {x: [4, 8]}\nlayers: [{feed_forward: {hidden: '${n}'}}]\n", "'64'", "64"),
+    # an expression as other languages write it
+    (ROWS + "  - linear: $width\n", "$width", '"${width}"'),
+    (ROWS + "  - linear: $(width + 1)\n", "$(width", '"${width + 1}"'),
+    (ROWS + "  - linear: '{{ width }}'\n", "'{{ width", '"${width}"'),
+    (ROWS + "  - linear: {out: {width}}\n", "{width}", '"${width}"'),
+    # a bool, a whole number and a list in another form
+    (ROWS + "  - linear: {out: 4, bias: 'false'}\n", "'false'", "false"),
+    (ROWS + "  - linear: {out: 4, bias: No}\n", "No", "false"),
+    (ROWS + "  - feed_forward: {hidden: 4, bias: 'yes'}\n", "'yes'", "true"),
+    (ROWS + "  - linear: 1e3\n", "1e3", "1000"),
+    (ROWS + "  - linear: 1,024\n", "1,024", "1024"),
+    (IMAGE + "  - conv2d: {out: 4, kernel: 3x1}\n", "3x1", "[3, 1]"),
+    (IMAGE + "  - conv2d: {out: 4, kernel: '(3, 1)'}\n", "'(3, 1)'", "[3, 1]"),
+    (IMAGE + "  - max_pool2d: 2, 2\n", "2, 2", "[2, 2]"),
     # shapes
     ("inputs: [1, 3, 32, 32]\nlayers: [relu]\n", "[1, 3, 32, 32]", "{x: [1, 3, 32, 32]}"),
     ("inputs: 1x3x32x32\nlayers: [relu]\n", "1x3x32x32", "{x: [1, 3, 32, 32]}"),
@@ -72,12 +88,32 @@ def problem_of(text: str) -> Diagnostic:
         ROWS + "  - linear: true\n",
         ROWS + "  - linear: '-3'\n",
         ROWS + "  - linear: rows.width\n",
-        "inputs: [a, b]\nlayers: [relu]\n",
         "inputs: {x: image}\nlayers: [relu]\n",
     ],
 )
 def test_no_hint_is_better_than_a_wrong_one(text: str) -> None:
     assert problem_of(text).hint is None
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("inputs: [a, b]\nlayers: [relu]\n", "write each input with its shape, as in `inputs: {x: [1, 8]}`"),
+        ("inputs:\n  - x: [1, 8]\nlayers: [relu]\n", "write each input with its shape, as in `inputs: {x: [1, 8]}`"),
+        ("inputs:\nlayers: [relu]\n", "write each input with its shape, as in `inputs: {x: [1, 8]}`"),
+        ("inputs: {x: [rows, 8]}\nlayers: [relu]\n", "declare it under `dims`, as in `dims: {rows: 1}`"),
+        ("inputs: {x: [2 * rows, 8]}\nlayers: [relu]\n", "declare it under `dims`, as in `dims: {rows: 1}`"),
+        ("inputs: {x: [null, 8]}\nlayers: [relu]\n", OPEN_SIZE),
+        ("inputs: {x: {shape: [-1, 8]}}\nlayers: [relu]\n", OPEN_SIZE),
+        ("inputs: {x: {shape: [1, 8], dtype: torch.long}}\nlayers: [cast]\n", "use `int64`"),
+        (IMAGE + "  - cast: half\n", "use `float16`"),
+        (IMAGE + "  - pad: {padding: [1], mode: edge}\n", "use `replicate`"),
+        (IMAGE + "  - conv2d: {out: 4, kernel: 3, padding: SAME}\n", "use `same`"),
+        ("inputs: {x: [1, 8]}\n", "list them under `layers`, as in `layers: [relu, {linear: 8}]`"),
+    ],
+)
+def test_the_hint_at_a_mistake_in_inputs_and_values(text: str, hint: str) -> None:
+    assert problem_of(text).hint == hint
 
 
 def test_the_message_shows_the_value_of_an_expression() -> None:

@@ -242,7 +242,7 @@ def test_the_current_value_of_a_first_line_without_input_is_unknown() -> None:
     ("path", "code", "hint"),
     [
         ("first.unit.2.rleu", "E301", "did you mean 'first.unit.2.relu'?"),
-        ("first.unit.7.relu", "E301", "did you mean 'first.unit.3'?"),
+        ("first.unit.7.relu", "E301", "use `first.unit.3.relu` or one before it: they are numbered from 0"),
         ("frist.unit.2.relu", "E301", "known here: x, in, first, second"),
         ("later.unit.0.relu", "E302", "networks are acyclic"),
         ("first.unit.0–3.relu", "E301", ""),

@@ -25,6 +25,16 @@ def test_the_catalogue_is_that_of_the_specs(request: pytest.FixtureRequest) -> N
     assert not stale, "the catalogue is not that of the specs: pytest tests/test_catalogue.py --update"
 
 
+def test_lists_in_python_are_iterated() -> None:
+    specs = package.list_specs()
+    assert [spec.name for spec in specs] == [spec.name for spec in specs.specs]
+    assert {spec.name for spec in specs} == {*shipped()} and len(specs) == len(shipped())
+    assert [spec.name for spec in package.list_specs("alexnet")] == ["alexnet", "alexnet-original"]
+    operations = package.list_operations()
+    assert {"conv2d", "linear", "multi_head_attention"} <= {operation.name for operation in operations}
+    assert len(operations) == len({*operations})
+
+
 def test_an_alias_names_one_spec() -> None:
     owners = Counter(
         (alias.lower() if whole else alias.lower().rpartition("/")[2], spec.name)

@@ -160,7 +160,7 @@ def _help_hint(error: Exception, arguments: Sequence[str]) -> str:
         return f"{setting}; {page}"
     near: str | None = next(iter(getattr(error, "possibilities", None) or ()), None)
     if near is None and "command" in str(error).lower():
-        near = meant_command(str(error).rpartition(" ")[2].strip(".'\""))
+        near = meant_command(str(error).rpartition(" ")[2].strip(".'\""), arguments)
     return f"did you mean {near!r}? {page}" if near else page
 
 

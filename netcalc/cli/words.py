@@ -6,7 +6,20 @@ import os
 from collections.abc import Iterator, Sequence
 
 #: Words for what a command or an option does, by the words that other tools have for it.
-MEANT = {"list": "specs", "ls": "specs", "models": "specs", "info": "summary", "show": "summary", "describe": "specs"}
+MEANT = {
+    **dict.fromkeys(("list", "ls", "models", "search", "find", "describe", "zoo"), "specs"),
+    **dict.fromkeys(("info", "show", "stats", "count", "torchinfo", "inspect", "analyze", "print"), "summary"),
+    **dict.fromkeys(("macs", "profile", "thop", "fvcore", "cost"), "flops"),
+    **dict.fromkeys(("parameters", "weights"), "params"),
+    **dict.fromkeys(("layers", "shape", "graph"), "shapes"),
+    **dict.fromkeys(("operations", "operators", "blocks"), "ops"),
+    **dict.fromkeys(("vram", "kv", "cache"), "memory"),
+    **dict.fromkeys(("diff", "versus"), "compare"),
+    **dict.fromkeys(("convert", "export"), "import"),
+    **dict.fromkeys(("new", "create"), "init"),
+    **dict.fromkeys(("validate", "lint"), "check"),
+    **dict.fromkeys(("forward", "infer", "predict"), "run"),
+}
 #: Dims and vars by other names of theirs.
 _SETTINGS = {
     "batch_size": "batch",
@@ -45,13 +58,17 @@ def is_model(word: str) -> bool:
     return word != "" and not word.startswith("-") and (is_spec(word) or exists(word))
 
 
-def meant_command(word: str) -> str | None:
-    """Return the command or the shipped spec that a word may have been meant for."""
+def meant_command(word: str, words: Sequence[str] = ()) -> str | None:
+    """Return the command or the shipped spec that a word may have been meant for.
+
+    A word before a model is no misspelt spec; ``words`` are all words of the command line.
+    """
     from netcalc.cli.commands import COMMANDS
     from netcalc.diagnostics import nearest
     from netcalc.reference.names import specs
 
-    return MEANT.get(word.lower()) or nearest(word, COMMANDS) or nearest(word, specs())
+    own = MEANT.get(word.lower()) or nearest(word, COMMANDS)
+    return own or (None if any(map(is_model, words)) else nearest(word, specs()))
 
 
 def setting_hint(option: str, words: Sequence[str]) -> str | None:

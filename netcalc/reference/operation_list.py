@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netcalc import ops
@@ -18,6 +19,14 @@ class OperationList(Result):
     """Operations and shipped blocks."""
 
     entries: tuple[Listed, ...]
+
+    def __iter__(self) -> Iterator[Listed]:
+        """Yield the operations and blocks."""
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self.entries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +50,14 @@ class SpecList(Result):
     def specs(self) -> tuple[ListedSpec, ...]:
         """The specs, by family and name."""
         return tuple(ListedSpec.of(entry, self.convention) for entry in self.entries)
+
+    def __iter__(self) -> Iterator[ListedSpec]:
+        """Yield the specs."""
+        return iter(self.specs)
+
+    def __len__(self) -> int:
+        """Return the number of specs."""
+        return len(self.entries)
 
 
 def is_spec(name: str) -> bool:

@@ -231,11 +231,12 @@ def _chosen(report: ReportView, share: _Field) -> Iterator[_Field]:
         NetcalcError: E502 for a name that is neither a column nor an attribute of an operation of the network.
     """
     fields = {"op": _OPERATION, "inputs": _INPUT, "outputs": _OUTPUT, "tensors": _TENSORS, "share": share}
+    fields |= {str(field.column.title): field for field in (_OPERATION, _INPUT, _OUTPUT)}  # as tables are headed
     fields["repeat"] = _Field(Column("repeat", "total"), lambda row: row.repeat)
     declared = filter(None, map(ops.find, report.analysis.by_operation))
     attributes = sorted({name for operation in declared for name in operation.model_fields})
     for name in report.chosen:
-        if (figure := FIGURES.get(name)) is not None and figure.phase in report.analysis.phases:
+        if (figure := FIGURES.get(name.lower())) is not None and figure.phase in report.analysis.phases:
             field = _figure_field(report, figure)
         elif name in fields:
             field = fields[name]

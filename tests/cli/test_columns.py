@@ -46,6 +46,14 @@ def test_chosen_columns_are_all_shown_in_their_order(
         assert "not shown" not in table and "more" not in table
 
 
+def test_columns_may_be_named_as_tables_are_headed(netcalc: Callable[..., CommandResult]) -> None:
+    titled = netcalc("flops", "resnet18", "--columns", "operation,output,MACs").out
+    assert (
+        titled.partition("layer ")[2]
+        == netcalc("flops", "resnet18", "--columns", "op,outputs,macs").out.partition("layer ")[2]
+    )
+
+
 def test_figures_agree_with_the_default_columns(netcalc: Callable[..., CommandResult]) -> None:
     options = ["flops", "gpt2", "--backward", "-f", "csv"]
     rows = list(csv.DictReader(io.StringIO(netcalc(*options).out)))

@@ -9,6 +9,7 @@ import pytest
 
 from netcalc.cli.commands import COMMANDS
 from netcalc.cli.words import MEANT
+from netcalc.spec.shipped import shipped
 from netcalc.version import __version__
 from tests.conftest import CommandResult
 
@@ -58,6 +59,11 @@ def test_words_of_other_tools(word: str, netcalc: Callable[..., CommandResult]) 
     ran = netcalc(word, "resnet18")
     assert MEANT[word] in COMMANDS and word not in COMMANDS
     assert ran.code == 2 and f"did you mean {MEANT[word]!r}?" in ran.err
+
+
+@pytest.mark.parametrize("word", ["torch-info", "instal", "convertt"])
+def test_a_word_before_a_model_is_no_misspelt_model(word: str, netcalc: Callable[..., CommandResult]) -> None:
+    assert not any(f"did you mean {name!r}" in netcalc(word, "resnet18").err for name in shipped())
 
 
 def test_a_misspelt_model(netcalc: Callable[..., CommandResult]) -> None:

@@ -204,6 +204,20 @@ def test_summary_prints_as_the_command_does() -> None:
     assert list(several.inputs) == ["x", "rest_0"]
 
 
+@pytest.mark.parametrize(
+    ("args", "kwargs", "hint"),
+    [
+        ((), {}, "input_size=(1, 3, 224, 224)"),
+        (((2, 3, 20, 14),), {}, "input_size=(2, 3, 20, 14)"),
+        ((), {"input_data": torch.zeros(2, 3, 20, 14)}, "as arguments of the module"),
+    ],
+)
+def test_a_summary_without_an_input_says_how_to_give_one(args: Any, kwargs: Any, hint: str) -> None:
+    with pytest.raises(NetcalcError) as raised:
+        netcalc.summary(Small(), *args, **kwargs)
+    assert hint in (raised.value.diagnostics[0].hint or "")
+
+
 class Other(Small):
     """The same parameters, used otherwise."""
 

@@ -75,7 +75,20 @@ def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, An
         with _unfused(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
             return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
     except Exception as error:  # of PyTorch or of the user's code
-        raise refused("torch.export refuses the module", error) from error
+        failed = refused("torch.export refuses the module", error)
+        advice = _advice(args, kwargs)
+        raise NetcalcError(d._replace(hint=advice or d.hint) for d in failed.diagnostics) from error
+
+
+def _advice(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+    """Return how to say what the module takes, for arguments that are none of ``forward``, such as a shape."""
+    shape = next((arg for arg in args if isinstance(arg, tuple) and all(isinstance(size, int) for size in arg)), None)
+    if "input_data" in kwargs:
+        return "give its tensors as arguments of the module: netcalc.summary(module, image)"
+    if (args and shape is None) or kwargs:
+        return None
+    sizes = shape or (1, 3, 224, 224)
+    return f"give an example of each input, or shapes: netcalc.summary(module, input_size={sizes})"
 
 
 def _with_dims(exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: Mapping[str, int]) -> Captured:

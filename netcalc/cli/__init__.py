@@ -152,13 +152,14 @@ def _usage_message(error: Exception) -> str:
 
 def _help_hint(error: Exception, arguments: Sequence[str]) -> str:
     """Return a hint: the nearest command or option, or the dim or var that is meant, and the help page."""
-    from netcalc.cli.words import meant_command, setting_hint
+    from netcalc.cli.words import meant_command, meant_option, setting_hint
 
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     page = f"`{context.command_path if context else 'netcalc'} --help` lists what is available"
     if setting := option and setting_hint(option, arguments):
         return f"{setting}; {page}"
-    near: str | None = next(iter(getattr(error, "possibilities", None) or ()), None)
+    known = {name for parameter in context.command.params for name in parameter.opts} if context else ()
+    near = meant_option(option or "", known) or next(iter(getattr(error, "possibilities", None) or ()), None)
     if near is None and "command" in str(error).lower():
         near = meant_command(str(error).rpartition(" ")[2].strip(".'\""), arguments)
     return f"did you mean {near!r}? {page}" if near else page

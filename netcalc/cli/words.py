@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 #: Words for what a command or an option does, by the words that other tools have for it.
 MEANT = {
@@ -19,6 +19,18 @@ MEANT = {
     **dict.fromkeys(("new", "create"), "init"),
     **dict.fromkeys(("validate", "lint"), "check"),
     **dict.fromkeys(("forward", "infer", "predict"), "run"),
+}
+#: Options by the names that other tools, or other commands, have for them, each with the value that they stand for.
+MEANT_OPTIONS = {
+    "--wrt": "--input-gradients",
+    "--optimizer": "--training",
+    **dict.fromkeys(("--precision", "--torch-dtype"), "--dtype"),
+    **dict.fromkeys(("--fp16", "--half"), "--dtype float16"),
+    **dict.fromkeys(("--bf16", "--bfloat16"), "--dtype bfloat16"),
+    **{f"--{name}": f"--format {name}" for name in ("json", "csv", "markdown", "html")},
+    **dict.fromkeys(("--out", "--save"), "--output"),
+    **dict.fromkeys(("--max-depth", "--level"), "--depth"),
+    "-v": "--version",
 }
 #: Dims and vars by other names of theirs.
 _SETTINGS = {
@@ -69,6 +81,12 @@ def meant_command(word: str, words: Sequence[str] = ()) -> str | None:
 
     own = MEANT.get(word.lower()) or nearest(word, COMMANDS)
     return own or (None if any(map(is_model, words)) else nearest(word, specs()))
+
+
+def meant_option(option: str, known: Container[str]) -> str | None:
+    """Return the option that an unknown one may have been meant for; ``known`` are the options of the command."""
+    meant = MEANT_OPTIONS.get(option.lower().replace("_", "-"))
+    return meant if meant is not None and meant.partition(" ")[0] in known else None
 
 
 def setting_hint(option: str, words: Sequence[str]) -> str | None:

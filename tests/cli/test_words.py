@@ -61,6 +61,26 @@ def test_words_of_other_tools(word: str, netcalc: Callable[..., CommandResult]) 
     assert ran.code == 2 and f"did you mean {MEANT[word]!r}?" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("flops resnet18 --backward --wrt image", "--input-gradients"),
+        ("summary resnet18 --json", "--format json"),
+        ("params resnet18 --half", "--dtype float16"),
+        ("memory gpt2 --torch_dtype bfloat16", "--dtype"),
+        ("flops resnet18 --optimizer adamw", "--training"),
+        ("-v", "--version"),
+    ],
+)
+def test_options_of_other_tools(line: str, option: str, netcalc: Callable[..., CommandResult]) -> None:
+    ran = netcalc(*line.split())
+    assert ran.code == 2 and f"did you mean {option!r}?" in ran.err
+
+
+def test_an_option_that_the_command_lacks_is_not_suggested(netcalc: Callable[..., CommandResult]) -> None:
+    assert "--input-gradients" not in netcalc("params", "resnet18", "--wrt", "image").err
+
+
 @pytest.mark.parametrize("word", ["torch-info", "instal", "convertt"])
 def test_a_word_before_a_model_is_no_misspelt_model(word: str, netcalc: Callable[..., CommandResult]) -> None:
     assert not any(f"did you mean {name!r}" in netcalc(word, "resnet18").err for name in shipped())

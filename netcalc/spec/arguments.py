@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, cast
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, written
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.declarations import Declaration, declare_argument, former_names, replacement
 from netcalc.spec.evaluate import evaluate
@@ -159,4 +159,8 @@ def passed_arguments(block: Block, line: Line) -> dict[str, Cursor]:
     if len(declared) == 1:  # a bare value sets the only argument
         return {next(iter(declared)): line.args}
     hint = f"its arguments are {', '.join(declared)}" if declared else "it takes none"
+    required = [name for name, declaration in declared_arguments(block).items() if declaration.required]
+    if required:
+        value = written(line.args.data, quoted=True) if len(required) == 1 else "…"
+        hint = f"write `{block.name}: {{{', '.join(f'{name}: {value}' for name in required)}}}`"
     raise line.args.error("E107", f"{block.name}: arguments should be a mapping", hint)

@@ -46,6 +46,19 @@ def test_a_bare_value_sets_the_only_argument() -> None:
     assert shapes(found) == {"p.a": "2×4", "p.b": "2×8"}
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("multi_head_attention: 4", "write `multi_head_attention: {heads: 4}`"),
+        ("transformer_encoder_layer: [4, 32]", "write `transformer_encoder_layer: {heads: …, hidden: …}`"),
+        ("vgg: 4", "write `vgg: {units: 4}`"),
+    ],
+)
+def test_a_bare_value_of_several_arguments(line: str, hint: str) -> None:
+    (problem,) = problems(BLOCK.replace("twice", "vgg") + f"  - {line}\n")
+    assert (problem.code, problem.hint) == ("E107", hint)
+
+
 def test_missing_and_unknown_arguments() -> None:
     (found,) = problems(BLOCK + "  - twice: {unit: 4}\n")
     assert (found.code, found.hint) == ("E103", "did you mean 'units'?")

@@ -20,6 +20,7 @@ _AXES = re.compile(r"[123]d$")
 _PREFERRED_AXES = ("2d", "1d", "3d")
 #: Stands in the table for each of these.
 _ANY_AXES = "Nd"
+_KINDS = ("operation", "attribute", "modifier", "key", "value")
 
 
 class _Table(NamedTuple):
@@ -60,6 +61,22 @@ def suggested_attribute(name: str, known: Iterable[str], present: Collection[str
         present: names that stand beside it, and that cannot be given twice.
     """
     return _suggested(name, list(known), _tables()["attribute"], present)
+
+
+def suggested_modifier(name: str, known: Iterable[str]) -> str | None:
+    """Return the hint for an unknown modifier of a line."""
+    return _suggested(name, list(known), _tables()["modifier"]).hint
+
+
+def suggested_key(name: str, known: Iterable[str], present: Collection[str] = ()) -> Suggestion:
+    """Return what to write for an unknown key of a spec or of a declaration; ``present`` are the keys beside it."""
+    return _suggested(name, list(known), _tables()["key"], present)
+
+
+def operation_advice(names: Iterable[str]) -> str | None:
+    """Return what to do about the first of the names that have no counterpart among operations."""
+    advice = _tables()["operation"].advice
+    return next((advice[key] for key in map(_key, names) if key in advice), None)
 
 
 def suggested_value(value: str, known: Iterable[str]) -> str | None:
@@ -119,7 +136,7 @@ def _words() -> Mapping[str, str]:
 @cache
 def _tables() -> dict[str, _Table]:
     data = _data()
-    return {kind: _table(data[f"{kind}s"], data[f"{kind}_advice"]) for kind in ("operation", "attribute", "value")}
+    return {kind: _table(data[f"{kind}s"], data[f"{kind}_advice"]) for kind in _KINDS}
 
 
 def _table(names: Mapping[str, list[str]], advice: Mapping[str, list[str]]) -> _Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.spec.cursor import Cursor
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def _no_single_target(cursor: Cursor, targets: list[str], known: Targets) -> Dia
     if not targets:
         message = "this line names no operation or block"
         return Diagnostic("E107", message, cursor.span, hint="add one, as in `relu: {}`")
-    from netcalc.spec.foreign_names import suggested_operation  # hints are needed for errors only
+    # hints are needed for errors only
+    from netcalc.spec.foreign_names import operation_advice, suggested_modifier, suggested_operation
     from netcalc.spec.line_hints import misplaced_hint
 
     names = known.names()
@@ -97,11 +98,12 @@ def _no_single_target(cursor: Cursor, targets: list[str], known: Targets) -> Dia
     if len(targets) - len(unknown) == 1:
         target = next(target for target in targets if target not in unknown)
         attributes = known.attributes(own[target] or target) or ()
-        hint = misplaced_hint(target, cursor.data, unknown, attributes) or did_you_mean(unknown[0], MODIFIERS)
+        hint = misplaced_hint(target, cursor.data, unknown, attributes) or suggested_modifier(unknown[0], MODIFIERS)
         return Diagnostic("E101", f"unknown modifier {unknown[0]!r}", cursor[unknown[0]].key_span, hint=hint)
     return Diagnostic(
         "E107",
         f"this line names {len(targets)} operations or blocks: {', '.join(targets)}",
         cursor[targets[1]].key_span,
-        hint="arguments go inside the braces of the operation, as in `conv2d: {out: 64, kernel: 3}`",
+        hint=operation_advice(targets)
+        or "arguments go inside the braces of the operation, as in `conv2d: {out: 64, kernel: 3}`",
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, did_you_mean, nearest, written
+from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, written
 from netcalc.limits import MAX_ERRORS
 from netcalc.models import Model, ValidationError
 from netcalc.spec.cursor import Cursor, Path
@@ -157,14 +157,12 @@ def _data_path(cursor: Cursor, item: Any) -> Path:
 
 def _suggestion(item: Any, model: type[Model], noun: str, present: Collection[str]) -> Suggestion:
     """Return what to write for an unknown name; ``present`` are the keys that stand beside it."""
-    from netcalc.spec.foreign_names import Suggestion, suggested_attribute
+    from netcalc.spec.foreign_names import Suggestion, suggested_attribute, suggested_key
 
     if item["type"] != "extra_forbidden":
         return Suggestion(None, None)
     name, known = str(item["loc"][-1]), _fields_at(model, item["loc"][:-1])
-    if noun != "key":
-        return suggested_attribute(name, known, present)
-    return Suggestion(nearest(name, known), did_you_mean(name, known, present))
+    return suggested_attribute(name, known, present) if noun != "key" else suggested_key(name, known, present)
 
 
 def _document_hint(at: Cursor) -> str | None:
@@ -182,6 +180,8 @@ def _document_hint(at: Cursor) -> str | None:
             return OPEN_SIZE
         case (*_, "inputs", _) | (*_, "inputs", _, "shape"):
             return shape_hint(at.data, named=False)
+        case ("outputs",) if isinstance(at.data, str):
+            return f"write `[{at.data}]`"
     return None
 
 

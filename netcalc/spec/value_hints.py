@@ -57,6 +57,9 @@ def explained(
         return problem
     name = _NAME.fullmatch(place.data) if isinstance(place.data, str) else None
     origin = None if name is None else place_of_var(name[1])
+    if isinstance(value, float) and isinstance(place.data, str) and origin is None:  # of an expression
+        text = place.data.replace("//", "/").replace("/", "//")
+        return problem._replace(hint=f'write `"{text}"`: `/` gives no whole number') if "//" in text else problem
     if origin is not None and origin.data == value:
         problem = problem._replace(span=origin.span, related=(Related("used here", place.span),))
     return problem._replace(hint=f"write `{reading.text}`" + (", without quotes" if reading.is_quoted else ""))

@@ -58,7 +58,7 @@ def _compose_root(text: str, file: str, lines: list[str]) -> Node | None:
     try:
         return compose(text)
     except ruamel.yaml.error.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark = _mark(error)
         span = _mark_span(file, lines, mark.line, mark.column) if mark else None
         message = " ".join(part for part in (error.context, error.problem) if part)
         code = "E003" if isinstance(error, LimitError) else "E001"
@@ -147,6 +147,13 @@ class _DocumentReader:
         return Span(self.file, start.line + 1, start.column + 1, max(stop, start.column + 1) + 1, line, "", more)
 
 
+def _mark(error: Any) -> Any:
+    """Return the place of a mistake: of a bracket or quotation mark that a later line finds open, where it opens."""
+    found, opened = error.problem_mark, error.context_mark
+    is_open = any(kind in (error.context or "") for kind in ("flow", "quoted scalar"))
+    return opened if found is None or (is_open and opened is not None and opened.line < found.line) else found
+
+
 def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:
     line = min(line, max(len(lines) - 1, 0))
     return Span(file, line + 1, column + 1, column + 2, lines[line] if lines else "")
@@ -168,6 +175,8 @@ def _yaml_hint(message: str, span: Span | None) -> str | None:
         if (found := _TWO_COLONS.match(line)) is not None:
             return f"write `{found[1]}: {{{found[2].strip()}}}`, or quote a value that contains ': '"
         return "quote a value that contains ': '"
+    if "quoted scalar" in message and "end of stream" in message:
+        return "close the quotation mark"
     if "expected <block end>" in message:
         return "indent as the lines before: entries of one list or mapping begin in one column"
     if "sequence entries are not allowed" in message:

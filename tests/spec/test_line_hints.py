@@ -125,10 +125,29 @@ def test_a_hyphen_after_a_mapping_begins_no_line() -> None:
         ("about: a: b\n", "quote a value that contains ': '"),
         ("  -relu\n", "write a space after each hyphen, as in `- relu`"),
         ("  - linear=4\n", "write `linear: 4`"),
+        ("  - {input: x, linear: 4}\n", "use `from`"),
+        ("  - {id: first, linear: 4}\n", "use `name`"),
+        ("  - {times: 2, linear: 8}\n", "use `repeat`"),
+        ("  - {linear: 4, activation: relu}\n", "write it as a line of its own after this one, as in `- relu`"),
+        ("  - {type: linear, out: 4}\n", "a line has its operation as a key, as in `linear: {out: 3}`"),
+        ("  - {name: a, op: linear, units: 4}\n", "a line has its operation as a key, as in `linear: {out: 3}`"),
     ],
 )
 def test_the_hint_at_indentation_and_punctuation(lines: str, hint: str) -> None:
     assert problem_of(ROWS + lines).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (ROWS + "  - linear: {out: 4\n  - relu\n  - flatten\n", (4, 13)),
+        ("inputs:\n  x: [1, 8\nlayers:\n  - relu\n", (3, 6)),
+        (ROWS + "  - linear: {out: '4}\n  - relu\n", (4, 19)),
+    ],
+)
+def test_what_is_left_open_is_reported_where_it_opens(text: str, place: tuple[int, int]) -> None:
+    span = problem_of(text).span
+    assert span is not None and (span.line, span.column) == place
 
 
 @pytest.mark.parametrize("number", ["3", "12", "-1"])

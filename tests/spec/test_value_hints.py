@@ -43,6 +43,7 @@ CASES: list[tuple[str, str, str]] = [
     (ROWS + "  - linear: $(width + 1)\n", "$(width", '"${width + 1}"'),
     (ROWS + "  - linear: '{{ width }}'\n", "'{{ width", '"${width}"'),
     (ROWS + "  - linear: {out: {width}}\n", "{width}", '"${width}"'),
+    (ROWS + '  - linear: "${width / 2}"\n', '"${width / 2}"', '"${width // 2}"'),
     # a bool, a whole number and a list in another form
     (ROWS + "  - linear: {out: 4, bias: 'false'}\n", "'false'", "false"),
     (ROWS + "  - linear: {out: 4, bias: No}\n", "No", "false"),
@@ -109,10 +110,15 @@ def test_no_hint_is_better_than_a_wrong_one(text: str) -> None:
         (IMAGE + "  - cast: half\n", "use `float16`"),
         (IMAGE + "  - pad: {padding: [1], mode: edge}\n", "use `replicate`"),
         (IMAGE + "  - conv2d: {out: 4, kernel: 3, padding: SAME}\n", "use `same`"),
+        (ROWS + "  - linear: '${width / 3}'\n", None),
+        ("inputs: {x: [1, 8]}\nlayers: [relu]\noutputs: relu\n", "write `[relu]`"),
+        ("variables: {w: 3}\ninputs: {x: [1, 8]}\nlayers: [relu]\n", "use `vars`"),
+        ("inputs: {x: [1, 8]}\nmodel: [relu]\n", "use `layers`"),
+        ("inputs: {x: {shape: [1, 8], type: int64}}\nlayers: [relu]\n", "use `dtype`"),
         ("inputs: {x: [1, 8]}\n", "list them under `layers`, as in `layers: [relu, {linear: 8}]`"),
     ],
 )
-def test_the_hint_at_a_mistake_in_inputs_and_values(text: str, hint: str) -> None:
+def test_the_hint_at_a_mistake_in_inputs_keys_and_values(text: str, hint: str | None) -> None:
     assert problem_of(text).hint == hint
 
 

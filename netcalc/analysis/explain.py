@@ -65,7 +65,7 @@ class Explanation(Result):
     convention: str
     """Counting convention of the work."""
     notes: tuple[str, ...] = ()
-    """Remarks of the spec on what is counted."""
+    """Remarks on what is counted."""
 
     @property
     def input_shapes(self) -> tuple[tuple[Dim, ...], ...]:

@@ -1,4 +1,4 @@
-"""Remarks that a summary adds to its figures."""
+"""Remarks that reports add to their figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from math import prod
 from typing import NamedTuple
 
 from netcalc.analysis.cost import Analysis
-from netcalc.ir import Body, CallNode, OpNode, Value
+from netcalc.analysis.figures import View
+from netcalc.ir import Body, CallNode, OpNode, Program, Value
 
 #: Remark on figures of the training mode, which are easily taken for figures of a training step.
 TRAINING_MODE = "training mode: a forward pass; no backward pass, no update of parameters"
@@ -31,6 +32,11 @@ class HeavyLayer(NamedTuple):
     inputs: int
     units: int
     params: int
+
+
+def notes_in(program: Program, view: View) -> tuple[str, ...]:
+    """Return the remarks on what a view counts: `shapes` counts nothing, and `params` no work."""
+    return {"shapes": (), "params": program.storage_notes}.get(view, program.notes)
 
 
 def step_note(analysis: Analysis) -> str:

@@ -14,6 +14,7 @@ from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
+from netcalc.analysis.notes import notes_in
 from netcalc.analysis.rows import present
 from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
@@ -225,8 +226,8 @@ class Summary(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks of the spec on what is counted."""
-        return self.analysis.program.notes
+        """Remarks on what is counted: in `params` on the form in which parameters are stored, in `shapes` none."""
+        return notes_in(self.analysis.program, self.view)
 
     @property
     def storage(self) -> StorageReport | None:

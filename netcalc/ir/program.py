@@ -240,7 +240,8 @@ class Program:
     init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
     about: str = ""
     source: str = ""
-    notes: tuple[str, ...] = ()  # on what is counted
+    work_notes: tuple[str, ...] = ()  # remarks of the spec on the work that is counted
+    storage_notes: tuple[str, ...] = ()  # remarks on the form in which parameters are stored
     architecture: str = ""  # model type in configurations of Hugging Face
     dims: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
@@ -254,6 +255,11 @@ class Program:
     first_step: Program | None = None
     assigned: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # by option
     stored_as: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on what is counted."""
+        return (*self.storage_notes, *self.work_notes)
 
 
 def join(prefix: str, name: str) -> str:

@@ -10,6 +10,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
+from netcalc.analysis.notes import notes_in
 from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -155,8 +156,7 @@ def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
         from netcalc.analysis.notes import step_note
 
         yield Line(step_note(analysis))
-    if view != "shapes":
-        yield from map(Line, program.notes)
+    yield from map(Line, notes_in(program, view))
     if view in ("flops", "summary"):
         yield Line(f"counted as {analysis.convention.name} does: {analysis.convention.about}")
 

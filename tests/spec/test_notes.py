@@ -30,7 +30,10 @@ def test_reports_of_what_is_counted_have_the_notes_that_hold() -> None:
         assert result.notes == notes
         assert "\n6 positions\nthe slow way\n" in str(result)
         assert netcalc.as_dict(result)["notes"] == [*notes]
-    assert "slow" not in str(network.summary(view="shapes"))
+    for view in ("params", "shapes"):
+        assert not network.summary(view=view).notes
+        assert "slow" not in str(network.summary(view=view))
+        assert "notes" not in netcalc.as_dict(network.summary(view=view))
     assert "notes" not in netcalc.as_dict(netcalc.load("mlp").summary())
 
 

@@ -57,7 +57,7 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
         raise NetcalcError(Diagnostic("E007", message, rules[-1].place))
     return replace(
         result,
-        notes=(*program.notes, *remarks),
+        storage_notes=(*program.storage_notes, *remarks),
         assumptions=tuple(dict.fromkeys((*program.assumptions, *assumptions))),
         assigned={
             "--quantize": tuple(rule.text for rule in quantized),

@@ -405,7 +405,11 @@ def test_an_element_type_replaces_the_schemes(tmp_path: Path) -> None:
     network = loaded(tmp_path, LLAMA | SCHEMES["gptq-4"][0], dtype="float16")
     assert network.cost().weight_bytes == PLAIN
     replaced = "--dtype float16 replaces the form in which the checkpoint stores parameters: gptq, 4 bits, groups of 32"
-    assert replaced in network.summary().notes
+    for view in ("summary", "params", "flops"):
+        report = network.summary(view=view)
+        assert replaced in report.notes
+        assert replaced in str(report) and replaced in api.as_dict(report)["notes"]
+    assert not network.summary(view="shapes").notes
 
 
 @pytest.mark.parametrize(("quant_method", "dtype"), [("gptq", "float16"), ("fp8", "bfloat16"), (None, "float32")])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from netcalc import ops
 from netcalc.diagnostics import did_you_mean, written
 from netcalc.ir import OpNode, Value, join
+from netcalc.limits import MAX_SIZE_BITS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
@@ -93,8 +95,8 @@ def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float
     rank, dropout = values["rank"], values["dropout"]
     alpha = rank if values["alpha"] is None else values["alpha"]
     valid = {
-        "rank": ("a whole number of at least 1", isinstance(rank, int) and not isinstance(rank, bool) and rank > 0),
-        "alpha": ("a number", _is_number(alpha)),
+        "rank": (f"a whole number of at least 1, of at most {MAX_SIZE_BITS} bits", _is_size(rank)),
+        "alpha": ("a number that a float holds, of at least 0", _is_number(alpha)),
         "dropout": ("a number of at least 0 and below 1", _is_number(dropout) and dropout < 1),
     }
     for key, (wanted, holds) in valid.items():
@@ -105,5 +107,10 @@ def adapter_settings(declared: Any, modifier: Cursor) -> tuple[int, float, float
     return rank, alpha / (rank**0.5 if values["rank_stabilized"] else rank), float(dropout)
 
 
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0 and value.bit_length() <= MAX_SIZE_BITS
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+    """Return True for a number of at least 0 that a float holds, and no infinity or NaN."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max

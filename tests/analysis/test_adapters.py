@@ -97,7 +97,7 @@ def test_weights_still_need_all_other_parameters() -> None:
         ("gpt2", "", "E502", "should be a rank, or PATTERN=RANK"),
         ("gpt2", "true", "E502", "should be a rank, or PATTERN=RANK"),
         ("gpt2", "*.c_attn=a", "E502", "should be a rank, or PATTERN=RANK"),
-        ("gpt2", "0", "E104", "lora: rank should be a whole number of at least 1, not 0"),
+        ("gpt2", "0", "E104", "lora: rank should be a whole number of at least 1, of at most 256 bits, not 0"),
         ("gpt2", "*.c_attn={rank: 3, alhpa: 4}", "E103", "lora has no setting 'alhpa'"),
         ("gpt2", "*.c_attn={rank: 3", "E001", ""),
         ("resnet18", "8", "E502", "the network has no linear line but the last"),

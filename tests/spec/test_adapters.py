@@ -57,7 +57,11 @@ def test_dropout_acts_in_training() -> None:
 @pytest.mark.parametrize(
     ("lora", "code", "part"),
     [
-        ("lora: 0", "E104", "rank should be a whole number of at least 1, not 0"),
+        ("lora: 0", "E104", "rank should be a whole number of at least 1, of at most 256 bits, not 0"),
+        (f"lora: {2**256}", "E104", "of at most 256 bits, not 115792"),
+        (f"lora: {{rank: 2, alpha: {10**400}}}", "E104", "alpha should be a number that a float holds, of at least 0"),
+        ("lora: {rank: 2, alpha: .inf}", "E104", "alpha should be a number that a float holds"),
+        ("lora: {rank: 2, alpha: .nan}", "E104", "alpha should be a number that a float holds"),
         ("lora: {alpha: 2}", "E104", "rank should be"),
         ("lora: {rank: 2, alpha: -1}", "E104", "alpha should be a number"),
         ("lora: {rank: 2, dropout: 1}", "E104", "dropout should be"),

@@ -21,6 +21,8 @@ from netcalc.weights.tensor_files import Arrays, Tensors, conversion, open_tenso
 Weights: TypeAlias = str | Path | Tensors | Sequence[str | Path | Tensors] | Mapping[str, Any]
 
 _INDEX = ".safetensors.index.json"
+#: Index of shards that are pickles.
+_INDEX_OF_PICKLES = ".bin.index.json"
 #: Name of one of several numbered shards.
 _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.safetensors")
 #: Characters of the name of a missing file in a message.
@@ -104,7 +106,7 @@ def _open(source: str | Path | Tensors) -> Tensors:
 def _folder(folder: Path) -> CheckpointFiles:
     """Open the weights in a folder: its index, ``model.safetensors``, or all files of tensors."""
     with reading(str(folder)), os.scandir(folder) as entries:  # pathlib would ask for the kind of each file
-        suffixes = (".safetensors", ".npz", _INDEX, *PICKLES)
+        suffixes = (".safetensors", ".npz", _INDEX, _INDEX_OF_PICKLES, *PICKLES)
         files = sorted(folder / entry.name for entry in entries if entry.name.endswith(suffixes) and entry.is_file())
     indices = [file for file in files if file.name.endswith(_INDEX)]
     if len(indices) > 1:
@@ -116,17 +118,26 @@ def _folder(folder: Path) -> CheckpointFiles:
     single = [file for file in shards if file.name == "model.safetensors"]
     chosen = single or shards or [file for file in files if file.suffix == ".npz"]
     if not chosen:
-        raise _no_weights(folder, [file for file in files if file.suffix in PICKLES])
+        raise _no_weights(folder, files)
     _require_all_shards(folder, [file.name for file in chosen])
     return CheckpointFiles(str(folder), _limited(map(open_tensors, chosen), len(chosen), str(folder)))
 
 
-def _no_weights(folder: Path, pickles: Sequence[Path]) -> NetcalcError:
-    if not pickles:
+def _no_weights(folder: Path, files: Sequence[Path]) -> NetcalcError:
+    """Return the error of a folder without files of tensors, which may hold pickles, or an index of pickles alone."""
+    pickles = [file for file in files if file.suffix in PICKLES]
+    models = [file for file in pickles if file.name.startswith("pytorch_model")]
+    index = next((file for file in files if file.name.endswith(_INDEX_OF_PICKLES)), None)
+    if index is not None and not models:
+        shards = list(dict.fromkeys(read_index(index, str(index)).places.values()))[:MAX_TENSOR_FILES]
+        text = f"{folder} holds an index of pickles, {index.name}, without the pickles"
+        named, pickles = [shard[:_CLIPPED] for shard in shards], [folder / shard for shard in shards]
+    elif pickles:
+        text, pickles = f"{folder} holds pickles only", models or pickles
+        named = [file.name for file in pickles]
+    else:
         return file_error(f"{folder} holds no weights", "it should have .safetensors or .npz files")
-    pickles = [file for file in pickles if file.name.startswith("pytorch_model")] or pickles
-    text = f"{folder} holds pickles only: {', '.join(file.name for file in pickles[:3])}"
-    return file_error(text + (" …" if len(pickles) > 3 else ""), conversion(pickles))
+    return file_error(f"{text}: {', '.join(named[:3])}" + (" …" if len(named) > 3 else ""), conversion(pickles))
 
 
 def _require_all_shards(folder: Path, names: Iterable[str]) -> None:

@@ -140,7 +140,11 @@ def test_a_folder_without_weights_is_executed(tmp_path: Path, netcalc: Run) -> N
         ({"pytorch_model.bin": ""}, "holds pickles only: pytorch_model.bin"),
         ({"pytorch_model-00001-of-00002.bin": "", "training_args.bin": ""}, "holds pickles only"),
         ({"model.pth": ""}, "holds pickles only: model.pth"),
-        ({"pytorch_model.bin.index.json": "{}"}, "holds no weights"),
+        ({"pytorch_model.bin.index.json": "{}"}, "is not an index of shards"),
+        (
+            {"pytorch_model.bin.index.json": '{"weight_map": {"a": "b.bin"}}', "training_args.bin": ""},
+            "holds an index of pickles, pytorch_model.bin.index.json, without the pickles: b.bin",
+        ),
         ({"model.safetensors.index.json": '{"weight_map": {"a": "b.safetensors"}}'}, "b.safetensors is missing"),
     ],
 )

@@ -287,8 +287,14 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return min(matches, key=len) if matches else None
 
 
-def pairs_of(items: Iterable[Any], pair: Callable[[Any], tuple[str, Any]]) -> dict[str, Any]:
-    """Return the names and values that ``pair`` makes of items; NetcalcError with the diagnostics of all that fail."""
+def pairs_of(
+    items: Iterable[Any], pair: Callable[[Any], tuple[str, Any]], option: str, code: str = "E502"
+) -> dict[str, Any]:
+    """Return the names and values that ``pair`` makes of the items of an option.
+
+    Raises:
+        NetcalcError: with the diagnostics of all that fail, and with ``code`` for every name that has several values.
+    """
     values: dict[str, Any] = {}
     problems: list[Diagnostic] = []
     for item in items:
@@ -296,8 +302,10 @@ def pairs_of(items: Iterable[Any], pair: Callable[[Any], tuple[str, Any]]) -> di
             name, value = pair(item)
         except NetcalcError as error:
             problems += error.diagnostics
-        else:
-            values[name] = value
+            continue
+        if name in values:
+            problems.append(Diagnostic(code, f"{option}: {name!r} is given twice"))
+        values[name] = value
     if problems:
         raise NetcalcError(problems)
     return values

@@ -354,12 +354,12 @@ def _network(source: Loaded, options: ModelOptions, model: str | Path | None = N
 
 
 def read_settings(settings: SettingsArgument | None) -> dict[str, Any]:
-    """Return settings with every value as plain data; NetcalcError (E501) with every malformed one."""
+    """Return settings with every value as plain data; NetcalcError (E501) for malformed ones and several of a name."""
 
     def pair(item: Any) -> tuple[str, Any]:
         return parse_assignment(item) if isinstance(item, str) else (item[0], _setting(*item))
 
-    return pairs_of(settings.items() if isinstance(settings, Mapping) else settings or (), pair)
+    return pairs_of(settings.items() if isinstance(settings, Mapping) else settings or (), pair, "--set", "E501")
 
 
 def _setting(name: str, value: Any) -> Any:

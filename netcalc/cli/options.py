@@ -120,7 +120,7 @@ def _inputs(words: Iterable[str]) -> dict[str, str]:
             raise NetcalcError(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
         return name, file
 
-    return pairs_of(words, pair)
+    return pairs_of(words, pair, "--input")
 
 
 def _numbers(words: Iterable[str]) -> dict[str, float]:
@@ -132,7 +132,7 @@ def _numbers(words: Iterable[str]) -> dict[str, float]:
             hint = "for example --hyper weight_decay=0.1"
             raise NetcalcError(Diagnostic("E502", f"--hyper {text}: should be name=number", hint=hint)) from None
 
-    return pairs_of(words, pair)
+    return pairs_of(words, pair, "--hyper")
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {"inputs": _inputs, "settings": _numbers}

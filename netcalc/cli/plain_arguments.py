@@ -15,6 +15,8 @@ from typing import Any, get_args, get_origin
 from netcalc.cli.declarations import Argument, Declared
 
 _WHOLE = re.compile(r"[0-9]{1,15}")
+#: Hints for options of which another command takes several.
+_COMPARED = {"convention": "`netcalc compare MODEL` takes several conventions, and shows them side by side"}
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
 
 
@@ -63,11 +65,14 @@ def require_once(declared: Sequence[Declared], words: Sequence[str]) -> None:
         option = by_name.get(name)
         if option is not None and option.type is not bool and _members(option.type) is None:
             texts.setdefault(option.name, []).append(f"{name} {text if equals else next(rest, '')}")
-    several = [given for given in texts.values() if len(given) > 1]
+    several = [(name, given) for name, given in texts.items() if len(given) > 1]
     if several:
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
-        raise NetcalcError(Diagnostic("E502", f"{' and '.join(given)}: give one of them") for given in several)
+        raise NetcalcError(
+            Diagnostic("E502", f"{' and '.join(given)}: give one of them", hint=_COMPARED.get(name))
+            for name, given in several
+        )
 
 
 class _Unread:

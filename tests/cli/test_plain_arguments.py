@@ -129,6 +129,22 @@ def test_an_option_of_one_value_is_given_once(
     assert result.code == 2 and result.out == ""
     messages = [line.partition("]: ")[2] for line in result.err.splitlines() if line.startswith("error")]
     assert messages == [f"{text}: give one of them" for text in reported]
+    assert ("`netcalc compare MODEL` takes several conventions" in result.err) == ("torch" in words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("flops mlp --set batch=2 --set batch=2", "error[E501]: --set: 'batch' is given twice"),
+        ("compare mlp vgg16 --set batch=2 --set classes=3 -s batch=4", "error[E501]: --set: 'batch' is given twice"),
+        ("run mlp --input x=a.npy --input x=b.npy", "error[E502]: --input: 'x' is given twice"),
+        ("train mlp --hyper lr=1 --hyper lr=2", "error[E502]: --hyper: 'lr' is given twice"),
+    ],
+)
+def test_a_name_of_an_option_is_given_once(words: str, message: str, netcalc: Callable[..., CommandResult]) -> None:
+    result = netcalc(*words.split())
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines() == [message]
 
 
 def test_flags_and_lists_may_be_repeated(netcalc: Callable[..., CommandResult]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -68,6 +68,15 @@ def _uses(
             verb = "uses" if len(using) == 1 else "use"
             hint = "leave out what uses it too, or declare it anew"
             yield Diagnostic("E202", f"without: {', '.join(using)} {verb} {name!r}", item.span, hint=hint)
+
+
+def left_out_with(name: str, data: Mapping[str, Any]) -> list[str]:
+    """Return a dim, var or input, and all of a document that cannot stay without it, in the order of the document."""
+    used = {n: _names_in_entry(key, entry) for key in _KEYS for n, entry in (data.get(key) or {}).items()}
+    names = {name}
+    while more := {user for user in used.keys() - names if not used[user].isdisjoint(names)}:
+        names |= more
+    return [name, *(other for other in used if other in names and other != name)]
 
 
 def _names_in_entry(key: str, entry: Any) -> frozenset[str]:

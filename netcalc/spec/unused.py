@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import Diagnostic
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import used_by_others, words_in
+from netcalc.spec.left_out import left_out_with
 from netcalc.spec.library import Loaded, find_block
 from netcalc.spec.main_sketches import Main
 from netcalc.spec.settings import Settings, former_vars
@@ -66,12 +67,19 @@ def _unused_names(loaded: Loaded, facts: _Facts) -> Iterator[Diagnostic]:
     for name, option in facts.options:
         if name in lost:
             kind = "dim" if name in loaded.document.dims else "var"
-            hint = f"{reason}; `without: [{name}]` leaves it out"
+            hint = f"{reason}; {_leaving_out(name, loaded)}"
             yield Diagnostic("W101", f"{option}: the {kind} {name!r} is not used", hint=hint)
     yield from _unread_inputs(loaded, facts.unread, reason)
     if blocks:
         others = sorted({name for name, _ in facts.called} - {*blocks})
         yield from _unused_blocks(loaded, blocks, called, others)
+
+
+def _leaving_out(name: str, loaded: Loaded) -> str:
+    """Return the lines that leave out a dim or var that nothing reads, and all that cannot stay without it."""
+    names = left_out_with(name, loaded.cursor.data)
+    listed = ", ".join(f"'{other}'" if "*" in other else other for other in names)
+    return f"`without: [{listed}]` leaves {'it' if len(names) == 1 else 'them'} out"
 
 
 def _reason(loaded: Loaded) -> str | None:

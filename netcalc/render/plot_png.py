@@ -28,7 +28,7 @@ def require_pillow() -> None:
         import PIL  # noqa: F401
     except ImportError:
         message = "a picture in PNG needs Pillow, which is not installed"
-        raise NetcalcError(Diagnostic("E502", message, hint="pip install 'Pillow>=10.1', or write an .svg")) from None
+        raise NetcalcError(Diagnostic("E502", message, hint='pip install "Pillow>=10.1", or write an .svg')) from None
 
 
 def charts_png(charts: Sequence[Chart]) -> bytes:

@@ -175,7 +175,7 @@ def test_operators_without_a_rule_become_lines_of_unknown_work() -> None:
 
 def test_pytorch_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(NetcalcError, match=r"pip install 'torch>=2.9'"):
+    with pytest.raises(NetcalcError, match=r'pip install "torch>=2.9"'):
         netcalc.from_torch(nn.Linear(2, 2), 3)
 
 

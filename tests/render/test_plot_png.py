@@ -35,4 +35,4 @@ def test_pillow_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(NetcalcError) as raised:
         charts_png([CHART])
     (diagnostic,) = raised.value.diagnostics
-    assert diagnostic.code == "E502" and "pip install 'Pillow>=10.1'" in str(diagnostic.hint)
+    assert diagnostic.code == "E502" and 'pip install "Pillow>=10.1"' in str(diagnostic.hint)

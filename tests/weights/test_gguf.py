@@ -189,4 +189,4 @@ def test_the_library_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(NetcalcError) as caught:
         open_gguf(path)
     (diagnostic,) = caught.value.diagnostics
-    assert (diagnostic.code, diagnostic.hint) == ("E605", "install it: pip install 'gguf>=0.17'")
+    assert (diagnostic.code, diagnostic.hint) == ("E605", 'install it: pip install "gguf>=0.17"')

@@ -36,7 +36,7 @@ class Repository:
         try:
             import huggingface_hub  # noqa: F401
         except ImportError:
-            hint = "pip install 'huggingface_hub>=1.0'"
+            hint = 'pip install "huggingface_hub>=1.0"'
             raise NetcalcError(Diagnostic("E008", f"{name} needs the library huggingface_hub", hint=hint)) from None
 
     def file(self, filename: str, most: int) -> Path | None:

@@ -15,5 +15,5 @@ def torch_library() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-    hint = "install it with `pip install 'torch>=2.9'`"
+    hint = 'install it with `pip install "torch>=2.9"`'
     raise NetcalcError(Diagnostic("E009", "a module of PyTorch needs the library torch", hint=hint)) from None

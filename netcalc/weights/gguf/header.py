@@ -66,7 +66,7 @@ def require_library() -> None:
     try:
         import gguf  # noqa: F401
     except ImportError:
-        hint = "install it: pip install 'gguf>=0.17'"
+        hint = 'install it: pip install "gguf>=0.17"'
         raise NetcalcError(Diagnostic("E605", "GGUF files are read with the library gguf", hint=hint)) from None
 
 

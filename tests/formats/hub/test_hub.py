@@ -286,7 +286,7 @@ def test_without_the_library_the_extra_is_named(netcalc: Run, monkeypatch: pytes
     ran = netcalc("summary", "hf:acme/tiny")
     assert (ran.code, ran.out) == (2, "")
     assert "error[E008]" in ran.err
-    assert "pip install 'huggingface_hub>=1.0'" in ran.err
+    assert 'pip install "huggingface_hub>=1.0"' in ran.err
 
 
 def test_the_prefix_is_never_implied(netcalc: Run) -> None:

@@ -88,4 +88,4 @@ def test_pytorch_may_be_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["import", model]) == 2
-    assert "pip install 'torch>=2.9'" in capsys.readouterr().err
+    assert 'pip install "torch>=2.9"' in capsys.readouterr().err

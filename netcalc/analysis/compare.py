@@ -13,6 +13,7 @@ from netcalc.analysis.summary import Totals
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
+from netcalc.dtypes import DType
 from netcalc.ir import Program
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
@@ -65,7 +66,7 @@ class OperationMatch:
 
 @recorded(
     *(Entry("specs", "names"), "convention", "conventions", "uncounted"),
-    *("same", "inputs", "outputs", Entry("totals", "compared_totals")),
+    *("same", "dtypes", "checkpoint_dtypes", "stored_as", "inputs", "outputs", Entry("totals", "compared_totals")),
     *(Entry("operations", "differing"), Entry("layers", "rows")),
     name="compare",
 )
@@ -82,6 +83,12 @@ class Comparison(Result):
     """Counting conventions of the work, one for each column."""
     uncounted: Mapping[str, tuple[str, ...]]
     """Operations whose work a convention does not count, by its name."""
+    dtypes: tuple[DType, ...]
+    """Element types of floating-point tensors, in which bytes are counted."""
+    checkpoint_dtypes: tuple[DType | None, ...]
+    """Element types of the published checkpoints; null where a spec names none."""
+    stored_as: tuple[str, ...]
+    """Schemes in which the checkpoints store parameters, in words; empty for the type alone."""
     inputs: tuple[Mapping[str, TensorType], ...]
     outputs: tuple[Mapping[str, TensorType], ...]
     totals: tuple[Totals, ...]
@@ -138,7 +145,8 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
         depth: number of parts of a path; layers with longer paths are compared as groups.
         all: True to print and record what does not differ, too.
     """
-    names = [analysis.program.name for analysis in analyses]
+    programs = [analysis.program for analysis in analyses]
+    names = [program.name for program in programs]
     conventions = tuple(analysis.convention.name for analysis in analyses)
     if len({*conventions}) == 1:
         names = [
@@ -152,14 +160,17 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
         tuple(names),
         conventions,
         {convention: tuple(operations) for convention, operations in uncounted.items()},
-        tuple({spec.name: spec.type for spec in analysis.program.inputs} for analysis in analyses),
-        tuple(_outputs(analysis.program) for analysis in analyses),
+        tuple(program.dtype for program in programs),
+        tuple(program.checkpoint_dtype for program in programs),
+        tuple(program.stored_as for program in programs),
+        tuple({spec.name: spec.type for spec in program.inputs} for program in programs),
+        tuple(map(_outputs, programs)),
         tuple(Totals(analysis.total.values) for analysis in analyses),
         tuple(_operations(analyses)),
         match_layers([analysis.tree() for analysis in analyses]),
         depth,
         all,
-        tuple(warning for analysis in analyses for warning in analysis.program.warnings),
+        tuple(warning for program in programs for warning in program.warnings),
     )
 
 

@@ -23,6 +23,7 @@ from netcalc.render.numbers import shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
+from netcalc.render.signature import element_type
 from netcalc.render.table import Column, Row, Table, is_folded
 
 
@@ -124,6 +125,9 @@ def _head(comparison: Comparison) -> Iterator[Line]:
             for side in (inputs, outputs)
         ]
         yield Line(f": {sides[0] or 'no inputs'} → {sides[1]}", name, hanging="  ")
+    stored = zip(comparison.dtypes, comparison.checkpoint_dtypes, comparison.stored_as, strict=True)
+    for name, types in dict(zip(comparison.names, stored, strict=True)).items():
+        yield from (Line(f": {line.text}", name, hanging="  ") for line in element_type(*types))
     for convention in dict.fromkeys(comparison.conventions):
         yield Line(f"counted as {convention} does: {CONVENTIONS[convention].about}", hanging="  ")
 

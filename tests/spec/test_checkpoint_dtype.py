@@ -121,6 +121,17 @@ def test_pages_and_records_name_it() -> None:
     assert line not in str(netcalc.loads(SPEC, dtype="float16").summary())
 
 
+def test_comparisons_name_it() -> None:
+    comparison = netcalc.compare(netcalc.loads(SPEC), netcalc.loads(SPEC, dtype="float32"), "mlp")
+    lines = [line for line in str(comparison).splitlines() if "element type" in line]
+    (line,) = lines
+    assert line.endswith("(1): element type bfloat16, as in the published checkpoint; --dtype replaces it")
+    record = netcalc.as_dict(comparison)
+    assert record["dtypes"] == ["bfloat16", "float32", "float32"]
+    assert record["checkpoint_dtypes"] == ["bfloat16", "bfloat16", None]
+    assert record["totals"]["weight_bytes"]["values"][:2] == [2 * PARAMS, 4 * PARAMS]
+
+
 def test_an_unknown_type_is_an_error() -> None:
     with pytest.raises(NetcalcError, match="fp8"):
         netcalc.loads(SPEC.replace("bfloat16", "fp8"))

@@ -114,6 +114,7 @@ class CheckpointsDecl(_Part):
     dtype: DType | None = Field(
         None, description="element type of the published checkpoint, in which the spec is counted, and not run"
     )
+    packed: str = Field("", description="scheme in which the published checkpoint packs most parameters, for a remark")
 
 
 class Requirement(_Part):

@@ -16,7 +16,7 @@ from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.inits import parse_init
 from netcalc.ir import Body, CheckpointMap, Program
-from netcalc.ir.storage import OWN, OwnStorage
+from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_ERRORS
 from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
@@ -66,7 +66,7 @@ def elaborate(
         notes = tuple(_notes(loaded, used))
     unread = unread_inputs(loaded, main.untaken)
     is_stored = bool(loaded.storage.rules) and (dtype is None or loaded.storage.of_file)
-    storage_notes = tuple(_storage_notes(loaded.storage, ctx.dtype, is_replaced=dtype is not None and not is_stored))
+    storage_notes = tuple(_storage_notes(loaded, ctx.dtype, is_replaced=dtype is not None and not is_stored))
     program = Program(
         name=document.name or loaded.label,
         main=main.body,
@@ -98,8 +98,11 @@ def elaborate(
     return program
 
 
-def _storage_notes(storage: OwnStorage, dtype: DType, *, is_replaced: bool) -> Iterator[str]:
+def _storage_notes(loaded: Loaded, dtype: DType, *, is_replaced: bool) -> Iterator[str]:
     """Yield remarks on the type in which bytes are counted, where it is not the one that the model says."""
+    storage, packed = loaded.storage, loaded.document.checkpoint.packed
+    if packed and not storage.rules:
+        yield f"the published checkpoint packs most parameters as {packed}, which --quantize {packed} counts"
     if is_replaced and storage.text:
         yield f"--dtype {dtype} replaces the form in which the checkpoint stores parameters: {storage.text}"
     elif storage.assumed and not is_replaced:

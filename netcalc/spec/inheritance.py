@@ -68,9 +68,10 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
     _check_names(parent, child)
     data.pop("extends", None)
     data.pop("without", None)  # the parent's document is already without them
-    if "dtype" in child.data and "dtype" in (data.get("checkpoint") or {}):
-        own = child.data.get("checkpoint") or {}  # an element type of its own is not that of the parent's checkpoint
-        data["checkpoint"] = {n: entry for n, entry in data["checkpoint"].items() if n != "dtype" or n in own}
+    if "checkpoint" in data:
+        # an element type of its own is not that of the parent's checkpoint, whose packed parameters are its own alone
+        published = {"packed", *({"dtype"} & child.data.keys())} - (child.data.get("checkpoint") or {}).keys()
+        data["checkpoint"] = {n: entry for n, entry in data["checkpoint"].items() if n not in published}
     if "published" not in child.data:
         data.pop("published", None)  # published figures describe the parent only
     if "aliases" not in child.data:

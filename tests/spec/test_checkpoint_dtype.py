@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,27 @@ def test_pages_and_records_name_it() -> None:
         record = netcalc.as_dict(result)
         assert (record["dtype"], record["checkpoint_dtype"]) == ("bfloat16", "bfloat16")
     assert line not in str(netcalc.loads(SPEC, dtype="float16").summary())
+
+
+@pytest.mark.parametrize(("spec", "scheme"), [("deepseek-v3", "float8_e4m3-b128"), ("gpt-oss-20b", "mxfp4")])
+def test_packed_checkpoints_are_remarked_upon(spec: str, scheme: str) -> None:
+    note = f"the published checkpoint packs most parameters as {scheme}, which --quantize {scheme} counts"
+    for view in ("params", "summary"):
+        assert note in str(netcalc.load(spec).summary(view=view))
+    assert not netcalc.load("llama-3-8b").summary(view="params").notes
+
+
+def test_gpt_oss_is_as_large_as_published() -> None:
+    """openai/gpt-oss-20b, total_size of model.safetensors.index.json."""
+    assert netcalc.load("gpt-oss-20b", quantize=["mxfp4"]).cost().weight_bytes == 13_761_264_768
+
+
+def test_other_checkpoints_are_not_packed(tmp_path: Path) -> None:
+    (tmp_path / "parent.yaml").write_text(SPEC.replace("{dtype: bfloat16}", "{dtype: bfloat16, packed: mxfp4}"))
+    (tmp_path / "child.yaml").write_text("netcalc: 1\nextends: parent.yaml\ncheckpoint: {prefix: model}\n")
+    parent, child = (netcalc.load(tmp_path / f"{name}.yaml").summary() for name in ("parent", "child"))
+    assert parent.notes and not child.notes
+    assert (child.dtype, child.checkpoint_dtype) == ("bfloat16", "bfloat16")
 
 
 def test_comparisons_name_it() -> None:

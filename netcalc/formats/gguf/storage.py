@@ -30,7 +30,7 @@ def stored_types(checkpoint: Mapping[str, Any], types: Mapping[str, str], dtype:
         return ()
     stored: dict[str, dict[str, str]] = defaultdict(dict)  # by path with * for numbers
     for path, places in checkpoint.items():
-        if path in ("prefix", "ignore"):
+        if path in ("prefix", "ignore", "dtype", "packed"):
             continue
         for name, scheme in _paths(path, list(_names(places)), schemes):
             stored[_NUMBER.sub("*", name)].setdefault(name, scheme)

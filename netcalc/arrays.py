@@ -15,7 +15,7 @@ from netcalc.dtypes import DTYPES, DType
 Array: TypeAlias = NDArray[Any]
 
 #: Types of ml_dtypes; the float8 ones occur in files only.
-_OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+_OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu")
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.codecs.codec import Plain, Shape, Tensors
+from netcalc.codecs.scales import spread_tiles
 
 #: NumPy's names of the 8-bit floats; their greatest number.
 _FLOAT8 = {"float8_e4m3": ("float8_e4m3fn", 448.0), "float8_e5m2": ("float8_e5m2", 57344.0)}
@@ -53,8 +54,7 @@ class _Tiles(NamedTuple):
         """Return the scale of each element."""
         if not self.height:
             return scales.reshape(1, 1, 1)
-        spread: Array = scales.repeat(self.height, axis=1)[:, : shape[1]]
-        return spread.repeat(self.width or max(shape[2], 1), axis=2)[:, :, : shape[2]]
+        return spread_tiles(scales, shape, (self.height, self.width or max(shape[2], 1)))
 
 
 class Float8(Plain):

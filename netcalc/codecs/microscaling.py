@@ -7,7 +7,7 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.codecs.codec import Shape, Tensors, groups_of, magnitude
 from netcalc.codecs.floats import float8_cast
-from netcalc.codecs.planes import Planes
+from netcalc.codecs.planes import Planes, unpack_bytes
 
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 _GREATEST = np.float32(6)
@@ -41,8 +41,9 @@ def _packed(codes: Array) -> Array:
     return _PAIRS.pack(codes.reshape(-1, 2)).reshape(*codes.shape[:-1], -1)
 
 
-def _unpacked(packed: Array) -> Array:
-    return _PAIRS.unpack(packed.reshape(-1, 1)).reshape(*packed.shape[:-1], -1)
+def e2m1_unpacked(packed: Array) -> Array:
+    """Return the numbers of 4-bit floats in bytes; the first of two has the low bits."""
+    return e2m1_values(unpack_bytes(packed, 4))
 
 
 class Mxfp:
@@ -66,7 +67,7 @@ class Mxfp:
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values."""
         codes = tensors["values"]
-        numbers = e2m1_values(_unpacked(codes)) if self._bits == 4 else codes.astype(np.float32)
+        numbers = e2m1_unpacked(codes) if self._bits == 4 else codes.astype(np.float32)
         exponents = tensors["scales"].astype(np.int32)[..., None] - _BIAS
         values: Array = np.ldexp(groups_of(numbers.reshape(shape), 32), exponents).astype(np.float32)
         return values.reshape(shape)
@@ -97,7 +98,7 @@ class Nvfp4:
 
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values."""
-        numbers = groups_of(e2m1_values(_unpacked(tensors["values"])).reshape(shape), 16)
+        numbers = groups_of(e2m1_unpacked(tensors["values"]).reshape(shape), 16)
         scale = tensors["scales"].astype(np.float32)
         if self._outer:
             scale = scale * tensors["scale of the tensor"]

@@ -36,6 +36,12 @@ class Planes(NamedTuple):
         return codes.reshape(len(rows), -1)
 
 
+def unpack_bytes(packed: Array, bits: int) -> Array:
+    """Return the codes of 2 or 4 bits along the last axis of bytes, the lowest bits first."""
+    codes = Planes(1, 8 // bits, 1, bits).unpack(packed.view(np.uint8).reshape(-1, 1))
+    return codes.reshape(*packed.shape[:-1], packed.shape[-1] * (8 // bits))
+
+
 def pack_words(codes: Array, bits: int) -> Array:
     """Return codes along the last axis as int32 words, without gaps, the lowest bits first."""
     count = codes.shape[-1]

@@ -48,8 +48,15 @@ _OTHERS = {
     "C64": "complex64",
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
 }
+_NAMES = {dtype: name for name, dtype in _OTHERS.items()}
 _KEYS = {"dtype", "shape", "data_offsets"}
+
+
+def type_name(dtype: np.dtype[Any]) -> str:
+    """Return the name that headers have for elements of a NumPy dtype."""
+    return _NAMES.get(dtype.name, dtype.name)
 
 
 def read_safetensors_header(file: io.RawIOBase | io.BufferedIOBase, length: int) -> dict[str, Stored]:

@@ -22,7 +22,12 @@ from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.weights.npy_format import read_npy_header
 from netcalc.weights.npz_format import Member, MemberReader, read_members
 from netcalc.weights.pieces import Part, pieces
-from netcalc.weights.safetensors_format import read_safetensors_header, read_safetensors_metadata, safetensors_header
+from netcalc.weights.safetensors_format import (
+    read_safetensors_header,
+    read_safetensors_metadata,
+    safetensors_header,
+    type_name,
+)
 from netcalc.weights.stored import (
     DamagedError,
     Header,
@@ -68,7 +73,7 @@ class Arrays:
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         self._arrays = {name: np.asarray(array) for name, array in arrays.items()}
-        self.headers = {n: Header(a.shape, a.dtype.name) for n, a in self._arrays.items()}
+        self.headers = {n: Header(a.shape, type_name(a.dtype)) for n, a in self._arrays.items()}
 
     def load(self, name: str) -> Array:
         """Return the array of that name itself, not a copy."""

@@ -12,6 +12,13 @@ from netcalc.codecs.planes import pack_words, unpack_words
 _LEAST = np.float32(1e-7)
 
 
+def affine_values(words: Array, scales: Array, biases: Array, bits: int, columns: int) -> Array:
+    """Return code·scale + bias in float32, of words along the columns, with a scale and a bias for each group."""
+    codes = unpack_words(words, bits, columns).astype(np.float32).reshape(*scales.shape, -1)
+    values: Array = codes * scales.astype(np.float32)[..., None] + biases.astype(np.float32)[..., None]
+    return values.reshape(*words.shape[:-1], columns)
+
+
 class Mlx:
     """Code·scale + bias, in which the extreme element of a group is exact, and 0 if the group has it."""
 
@@ -38,7 +45,4 @@ class Mlx:
 
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values."""
-        codes = groups_of(unpack_words(tensors["values"], self._bits, shape[2]).astype(np.float32), self._group)
-        scale, bias = (tensors[role].astype(np.float32)[..., None] for role in ("scales", "biases"))
-        values: Array = codes * scale + bias
-        return values.reshape(shape)
+        return affine_values(tensors["values"], tensors["scales"], tensors["biases"], self._bits, shape[2])

@@ -94,7 +94,9 @@ def _header(file: io.RawIOBase | io.BufferedIOBase, length: int) -> tuple[int, d
     entries = parsed_json(exactly(file, size, "its header"))
     if not isinstance(entries, dict):
         raise DamagedError("its header is no mapping of names")
-    metadata = entries.pop("__metadata__", {})
+    metadata = entries.pop("__metadata__", None)
+    if metadata is None:  # as mlx writes it, or left out
+        metadata = {}
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise DamagedError("its __metadata__ is no mapping of text")
     return size, entries, metadata

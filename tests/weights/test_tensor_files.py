@@ -20,6 +20,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.dtypes import DTYPES
 from netcalc.files import replacing
 from netcalc.weights.tensor_files import Arrays, Header, open_tensors, write_tensors
+from tests.weights.hostile import entry, safetensors
 
 
 def read_array(path: Path, name: str) -> np.ndarray:
@@ -284,3 +285,13 @@ def test_metadata_of_a_file(tmp_path: Path) -> None:
     assert open_tensors(path).load("x").tolist() == [1, 1, 1]
     write_tensors(plain, {"x": np.ones(3)})
     assert open_tensors(plain).metadata() == {}
+
+
+def test_metadata_may_be_null(tmp_path: Path) -> None:
+    """The function ``save_safetensors`` of mlx 0.32.4 writes null where there are none."""
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(safetensors({"__metadata__": None, "x": entry()}, np.ones(2, np.float32).tobytes()))
+    with safe_open(path, "numpy") as file:
+        assert file.metadata() is None
+    assert open_tensors(path).metadata() == {}
+    assert open_tensors(path).load("x").tolist() == [1, 1]

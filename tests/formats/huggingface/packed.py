@@ -28,6 +28,23 @@ LLAMA = {
 }
 #: Parameters of this model, as transformers counts them: 2·96·64 + 64 + 2·(2·64·64 + 2·32·64 + 3·64·128 + 2·64).
 PARAMS = 86_336
+#: A small gpt-oss, whose experts are in MXFP4.
+GPT_OSS: dict[str, Any] = {
+    "model_type": "gpt_oss",
+    "architectures": ["GptOssForCausalLM"],
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_local_experts": 4,
+    "num_experts_per_tok": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "layer_types": ["full_attention"],
+    "dtype": "bfloat16",
+    "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]},
+}
 
 
 def plain_llama() -> Stored:

@@ -20,6 +20,7 @@ from netcalc.weights.packing.layouts import Found, companions_of
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import write_config
 from tests.formats.huggingface.packed import (
+    GPT_OSS,
     LLAMA,
     PARAMS,
     SCHEMES,
@@ -167,24 +168,6 @@ def test_other_tensors_are_listed_by_group(tmp_path: Path, netcalc: Run) -> None
         {"prefix": "visual", "groups": 1, "ignored": False, "tensors": 2, "params": 36, "bytes": 80},
     ]
     assert record["stored"]["params"] == PARAMS + 2 * 64 * 128 + 36
-
-
-GPT_OSS = {
-    "model_type": "gpt_oss",
-    "architectures": ["GptOssForCausalLM"],
-    "vocab_size": 96,
-    "hidden_size": 64,
-    "intermediate_size": 32,
-    "num_hidden_layers": 1,
-    "num_local_experts": 4,
-    "num_experts_per_tok": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "layer_types": ["full_attention"],
-    "dtype": "bfloat16",
-    "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]},
-}
 
 
 def test_experts_in_blocks(tmp_path: Path, netcalc: Run) -> None:

@@ -64,8 +64,8 @@ def _scale(tensors: Mapping[str, Array], *suffixes: str) -> Array:
 def _scaled(codes: Array, stored: Array, block_size: Sequence[int] | None) -> Array:
     """Return numbers times a scale, or times those of tiles in the last two axes."""
     numbers, scales = codes.astype(np.float32), scale_values(stored)
-    if scales.size == 1 or scales.ndim < 2:
-        return numbers * scales.reshape(-1)
+    if scales.size == 1:
+        return numbers * scales.reshape(())
     sizes = block_size or (None, None)
     extents = zip(numbers.shape[-2:], scales.shape[-2:], sizes, strict=True)
     height, width = (_tile(*extent) for extent in extents)
@@ -73,9 +73,7 @@ def _scaled(codes: Array, stored: Array, block_size: Sequence[int] | None) -> Ar
 
 
 def _tile(extent: int, count: int, size: int | None) -> int:
-    """Return the size of ``count`` tiles along an axis: one for all, of the size that is said, or equal ones."""
-    if count == 1:
-        return extent
+    """Return the size of ``count`` tiles along an axis: the one that is said, or that of equal ones."""
     if size is not None and -(-extent // size) == count:
         return size
     if not count or extent % count:

@@ -27,6 +27,19 @@ Tensors = dict[str, Any]
 Pack = Callable[[str, Any], Tensors]
 IDS = np.arange(5).reshape(1, 5)
 
+QWEN3 = {
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "moe_intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+}
+
 
 def fp8(block: list[int] | None, scale_fmt: str = "float") -> Pack:
     """Return a packer by ``Fp8Quantize``."""
@@ -125,6 +138,21 @@ def test_llama(case: str, tmp_path: Path) -> None:
     for name, weight in transformers.LlamaForCausalLM(config).state_dict().items():
         tensors |= pack(name, weight) if "_proj." in name else {name: weight}
     write(tmp_path, LLAMA, {**said, "modules_to_not_convert": ["lm_head"]}, tensors)
+    assert deviation(tmp_path) < 1e-6
+
+
+def test_experts_of_qwen3(tmp_path: Path) -> None:
+    """Experts that are stored one by one, with tiles of scales, as Qwen3-30B-A3B-FP8 has them."""
+    pytest.importorskip("accelerate")
+    torch.manual_seed(0)
+    model = transformers.Qwen3MoeForCausalLM(transformers.Qwen3MoeConfig(**QWEN3))
+    model.save_pretrained(tmp_path / "plain")
+    pack, tensors = fp8([32, 16]), {}
+    for name, weight in safetensors.load_file(tmp_path / "plain" / "model.safetensors").items():
+        tensors |= pack(name, weight) if "_proj." in name else {name: weight}
+    assert "model.layers.1.mlp.experts.3.down_proj.weight_scale_inv" in tensors
+    said = {"quant_method": "fp8", "weight_block_size": [32, 16], "modules_to_not_convert": ["lm_head", "mlp.gate"]}
+    write(tmp_path, model.config.to_dict(), said, tensors)
     assert deviation(tmp_path) < 1e-6
 
 

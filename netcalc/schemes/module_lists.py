@@ -66,6 +66,7 @@ class ModuleList:
         self._ends: dict[int, set[str]] = {}
         self._parts: list[str] = []
         self._patterns: list[tuple[str, re.Pattern[str]]] = []
+        self._known: dict[tuple[str, ...], bool] = {}
         for entry in self.entries:
             _RULES[rule](self, entry)
 
@@ -73,6 +74,11 @@ class ModuleList:
     def tells_numbers_apart(self) -> bool:
         """True if an entry may match one of several numbered modules and not another."""
         return any(c.isdecimal() or c in "?[" for entry in self.entries for c in entry)
+
+    @property
+    def is_used_up(self) -> bool:
+        """True if each entry has matched a name, or is a class."""
+        return len(self.used) + len(self.classes) == len(self.entries)
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -85,9 +91,12 @@ class ModuleList:
 
     def matches_any(self, modules: Iterable[str]) -> bool:
         """Return True if an entry matches one of the names of a module."""
-        found = {entry for module in modules for entry in self._matching(module)}
-        self.used |= found
-        return bool(found)
+        names = tuple(modules)
+        if names not in self._known:
+            found = {entry for module in names for entry in self._matching(module)}
+            self.used |= found
+            self._known[names] = bool(found)
+        return self._known[names]
 
     def _matching(self, module: str) -> Iterator[str]:
         yield from (name for name in (module, f"{module}.weight") if name in self._names)

@@ -26,6 +26,16 @@ _PLAIN = frozenset(("vector", _ADAPTER))
 _PRUNED = frozenset(("linear", "expert", "convolution", "recurrent"))
 
 
+class _Traits(NamedTuple):
+    """Traits of a parameter: its kind, also in words, its shape and its element type."""
+
+    kind: str
+    described: str
+    windowed: bool
+    shape: tuple[Dim, ...]
+    dtype: DType
+
+
 class _Case(NamedTuple):
     """All that the form of a parameter depends on; parameters with equal cases have one form.
 
@@ -36,11 +46,7 @@ class _Case(NamedTuple):
     own: StorageRule | None
     typed: str | None  # by the recipe of a type of file
     prune: Assignment | None
-    kind: str
-    described: str
-    windowed: bool
-    shape: tuple[Dim, ...]
-    dtype: DType
+    traits: _Traits
 
 
 class Choice:
@@ -73,6 +79,7 @@ class Choice:
         }
         self._sparsity = {rule: parse_sparsity(rule.value) for rule in pruned}
         self._known: dict[_Case, Storage] = {}
+        self._traits: dict[tuple[int, str], _Traits | None] = {}  # by node and name, for nodes that repeats share
         self._work = PatternWork("--quantize and --prune")
         self._patterns = size_of(rule.pattern or "" for rule in (*quantized, *pruned))
         self.used: set[Assignment] = set()
@@ -87,28 +94,35 @@ class Choice:
 
     def choose(self, site: Site) -> Storage | None:
         """Return the form of a parameter; None for a buffer, and for a parameter that holds no fractions."""
-        dtype = dtype_of(site.param, site.node, self._program.dtype)
-        if site.param.is_buffer or dtype not in FLOATS:
+        key = id(site.node), site.param.name
+        if key not in self._traits:
+            self._traits[key] = self._traits_of(site)
+        traits = self._traits[key]
+        if traits is None:
             return None
-        self._work.add(site.owner, self._patterns)
-        rule, prune = first(self._quantized, site.owner), first(self._pruned, site.owner)
-        self.used |= {assignment for assignment in (rule, prune) if assignment is not None}
+        rule = prune = None
+        if self._quantized or self._pruned:
+            self._work.add(site.owner, self._patterns)
+            rule, prune = first(self._quantized, site.owner), first(self._pruned, site.owner)
+            self.used |= {assignment for assignment in (rule, prune) if assignment is not None}
         recipe = None if rule is None else self._recipes.get(rule)
-        kind = _ADAPTER if site.owner in self._program.added else self._kinds.kind(site.node, site.param)
-        case = _Case(
-            rule,
-            None if rule is not None else self._own_rule(site.owner, kind),
-            None if recipe is None else recipe.type_of(site),
-            prune,
-            kind,
-            self._kinds.described(kind, site.node, site.param),
-            site.node.op.windowed,
-            site.param.shape,
-            dtype,
-        )
+        typed = None if recipe is None else recipe.type_of(site)
+        if site.owner in self._program.added:
+            traits = traits._replace(kind=_ADAPTER, described=self._kinds.described(_ADAPTER, site.node, site.param))
+        own = None if rule is not None else self._own_rule(site.owner, traits.kind)
+        case = _Case(rule, own, typed, prune, traits)
         if case not in self._known:
             self._known[case] = self._form(case)
         return self._known[case]
+
+    def _traits_of(self, site: Site) -> _Traits | None:
+        """Return the traits of a parameter, which every iteration shares; None if it holds no fractions."""
+        dtype = dtype_of(site.param, site.node, self._program.dtype)
+        if site.param.is_buffer or dtype not in FLOATS:
+            return None
+        kind = self._kinds.kind(site.node, site.param)
+        described = self._kinds.described(kind, site.node, site.param)
+        return _Traits(kind, described, site.node.op.windowed, site.param.shape, dtype)
 
     def _own_rule(self, owner: str, kind: str) -> StorageRule | None:
         """Return the rule of the checkpoint for a parameter."""
@@ -122,7 +136,7 @@ class Choice:
 
     def _form(self, case: _Case) -> Storage:
         scheme, reason = self._scheme(case)
-        shape = matrices(case.shape, case.windowed, scheme)
+        shape = matrices(case.traits.shape, case.traits.windowed, scheme)
         sparsity, dense = self._removed(case, shape[-1])
         if sparsity is not None and not scheme.sparse:
             message = f"--prune {sparsity}: {scheme.name} has no layout with elements removed"
@@ -130,30 +144,30 @@ class Choice:
         texts = [f"{rule.option} {rule.text}" for rule in (case.rule, case.prune) if rule is not None]
         own = case.own is not None or (case.rule is not None and case.rule.option == OWN)
         names, kept = ", ".join(texts), reason or dense
-        return form(scheme, shape, case.dtype, sparsity=sparsity, assigned=names, kept=kept, is_own=own)
+        return form(scheme, shape, case.traits.dtype, sparsity=sparsity, assigned=names, kept=kept, is_own=own)
 
     def _scheme(self, case: _Case) -> tuple[Scheme, str]:
         """Return the scheme of a parameter, and the reason if it is not the one that was assigned."""
-        rule, plain = case.rule, scheme_named(case.dtype)
+        rule, plain = case.rule, scheme_named(case.traits.dtype)
         if case.own is not None:
             return self._own_scheme(case, case.own), ""
         if rule is None:
-            reason = case.described if self._own and case.kind == _ADAPTER else ""
+            reason = case.traits.described if self._own and case.traits.kind == _ADAPTER else ""
             return plain, "no pattern matches" if self._quantized else reason
         if rule.value == PLAIN:
             return plain, ""
         if rule in self._recipes:
-            if case.typed is None or case.kind in _PLAIN:
-                return scheme_named(self._recipes[rule].plain), case.described
+            if case.typed is None or case.traits.kind in _PLAIN:
+                return scheme_named(self._recipes[rule].plain), case.traits.described
             scheme = scheme_named(case.typed)
         else:
             scheme = self._schemes[rule]
-            left = case.kind in _PLAIN or (rule.pattern is None and case.kind not in scheme.quantizes)
+            left = case.traits.kind in _PLAIN or (rule.pattern is None and case.traits.kind not in scheme.quantizes)
             if left and not scheme.casts:
-                return plain, case.described
+                return plain, case.traits.described
         missing = ""
         for tried in (scheme, *map(scheme_named, scheme.fallback)):
-            problem = unmet(tried, matrices(case.shape, case.windowed, tried))
+            problem = unmet(tried, matrices(case.traits.shape, case.traits.windowed, tried))
             if problem is None:
                 return tried, missing
             missing = missing or f"for {tried.name}, {problem}"
@@ -163,10 +177,10 @@ class Choice:
     def _own_scheme(case: _Case, own: StorageRule) -> Scheme:
         """Return the scheme of a parameter in the checkpoint; NetcalcError (E007) if its sizes do not fit it."""
         scheme = scheme_named(own.scheme, settings=own.settings)
-        problem = unmet(scheme, matrices(case.shape, case.windowed, scheme))
+        problem = unmet(scheme, matrices(case.traits.shape, case.traits.windowed, scheme))
         if problem is not None:
-            shape = "×".join(map(str, case.shape))
-            message = f"{case.described} of {shape} cannot be stored as {scheme.name}: {problem}"
+            shape = "×".join(map(str, case.traits.shape))
+            message = f"{case.traits.described} of {shape} cannot be stored as {scheme.name}: {problem}"
             raise NetcalcError(Diagnostic("E007", message, own.place, hint="exclude it, or correct the configuration"))
         return scheme
 
@@ -175,12 +189,12 @@ class Choice:
         prune = case.prune
         if prune is None:
             return None, "no pattern of --prune matches" if self._pruned else ""
-        if prune.pattern is None and case.kind not in _PRUNED:
-            return None, f"not pruned: {case.described}"
+        if prune.pattern is None and case.traits.kind not in _PRUNED:
+            return None, f"not pruned: {case.traits.described}"
         sparsity = self._sparsity[prune]
         if sparsity.pattern is not None:
             _, of = sparsity.pattern
-            if len(case.shape) < len(sparsity.pattern) or not equal(columns % of, 0):
+            if len(case.traits.shape) < len(sparsity.pattern) or not equal(columns % of, 0):
                 return None, f"not pruned: {columns} mod {of} is not 0"
         return sparsity, ""
 

@@ -14,15 +14,18 @@ class Names:
     """Names of the modules of a program's parameters, by the paths of these."""
 
     def __init__(self, program: Program) -> None:
-        self._names = {p.path: tuple(dict.fromkeys(_names(p))) for p in parameters(program) if not p.param.is_buffer}
+        self._parameters = {p.path: p for p in parameters(program) if not p.param.is_buffer}
+        self._names: dict[str, tuple[str, ...]] = {}
 
     @property
     def all(self) -> Iterable[tuple[str, ...]]:
         """The names of the modules of all parameters, tied ones too."""
-        return self._names.values()
+        return map(self.of, self._parameters)
 
     def of(self, path: str) -> tuple[str, ...]:
         """Return the names of the module of a parameter: in the program, then those in checkpoints."""
+        if path not in self._names:
+            self._names[path] = tuple(dict.fromkeys(_names(self._parameters[path])))
         return self._names[path]
 
 

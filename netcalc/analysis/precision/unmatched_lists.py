@@ -29,10 +29,10 @@ def unmatched_lists(rules: Iterable[StorageRule], names: Names | None) -> tuple[
             lists.setdefault(rule.list, []).append(rule)
     if names is None:
         return ()
-    for modules in names.all:
-        for rule in (rule for listed in lists.values() for rule in listed):
-            assert rule.modules is not None
-            rule.modules.matches_any(modules)
+    waiting = [modules for listed in lists.values() for modules in _modules(listed) if not modules.is_used_up]
+    for module in names.all if waiting else ():
+        for modules in waiting:
+            modules.matches_any(module)
     errors, remarks = [], []
     for field, listed in lists.items():
         entries = dict.fromkeys(entry for modules in _modules(listed) for entry in modules.entries)

@@ -57,6 +57,9 @@ class Request:
             NetcalcError: with every error in the spec, the settings and the assignments.
         """
         program = self._elaborated
+        unsettled = self.source.storage.unsettled
+        if unsettled and self.dtype is None and not any("=" not in text for text in self.quantize):
+            raise NetcalcError(unsettled)
         if self.sizes:
             from netcalc.ir.specialize import specialize
 

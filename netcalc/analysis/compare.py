@@ -66,7 +66,16 @@ class OperationMatch:
 
 @recorded(
     *(Entry("specs", "names"), "convention", "conventions", "uncounted"),
-    *("same", "dtypes", "checkpoint_dtypes", "stored_as", "inputs", "outputs", Entry("totals", "compared_totals")),
+    *(
+        "same",
+        "dtypes",
+        "checkpoint_dtypes",
+        "stored_as",
+        "notes",
+        "inputs",
+        "outputs",
+        Entry("totals", "compared_totals"),
+    ),
     *(Entry("operations", "differing"), Entry("layers", "rows")),
     name="compare",
 )
@@ -89,6 +98,8 @@ class Comparison(Result):
     """Element types of the published checkpoints; null where a spec names none."""
     stored_as: tuple[str, ...]
     """Schemes in which the checkpoints store parameters, in words; empty for the type alone."""
+    notes: tuple[tuple[str, ...], ...]
+    """Remarks on what is counted of each network."""
     inputs: tuple[Mapping[str, TensorType], ...]
     outputs: tuple[Mapping[str, TensorType], ...]
     totals: tuple[Totals, ...]
@@ -163,6 +174,7 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
         tuple(program.dtype for program in programs),
         tuple(program.checkpoint_dtype for program in programs),
         tuple(program.stored_as for program in programs),
+        tuple(program.notes for program in programs),
         tuple({spec.name: spec.type for spec in program.inputs} for program in programs),
         tuple(map(_outputs, programs)),
         tuple(Totals(analysis.total.values) for analysis in analyses),

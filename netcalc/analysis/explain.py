@@ -66,6 +66,8 @@ class Explanation(Result):
     """Counting convention of the work."""
     notes: tuple[str, ...] = ()
     """Remarks on what is counted."""
+    weight_bytes: Dim | None = None
+    """Bytes of the parameters of the whole network; None in the working of a part."""
 
     @property
     def input_shapes(self) -> tuple[tuple[Dim, ...], ...]:
@@ -215,6 +217,7 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         (*(section for section in sections if section.steps), *(_main_layers(analysis) if is_network else ())),
         analysis.convention.name,
         program.notes,
+        analysis.total.weight_bytes if is_network else None,
     )
 
 

@@ -57,6 +57,7 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
         tuple(section for section in sections if section.steps),
         "ideal",
         report.notes,
+        report.weights,
     )
 
 

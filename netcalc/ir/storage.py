@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
+from netcalc.diagnostics import Diagnostic
 from netcalc.ir.places import split_call
 from netcalc.ir.program import Body, CallNode, Node, OpNode, Program, Tie, join
 from netcalc.opdef import Param, Storage
@@ -35,12 +36,14 @@ class OwnStorage(NamedTuple):
         text: the schemes in words.
         assumed: True if nothing names the element type of the model.
         of_file: True if the headers of a file say so, and not a configuration, in whose place an element type may come.
+        unsettled: errors that say why the bytes do not follow, unless options say how parameters are stored.
     """
 
     rules: tuple[Any, ...] = ()
     text: str = ""
     assumed: bool = False
     of_file: bool = False
+    unsettled: tuple[Diagnostic, ...] = ()
 
 
 #: Return the form in which a parameter is stored; None leaves it as it is.

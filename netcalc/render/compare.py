@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, change, ratio
 from netcalc.analysis.conventions import CONVENTIONS
-from netcalc.analysis.figures import Figure
+from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.ir import join
 from netcalc.render.compare_tables import (
     attributes_table,
@@ -125,11 +125,20 @@ def _head(comparison: Comparison) -> Iterator[Line]:
             for side in (inputs, outputs)
         ]
         yield Line(f": {sides[0] or 'no inputs'} → {sides[1]}", name, hanging="  ")
-    stored = zip(comparison.dtypes, comparison.checkpoint_dtypes, comparison.stored_as, strict=True)
-    for name, types in dict(zip(comparison.names, stored, strict=True)).items():
-        yield from (Line(f": {line.text}", name, hanging="  ") for line in element_type(*types))
+    yield from _stored(comparison)
     for convention in dict.fromkeys(comparison.conventions):
         yield Line(f"counted as {convention} does: {CONVENTIONS[convention].about}", hanging="  ")
+
+
+def _stored(comparison: Comparison) -> Iterator[Line]:
+    """Yield how the parameters of each network are stored, and the remarks on it."""
+    texts: dict[str, None] = {}
+    stored = zip(comparison.dtypes, comparison.checkpoint_dtypes, comparison.stored_as, strict=True)
+    columns = zip(comparison.names, stored, comparison.totals, comparison.notes, strict=True)
+    for name, types, totals, notes in columns:
+        lines = [line.text for line in element_type(*types, FIGURES["weight_bytes"].of(totals))]
+        texts |= dict.fromkeys(f"{name}: {text}" for text in (*lines, *notes))
+    yield from (Line(text, hanging="  ") for text in texts)
 
 
 def _totals(comparison: Comparison) -> Table:

@@ -50,7 +50,9 @@ def _head(explanation: Explanation) -> Iterator[Line]:
         yield Line(explanation.about)
     inputs, outputs = (shapes_text(v.type for v in side) for side in (explanation.inputs, explanation.outputs))
     yield Line(f"{inputs or 'no inputs'} → {outputs}")
-    yield from element_type(explanation.dtype, explanation.checkpoint_dtype, explanation.stored_as)
+    yield from element_type(
+        explanation.dtype, explanation.checkpoint_dtype, explanation.stored_as, explanation.weight_bytes
+    )
     if explanation.attributes:
         attributes = ", ".join(f"{key}={attribute_text(value)}" for key, value in explanation.attributes.items())
         yield Line("", attributes, "dim")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -121,13 +121,19 @@ class Quantization:
             targets = _lists_of(self.method.targets, fields, path[:-1], problems)
             for field, modules in targets:
                 rules += (
-                    part
-                    for rule in chosen
-                    for part in _by_name_and_class(rule._replace(field=field, list=field), modules)
+                    rule
+                    for part in modules.split()
+                    for scheme in chosen
+                    for rule in _by_name_and_class(scheme._replace(field=field, list=field), part)
                 )
+            empty = [name for name in self.method.targets.fields if fields.get(name) == []]
+            problems += (
+                Unsettled((*path[:-1], name), f"{name} should name the modules that are quantized") for name in empty
+            )
             if not targets:
                 rules += map(self._of_kinds, chosen)
-        yield from sorted(rules, key=lambda rule: rule.modules is None)  # names before classes and kinds
+        # names before patterns, these before classes and kinds
+        yield from sorted(rules, key=lambda rule: (2, ()) if rule.modules is None else rule.modules.order)
 
     def _of_kinds(self, rule: StorageRule) -> StorageRule:
         """Return a rule for the kinds that its scheme quantizes, and the last linear layer where the method does."""
@@ -145,10 +151,13 @@ class Quantization:
         """Yield the schemes that fields name, with the kinds of parameters that each is for."""
         storage = self.method.storage
         scope = {**fields, "dtype": dtype}
-        scope |= {name: _value(expression, scope) for name, expression in storage.names.items()}
-        unmet = next((condition for condition in storage.that if not _value(condition, scope)), None)
-        if unmet is not None:
-            problems.append(self._unsettled(sorted(unmet.names()), fields, path, f"{unmet.text} does not hold"))
+        for name, expression in storage.names.items():  # of which one may have those before it
+            scope[name] = _value(expression, scope)
+        unmet = [condition for condition in storage.that if not _value(condition.holds, scope)]
+        for condition in unmet:
+            names = (part for name in sorted(condition.holds.names()) for part in self._fields_behind(name))
+            problems.append(self._unsettled(names, fields, path, condition.otherwise))
+        if unmet:
             return
         settings: Settings = tuple((name, _value(expression, scope)) for name, expression in storage.settings.items())
         settled: frozenset[str] = frozenset()
@@ -160,16 +169,11 @@ class Quantization:
             try:
                 name = _named(rule, scope)
             except (ExpressionError, ValueError) as why:
-                names = (
-                    part
-                    for text in _BRACES.findall(rule.name)
-                    for name in sorted(parse(text).names())
-                    for part in self._fields_behind(name)
-                )
-                problems.append(self._unsettled(names, fields, path, str(why)))
+                problems.append(self._unsettled(self._names_in(rule.name), fields, path, str(why)))
                 return
             if rule.kinds is None or not rule.kinds <= settled:
-                yield StorageRule(name, None, rule.kinds, settings, ".".join(path))
+                cause = self._place_of(_by_sizes(self._given(self._names_in(rule.name), fields), fields, name), path)
+                yield StorageRule(name, None, rule.kinds, settings, ".".join(path), cause=cause)
             if rule.kinds is None:
                 return
             settled |= rule.kinds
@@ -178,21 +182,44 @@ class Quantization:
             names = (part for name in whens for part in self._fields_behind(name))
             problems.append(self._unsettled(names, fields, path, "no layout with these values is known"))
 
+    def _names_in(self, scheme: str) -> Iterable[str]:
+        """Return the fields from which the expressions in the name of a scheme follow."""
+        names = (name for text in _BRACES.findall(scheme) for name in sorted(parse(text).names()))
+        return [part for name in names for part in self._fields_behind(name)]
+
     def _fields_behind(self, name: str) -> Iterable[str]:
         """Return the fields from which a name follows."""
         expression = self.method.storage.names.get(name)
-        return [name] if expression is None else sorted(expression.names())
+        if expression is None:
+            return [name]
+        names = sorted(expression.names() - {name})
+        return [field for part in names for field in self._fields_behind(part)] + [name] * (name in expression.names())
 
     def _unsettled(self, names: Iterable[str], fields: Mapping[str, Any], path: FieldPath, reason: str) -> Unsettled:
         """Return the problem that the bytes do not follow from fields, at the first that is given."""
-        nested = self.method.nested.get(self.method.variants, Fields({}, frozenset()))
-        defaults = {**self.method.fields.defaults, **nested.defaults}
-        given = [name for name in dict.fromkeys(names) if name in fields and fields[name] != defaults.get(name)]
-        given.sort(key=lambda name: not nested.has(name))
+        given = self._given(names, fields)
         said = ", ".join(f"{name} {written(fields[name], quoted=True)}" for name in given[:_SHOWN])
         message = f"{self.method.name}: how parameters are stored does not follow from {said or 'the configuration'}"
         hint = f"{self.method.storage.told_by} would tell; --quantize or --dtype replaces it"
-        return Unsettled((*path, *given[:1]), f"{message}: {reason}", hint)
+        return Unsettled(self._place_of(given, path), f"{message}: {reason}", hint)
+
+    def _given(self, names: Iterable[str], fields: Mapping[str, Any]) -> list[str]:
+        """Return those fields that have other values than by default, the innermost first."""
+        nested = self.method.nested.get(self.method.variants, Fields({}, frozenset()))
+        defaults = {**self.method.fields.defaults, **nested.defaults}
+        given = [name for name in dict.fromkeys(names) if name in fields and fields[name] != defaults.get(name)]
+        return sorted(given, key=lambda name: not nested.has(name))
+
+    def _place_of(self, names: list[str], path: FieldPath) -> FieldPath:
+        """Return the place of the first of several fields, in the innermost mapping on a path that has it."""
+        mappings: list[Any] = [self.settings]
+        for key in path:
+            mappings.append(mappings[-1].get(key) if isinstance(mappings[-1], Mapping) else None)
+        around = (
+            depth for depth, data in enumerate(mappings) if names and isinstance(data, Mapping) and names[0] in data
+        )
+        depth = max(around, default=None)
+        return path if depth is None else (*path[:depth], names[0])
 
     @cached_property
     def _place(self) -> FieldPath:
@@ -306,7 +333,7 @@ def assumed_dtype(config: Mapping[str, Any]) -> DType:
     return "float32"
 
 
-def described(rules: Sequence[StorageRule]) -> str:
+def described(rules: Iterable[StorageRule]) -> str:
     """Return the schemes of rules in a few words."""
     shorts = (scheme_named(rule.scheme, settings=rule.settings).short for rule in rules if rule.scheme != PLAIN)
     return "; ".join(dict.fromkeys(shorts))
@@ -326,7 +353,9 @@ def _lists_of(
     for name in lists.fields:
         place = (*path, name)
         listed = list(_flat(fields.get(name)))
-        if not all(isinstance(entry, str) and entry for entry in listed):
+        if not isinstance(fields.get(name) or [], list) or not all(
+            entry and isinstance(entry, str) for entry in listed
+        ):
             problems.append(Unsettled(place, f"{name} should be a list of names of modules"))
         elif listed and (modules := _module_list(listed, lists.match, place, problems)) is not None:
             found.append((".".join(place), modules))
@@ -357,6 +386,15 @@ def _module_list(entries: list[str], match: str, path: FieldPath, problems: list
     except ValueError as why:
         problems.append(Unsettled(path, str(why)))
         return None
+
+
+def _by_sizes(names: list[str], fields: Mapping[str, Any], scheme: str) -> list[str]:
+    """Return fields, first those with a size by which a scheme divides rows or columns."""
+    if scheme == PLAIN:
+        return names
+    found = scheme_named(scheme)
+    sizes = [found.settings.get(part) for formula in found.remainders for part in formula.names()]
+    return sorted(names, key=lambda name: fields[name] not in sizes)
 
 
 def _named(rule: SchemeRule, scope: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@
       prefix, plain: TEXT           # what may begin a name, and what begins those of modules that stay plain
     storage:
       let: {NAME: expression}       # further names; expressions have the fields, and the element type as ``dtype``
-      that: [condition]
+      that: [{condition: text}]     # and what is wrong unless it holds
       told_by: text                 # files that tell where the configuration does not, by default the headers
       settings: {NAME: expression}  # in place of the settings of schemes that have them
       schemes: [{when: condition, name: SCHEME, kinds: [KIND]}]
@@ -135,11 +135,18 @@ class SchemeRule(NamedTuple):
     kinds: frozenset[str] | None
 
 
+class Condition(NamedTuple):
+    """A condition of fields, and what is wrong if it does not hold."""
+
+    holds: Expression
+    otherwise: str
+
+
 class StoredAs(NamedTuple):
     """Schemes of parameters by fields of a configuration, if all of ``that`` hold."""
 
     names: Mapping[str, Expression]
-    that: tuple[Expression, ...]
+    that: tuple[Condition, ...]
     told_by: str
     settings: Mapping[str, Expression]
     schemes: tuple[SchemeRule, ...]
@@ -253,7 +260,7 @@ def _storage(data: Mapping[str, Any]) -> StoredAs:
     )
     return StoredAs(
         names,
-        tuple(map(parse, data.get("that", ()))),
+        tuple(Condition(parse(text), reason) for entry in data.get("that", ()) for text, reason in entry.items()),
         data.get("told_by", "the headers of the weights, beside the configuration,"),
         settings,
         tuple(map(_scheme_rule, data.get("schemes", ()))),

@@ -57,6 +57,7 @@ class ModuleList:
             ValueError: if a regular expression is damaged, or might take too long.
         """
         self.entries = tuple(dict.fromkeys(listed))
+        self._rule = rule
         self.classes: set[str] = set()
         self.used: set[str] = set()
         self._names: set[str] = set()
@@ -85,6 +86,18 @@ class ModuleList:
         """The entries that are patterns."""
         return tuple(entry for entry, _ in self._patterns)
 
+    @property
+    def order(self) -> tuple[int, tuple[str, ...]]:
+        """The order in which lists are tried: names, then patterns by their texts."""
+        return (1 if self._patterns else 0), self.patterns
+
+    def split(self) -> Iterator[ModuleList]:
+        """Yield lists of the names and of each pattern, which have places of their own in the order."""
+        rest = [entry for entry in self.entries if entry not in self.patterns]
+        yield from (
+            ModuleList(listed, self._rule) for listed in (rest, *([entry] for entry in self.patterns)) if listed
+        )
+
     def matches(self, module: str) -> bool:
         """Return True if an entry matches the name of a module."""
         return self.matches_any((module,))
@@ -112,7 +125,7 @@ class ModuleList:
 
     def add_as_transformers(self, entry: str) -> None:
         """Add an entry of transformers."""
-        if _NAME.fullmatch(entry):
+        if _NAME.fullmatch(entry) and not entry.endswith("."):
             self._outer.add(entry)
             self._ends.setdefault(len(entry), set()).add(entry)
         else:

@@ -20,6 +20,8 @@ class StorageRule(NamedTuple):
         settings: settings in place of the scheme's.
         field: the field of the configuration that says so, for messages, with its place.
         list: the field of the list or mapping in which its modules are named.
+        cause: the field from which the sizes in the name of the scheme follow, or the mapping around it.
+        cause_place: its place.
     """
 
     scheme: str
@@ -29,6 +31,8 @@ class StorageRule(NamedTuple):
     field: str = ""
     place: Span | None = None
     list: str = ""
+    cause: tuple[str, ...] = ()
+    cause_place: Span | None = None
 
     @property
     def tells_numbers_apart(self) -> bool:

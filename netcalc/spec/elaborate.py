@@ -91,7 +91,7 @@ def elaborate(
         added=loaded.added,
         caches=main.caches,
         assigned={OWN: loaded.storage.rules} if is_stored else {},
-        stored_as=loaded.storage.text if is_stored else "",
+        stored_as=loaded.storage.text if is_stored or (loaded.storage.unsettled and dtype is None) else "",
     )
     if not settings and declares_loss(loaded):
         elaborated_loss(loaded, {}, symbolic, program)  # for its errors

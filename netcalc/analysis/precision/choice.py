@@ -56,6 +56,7 @@ class Choice:
         names: the names of modules that the rules of the checkpoint are matched with, if they are.
         used: the assignments that counted for a parameter.
         used_own: the rules of the checkpoint that did.
+        replaces_own: True if an assignment counted in place of a rule of the checkpoint.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class Choice:
         self._traits: dict[tuple[int, str], _Traits | None] = {}  # by node and name, for nodes that repeats share
         self._work = PatternWork("--quantize and --prune")
         self._patterns = size_of(rule.pattern or "" for rule in (*quantized, *pruned))
+        self._unfit: dict[StorageRule, list[tuple[str, str, Scheme]]] = {}
         self.used: set[Assignment] = set()
         self.used_own: set[StorageRule] = set()
+        self.replaces_own = False
 
     @property
     def by_iteration(self) -> bool:
@@ -109,7 +112,12 @@ class Choice:
         typed = None if recipe is None else recipe.type_of(site)
         if site.owner in self._program.added:
             traits = traits._replace(kind=_ADAPTER, described=self._kinds.described(_ADAPTER, site.node, site.param))
-        own = None if rule is not None else self._own_rule(site.owner, traits.kind)
+        own = self._own_rule(site.owner, traits.kind)
+        if rule is not None:
+            self.replaces_own |= own is not None
+            own = None
+        elif own is not None:
+            self.used_own.add(own)
         case = _Case(rule, own, typed, prune, traits)
         if case not in self._known:
             self._known[case] = self._form(case)
@@ -129,10 +137,7 @@ class Choice:
         if not self._own or kind in _PLAIN:
             return None
         names = [owner.rpartition(".")[0]] if self.names is None else self.names.of(owner)
-        rule = first_rule(self._own, names, kind)
-        if rule is not None:
-            self.used_own.add(rule)
-        return rule
+        return first_rule(self._own, names, kind)
 
     def _form(self, case: _Case) -> Storage:
         scheme, reason = self._scheme(case)
@@ -173,15 +178,29 @@ class Choice:
             missing = missing or f"for {tried.name}, {problem}"
         return plain, missing
 
-    @staticmethod
-    def _own_scheme(case: _Case, own: StorageRule) -> Scheme:
-        """Return the scheme of a parameter in the checkpoint; NetcalcError (E007) if its sizes do not fit it."""
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """Errors (E007) on the rules of the checkpoint whose schemes do not fit the sizes of parameters."""
+        found = []
+        for rule, cases in self._unfit.items():
+            described, problem, scheme = cases[0]
+            others = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
+            message = f"{described}{others} cannot be stored as {scheme.name}: {problem}"
+            found.append(
+                Diagnostic(
+                    "E007", message, rule.cause_place or rule.place, hint="exclude it, or correct the configuration"
+                )
+            )
+        return found
+
+    def _own_scheme(self, case: _Case, own: StorageRule) -> Scheme:
+        """Return the scheme of a parameter in the checkpoint; one that its sizes do not fit is kept as a problem."""
         scheme = scheme_named(own.scheme, settings=own.settings)
         problem = unmet(scheme, matrices(case.traits.shape, case.traits.windowed, scheme))
         if problem is not None:
             shape = "×".join(map(str, case.traits.shape))
-            message = f"{case.traits.described} of {shape} cannot be stored as {scheme.name}: {problem}"
-            raise NetcalcError(Diagnostic("E007", message, own.place, hint="exclude it, or correct the configuration"))
+            self._unfit.setdefault(own, []).append((f"{case.traits.described} of {shape}", problem, scheme))
+            return scheme_named(case.traits.dtype)
         return scheme
 
     def _removed(self, case: _Case, columns: Dim) -> tuple[Sparsity | None, str]:

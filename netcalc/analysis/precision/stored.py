@@ -15,6 +15,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import assumptions as recorded
 from netcalc.ir import Program
 from netcalc.ir.storage import OWN, with_storage
+from netcalc.schemes.configuration import described as text_of
 from netcalc.schemes.rules import StorageRule
 
 #: Paths that are candidates for a misspelt pattern.
@@ -51,19 +52,34 @@ def stored(program: Program, quantize: str | Iterable[str] = (), prune: str | It
     with recorded() as assumptions:
         result = with_storage(program, choice.choose, by_iteration=choice.by_iteration)
     _check_used(program, (*quantized, *pruned), choice.used)
-    remarks = unmatched_lists(rules, choice.names)
-    if rules and not quantized and not choice.used_own:
-        message = f"no parameter of {program.name} is stored as {program.stored_as}"
-        raise NetcalcError(Diagnostic("E007", message, rules[-1].place))
+    if choice.problems:
+        raise NetcalcError(choice.problems)
+    remarks = [*unmatched_lists(rules, choice.names)]
+    if rules and not choice.used_own and not choice.replaces_own:
+        described = f"is stored as {program.stored_as}" if program.stored_as else "is quantized by its configuration"
+        raise NetcalcError(Diagnostic("E007", f"no parameter of {program.name} {described}", rules[-1].place))
+    stored_as = program.stored_as
+    if stored_as and quantized and (choice.replaces_own or not rules):
+        remarks.append(_replaced([rule.text for rule in quantized], stored_as, is_all=not choice.used_own))
+        stored_as = text_of(rule for rule in rules if rule in choice.used_own)
     return replace(
         result,
         storage_notes=(*program.storage_notes, *remarks),
+        stored_as=stored_as,
         assumptions=tuple(dict.fromkeys((*program.assumptions, *assumptions))),
         assigned={
             "--quantize": tuple(rule.text for rule in quantized),
             "--prune": tuple(rule.text for rule in pruned),
             **({OWN: program.assigned[OWN]} if OWN in program.assigned else {}),
         },
+    )
+
+
+def _replaced(texts: Iterable[str], stored_as: str, *, is_all: bool) -> str:
+    """Return the remark that assignments count in place of what the checkpoint stores."""
+    where = "" if is_all else ", where it applies,"
+    return (
+        f"--quantize {', '.join(texts)} replaces{where} the form in which the checkpoint stores parameters: {stored_as}"
     )
 
 

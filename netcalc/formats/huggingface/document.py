@@ -12,8 +12,6 @@ from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
 from netcalc.formats.huggingface.translation import DTYPE_FIELDS, translated
 from netcalc.formats.sources import Source
-from netcalc.ir.storage import OwnStorage
-from netcalc.schemes.configuration import described
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -25,6 +23,6 @@ def describe(source: Source, max_size: int) -> Description:
     config = read_config(source, max_size)
     table = table_of(config)
     document = translated(config, table, source.name)
-    rules = storage_of(config, document.data["dtype"], source.label)
-    storage = OwnStorage(rules, described(rules), assumed=not any(config.data.get(name) for name in DTYPE_FIELDS))
+    storage = storage_of(config, document.data["dtype"], source.label)
+    storage = storage._replace(assumed=not any(config.data.get(name) for name in DTYPE_FIELDS))
     return Description(document, set(table.declarations()), storage=storage)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, did_you_mean, written
 from netcalc.dtypes import DType
-from netcalc.schemes.configuration import KEYS, UnsettledError, quantization_of
+from netcalc.ir.storage import OwnStorage
+from netcalc.schemes.configuration import KEYS, UnsettledError, described, quantization_of
 from netcalc.schemes.methods import Fields, Method, method_named, method_of, unknown_method
-from netcalc.schemes.rules import StorageRule
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.declarations import declare_variable
 
@@ -27,6 +27,9 @@ class Problem(NamedTuple):
 
 def quantization_problems(config: Cursor) -> Iterator[Problem]:
     """Yield every field and value that is not known in what a configuration says of its quantization."""
+    given = [config.data[key] for key in KEYS if config.data.get(key) is not None]
+    if len(given) == len(KEYS) and given[0] != given[1]:
+        yield Problem(f"{' and '.join(KEYS)} should say the same", config[KEYS[1]], "leave one of them out")
     for key in KEYS:
         if config.data.get(key) is None:
             continue
@@ -42,28 +45,28 @@ def quantization_problems(config: Cursor) -> Iterator[Problem]:
             yield from _unknown(place, method, method.fields, ())
 
 
-def storage_of(config: Cursor, dtype: DType, name: str) -> tuple[StorageRule, ...]:
-    """Return how a configuration says that parameters are stored; nothing if it describes no quantization.
+def storage_of(config: Cursor, dtype: DType, name: str) -> OwnStorage:
+    """Return how a configuration says that parameters are stored, or errors at the fields that leave it open.
 
     Args:
         config: the configuration, whose fields are known.
         dtype: element type of the model.
         name: name of the configuration, for messages.
-
-    Raises:
-        NetcalcError: E007 with every field from which it does not follow.
     """
     quantization = quantization_of(config.data, name)
     if quantization is None:
-        return ()
+        return OwnStorage()
     place = config.at(quantization.place)
     try:
         rules = quantization.rules(dtype)
     except UnsettledError as why:
-        raise NetcalcError(
-            Diagnostic("E007", message, place.at(field).key_span, hint=hint) for field, message, hint in why.problems
-        ) from None
-    return tuple(rule._replace(place=place.at(tuple(rule.field.split("."))).key_span) for rule in rules)
+        problems = (Diagnostic("E007", text, place.at(field).key_span, hint=hint) for field, text, hint in why.problems)
+        return OwnStorage(text=quantization.method.name, unsettled=tuple(problems))
+    rules = tuple(
+        rule._replace(place=place.at(tuple(rule.field.split("."))).key_span, cause_place=place.at(rule.cause).key_span)
+        for rule in rules
+    )
+    return OwnStorage(rules, described(rules))
 
 
 def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...]) -> Iterator[Problem]:
@@ -81,7 +84,8 @@ def _unknown(place: Cursor, method: Method, fields: Fields, path: tuple[str, ...
         elif not path and key == "quant_method":
             continue
         elif inner is not None and not isinstance(value.data, (dict, type(None))):
-            yield Problem(f"{shown}.{key} should be an object, not {written(value.data, quoted=True)}", value)
+            hint = f"{method.storage.told_by} would tell how parameters are stored"
+            yield Problem(f"{shown}.{key} should be an object, not {written(value.data, quoted=True)}", value, hint)
         elif inner is None and key not in fields.without_effect:
             message = f"the field '{shown}.{key}' of {method.name} is not known; it is {written(value.data)}"
             yield Problem(message, value, did_you_mean(key, [*fields.declared, *fields.without_effect]))

@@ -336,7 +336,7 @@ def test_schemes_by_module(said: dict[str, Any], expected: dict[str, int], tmp_p
             "modules_to_not_convert",
             "no module has a name that 'mlp.up' matches",
         ),
-        (method("awq", group_size=48), "quantization_config", "64×64 cannot be stored as awq-int4-g48: 64 mod 48"),
+        (method("awq", group_size=48), "group_size", "64×64 and 3 more cannot be stored as awq-int4-g48: 64 mod 48"),
         (method("fp8", weight_block_size="128"), "weight_block_size", "does not follow from weight_block_size '128'"),
         (method("fp8", weight_block_size={"0": 1}), "weight_block_size", "does not follow from weight_block_size"),
         (method("fp8", weight_block_size=[128]), "weight_block_size", "does not follow from weight_block_size [128]"),
@@ -356,7 +356,7 @@ def test_schemes_by_module(said: dict[str, Any], expected: dict[str, int], tmp_p
         (pack(ignore=["lm_head", "re:" + ".*a" * 20]), "ignore", "repeats too much"),
         (
             pack(config_groups={"a": {"targets": ["Linear"], "weights": GROUP | {"type": "float"}}}),
-            "type",
+            "num_bits",
             "no layout with these values is known",
         ),
         (pack(config_groups={}), "config_groups", "config_groups should say how modules are quantized"),

@@ -133,7 +133,7 @@ VERBS = {
             "sort": called("--sort bytes --top 2"),
             "top": called("--top 1"),
             "filter": called("--filter transformer.h.*"),
-            "set": Sample("--set past=11", {"set": {**SIZES, "past": 11}}),
+            "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
             "symbolic": Sample("--symbolic past", {"symbolic": ["past"]}),
             "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
             "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),

@@ -57,8 +57,12 @@ class Quantization:
         """Return True if the configuration names a module among those that are not quantized."""
         if any(rule.modules is not None and rule.modules.matches(module) for rule in self._plain_rules):
             return True
-        entry = next((entry for entry in self._entries if entry.modules.matches(module)), None)
+        entry = self.entry_of(module)
         return entry is not None and entry.fields is None
+
+    def entry_of(self, module: str) -> Entry | None:
+        """Return the entry that has fields of a module's own, or says that it stays plain; None if there is none."""
+        return next((entry for entry in self._entries if entry.modules.matches(module)), None)
 
     @cached_property
     def _plain_rules(self) -> tuple[StorageRule, ...]:
@@ -70,10 +74,10 @@ class Quantization:
         A variant has those of the mapping around it, too.
         """
         own = self.settings.get(module) if self.method.by_module else None
-        for entry in self._entries:
-            if entry.modules.matches(module):
-                yield from (fields for _, fields in self._of_entry(entry))
-                return
+        entry = self.entry_of(module)
+        if entry is not None:
+            yield from (fields for _, fields in self._of_entry(entry))
+            return
         for _, fields in self._general:
             yield {**fields, **(own if isinstance(own, Mapping) else {})}
 

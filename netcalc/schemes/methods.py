@@ -43,9 +43,11 @@ which is an error.
 
     layouts: [LAYOUT]
     others: [SUFFIX]                # further tensors that are no parameters
+    mixed: true                     # a module is packed if the file has its tensors so, whatever the configuration says
 
 A layout says what a packed tensor and its companions, which have the same name with other endings, stand for::
 
+    when: condition                 # of fields; a file in this layout does not fit others
     packed: {SUFFIX: {types: [TYPE], axes: [NAME]}}
     with: {SUFFIX: [NAME]}          # SUFFIX? if it may be absent; several lists of axes, or null for any
     sizes: {NAME: expression}       # of axes and fields
@@ -58,7 +60,18 @@ A layout says what a packed tensor and its companions, which have the same name 
 Functions are those of ``netcalc/weights/packing/decoders``.
 
 An axis is a name, which stands for the same size everywhere, a number, or ``_`` for any size; ``...`` are any leading
-axes.
+axes.  A condition of axes that no tensor has holds.
+
+In place of its axes a companion may have these keys::
+
+    axes: [NAME]                    # as above
+    types: [TYPE]                   # those that it may have; ``floats`` are all of IEEE 754 and bfloat16
+    when: condition                 # it may be absent unless the condition holds
+    unless: [SUFFIX]                # and is, where one of these companions is there in its place
+
+Conditions ``when`` are of fields, all that a configuration has, and of ``types``, the element types of the packed
+tensor and its companions by their suffixes.  One that cannot be evaluated, as the configuration does not say, does not
+hold.
 """
 
 from __future__ import annotations
@@ -68,20 +81,40 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, did_you_mean, written
-from netcalc.dtypes import DType
+from netcalc.dtypes import FLOATS, DType
 from netcalc.expressions import Expression, parse
 from netcalc.schemes.files import families
 from netcalc.schemes.modules import ModuleFields
 
 Axes = tuple["str | int", ...]
 
+#: Names that stand for several types of companions.
+_TYPES = {"floats": FLOATS}
+
 
 class Companion(NamedTuple):
-    """A tensor beside a packed one; ``axes`` are the possible axes, none for any."""
+    """A tensor beside a packed one.
+
+    Attributes:
+        suffix: the end of its name.
+        required: False if it may be absent whatever the configuration says.
+        axes: the possible axes, none for any.
+        types: the possible types, none for any.
+        when: the condition under which it is required; None for always.
+        unless: companions that may be there in its place.
+    """
 
     suffix: str
     required: bool
     axes: tuple[Axes, ...]
+    types: frozenset[str] = frozenset()
+    when: Expression | None = None
+    unless: tuple[str, ...] = ()
+
+    @property
+    def always(self) -> bool:
+        """True if it is required whatever the configuration says, and whatever other companions there are."""
+        return self.required and self.when is None and not self.unless
 
 
 class Decoder(NamedTuple):
@@ -92,7 +125,7 @@ class Decoder(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A packed tensor with its companions, and what they stand for."""
+    """A packed tensor with its companions, and what they stand for; ``when`` is the condition of it, None for none."""
 
     suffix: str
     types: frozenset[str]
@@ -105,6 +138,7 @@ class Layout(NamedTuple):
     flat: bool
     shape_reader: str
     decoder: Decoder | None
+    when: Expression | None = None
 
 
 class Fields(NamedTuple):
@@ -179,6 +213,13 @@ class Method(NamedTuple):
     storage: StoredAs
     layouts: tuple[Layout, ...]
     others: tuple[str, ...]
+    mixed: bool = False
+
+    @property
+    def unknown(self) -> dict[str, Any]:
+        """All fields, null for each, where nothing is known of them."""
+        groups = (self.fields, *self.nested.values())
+        return {name: None for fields in groups for name in (*fields.declared, *sorted(fields.without_effect))}
 
 
 @cache
@@ -209,6 +250,7 @@ def method_named(name: str) -> Method | None:
         _storage(data.get("storage", {})),
         tuple(map(_layout, checkpoint["layouts"])),
         tuple(checkpoint.get("others", ())),
+        checkpoint.get("mixed", False),
     )
 
 
@@ -290,6 +332,7 @@ def _layout(data: Mapping[str, Any]) -> Layout:
         data.get("flat", False),
         data.get("shape", ""),
         _decoder(data.get("decode")),
+        parse(data["when"]) if "when" in data else None,
     )
 
 
@@ -302,6 +345,14 @@ def _decoder(data: Any) -> Decoder | None:
     return Decoder(place, {name: parse(str(text)) for name, text in arguments.items()})
 
 
-def _companion(name: str, axes: Any) -> Companion:
-    possible = () if axes is None else tuple(map(tuple, axes)) if axes and isinstance(axes[0], list) else (tuple(axes),)
-    return Companion(name.removesuffix("?"), not name.endswith("?"), possible)
+def _companion(name: str, data: Any) -> Companion:
+    keys = data if isinstance(data, Mapping) else {"axes": data}
+    axes = keys.get("axes")
+    return Companion(
+        name.removesuffix("?"),
+        not name.endswith("?"),
+        () if axes is None else tuple(map(tuple, axes)) if axes and isinstance(axes[0], list) else (tuple(axes),),
+        frozenset(dtype for each in keys.get("types", ()) for dtype in _TYPES.get(each, (each,))),
+        parse(str(keys["when"])) if "when" in keys else None,
+        tuple(keys.get("unless", ())),
+    )

@@ -33,8 +33,9 @@ KEYS = {
         " by_module storage"
     ),
     "storage": "let that told_by settings schemes",
-    "checkpoint": "layouts others",
-    "layouts": "packed with sizes that gives flat shape decode",
+    "checkpoint": "layouts others mixed",
+    "layouts": "when packed with sizes that gives flat shape decode",
+    "companions": "axes types when unless",
 }
 
 
@@ -49,6 +50,8 @@ def test_keys_are_known(name: str) -> None:
     configuration, checkpoint = family.get("configuration", {}), family.get("checkpoint", {})
     parts = [("", family), ("configuration", configuration), ("storage", configuration.get("storage", {}))]
     parts += [("checkpoint", checkpoint), *(("layouts", layout) for layout in checkpoint.get("layouts", ()))]
+    companions = (each for layout in checkpoint.get("layouts", ()) for each in layout["with"].values())
+    parts += [("companions", each) for each in companions if isinstance(each, dict)]
     parts += [(key, entry) for key in ("schemes", "blocks") for entry in family.get(key, {}).values()]
     for key, data in parts:
         assert set(data) <= set(KEYS[key].split()), key

@@ -86,7 +86,8 @@ def test_without_a_configuration_nothing_is_guessed(case: str) -> None:
 def test_plain_tensors_are_left_alone() -> None:
     plain: Tensors = HeadersOnly({"up.weight": Header((4, 8), "float16"), "up.scales": Header((4,), "float16")})
     assert unpacked(plain, None) is plain
-    assert unpacked(plain, of_config({"quantization_config": {"quant_method": "gptq", "bits": 4}})) is plain
+    of_gptq = unpacked(plain, of_config({"quantization_config": {"quant_method": "gptq", "bits": 4}}))
+    assert of_gptq.headers == plain.headers
     integers: Tensors = HeadersOnly({"table": Header((4, 8), "int32")})
     assert unpacked(integers, None) is integers
 
@@ -95,11 +96,11 @@ def test_plain_tensors_are_left_alone() -> None:
     ("case", "changes", "problem"),
     [
         ("gptq-4-128", {"up.qweight": (33, 192)}, "33 does not hold|32·33"),
-        ("gptq-4-128", {"up.scales": (2, 191)}, "'up.scales' is 2×191"),
+        ("gptq-4-128", {"up.scales": (2, 191)}, "'.scales' is 2×191"),
         ("gptq-4-128", {"up.g_idx": (255,)}, "columns is 255, and by the shapes ⌊32·32/4⌋ = 256"),
         ("gptq-8-128", {}, "bits is 4, and by the shapes ⌊32·48/192⌋ = 8"),
-        ("awq-4-128", {"up.qzeros": (3, 24)}, "'up.scales' is 2×192"),
-        ("mlx-affine-4-64", {"up.scales": (192, 5)}, "'up.biases' is 192×4|256 = 5·64"),
+        ("awq-4-128", {"up.qzeros": (3, 24)}, "'.scales' is 2×192"),
+        ("mlx-affine-4-64", {"up.scales": (192, 5)}, "'.biases' is 192×4|256 = 5·64"),
         ("fp8-block", {"up.weight_scale_inv": (3, 2)}, "does not hold"),
         ("mxfp4", {"experts.up_blocks": (4, 64, 3, 8)}, "does not hold"),
         ("compressed-tensors-nvfp4", {"up.weight_scale": (192, 15)}, "does not hold"),

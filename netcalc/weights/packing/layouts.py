@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from netcalc.expressions import Expression
+from netcalc.expressions import Expression, ExpressionError
+from netcalc.expressions.printing import pretty
+from netcalc.expressions.tree import Binary, Node, names_of
 from netcalc.schemes.methods import Layout
 from netcalc.weights.stored import Header
 
 Sizes = dict[str, Any]
+
+
+class UnfitError(ValueError):
+    """Shapes that do not fit each other or the configuration.
+
+    Attributes:
+        reason: what does not fit, in words.
+        suffix: the ending of the tensor that does not; None if it is not known.
+    """
+
+    def __init__(self, reason: str, suffix: str | None = None) -> None:
+        self.reason = reason
+        self.suffix = suffix
+        super().__init__(reason if suffix is None else f"{suffix!r} {reason}" if suffix else f"it {reason}")
 
 
 class Found(NamedTuple):
@@ -32,10 +48,11 @@ def companions_of(layout: Layout, name: str, headers: Mapping[str, Header]) -> F
         return None
     base = name[: len(name) - len(layout.suffix)]
     companions = {}
-    for suffix, required, _ in layout.companions:
-        if base + suffix in headers:
-            companions[suffix] = base + suffix
-        elif required:
+    for companion in layout.companions:
+        other = base + companion.suffix
+        if other in headers:
+            companions[companion.suffix] = other
+        elif companion.always:
             return None
     return Found(layout, base, name, companions)
 
@@ -46,70 +63,129 @@ def logical_shape(
     """Return the shape that packed tensors stand for, and how it follows, in words.
 
     Args:
-        found: the tensors.
+        packed: the tensors.
         headers: the headers of the file.
         settings: the fields of the configuration that apply.
 
     Raises:
-        ValueError: the shapes do not fit each other or the configuration.
+        UnfitError: the shapes do not fit each other or the configuration.
         ExpressionError: they do not determine the shape.
     """
-    layout = packed.layout
-    sizes, steps = settled_sizes(packed, headers, settings)
+    sizes, steps = sizes_of(packed, headers, settings)
     shape: list[int] = []
-    for size in layout.shape:
+    for size in packed.layout.shape:
         shape += sizes["..."] if size is None else [size.evaluate(sizes)]
     stored = headers[packed.name]
     how = f"{'×'.join(map(str, stored.shape)) or 'scalar'} {stored.dtype}"
     return tuple(shape), f"{how}, {', '.join(steps)}" if steps else how
 
 
-def settled_sizes(
+def partial_shape(
     packed: Found, headers: Mapping[str, Header], settings: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the sizes of the axes of packed tensors with the fields, and how further sizes follow, in words.
+) -> tuple[tuple[int | None, ...], Sizes]:
+    """Return the shape of which some sizes are None, as companions are left out, and the sizes of all names.
 
     Raises:
-        ValueError, ExpressionError: as :func:`logical_shape`.
+        UnfitError: as :func:`logical_shape`.
+    """
+    sizes, _ = sizes_of(packed, headers, settings, partial=True)
+    shape: list[int | None] = []
+    for size in packed.layout.shape:
+        try:
+            shape += sizes["..."] if size is None else [size.evaluate(sizes)]
+        except ExpressionError:
+            shape.append(None)
+    return tuple(shape), sizes
+
+
+def sizes_of(
+    packed: Found, headers: Mapping[str, Header], settings: Mapping[str, Any], *, partial: bool = False
+) -> tuple[Sizes, list[str]]:
+    """Return the sizes of all names of a layout, and how those that its tensors do not have follow, in words.
+
+    With ``partial`` what does not follow is None, and conditions of it are not looked at.
+
+    Raises:
+        UnfitError, ExpressionError: as :func:`logical_shape`.
     """
     layout = packed.layout
-    stored = headers[packed.name]
     sizes: Sizes = dict.fromkeys(_names(layout)) | dict(settings)
     bound: Sizes = {}
-    _bind([layout.axes], stored.shape, bound, packed.name)
-    for suffix, _, axes in layout.companions:
-        if suffix in packed.companions and axes:
-            _bind(axes, headers[packed.companions[suffix]].shape, bound, packed.companions[suffix])
+    _bind([layout.axes], headers[packed.name].shape, bound, layout.suffix)
+    for companion in layout.companions:
+        if companion.suffix in packed.companions and companion.axes:
+            _bind(companion.axes, headers[packed.companions[companion.suffix]].shape, bound, companion.suffix)
     sizes |= bound
     steps = []
     for name, expression in layout.sizes:
-        value = expression.evaluate(sizes)
+        try:
+            value = expression.evaluate(sizes)
+        except ExpressionError:
+            if sizes.setdefault(name, None) is None and not partial:
+                raise
+            continue
         if sizes.get(name) not in (None, value):
-            raise ValueError(f"{name} is {sizes[name]}, and by the shapes {_worked(expression, sizes)} = {value}")
+            raise UnfitError(f"{name} is {sizes[name]}, and by the shapes {_worked(expression, sizes)} = {value}")
         sizes[name] = value
         steps.append(f"{name} = {_worked(expression, sizes)} = {value}")
+    measured = bound.keys() | dict(layout.sizes).keys()
+    open_names = _absent(packed) | (dict(layout.sizes).keys() if partial else set())
     for condition in layout.conditions:
+        if any(sizes.get(name) is None for name in condition.names() & open_names):
+            continue
         if not condition.evaluate(sizes):
-            raise ValueError(f"{_worked(condition, sizes)} does not hold")
+            raise UnfitError(f"{_worked(condition, sizes, measured)} does not hold")
     return sizes, steps
+
+
+def _absent(packed: Found) -> frozenset[str]:
+    """Return the names of axes that only absent companions have."""
+    there = set(_axes_of([packed.layout.axes]))
+    others: set[str] = set()
+    for companion in packed.layout.companions:
+        (there if companion.suffix in packed.companions else others).update(_axes_of(companion.axes))
+    return frozenset(others - there)
+
+
+def misfit(packed: Found, suffix: str, headers: Mapping[str, Header], sizes: Mapping[str, Any]) -> str | None:
+    """Return why the shape of a companion does not fit the sizes by the others; None if it does."""
+    companion = next(each for each in packed.layout.companions if each.suffix == suffix)
+    known = {name: size for name, size in sizes.items() if size is not None}
+    try:
+        _bind(companion.axes, headers[packed.companions[suffix]].shape, known, suffix)
+    except UnfitError as why:
+        return why.reason
+    return None
 
 
 def _names(layout: Layout) -> Iterable[str]:
     """Yield the names of all axes."""
-    for axes in (layout.axes, *(axes for companion in layout.companions for axes in companion.axes)):
-        yield from (axis for axis in axes if isinstance(axis, str))
+    yield from _axes_of([layout.axes])
+    for companion in layout.companions:
+        yield from _axes_of(companion.axes)
 
 
-def _bind(possible: Sequence[Sequence[str | int]], shape: tuple[int, ...], bound: Sizes, name: str) -> None:
-    """Give the sizes of a shape to the names of its axes, of those possible the first that fit."""
+def _axes_of(possible: Iterable[Sequence[str | int]]) -> Iterable[str]:
+    """Yield the names among axes."""
+    return (axis for axes in possible for axis in axes if isinstance(axis, str))
+
+
+def _bind(possible: Sequence[Sequence[str | int]], shape: tuple[int, ...], bound: Sizes, suffix: str) -> None:
+    """Give the sizes of a shape to the names of its axes, of those possible the first that fit.
+
+    Raises:
+        UnfitError: none fits.
+    """
     for axes in possible:
         sizes = _bound(axes, shape, bound)
         if sizes is not None:
             bound |= sizes
             return
     shown = " or ".join(f"[{', '.join(map(str, axes))}]" for axes in possible)
-    settled = ", ".join(f"{key} {value}" for key, value in bound.items() if value is not None and key != "...")
-    raise ValueError(f"{name!r} is {'×'.join(map(str, shape)) or 'a scalar'}, and should be {shown} with {settled}")
+    names = dict.fromkeys(axis for axes in possible for axis in axes if isinstance(axis, str) and axis != "...")
+    settled = ", ".join(f"{name} {bound[name]}" for name in names if bound.get(name) is not None)
+    reason = f"is {'×'.join(map(str, shape)) or 'a scalar'}, and should be {shown}"
+    raise UnfitError(f"{reason} with {settled}" if settled else reason, suffix)
 
 
 def _bound(axes: Sequence[str | int], shape: tuple[int, ...], bound: Sizes) -> Sizes | None:
@@ -132,7 +208,18 @@ def _bound(axes: Sequence[str | int], shape: tuple[int, ...], bound: Sizes) -> S
     return sizes if all(bound.get(name, size) == size for name, size in sizes.items()) else None
 
 
-def _worked(expression: Expression, sizes: Sizes) -> str:
-    """Return an expression with the sizes in place of their names."""
-    names = expression.names()
-    return expression.pretty({name: value for name, value in sizes.items() if name in names and name != "..."})
+def _worked(expression: Expression, sizes: Sizes, measured: Collection[str] = ()) -> str:
+    """Return an expression with the sizes in place of their names; of alternatives those of ``measured`` sizes."""
+    values = {name: value for name, value in sizes.items() if name != "..."}
+    parts = list(_alternatives(expression.root))
+    shown = [part for part in parts if not names_of(part).isdisjoint(measured)] or [expression.root]
+    return " or ".join(pretty(p, {n: v for n, v in values.items() if n in names_of(p)}, 0) for p in shown)
+
+
+def _alternatives(node: Node) -> Iterable[Node]:
+    """Yield the conditions of which one suffices."""
+    if isinstance(node, Binary) and node.op == "or":
+        yield from _alternatives(node.left)
+        yield from _alternatives(node.right)
+    else:
+        yield node

@@ -6,21 +6,28 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError
 from netcalc.schemes.configuration import Quantization
 from netcalc.schemes.methods import Method, method_named, method_names
+from netcalc.weights.gguf.tensors import GgufWeights
 from netcalc.weights.packing.decoding import decoded, stored_shape
-from netcalc.weights.packing.layouts import Found, companions_of, logical_shape, settled_sizes
+from netcalc.weights.packing.layouts import Found, companions_of, logical_shape, sizes_of
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import Header, Unpacking, clipped
 from netcalc.weights.tensor_files import Tensors
 
 #: Element types of packed tensors; a file without any, and without a configuration, is read as it is.
 _TYPES = frozenset({"uint8", "int8", "int16", "int32", "uint32", "U32", "F8_E4M3", "F8_E5M2"})
+#: The reason why a tensor does not unpack that the configuration leaves out of the quantization.
+NOT_PACKED = "the configuration says that it is not packed"
+
+
+#: A layout of a method that tensors are in, and the header of what they stand for.
+_Possible: TypeAlias = tuple[Method, Found, Header]
 
 
 class Role(NamedTuple):
@@ -52,13 +59,13 @@ class Packed:
 
 
 def unpacked(tensors: Tensors, quantization: Quantization | None) -> Tensors:
-    """Return the tensors that a checkpoint's tensors stand for; the same if none is packed."""
+    """Return the tensors that a checkpoint's tensors stand for; the same if none is packed, and none should be."""
     if isinstance(tensors, UnpackedTensors):
         return tensors
     if quantization is None and not any(header.dtype in _TYPES for header in tensors.headers.values()):
         return tensors
     view = UnpackedTensors(tensors, quantization)
-    return view if view.roles else tensors
+    return view if view.roles or (quantization is not None and not isinstance(tensors, GgufWeights)) else tensors
 
 
 class UnpackedTensors:
@@ -69,11 +76,15 @@ class UnpackedTensors:
         headers: the tensors that it stands for.
         roles: packed tensors and their companions, by their names in the checkpoint.
         undetermined: schemes of further tensors that look packed, by their names; only a configuration would tell.
+        quantization: the quantization by the configuration; None if there is none.
+        found: packed tensors with their companions, by the names of those that they stand for.
     """
 
     def __init__(self, stored: Tensors, quantization: Quantization | None) -> None:
         self.stored = stored
         self.name = stored.name
+        self.quantization = quantization
+        self.found: dict[str, Found] = {}
         self.roles: dict[str, Role] = {}
         self.undetermined: dict[str, str] = {}
         self.headers: dict[str, Header] = {}
@@ -86,9 +97,10 @@ class UnpackedTensors:
         for name, header in stored.headers.items():
             if header.dtype not in types:
                 continue
-            first = next(self._in_layouts(name, methods, quantization), None)
+            first = self._first_fit(self._in_layouts(name, methods, quantization))
             if first is not None:
                 method, packed, meant = first
+                self.found[packed.logical] = packed
                 params = None if meant.unpacking and meant.unpacking.problem else meant.elements
                 self.roles[name] = Role(method.name, params, packed.logical)
                 self.roles |= dict.fromkeys(packed.companions.values(), Role(method.name, 0, packed.logical))
@@ -182,7 +194,7 @@ class UnpackedTensors:
         problem: Exception = ValueError("the configuration has no settings for it")
         for settings in self._variants(*packing):
             try:
-                return settled_sizes(packing.found, self.stored.headers, settings)[0]
+                return sizes_of(packing.found, self.stored.headers, settings)[0]
             except (ValueError, ExpressionError) as why:
                 problem = why
         raise problem
@@ -201,9 +213,7 @@ class UnpackedTensors:
             figures.bytes += header.bytes or 0
         return tuple(totals.values())
 
-    def _in_layouts(
-        self, name: str, methods: list[Method], quantization: Quantization | None
-    ) -> Iterator[tuple[Method, Found, Header]]:
+    def _in_layouts(self, name: str, methods: list[Method], quantization: Quantization | None) -> Iterator[_Possible]:
         """Yield the layouts that a packed tensor is in, with what it stands for; of several schemes those that fit."""
         headers = self.stored.headers
         for method in methods:
@@ -224,10 +234,18 @@ class UnpackedTensors:
                 elif unpacking.open:
                     self.undetermined[name] = method.name
 
+    @staticmethod
+    def _first_fit(possible: Iterator[_Possible]) -> _Possible | None:
+        """Return the first layout that packed tensors fit, else the first; None if there is none."""
+        first = next(possible, None)
+        if first is None or not _has_problem(first[2]):
+            return first
+        return next((each for each in possible if not _has_problem(each[2])), first)
+
     def _meant_header(self, method: Method, packed: Found, quantization: Quantization | None) -> Header:
         """Return the header of what packed tensors stand for, by the settings that fit."""
         if quantization is not None and quantization.stores_plainly(packed.base):
-            return Header((), method.name, None, True, Unpacking("", "the configuration says that it is not packed"))
+            return Header((), method.name, None, True, Unpacking("", NOT_PACKED))
         problem, is_open = "the configuration has no settings for it", False
         for settings in self._variants(method, packed):
             try:
@@ -241,5 +259,8 @@ class UnpackedTensors:
     def _variants(self, method: Method, packed: Found) -> Iterable[dict[str, Any]]:
         """Return the fields that may apply to packed tensors; without a configuration none has a value."""
         if self._quantization is None:
-            return [dict.fromkeys(method.fields.declared)]
+            return [method.unknown]
         return self._quantization.variants(packed.base)
+
+def _has_problem(header: Header) -> bool:
+    return header.unpacking is not None and bool(header.unpacking.problem)

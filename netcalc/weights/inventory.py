@@ -42,7 +42,7 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
     for name, header in stored.headers.items():
         role = roles.get(name)
         logical = (role and role.logical) or name
-        if logical not in used:
+        if logical not in used and name not in used:
             counted = header.elements if role is None else role.params or 0
             extra.setdefault(logical, []).append((counted, header.bytes or 0))
     return Inventory(

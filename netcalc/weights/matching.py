@@ -10,16 +10,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from netcalc.analysis.walk import ParameterInstance, parameters
+from netcalc.analysis.precision.places import Kinds
+from netcalc.analysis.walk import ParameterInstance, instances, parameters
 from netcalc.arrays import numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import integer
 from netcalc.dtypes import DTYPES, FLOATS, INTEGERS
-from netcalc.ir import CheckpointLocation, PatternWork, Program, size_of
+from netcalc.ir import CheckpointLocation, PatternWork, Program, join, size_of
+from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_LOOKUPS
 from netcalc.opdef import Buffer, Param
 from netcalc.weights.assembly import assembled_shape, expected_shape, read
 from netcalc.weights.packing.unpacked import UnpackedTensors
+from netcalc.weights.packing_audit import PackingAudit, Verdict, audited
 from netcalc.weights.pieces import pieces
 from netcalc.weights.report import Mismatch, WeightsReport, pattern_of, quoted
 from netcalc.weights.tensor_files import Header, Tensors
@@ -51,7 +54,8 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
     With ``values`` tensors that are stored several times are compared too.  With ``cast`` any floating-point type
     fits another.
     """
-    matching = _matched(program, tensors.headers, is_drawn, cast)
+    audit = PackingAudit.of_tensors(tensors)
+    matching = _matched(program, tensors.headers, is_drawn, cast, audit)
     mismatches = [*matching.mismatches]
     missing, locations = matching.missing, matching.locations
     for owner, others in matching.aliases.items():
@@ -61,11 +65,15 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
         if values and not mismatches and owner in locations:
             mismatches += _differences(tensors, owner, locations[owner], others)
     required = [p for p in missing.values() if not matching.may_be_absent(p)]
+    required, absent = [p for p in required if not matching.is_audited(p)], required
     unused = [name for name in tensors.headers if name not in matching.used]
     unexpected = list(matching.without_ignored(unused))
     if unexpected and program.first_step is not None:
         named = _matched(program.first_step, tensors.headers, is_drawn, cast).used
         unexpected = [name for name in unexpected if name not in named]
+    expected = list(unexpected)
+    mismatches += audited(matching.verdicts.values(), unexpected)
+    matching.used.update(set(expected).difference(unexpected))
     mismatches += _absent(required, unexpected)
     stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
     report = WeightsReport(
@@ -74,14 +82,16 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
         len(stored.headers),
         matching.count,
         tuple(mismatches),
-        len(missing) - len(required),
-        len(unused) - len(unexpected),
+        len(missing) - len(absent),
+        len(unused) - len(expected),
     )
-    return Match(report, locations, matching.params, matching.used, {*unused}.difference(unexpected))
+    return Match(report, locations, matching.params, matching.used, {*unused}.difference(expected))
 
 
-def _matched(program: Program, headers: Mapping[str, Header], is_drawn: IsDrawn, cast: bool) -> _Matching:
-    matching = _Matching(program, headers, is_drawn, cast)
+def _matched(
+    program: Program, headers: Mapping[str, Header], is_drawn: IsDrawn, cast: bool, audit: PackingAudit | None = None
+) -> _Matching:
+    matching = _Matching(program, headers, is_drawn, cast, audit)
     for parameter in parameters(program):
         matching.add(parameter)
     return matching
@@ -92,12 +102,15 @@ class _Matching:
     """Locations found so far.
 
     ``aliases`` are further places of an owner: of parameters tied to it, and alternatives that are present too.
+    ``verdicts`` are those of the audit of packed tensors, by the names of what these stand for.  ``routers`` are
+    parameters that the reference has in linear layers in some versions, which quantize them, and in others not.
     """
 
     program: Program
     headers: Mapping[str, Header]
     is_drawn: IsDrawn
     cast: bool
+    audit: PackingAudit | None = None
     count: int = 0
     params: int = 0
     locations: dict[str, CheckpointLocation] = field(default_factory=dict)
@@ -105,11 +118,13 @@ class _Matching:
     missing: dict[str, ParameterInstance] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     mismatches: list[Mismatch] = field(default_factory=list)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
     lookups: int = 0
     work: PatternWork = field(default_factory=PatternWork)
     rename: Callable[[str], str] = field(init=False)
     headless: bool = field(init=False)
     stored_types: set[str] = field(init=False)
+    routers: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         prefix = self.program.checkpoint_prefix and self.program.checkpoint_prefix + "."
@@ -119,6 +134,8 @@ class _Matching:
         #: True if the spec is the model under the prefix, and the checkpoint holds a larger one.
         self.headless = stored and not in_spec
         self.rename = self._renaming(prefix, stored)
+        if self.audit is not None:
+            self.routers = _routers(self.program)
 
     def _renaming(self, prefix: str, stored: bool) -> Callable[[str], str]:
         def added(name: str) -> str:
@@ -146,6 +163,8 @@ class _Matching:
         for location in locations:
             names = location.names
             self.used.update(names)
+            if self._audited(parameter, location):
+                names = tuple(name for name in names if name not in self.verdicts)
             self.mismatches += _misfits(parameter, location, names, self.headers)
             self.mismatches += self._wrong_types(parameter, names)
         if not parameter.tied:
@@ -160,20 +179,44 @@ class _Matching:
         """
         for _, checkpoint in parameter.checkpoints:
             self.work.add(parameter.path, checkpoint.size)
-        own = CheckpointLocation.of(parameter.path)
         entries = parameter.entries
         self.lookups += 1 + sum(location.name_count for entry in entries for location in entry.alternatives)
         if self.lookups > MAX_LOOKUPS:
             message = f"{self.program.name} has parameters under more than {MAX_LOOKUPS:,} names, too many to look up"
             raise NetcalcError(Diagnostic(MAX_LOOKUPS.code, message))
-        groups = [*(entry.alternatives for entry in entries), (own,)]
-        renamed = [[location.renamed(self.rename) for location in group] for group in groups]
+        renamed = self._places(parameter)
         for quantifier in (all, any):
             for group in renamed:
                 present = [c for c in group if quantifier(name in self.headers for name in c.names)]
                 if present:
                     return list(dict.fromkeys(present)) if quantifier is all else present[:1]
         return []
+
+    def _places(self, parameter: ParameterInstance) -> list[list[CheckpointLocation]]:
+        """Return the places of each entry of a parameter, under the names in the file."""
+        groups = [*(entry.alternatives for entry in parameter.entries), (CheckpointLocation.of(parameter.path),)]
+        return [[location.renamed(self.rename) for location in group] for group in groups]
+
+    def is_audited(self, parameter: ParameterInstance) -> bool:
+        """Return True if a parameter that is missing is one of packed tensors, and the audit names what is wrong."""
+        for location in (location for group in self._places(parameter) for location in group):
+            if self._audited(parameter, location):
+                rest = (name for name in location.names if name not in self.verdicts)
+                self.mismatches += (Mismatch("missing", name, "is missing", "the parameter ") for name in rest)
+                return True
+        return False
+
+    def _audited(self, parameter: ParameterInstance, location: CheckpointLocation) -> bool:
+        """Audit the packed tensors of a parameter at a location, and return True if some are not as they should be."""
+        if self.audit is None:
+            return False
+        shape = expected_shape(location, tuple(integer(size) for size in parameter.param.shape))
+        scheme = None if parameter.path in self.routers else _packing(self.program, parameter)
+        verdicts = ((name, self.audit.of(name, shape, scheme)) for name in location.names)
+        wrong = {name: verdict for name, verdict in verdicts if verdict is not None}
+        self.verdicts |= wrong
+        self.used.update(*(verdict.claimed for verdict in wrong.values()))
+        return bool(wrong)
 
     def _wrong_types(self, parameter: ParameterInstance, names: Sequence[str]) -> Iterator[Mismatch]:
         """Yield the tensors of a parameter that have another element type."""
@@ -214,6 +257,22 @@ class _Matching:
                 yield name
 
 
+def _routers(program: Program) -> frozenset[str]:
+    """Return the paths of the parameters of routers."""
+    routers = Kinds.of(program).routers
+    chosen = (instance for instance in instances(program) if instance.node in routers) if routers else ()
+    return frozenset(join(instance.path, param.name) for instance in chosen for param in instance.node.params)
+
+
+def _packing(program: Program, parameter: ParameterInstance) -> str | None:
+    """Return the scheme that a parameter is packed in by the configuration; empty for none, None if it is not known."""
+    if not program.assigned.get(OWN) or program.assigned.get("--quantize"):
+        return None
+    storage = parameter.param.storage
+    packed = storage is not None and storage.is_own and storage.tensors[0].dtype != parameter.dtype
+    return storage.scheme if storage is not None and packed else ""
+
+
 def _names(parameter: ParameterInstance) -> Iterator[str]:
     """Yield the names that a parameter may have in a checkpoint."""
     yield parameter.path
@@ -243,7 +302,7 @@ def _misfits(
                 transposed = len(expected) > 1 and header.shape == expected[::-1]
                 hint = "it is stored transposed" if transposed else None
                 yield Mismatch("shape", name, reason, path=paths[name], hint=hint)
-    elif not missing:
+    elif names == location.names and not missing:
         problem = _problem(location, names, headers, shape)
         if problem is not None:
             others = f"and {len(names) - 1} more " if len(names) > 1 else ""

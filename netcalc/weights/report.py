@@ -14,8 +14,10 @@ from netcalc.weights.stored import BITS
 if TYPE_CHECKING:
     from netcalc.weights.packing.unpacked import Packed
 
-#: A number that is a part of a path, or follows ``_`` or ``-``.
-_NUMBER = re.compile(r"(?:(?<=[._-])|^)\d+(?=\.|$)")
+#: A number that is a part of a path, or follows ``_`` or ``-`` in one that is not the last.
+_NUMBER = re.compile(r"(?:(?<=\.)|^)\d+(?=\.|$)|(?<=[_-])\d+(?=\.)")
+#: The pattern of all names.
+_ANY = "*"
 #: Groups of each kind that are reported as errors.
 _SHOWN = 12
 #: Characters of a name that messages and tables show; a file may hold names of any length.
@@ -39,9 +41,11 @@ def quoted(name: str) -> str:
 @recorded("kind", "name", "message", "hint")
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Difference between a checkpoint and the program: ``kind`` is missing, unexpected, shape, dtype, tie or index.
+    """Difference between a checkpoint and the program.
 
-    The message is ``subject``, the name and ``predicate``.  ``path`` is the parameter if it has another name.
+    ``kind`` is missing, unexpected, shape, dtype, tie, index, or scheme for a tensor that is packed in another way than
+    the configuration says.  The message is ``subject``, the name and ``predicate``.  ``path`` is the parameter if it
+    has another name.
     """
 
     kind: str
@@ -170,19 +174,24 @@ class WeightsReport(Result):
 
 
 def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:
-    """Return mismatches in groups, in the order of their first members; tensors of one wrong type are one group."""
+    """Return mismatches in groups, in the order of their first members; parameters of one wrong type are one group."""
     members: dict[tuple[str, ...], list[Mismatch]] = {}
     for mismatch in mismatches:
-        pattern = "*" if mismatch.kind == "dtype" else pattern_of(mismatch.name)
+        pattern = _ANY if _is_of_any_name(mismatch) else pattern_of(mismatch.name)
         members.setdefault((mismatch.kind, pattern, mismatch.predicate, mismatch.subject), []).append(mismatch)
     return tuple(_group(pattern, same) for (_, pattern, *_), same in members.items())
+
+
+def _is_of_any_name(mismatch: Mismatch) -> bool:
+    """Return True for the type of a parameter, and False for that of a packed tensor, which has a subject."""
+    return mismatch.kind == "dtype" and not mismatch.subject
 
 
 def _group(pattern: str, same: list[Mismatch]) -> MismatchGroup:
     first, count = same[0], len(same)
     if count == 1:
         return MismatchGroup(first.kind, first.name, 1, first.message, first.hint)
-    if first.kind == "dtype":
+    if _is_of_any_name(first):
         message = f"{count:,} tensors {first.predicate.replace('is ', 'are ', 1)}"
     else:
         message = _message(

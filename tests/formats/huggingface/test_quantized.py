@@ -136,7 +136,7 @@ def test_plain_modules_of_a_quantized_model(tmp_path: Path, netcalc: Run) -> Non
     [
         ("awq", {"modules_to_not_convert": ["up_proj"]}),
         ("bitsandbytes-4", {"llm_int8_skip_modules": ["lm_head", "up_proj"]}),
-        ("pack-4", {"ignore": ["model.layers.0.mlp.up_proj", "model.layers.1.mlp.up_proj"]}),
+        ("pack-4", {"ignore": ["lm_head", "model.layers.0.mlp.up_proj", "model.layers.1.mlp.up_proj"]}),
         ("mlx-4", {"model.layers.0.mlp.up_proj": False, "model.layers.1.mlp.up_proj": False}),
     ],
 )
@@ -170,7 +170,7 @@ def test_other_tensors_are_listed_by_group(tmp_path: Path, netcalc: Run) -> None
     assert record["stored"]["params"] == PARAMS + 2 * 64 * 128 + 36
 
 
-def test_experts_in_blocks(tmp_path: Path, netcalc: Run) -> None:
+def experts_in_blocks() -> Stored:
     """The names and the order of axes in the files of gpt-oss: blocks of 32 inputs, 16 bytes each."""
     layer, experts = "model.layers.0", "model.layers.0.mlp.experts"
     stored: Stored = {
@@ -196,6 +196,11 @@ def test_experts_in_blocks(tmp_path: Path, netcalc: Run) -> None:
         f"{layer}.self_attn.o_proj.weight": ("BF16", (64, 64)),
         f"{layer}.self_attn.o_proj.bias": ("BF16", (64,)),
     }
+    return stored
+
+
+def test_experts_in_blocks(tmp_path: Path, netcalc: Run) -> None:
+    stored = experts_in_blocks()
     folder = write_model(tmp_path / "model", GPT_OSS, stored)
     record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
     assert record["ok"], record["mismatches"]

@@ -318,6 +318,13 @@ def test_a_checkpoint_in_full_precision_beside_a_quantized_configuration(tmp_pat
     }
 
 
+def test_a_run_refuses_weights_in_full_precision_that_should_be_quantized(tmp_path: Path, netcalc: Run) -> None:
+    folder = write_model(tmp_path / "model", LLAMA | VARIANTS["fp8"][0], plain_llama())
+    ran = netcalc("run", str(folder), "--weights", ".", "--set", "length=4")
+    assert (ran.code, ran.out) == (2, "")
+    assert "is stored plainly as bfloat16" in " ".join(ran.err.split())
+
+
 def test_other_tensors_of_a_module_are_no_hints(tmp_path: Path) -> None:
     """A bias that the model lacks stands for no scale, and is a finding of its own."""
     said, pack = VARIANTS["fp8"]

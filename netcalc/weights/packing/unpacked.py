@@ -262,5 +262,6 @@ class UnpackedTensors:
             return [method.unknown]
         return self._quantization.variants(packed.base)
 
+
 def _has_problem(header: Header) -> bool:
     return header.unpacking is not None and bool(header.unpacking.problem)

@@ -10,9 +10,9 @@ import pytest
 
 import netcalc
 from tests.conftest import CommandResult
-from tests.formats.huggingface.packed import LINEAR, LLAMA, Stored, packed_llama, plain_llama, write_model
+from tests.formats.huggingface.packed import GPT_OSS, LINEAR, LLAMA, Stored, packed_llama, plain_llama, write_model
 from tests.formats.huggingface.packed_variants import LAYOUTS, VARIANTS
-from tests.formats.huggingface.test_quantized import GPT_OSS, experts_in_blocks
+from tests.formats.huggingface.test_quantized import experts_in_blocks
 
 Run = Callable[..., CommandResult]
 Change = Callable[[Stored, str], None]

@@ -54,6 +54,7 @@ A layout says what a packed tensor and its companions, which have the same name 
     that: [condition]
     gives: {SUFFIX: [expression]}
     flat: true                      # only the number of elements is known; one may be padding
+    padded: [expression]            # multiples to which the axes that it gives are padded
     shape: MODULE.FUNCTION          # of such a layout, which reads the shape from the data of companions
     decode: MODULE.FUNCTION         # the numbers; or {MODULE.FUNCTION: {ARGUMENT: expression}}, of axes and fields
 
@@ -136,6 +137,7 @@ class Layout(NamedTuple):
     gives: str
     shape: tuple[Expression | None, ...]  # None for any leading axes
     flat: bool
+    padded: tuple[Expression, ...]
     shape_reader: str
     decoder: Decoder | None
     when: Expression | None = None
@@ -330,6 +332,7 @@ def _layout(data: Mapping[str, Any]) -> Layout:
         gives,
         tuple(None if size == "..." else parse(str(size)) for size in shape),
         data.get("flat", False),
+        tuple(parse(str(multiple)) for multiple in data.get("padded", ())),
         data.get("shape", ""),
         _decoder(data.get("decode")),
         parse(data["when"]) if "when" in data else None,

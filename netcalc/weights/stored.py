@@ -59,14 +59,20 @@ class DamagedError(Exception):
 class Unpacking(NamedTuple):
     """Way from packed tensors to what they stand for: in words, and the reason why they do not unpack, if they do not.
 
-    With ``flat`` only the number of elements is known, of which the last may be padding.  ``open`` is True if the
-    shapes alone do not tell.
+    With ``flat`` only the number of elements is known, of which the last may be padding.  ``padded`` are the multiples
+    to which the axes are padded; without any they are not.  ``open`` is True if the shapes alone do not tell.
     """
 
     text: str
     problem: str = ""
     flat: bool = False
+    padded: tuple[int, ...] = ()
     open: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """True if the shape of what packed tensors stand for is known."""
+        return not self.flat and not self.padded
 
 
 class Header(NamedTuple):
@@ -90,6 +96,8 @@ class Header(NamedTuple):
         """Return True if this is a tensor of a shape, or may be one."""
         if self.unpacking is not None and self.unpacking.flat:
             return self.elements - math.prod(shape) in (0, 1)
+        if self.unpacking is not None and len(self.unpacking.padded) == len(shape):
+            return self.shape == tuple(-(-n // m) * m for n, m in zip(shape, self.unpacking.padded, strict=True))
         return self.shape == shape
 
     @property

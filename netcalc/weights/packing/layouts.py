@@ -9,7 +9,7 @@ from netcalc.expressions import Expression, ExpressionError
 from netcalc.expressions.printing import pretty
 from netcalc.expressions.tree import Binary, Node, names_of
 from netcalc.schemes.methods import Layout
-from netcalc.weights.stored import Header
+from netcalc.weights.stored import Header, Unpacking
 
 Sizes = dict[str, Any]
 
@@ -59,8 +59,8 @@ def companions_of(layout: Layout, name: str, headers: Mapping[str, Header]) -> F
 
 def logical_shape(
     packed: Found, headers: Mapping[str, Header], settings: Mapping[str, Any]
-) -> tuple[tuple[int, ...], str]:
-    """Return the shape that packed tensors stand for, and how it follows, in words.
+) -> tuple[tuple[int, ...], Unpacking]:
+    """Return the shape that packed tensors stand for, and how it follows.
 
     Args:
         packed: the tensors.
@@ -77,7 +77,8 @@ def logical_shape(
         shape += sizes["..."] if size is None else [size.evaluate(sizes)]
     stored = headers[packed.name]
     how = f"{'×'.join(map(str, stored.shape)) or 'scalar'} {stored.dtype}"
-    return tuple(shape), f"{how}, {', '.join(steps)}" if steps else how
+    padded = tuple(multiple.evaluate(sizes) for multiple in layout.padded)
+    return tuple(shape), Unpacking(f"{how}, {', '.join(steps)}" if steps else how, flat=layout.flat, padded=padded)
 
 
 def partial_shape(

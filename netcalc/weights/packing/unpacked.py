@@ -169,21 +169,21 @@ class UnpackedTensors:
                 self._settle(name, shape)
 
     def take_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Take the shapes of a program's parameters for tensors of which only the number of elements is known."""
+        """Take the shapes of a program's parameters for tensors whose shapes are not known, or padded."""
         for name, shape in shapes.items():
             header = self.headers[name]
-            if header.unpacking is not None and header.unpacking.flat:
+            if header.unpacking is not None and not header.unpacking.settled:
                 self._settle(name, shape)
 
     @property
     def has_open_shapes(self) -> bool:
-        """True if of some tensor only the number of elements is known."""
-        return any(header.unpacking is not None and header.unpacking.flat for header in self.headers.values())
+        """True if of some tensor only the number of elements is known, or a padded shape."""
+        return any(header.unpacking is not None and not header.unpacking.settled for header in self.headers.values())
 
     def _settle(self, name: str, shape: tuple[int, ...]) -> None:
         header = self.headers[name]
         assert header.unpacking is not None
-        self.headers[name] = header._replace(shape=shape, unpacking=header.unpacking._replace(flat=False))
+        self.headers[name] = header._replace(shape=shape, unpacking=header.unpacking._replace(flat=False, padded=()))
 
     def _settings(self, packing: _Packing) -> dict[str, Any]:
         """Return the sizes of packed tensors, with the fields of the configuration that fit them.
@@ -249,11 +249,11 @@ class UnpackedTensors:
         problem, is_open = "the configuration has no settings for it", False
         for settings in self._variants(method, packed):
             try:
-                shape, text = logical_shape(packed, self.stored.headers, settings)
+                shape, unpacking = logical_shape(packed, self.stored.headers, settings)
             except (ValueError, ExpressionError) as why:
                 problem, is_open = str(why), isinstance(why, ExpressionError)
                 continue
-            return Header(shape, method.name, None, True, Unpacking(text, "", packed.layout.flat))
+            return Header(shape, method.name, None, True, unpacking)
         return Header((), method.name, None, True, Unpacking("", problem, open=is_open))
 
     def _variants(self, method: Method, packed: Found) -> Iterable[dict[str, Any]]:

@@ -61,3 +61,21 @@ def unpack_words(words: Array, bits: int, count: int) -> Array:
     planes = stream.reshape(*words.shape[:-1], count, bits)
     codes: Array = np.packbits(planes, axis=-1, bitorder="little")[..., 0]
     return codes
+
+
+def unpack_lines(packed: Array, bits: int, count: int, *, descending: bool = False) -> Array:
+    """Return ``count`` lines of codes of at most 8 bits, of which equal parts share the bits of bytes or words.
+
+    The first part is in the lowest bits, or with ``descending`` in the highest.
+
+    Raises:
+        ValueError: if there are fewer lines.
+    """
+    words = np.ascontiguousarray(packed).view(np.dtype(f"u{packed.itemsize}"))
+    parts = 8 * packed.itemsize // bits
+    if len(words) * parts < count:
+        raise ValueError(f"{len(words):,} lines of {8 * packed.itemsize} bits hold no {count:,} of {bits}")
+    shifts = [bits * part for part in range(parts)]
+    mask = words.dtype.type((1 << bits) - 1)
+    codes = np.concatenate([(words >> words.dtype.type(shift)) & mask for shift in shifts[:: -1 if descending else 1]])
+    return codes[:count].astype(np.uint8, copy=False)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from netcalc.numerics.parameters import opened_unpacked
-from tests.formats.huggingface.packed import LLAMA
+from tests.oracle.quantized_llama import assert_logits, assert_numbers, plain_folder
 from tests.oracle.test_quantized_by_libraries import TORCHAO, quantized
-from tests.weights.decoders.harness import outputs
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -26,24 +23,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_numbers(name: str, dtype: str, tmp_path: Path) -> None:
     if (name.startswith("mxfp") and dtype != "bfloat16") or (name.startswith("nvfp") and dtype == "float16"):
         pytest.skip("torchao does not take this type")
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(**{k: v for k, v in LLAMA.items() if k not in ("model_type", "dtype")})
-    transformers.LlamaForCausalLM(config).to(getattr(torch, dtype)).save_pretrained(tmp_path / "plain")
-    model = quantized(tmp_path / "plain", transformers.TorchAoConfig(TORCHAO[name](ao, mx)))
+    plain = plain_folder(tmp_path / "plain", dtype)
+    model = quantized(plain, transformers.TorchAoConfig(TORCHAO[name](ao, mx)))
     model.save_pretrained(tmp_path / "packed")
-    stored = opened_unpacked(tmp_path / "packed")
-    packed = 0
-    with torch.no_grad():
-        for key, parameter in model.named_parameters():
-            if hasattr(parameter, "dequantize") and type(parameter.data) is not torch.Tensor:
-                packed += 1
-                numbers = parameter.dequantize()
-                loaded = torch.from_numpy(stored.load(key)).to(numbers.dtype)
-                assert torch.equal(loaded, numbers), (loaded.float() - numbers.float()).abs().max()
-                owner, _, own = key.rpartition(".")
-                setattr(model.get_submodule(owner), own, torch.nn.Parameter(numbers))
-    assert packed
+    packed = {n: p for n, p in model.named_parameters() if type(p.data) not in (torch.Tensor, torch.nn.Parameter)}
+    numbers = {name: parameter.detach().dequantize() for name, parameter in packed.items()}
+    assert_numbers(tmp_path / "packed", numbers)
     if dtype == "float32":
-        expected = model(torch.arange(5)[None]).logits.detach().numpy()
-        found = outputs(tmp_path / "packed")
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+        for name, number in numbers.items():
+            module, _, own = name.rpartition(".")
+            setattr(model.get_submodule(module), own, torch.nn.Parameter(number))
+        assert_logits(tmp_path / "packed", model)

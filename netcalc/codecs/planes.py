@@ -55,11 +55,13 @@ def pack_words(codes: Array, bits: int) -> Array:
 
 
 def unpack_words(words: Array, bits: int, count: int) -> Array:
-    """Return the first ``count`` codes along the last axis of words."""
+    """Return the first ``count`` codes along the last axis of words, in bytes if these hold them, or in 32 bits."""
     packed = np.ascontiguousarray(words).view(np.uint8)
     stream = np.unpackbits(packed, axis=-1, count=count * bits, bitorder="little")
-    planes = stream.reshape(*words.shape[:-1], count, bits)
-    codes: Array = np.packbits(planes, axis=-1, bitorder="little")[..., 0]
+    planes = np.packbits(stream.reshape(*words.shape[:-1], count, bits), axis=-1, bitorder="little")
+    if bits <= 8:
+        return planes[..., 0]
+    codes: Array = np.pad(planes, [(0, 0)] * words.ndim + [(0, 4 - planes.shape[-1])]).view("<u4")[..., 0]
     return codes
 
 

@@ -34,7 +34,7 @@ KEYS = {
     ),
     "storage": "let that told_by settings schemes",
     "checkpoint": "layouts others mixed",
-    "layouts": "when packed with sizes that gives flat shape decode",
+    "layouts": "when packed with sizes that gives flat padded shape decode",
     "companions": "axes types when unless",
 }
 

@@ -21,7 +21,7 @@ def decoded(packed: Found, stored: Loads, settings: Mapping[str, Any], shape: tu
     Args:
         packed: the tensors.
         stored: their data.
-        settings: sizes of their axes, and the fields of the configuration that apply.
+        settings: sizes of their axes, and the fields of the configuration that apply; others are null.
         shape: the shape of the tensor that they stand for.
 
     Raises:
@@ -31,8 +31,14 @@ def decoded(packed: Found, stored: Loads, settings: Mapping[str, Any], shape: tu
     decoder = packed.layout.decoder
     if decoder is None:
         raise ValueError("the layout of its numbers is not known")
-    arguments = {name: expression.evaluate(settings) for name, expression in decoder.arguments.items()}
-    numbers: Array = function(decoder.place)(_data(packed, stored), shape, **arguments)
+    arguments = {
+        name: expression.evaluate({**dict.fromkeys(expression.names()), **settings})
+        for name, expression in decoder.arguments.items()
+    }
+    try:
+        numbers: Array = function(decoder.place)(_data(packed, stored), shape, **arguments)
+    except KeyError as missing:
+        raise ValueError(f"it needs a tensor {missing.args[0]}") from missing
     if numbers.shape != shape:
         raise ValueError(f"its data have the shape {numbers.shape}, and {shape} is expected")
     return numbers.astype(np.float32, copy=False)

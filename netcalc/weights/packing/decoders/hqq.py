@@ -21,8 +21,8 @@ def stored_shape(companions: Mapping[str, Array]) -> tuple[int, ...]:
 def weight(tensors: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
     """Return (code − zero point)·scale, with each step in the type in which the library computes.
 
-    The state of the layer stands beside the codes: the axis of the groups, the type, and how codes are packed, as text in
-    bytes.  Codes may have been saved as numbers of that type with the same bits.
+    The state of the layer stands beside the codes: the axis of the groups, the type, and how codes are packed, as text
+    in bytes.  Codes may have been saved as numbers of that type with the same bits.
 
     Source: hqq 0.2.8, core/bitpack.py and core/quantize.Quantizer.dequantize.
 

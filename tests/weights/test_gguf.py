@@ -90,6 +90,33 @@ def test_numbers_are_those_of_the_library(kind: str, tmp_path: Path) -> None:
     assert weights.headers == {name: Header((3, 2, 256), dtype, any_float=True)}
 
 
+@pytest.mark.parametrize("kind", sorted(gguf.GGML_QUANT_SIZES, key=lambda kind: kind.name), ids=lambda kind: kind.name)
+def test_blocks_that_the_library_reads_and_others(kind: gguf.GGMLQuantizationType, tmp_path: Path) -> None:
+    """Blocks of any bytes, also of types that the library only reads."""
+    block, size = gguf.GGML_QUANT_SIZES[kind]
+    if block == 1:
+        pytest.skip("it has no blocks")
+    data = np.random.default_rng(kind).integers(0, 256, (3, 2 * size)).astype(np.uint8)
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama")
+    writer.add_tensor("a.weight", data, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    weights = GgufWeights(open_gguf(tmp_path / "a.gguf"))
+    try:
+        with np.errstate(all="ignore"):
+            expected = gguf.dequantize(data, kind)
+            found = weights.load("a.weight")
+    except NotImplementedError:
+        assert kind.name in ("Q1_0", "Q8_1", "Q8_K")
+        message = f"'a.weight' has elements of type {kind.name}, which the library gguf cannot read"
+        with pytest.raises(NetcalcError, match=message):
+            weights.load("a.weight")
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(TYPES), st.integers(1, 4), st.lists(st.integers(1, 5), max_size=2)),

@@ -209,5 +209,6 @@ def _numbers(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str)
     try:
         numbers: Array = dequantize(data, GGMLQuantizationType[stored.type])
     except NotImplementedError:
-        raise DamagedError(f"{name!r} has elements of type {stored.type}, which the library gguf cannot read") from None
+        text = f"{file.name}: {name[:80]!r} has elements of type {stored.type}, which the library gguf cannot read"
+        raise file_error(text, "a file with another type of blocks, or of full precision, can be read") from None
     return numbers.reshape(stored.shape)

@@ -64,7 +64,7 @@ def _outliers(offsets: Array, packed: Array, rows: int) -> tuple[Array, Array, A
     There are offsets for rows, or for 16 of them, whose outliers then alternate.
     """
     pairs = np.ascontiguousarray(packed).view("<u2").reshape(-1, 2)
-    counts = np.diff(offsets.astype(np.int64))
+    counts: Array = np.diff(offsets.astype(np.int64))
     if (counts < 0).any() or offsets[0] != 0 or offsets[-1] != len(pairs):
         raise ValueError(f"row_offsets do not divide the {len(pairs):,} outliers")
     lines = np.repeat(np.arange(len(counts)), counts)

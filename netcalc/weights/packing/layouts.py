@@ -77,8 +77,10 @@ def logical_shape(
         shape += sizes["..."] if size is None else [size.evaluate(sizes)]
     stored = headers[packed.name]
     how = f"{'×'.join(map(str, stored.shape)) or 'scalar'} {stored.dtype}"
-    padded = tuple(multiple.evaluate(sizes) for multiple in layout.padded)
-    return tuple(shape), Unpacking(f"{how}, {', '.join(steps)}" if steps else how, flat=layout.flat, padded=padded)
+    padded = tuple(multiple.evaluate(sizes) for multiple in packed.layout.padded)
+    return tuple(shape), Unpacking(
+        f"{how}, {', '.join(steps)}" if steps else how, flat=packed.layout.flat, padded=padded
+    )
 
 
 def partial_shape(

@@ -14,7 +14,7 @@ from netcalc.schemes.configuration import Quantization
 from netcalc.schemes.methods import Layout, Method, method_named, method_names
 from netcalc.weights.packing.layouts import Found, UnfitError, companions_of, logical_shape, misfit, partial_shape
 from netcalc.weights.packing.unpacked import NOT_PACKED, UnpackedTensors
-from netcalc.weights.report import Mismatch, pattern_of
+from netcalc.weights.report import STORED, Mismatch, pattern_of
 from netcalc.weights.stored import Header, Unpacking
 from netcalc.weights.tensor_files import Tensors
 
@@ -126,7 +126,7 @@ class PackingAudit:
             return self._verdict(case, findings)
         if scheme and not self._method.mixed and header is not None and header.dtype in FLOATS:
             said = f"is stored plainly as {header.dtype}, and the configuration says {scheme}"
-            return Verdict(name, (Mismatch("scheme", name, said, _SUBJECT),))
+            return Verdict(name, (Mismatch("scheme", name, said, STORED),))
         return None
 
     def _stays_plain(self, name: str) -> bool:
@@ -276,15 +276,13 @@ class PackingAudit:
     def _verdict(self, case: Found, findings: Iterable[_Finding]) -> Verdict:
         logical = case.logical
         mismatches = tuple(
-            Mismatch(kind, logical if suffix is None else case.base + suffix, predicate, _SUBJECT)
+            Mismatch(kind, logical if suffix is None else case.base + suffix, predicate, STORED)
             for kind, suffix, predicate in findings
         )
         names = {case.name, *case.companions.values()}
         return Verdict(case.base, mismatches, frozenset(name for name in names if name in self._stored))
 
 
-#: The beginning of messages.
-_SUBJECT = "the tensor "
 _ABSENT = Header((), "")
 
 

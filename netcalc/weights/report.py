@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"(?:(?<=\.)|^)\d+(?=\.|$)|(?<=[_-])\d+(?=\.)")
 #: The pattern of all names.
 _ANY = "*"
+#: Beginning of messages on tensors of a file that are no parameters by themselves.
+STORED = "the tensor "
+#: Parts of names that a pattern lists.
+_LISTED = 3
 #: Groups of each kind that are reported as errors.
 _SHOWN = 12
 #: Characters of a name that messages and tables show; a file may hold names of any length.
@@ -174,12 +178,33 @@ class WeightsReport(Result):
 
 
 def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:
-    """Return mismatches in groups, in the order of their first members; parameters of one wrong type are one group."""
-    members: dict[tuple[str, ...], list[Mismatch]] = {}
+    """Return mismatches in groups, in the order of their first members.
+
+    Parameters of one wrong type are one group, and so are tensors of one name in several modules of equal depth.
+    """
+    members: dict[tuple[object, ...], dict[str, list[Mismatch]]] = {}
     for mismatch in mismatches:
         pattern = _ANY if _is_of_any_name(mismatch) else pattern_of(mismatch.name)
-        members.setdefault((mismatch.kind, pattern, mismatch.predicate, mismatch.subject), []).append(mismatch)
-    return tuple(_group(pattern, same) for (_, pattern, *_), same in members.items())
+        place: object = pattern
+        if mismatch.subject == STORED and mismatch.hint is None:
+            place = (pattern.count("."), pattern.rpartition(".")[2])
+        key = (mismatch.kind, place, mismatch.predicate, mismatch.subject)
+        members.setdefault(key, {}).setdefault(pattern, []).append(mismatch)
+    return tuple(
+        _group(joined(patterns), [each for same in patterns.values() for each in same]) for patterns in members.values()
+    )
+
+
+def joined(patterns: Iterable[str]) -> str:
+    """Return one pattern of several with equally many parts; a few that differ are listed.
+
+    >>> joined(["layers.*.q.scale", "layers.*.k.scale"])
+    'layers.*.{q,k}.scale'
+    """
+    parts = (list(dict.fromkeys(column)) for column in zip(*(pattern.split(".") for pattern in patterns), strict=True))
+    return ".".join(
+        part[0] if len(part) == 1 else "*" if len(part) > _LISTED else f"{{{','.join(part)}}}" for part in parts
+    )
 
 
 def _is_of_any_name(mismatch: Mismatch) -> bool:

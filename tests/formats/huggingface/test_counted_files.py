@@ -153,7 +153,12 @@ CONTRADICTING: dict[str, tuple[dict[str, Any], Stored, list[str]]] = {
     "another scheme": (
         LLAMA | SCHEMES["gptq-4"][0],
         PACKED,
-        ["14 tensors are F8_E4M3, and the spec has bfloat16", NO_SCHEME.format("gptq-int4-g32")],
+        [NO_SCHEME.format("gptq-int4-g32")],
+    ),
+    "no scales": (
+        FP8_MODEL,
+        {name: stored for name, stored in PACKED.items() if not name.endswith("weight_scale_inv")},
+        ["the tensor 'model.layers.*.{self_attn,mlp}.*.weight_scale_inv' ×14 is missing: fp8 has it beside .weight"],
     ),
 }
 

@@ -38,7 +38,6 @@ def layer(shape: tuple[int, ...], grid: tuple[int, ...], tile: tuple[int, int]) 
         ((6, 8), (3, 2), (2, 4), [2, 4]),
         ((5, 10), (3, 3), (2, 4), [2, 4]),  # the last tiles are smaller
         ((6, 8), (2, 8), (3, 1), None),  # tiles of equal size
-        ((6, 8), (1, 2), (6, 4), [2, 4]),  # one for all rows
         ((2, 6, 8), (2, 3, 2), (2, 4), [2, 4]),
     ],
     ids=str,

@@ -62,7 +62,7 @@ class Awq:
 
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values."""
-        codes, zeros = (_in_order(tensors[role], shape[1]).swapaxes(1, 2) for role in ("values", "zero points"))
+        codes, zeros = (awq_codes(tensors[role], shape[1]).swapaxes(1, 2) for role in ("values", "zero points"))
         return self._codes.values(codes, tensors["scales"].swapaxes(1, 2), zeros)
 
 
@@ -71,6 +71,7 @@ def _interleaved(codes: Array) -> Array:
     return pack_words(eights.reshape(codes.shape), 4)
 
 
-def _in_order(words: Array, rows: int) -> Array:
-    eights = unpack_words(words, 4, rows).reshape(*words.shape[:-1], -1, 8)
+def awq_codes(words: Array, rows: int, bits: int = 4) -> Array:
+    """Return the codes in words along the last axis, each eight of them in the order of the rows."""
+    eights = unpack_words(words, bits, rows).reshape(*words.shape[:-1], -1, 8)
     return eights[..., np.argsort(_ORDER)].reshape(*words.shape[:-1], rows)

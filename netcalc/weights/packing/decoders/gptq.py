@@ -8,6 +8,7 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.codecs.planes import unpack_words
+from netcalc.weights.packing.decoders.grouped import groups_in_order, scaled
 
 
 def weight(
@@ -28,11 +29,5 @@ def weight(
     rows, columns = shape
     codes = unpack_words(np.ascontiguousarray(tensors[".qweight"].T), bits, columns)
     zeros = (unpack_words(tensors[".qzeros"], bits, rows) + np.uint8(offset)) & np.uint8((1 << bits) - 1)
-    groups = tensors.get(".g_idx")
-    if groups is None:
-        groups = np.arange(columns) // (group_size if group_size and group_size > 0 else columns)
-    scales = tensors[".scales"].astype(np.float32)
-    if not ((groups >= 0) & (groups < len(scales))).all():
-        raise ValueError(f"g_idx names groups beyond the {len(scales)} that have scales")
-    numbers: Array = (codes.astype(np.float32) - zeros[groups].T.astype(np.float32)) * scales[groups].T
-    return numbers
+    scales, groups = tensors[".scales"], tensors.get(".g_idx")
+    return scaled(codes, zeros, scales, groups_in_order(columns, group_size, scales) if groups is None else groups)

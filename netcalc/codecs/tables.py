@@ -82,11 +82,20 @@ class TableCodes:
 
     def decode(self, tensors: Tensors, shape: Shape) -> Array:
         """Return the values."""
-        packed, count = tensors["values"], prod(shape)
-        codes = _PAIRS.unpack(packed).reshape(-1, 2)[:, ::-1].reshape(-1)[:count]
         scales = tensors["scales"]
         if self._nested:
-            spread = tensors["scales of scales"].repeat(_NESTED)[: scales.size]
-            scales = tensors["table of scales"][scales] * spread + tensors["offset of scales"]
-        values: Array = tensors["table"][codes] * scales.repeat(_BLOCK)[:count]
-        return values.reshape(shape)
+            table, outer = tensors["table of scales"], tensors["scales of scales"]
+            scales = times_scales(table[scales], outer, _NESTED) + tensors["offset of scales"]
+        numbers = tensors["table"][table_codes(tensors["values"], prod(shape))]
+        return times_scales(numbers, scales, _BLOCK).reshape(shape)
+
+
+def table_codes(packed: Array, count: int) -> Array:
+    """Return the first codes of 4 bits in bytes, of two the one in the high bits first."""
+    return _PAIRS.unpack(packed).reshape(-1, 2)[:, ::-1].reshape(-1)[:count]
+
+
+def times_scales(numbers: Array, scales: Array, block: int) -> Array:
+    """Return a list of numbers, each times the scale of its block."""
+    values: Array = numbers * scales.repeat(block)[: numbers.size]
+    return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -49,9 +49,9 @@ def stored_shape(packed: Found, stored: Loads) -> tuple[int, ...]:
 
     Raises:
         NetcalcError: E605 if the data cannot be read.
+        ValueError: they hold no shape.
     """
-    companions = {suffix: stored.load(name) for suffix, name in packed.companions.items()}
-    shape: tuple[int, ...] = function(packed.layout.shape_reader)(companions)
+    shape: tuple[int, ...] = function(packed.layout.shape_reader)(_Companions(packed.companions, stored))
     return shape
 
 
@@ -60,6 +60,23 @@ def function(place: str) -> Callable[..., Any]:
     module, _, name = place.rpartition(".")
     made: Callable[..., Any] = getattr(import_module(f"{_DECODERS}.{module}"), name)
     return made
+
+
+class _Companions(Mapping[str, Array]):
+    """The data of companions by their suffixes, each read when it is asked for."""
+
+    def __init__(self, names: Mapping[str, str], stored: Loads) -> None:
+        self._names = names
+        self._stored = stored
+
+    def __getitem__(self, suffix: str) -> Array:
+        return self._stored.load(self._names[suffix])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _data(packed: Found, stored: Loads) -> dict[str, Array]:

@@ -157,12 +157,15 @@ class UnpackedTensors:
         """Read the shapes that stand in the data of companions, where headers tell only the number of elements.
 
         Raises:
-            NetcalcError: E605 if they cannot be read.
+            NetcalcError: E605 if they cannot be read, or are no shapes.
         """
         for name, (_, packed) in self._packed.items():
             header = self.headers[name]
             if header.unpacking is not None and header.unpacking.flat and packed.layout.shape_reader:
-                shape = stored_shape(packed, self.stored)
+                try:
+                    shape = stored_shape(packed, self.stored)
+                except ValueError as why:
+                    raise NetcalcError(Diagnostic("E605", f"{self.name}: {clipped(name)}: {why}")) from why
                 if prod(shape) not in (header.elements, header.elements - 1):
                     text = f"{self.name}: {clipped(name)} has {header.elements:,} elements, and its shape is {shape}"
                     raise NetcalcError(Diagnostic("E605", text))

@@ -71,15 +71,31 @@ class Quantization:
     def variants(self, module: str) -> Iterator[dict[str, Any]]:
         """Yield the fields that may apply to a module, with the defaults of those that are not given.
 
-        A variant has those of the mapping around it, too.
+        A variant has those of the mapping around it, too.  Those whose targets name the module are before classes.
         """
         own = self.settings.get(module) if self.method.by_module else None
         entry = self.entry_of(module)
         if entry is not None:
             yield from (fields for _, fields in self._of_entry(entry))
             return
-        for _, fields in self._general:
+        for fields in self._targeting(module):
             yield {**fields, **(own if isinstance(own, Mapping) else {})}
+
+    def _targeting(self, module: str) -> list[Mapping[str, Any]]:
+        """Return the fields whose targets name a module; if none do, those for classes, or else all."""
+        named = [fields for fields, lists in self._targets if any(modules.matches(module) for modules in lists)]
+        if named:
+            return named
+        by_class = [fields for fields, lists in self._targets if any(modules.classes for modules in lists)]
+        return by_class or [fields for fields, _ in self._targets]
+
+    @cached_property
+    def _targets(self) -> list[tuple[Mapping[str, Any], list[ModuleList]]]:
+        """The fields that count for modules without an entry of their own, each with the lists of their targets."""
+        return [
+            (fields, [modules for _, modules in _lists_of(self.method.targets, fields, path, [])])
+            for path, fields in self._general
+        ]
 
     def rules(self, dtype: DType) -> tuple[StorageRule, ...]:
         """Return how parameters are stored, the first rule that applies to one counting.

@@ -55,7 +55,7 @@ A layout says what a packed tensor and its companions, which have the same name 
     gives: {SUFFIX: [expression]}
     flat: true                      # only the number of elements is known; one may be padding
     padded: [expression]            # multiples to which the axes that it gives are padded
-    shape: MODULE.FUNCTION          # of such a layout, which reads the shape from the data of companions
+    shape: MODULE.FUNCTION          # the shape in the data of companions, where headers leave it open, or null
     decode: MODULE.FUNCTION         # the numbers; or {MODULE.FUNCTION: {ARGUMENT: expression}}, of axes and fields
 
 Functions are those of ``netcalc/weights/packing/decoders``.

@@ -44,14 +44,14 @@ def decoded(packed: Found, stored: Loads, settings: Mapping[str, Any], shape: tu
     return numbers.astype(np.float32, copy=False)
 
 
-def stored_shape(packed: Found, stored: Loads) -> tuple[int, ...]:
-    """Return the shape that stands in the data of the companions of a packed tensor.
+def stored_shape(packed: Found, stored: Loads) -> tuple[int, ...] | None:
+    """Return the shape that stands in the data of the companions of a packed tensor; None if there is none.
 
     Raises:
         NetcalcError: E605 if the data cannot be read.
         ValueError: they hold no shape.
     """
-    shape: tuple[int, ...] = function(packed.layout.shape_reader)(_Companions(packed.companions, stored))
+    shape: tuple[int, ...] | None = function(packed.layout.shape_reader)(_Companions(packed.companions, stored))
     return shape
 
 

@@ -154,22 +154,25 @@ class UnpackedTensors:
             raise NetcalcError(Diagnostic("E605", text, hint=hint))
 
     def read_shapes(self) -> None:
-        """Read the shapes that stand in the data of companions, where headers tell only the number of elements.
+        """Read the shapes that stand in the data of companions.
 
         Raises:
             NetcalcError: E605 if they cannot be read, or are no shapes.
         """
         for name, (_, packed) in self._packed.items():
             header = self.headers[name]
-            if header.unpacking is not None and header.unpacking.flat and packed.layout.shape_reader:
-                try:
-                    shape = stored_shape(packed, self.stored)
-                except ValueError as why:
-                    raise NetcalcError(Diagnostic("E605", f"{self.name}: {clipped(name)}: {why}")) from why
-                if prod(shape) not in (header.elements, header.elements - 1):
-                    text = f"{self.name}: {clipped(name)} has {header.elements:,} elements, and its shape is {shape}"
-                    raise NetcalcError(Diagnostic("E605", text))
-                self._settle(name, shape)
+            if not packed.layout.shape_reader or header.unpacking is None or header.unpacking.problem:
+                continue
+            try:
+                shape = stored_shape(packed, self.stored)
+            except ValueError as why:
+                raise NetcalcError(Diagnostic("E605", f"{self.name}: {clipped(name)}: {why}")) from why
+            if shape is None:
+                continue
+            if header.unpacking.flat and prod(shape) not in (header.elements, header.elements - 1):
+                text = f"{self.name}: {clipped(name)} has {header.elements:,} elements, and its shape is {shape}"
+                raise NetcalcError(Diagnostic("E605", text))
+            self._settle(name, shape)
 
     def take_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Take the shapes of a program's parameters for tensors whose shapes are not known, or padded."""
@@ -180,7 +183,9 @@ class UnpackedTensors:
 
     @property
     def has_open_shapes(self) -> bool:
-        """True if of some tensor only the number of elements is known, or a padded shape."""
+        """True if the shape of some tensor does not follow from headers alone, or is padded."""
+        if any(packing.found.layout.shape_reader for packing in self._packed.values()):
+            return True
         return any(header.unpacking is not None and not header.unpacking.settled for header in self.headers.values())
 
     def _settle(self, name: str, shape: tuple[int, ...]) -> None:

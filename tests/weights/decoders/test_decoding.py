@@ -24,7 +24,6 @@ LAYOUTS = [
 def test_a_decoder_takes_the_arguments_of_its_layout(method: str, number: int) -> None:
     layout = next(layout for name, place, layout in LAYOUTS if (name, place) == (method, number))
     if layout.shape_reader:
-        assert layout.flat
         inspect.signature(function(layout.shape_reader)).bind({})
     if layout.decoder is not None:
         inspect.signature(function(layout.decoder.place)).bind({}, (), **layout.decoder.arguments)

@@ -24,4 +24,4 @@ def weight(tensors: Mapping[str, Array], shape: tuple[int, ...], bits: int, grou
     rows, columns = shape
     codes, zeros = (awq_codes(tensors[suffix], rows, bits) for suffix in (".qweight", ".qzeros"))
     scales = tensors[".scales"]
-    return scaled(codes.T, zeros, scales, groups_in_order(columns, group_size, scales))
+    return scaled(codes.T, zeros, scales, groups_in_order(columns, group_size, len(scales)))

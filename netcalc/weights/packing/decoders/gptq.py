@@ -8,7 +8,7 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.codecs.planes import unpack_words
-from netcalc.weights.packing.decoders.grouped import groups_in_order, scaled
+from netcalc.weights.packing.decoders.grouped import groups_in_order, groups_named, scaled
 
 
 def weight(
@@ -29,5 +29,7 @@ def weight(
     rows, columns = shape
     codes = unpack_words(np.ascontiguousarray(tensors[".qweight"].T), bits, columns)
     zeros = (unpack_words(tensors[".qzeros"], bits, rows) + np.uint8(offset)) & np.uint8((1 << bits) - 1)
-    scales, groups = tensors[".scales"], tensors.get(".g_idx")
-    return scaled(codes, zeros, scales, groups_in_order(columns, group_size, scales) if groups is None else groups)
+    scales, order = tensors[".scales"], tensors.get(".g_idx")
+    count = len(scales)
+    groups = groups_in_order(columns, group_size, count) if order is None else groups_named(order, count)
+    return scaled(codes, zeros, scales, groups)

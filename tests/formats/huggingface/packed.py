@@ -124,6 +124,23 @@ def nvfp4(name: str, rows: int, columns: int) -> Stored:
     }
 
 
+def mxfp4(name: str, rows: int, columns: int) -> Stored:
+    """``QuantLinear`` of auto-round 0.16.1, export/export_to_autoround/qlinear_fp.py, with mx_fp4."""
+    return {
+        f"{name}.weight_packed": ("U8", (rows, columns // 2)),
+        f"{name}.weight_scale": ("U8", (rows, columns // 32)),
+    }
+
+
+def float8_static(name: str, rows: int, columns: int) -> Stored:
+    """``FP8QLinear`` of auto-round 0.16.1, export/export_to_autoround/export_to_fp8.py."""
+    return {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale": ("BF16", (rows,)),
+        f"{name}.input_scale": ("BF16", (1,)),
+    }
+
+
 def float8(name: str, rows: int, columns: int) -> Stored:
     return {f"{name}.weight": ("F8_E4M3", (rows, columns)), f"{name}.weight_scale": ("BF16", (rows, 1))}
 
@@ -340,6 +357,16 @@ SCHEMES: dict[str, tuple[dict[str, Any], Packing]] = {
     "fbgemm": (_method("fbgemm_fp8", activation_scale_ub=1200.0), fbgemm),
     "aqlm": (_method("aqlm", num_codebooks=2, nbits_per_codebook=9, in_group_size=8, out_group_size=1), aqlm),
     "auto-round": (_method("auto-round", bits=4, group_size=32, packing_format="auto_round:auto_gptq"), auto_round),
+    "auto-round-mxfp4": (
+        _method("auto-round", bits=4, group_size=32, data_type="mx_fp", packing_format="auto_round:llm_compressor"),
+        mxfp4,
+    ),
+    "auto-round-fp8": (
+        _method(
+            "auto-round", bits=8, group_size=-1, data_type="fp", fmt="e4m3", packing_format="auto_round:fp8_static"
+        ),
+        float8_static,
+    ),
     "bitnet": (_method("bitnet", linear_class="autobitlinear", quantization_mode="offline"), bitnet),
     "bitnet-norm": (_method("bitnet", use_rms_norm=True), bitnet_norm),
     "eetq": (_method("eetq", weights="int8"), eetq),

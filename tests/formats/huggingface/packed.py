@@ -115,6 +115,19 @@ def pack_quantized(bits: int, group: int = 32) -> Packing:
     return pack
 
 
+def marlin24(bits: int, group: int = 32) -> Packing:
+    """``Marlin24Compressor`` of compressed-tensors 0.9.4."""
+
+    def pack(name: str, rows: int, columns: int) -> Stored:
+        return {
+            f"{name}.weight_packed": ("I32", (columns // 32, rows * bits // 2)),
+            f"{name}.scale_packed": ("F16", (columns // group, rows)),
+            f"{name}.meta": ("I16", (columns // 32, 2 * rows)),
+        }
+
+    return pack
+
+
 def nvfp4(name: str, rows: int, columns: int) -> Stored:
     return {
         f"{name}.weight_packed": ("U8", (rows, columns // 2)),
@@ -351,6 +364,7 @@ SCHEMES: dict[str, tuple[dict[str, Any], Packing]] = {
     "bitsandbytes-8": (_method("bitsandbytes", load_in_8bit=True, llm_int8_threshold=6.0), int8),
     "pack-4": (compressed("pack-quantized", num_bits=4, **_GROUPS), pack_quantized(4)),
     "pack-3": (compressed("pack-quantized", num_bits=3, **_GROUPS), pack_quantized(3)),
+    **{f"marlin24-{b}": (compressed("marlin-24", num_bits=b, **_GROUPS), marlin24(b)) for b in (4, 8)},
     "nvfp4": (compressed("nvfp4-pack-quantized", num_bits=4, type="float", group_size=16), nvfp4),
     "float8": (compressed("float-quantized", num_bits=8, type="float", strategy="channel"), float8),
     "fp8": (_method("fp8", weight_block_size=[128, 128], activation_scheme="dynamic"), blocks8),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from netcalc.diagnostics import NetcalcError
 from tests.weights.decoders.floats import E2M1, E4M3, drawn_e4m3, drawn_scales, e4m3, e8m0, pairs
 from tests.weights.decoders.harness import decoded, folder_of, outputs, words_of
 from tests.weights.decoders.test_awq import drawn_layer
+from tests.weights.decoders.test_gptq import packed_in_eight_bits
 
 ROWS, COLUMNS = 32, 64
 
@@ -90,22 +92,17 @@ def codes_of_four_bits(numbers: tuple[float, ...]) -> tuple[Array, Array]:
     return packed, np.array([[numbers[code] for code in row] for row in codes], np.float32)
 
 
-def test_mxfp4() -> None:
-    packed, numbers = codes_of_four_bits(E2M1)
+@pytest.mark.parametrize(
+    ("data_type", "values"),
+    [("mx_fp", E2M1), ("mx_int", (*(n / 4 for n in range(8)), *(-n / 4 for n in range(8))))],
+)
+def test_four_bits_with_exponents(data_type: str, values: tuple[float, ...]) -> None:
+    packed, numbers = codes_of_four_bits(values)
     scales = np.random.default_rng(5).integers(100, 150, (ROWS, COLUMNS // 32)).astype(np.uint8)
     for row, column in np.ndindex(ROWS, COLUMNS):
         numbers[row, column] *= e8m0(int(scales[row, column // 32]))
     tensors = {"up.weight_packed": packed, "up.weight_scale": scales}
-    np.testing.assert_array_equal(decoded(tensors, said("auto_round:llm_compressor", data_type="mx_fp")), numbers)
-
-
-def test_mxint4() -> None:
-    packed, numbers = codes_of_four_bits((*(n / 4 for n in range(8)), *(-n / 4 for n in range(8))))
-    scales = np.random.default_rng(5).integers(100, 150, (ROWS, COLUMNS // 32)).astype(np.uint8)
-    for row, column in np.ndindex(ROWS, COLUMNS):
-        numbers[row, column] *= e8m0(int(scales[row, column // 32]))
-    tensors = {"up.weight_packed": packed, "up.weight_scale": scales}
-    np.testing.assert_array_equal(decoded(tensors, said("auto_round:llm_compressor", data_type="mx_int")), numbers)
+    np.testing.assert_array_equal(decoded(tensors, said("auto_round:llm_compressor", data_type=data_type)), numbers)
 
 
 def test_nvfp4() -> None:
@@ -184,20 +181,7 @@ def test_companions_that_static_fp8_does_not_have(name: str, value: Array, reaso
 
 @pytest.mark.parametrize("packing_format", ["auto_round", "auto_round:auto_gptq"])
 def test_a_model_runs_with_the_numbers_of_its_packed_weights(packing_format: str, tmp_path: Path) -> None:
-    offset = int(packing_format.endswith("gptq"))
-
-    def pack(name: str, array: Array) -> dict[str, Array]:
-        """Pack numbers near those of an array, and put them in its place."""
-        rows, columns = array.shape
-        codes = np.rint(array * 500).clip(-127, 127).astype(int) + 128
-        array[...] = (codes - 128) / np.float32(512)
-        groups = columns // 32
-        return {
-            f"{name}.qweight": np.array([words_of(row, 8) for row in codes], np.int32).T,
-            f"{name}.qzeros": np.array([words_of([128 - offset] * rows, 8)] * groups, np.int32),
-            f"{name}.scales": np.full((groups, rows), 1 / 512, np.float16),
-        }
-
+    pack = partial(packed_in_eight_bits, group=32, zero=127 if packing_format.endswith("gptq") else 128)
     folder, plain = folder_of(tmp_path / "packed", {"quantization_config": said(packing_format, bits=8)}, pack)
     full, _ = folder_of(tmp_path / "full", {}, lambda name, array: {f"{name}.weight": plain[f"{name}.weight"]})
     np.testing.assert_array_equal(outputs(folder), outputs(full))

@@ -87,9 +87,14 @@ def test_layers_of_tables(shape: tuple[int, ...], blocksize: int, nested: int, k
             "384 numbers are 3 blocks of 128, not 6",
         ),
         ({"nested_absmax": np.ones(1, np.float32)}, "absmax are float32, which nested_absmax"),
+        ({"nested_quant_map": NESTED}, "absmax are float32, which nested_absmax"),
+        (
+            {"absmax": np.zeros(6, np.uint8), "nested_absmax": np.ones(1, np.float32)},
+            "absmax are uint8, which nested_absmax",
+        ),
         ({"absmax": np.zeros(6, np.uint8)}, "absmax are uint8, which nested_absmax"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_damaged_states_are_errors(changes: dict[str, Array | None], reason: str) -> None:
     tensors, _ = table_layer("up", (16, 24), 64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,21 +55,25 @@ def test_a_group_that_has_no_scales_is_an_error() -> None:
         decoded(tensors, {"quant_method": "gptq", "bits": 4, "group_size": GROUP})
 
 
+def packed_in_eight_bits(name: str, array: Array, group: int, zero: int) -> dict[str, Array]:
+    """Return the tensors of numbers near those of an array, which are put in its place.
+
+    Args:
+        zero: what is stored for a zero point of 128.
+    """
+    rows, columns = array.shape
+    codes = np.rint(array * 500).clip(-127, 127).astype(int) + 128
+    array[...] = (codes - 128) / np.float32(512)
+    groups = columns // group
+    return {
+        f"{name}.qweight": np.array([words_of(row, 8) for row in codes], np.int32).T,
+        f"{name}.qzeros": np.array([words_of([zero] * rows, 8)] * groups, np.int32),
+        f"{name}.scales": np.full((groups, rows), 1 / 512, np.float16),
+    }
+
+
 def test_a_model_runs_with_the_numbers_of_its_packed_weights(tmp_path: Path) -> None:
     said = {"quantization_config": {"quant_method": "gptq", "bits": 8, "group_size": 64, "desc_act": False}}
-
-    def pack(name: str, array: Array) -> dict[str, Array]:
-        """Pack numbers of which 8 bits lose nothing."""
-        rows, columns = array.shape
-        codes = np.rint(array * 500).clip(-127, 127).astype(int) + 128
-        array[...] = (codes - 128) / np.float32(512)
-        groups = columns // 64
-        return {
-            f"{name}.qweight": np.array([words_of(row, 8) for row in codes], np.int32).T,
-            f"{name}.qzeros": np.array([words_of([127] * rows, 8)] * groups, np.int32),
-            f"{name}.scales": np.full((groups, rows), 1 / 512, np.float16),
-        }
-
-    folder, plain = folder_of(tmp_path / "packed", said, pack)
+    folder, plain = folder_of(tmp_path / "packed", said, partial(packed_in_eight_bits, group=64, zero=127))
     full, _ = folder_of(tmp_path / "full", {}, lambda name, array: {f"{name}.weight": plain[f"{name}.weight"]})
     np.testing.assert_array_equal(outputs(folder), outputs(full))

@@ -88,4 +88,5 @@ def _places(meta: Array, rows: int, columns: int) -> Array:
     target, source = target + shift, column - shift
     bits = meta.reshape(-1).view(np.uint16)[source // 2 * rows * 2 + target * 2 + source % 2]
     pairs = bits[..., None] >> np.arange(0, 16, 2, dtype=np.uint16) & np.uint16(3)
-    return pairs.reshape(rows, columns // 4, 2).astype(np.int64)
+    places: Array = pairs.reshape(rows, columns // 4, 2).astype(np.int64)
+    return places

@@ -125,8 +125,8 @@ def test_zero_points_that_are_not_packed() -> None:
     ("changes", "reason"),
     [
         ({"weight_g_idx": np.full(64, 2, np.int32)}, "g_idx names groups beyond the 2"),
-        ({"weight_zero_point": np.zeros((ROWS, 1), np.int8)}, "32 scales have 16 zero points"),
-        ({"weight_zero_point": np.zeros((3, 2), np.int32)}, "16 codes of 4 bits take 2 words, not 3"),
+        ({"weight_zero_point": np.zeros((ROWS, 1), np.int8)}, r"zero_point' is 16×1, and should be \[\.\.\., rows, groups\]"),
+        ({"weight_zero_point": np.zeros((3, 2), np.int32)}, r"3 = ⌈16·4/32⌉ .* does not hold"),
     ],
 )
 def test_damaged_companions_of_words_are_errors(changes: dict[str, Array], reason: str) -> None:
@@ -212,13 +212,13 @@ def test_numbers_that_are_elements(
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"strategy": "channel"}, r"scales of shape \(2, 3\) are not those of \(16, 1\) tiles"),
+        ({"strategy": "channel"}, "2 = 16 and 3 = 1 does not hold"),
         (
             {"strategy": "block", "block_structure": [8, 8]},
-            r"scales of shape \(2, 3\) are not those of \(2, 12\) tiles",
+            "2 = ⌈16/8⌉ and 3 = ⌈96/8⌉ does not hold",
         ),
         ({"strategy": "block", "block_structure": None}, "the block_structure is None"),
-        ({"strategy": "block", "block_structure": [0, 8]}, "the block_structure is"),
+        ({"strategy": "block", "block_structure": [0, 8]}, "division by zero"),
     ],
 )
 def test_scales_of_other_parts_are_an_error(fields: dict[str, Any], reason: str) -> None:

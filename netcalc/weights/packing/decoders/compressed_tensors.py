@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.codecs.microscaling import e2m1_values, unpacked_pairs
+from netcalc.codecs.microscaling import e2m1_unpacked
 from netcalc.codecs.planes import unpack_words
+from netcalc.codecs.scales import scale_values, spread_tiles, times_groups
 from netcalc.weights.packing.decoders.grouped import groups_in_order, groups_named
-from netcalc.weights.packing.decoders.scales import scale_values, spread
 
 _WORD = 32
 
@@ -85,9 +86,8 @@ def float4_weight(tensors: Mapping[str, Array], shape: tuple[int, ...]) -> Array
         if not outer.all():
             raise ValueError("its weight_global_scale is 0")
         rows, groups = scales.shape[-2:]
-        scales = scales / spread(outer.astype(np.float32), scales.shape, rows, groups)
-    numbers = e2m1_values(unpacked_pairs(tensors[".weight_packed"]))
-    return numbers * spread(scales, shape, 1, shape[-1] // scales.shape[-1])
+        scales = scales / _spread(outer.astype(np.float32), scales.shape, (rows, groups))
+    return times_groups(e2m1_unpacked(tensors[".weight_packed"]), scales)
 
 
 def plain_weight(
@@ -100,8 +100,9 @@ def plain_weight(
     """Return (number − zero point)·scale of numbers that are elements of the tensor.
 
     Args:
-        tensors: ``.weight`` (…, rows, columns), ``.weight_scale`` with a number, or a byte with an exponent, for the
-            tensor, for each row, for groups of its columns or for blocks, and ``.weight_zero_point``, as the scales are.
+        tensors: ``.weight`` (…, rows, columns), ``.weight_scale`` with a number, or a byte with an exponent, for
+            the tensor, for each row, for groups of its columns or for blocks, and ``.weight_zero_point``, as the scales
+            are.
         shape: (…, rows, columns).
         strategy: tensor, channel, group or block.
         group_size: columns of a group.
@@ -112,15 +113,14 @@ def plain_weight(
     """
     rows, columns = shape[-2:]
     if strategy == "block":
-        height, width = _block(block_structure)
+        tile = _block(block_structure)
     else:
-        height = rows if strategy == "tensor" else 1
-        width = group_size if strategy == "group" and group_size else columns
+        tile = rows if strategy == "tensor" else 1, group_size if strategy == "group" and group_size else columns
     numbers: Array = tensors[".weight"].astype(np.float32)
     zeros = tensors.get(".weight_zero_point")
     if zeros is not None:
-        numbers = numbers - spread(zeros.astype(np.float32), shape, height, width)
-    return numbers * spread(scale_values(tensors[".weight_scale"]), shape, height, width)
+        numbers = numbers - _spread(zeros.astype(np.float32), shape, tile)
+    return numbers * _spread(scale_values(tensors[".weight_scale"]), shape, tile)
 
 
 def _codes_in_word(words: int, count: int, bits: int) -> int | None:
@@ -148,6 +148,21 @@ def _codes(words: Array, count: int, bits: int, per_word: int | None) -> Array:
     else:
         codes = unpack_words(words[..., None], bits, per_word).reshape(*words.shape[:-1], -1)[..., :count]
     return codes.astype(np.float32) - np.float32(1 << (bits - 1))
+
+
+def _spread(scales: Array, shape: tuple[int, ...], tile: tuple[int, int]) -> Array:
+    """Return the scale of each element by the rows and columns of a tile, or the one that counts for all.
+
+    Raises:
+        ValueError: there are not as many scales as tiles.
+    """
+    if scales.size == 1:
+        return scales.reshape((1,) * len(shape))
+    *lead, rows, columns = shape
+    tiles = (*lead, -(-rows // tile[0]), -(-columns // tile[1]))
+    if scales.size != prod(tiles):
+        raise ValueError(f"scales of shape {scales.shape} are not those of {tiles} tiles")
+    return spread_tiles(scales.reshape(tiles), shape, tile)
 
 
 def _block(structure: Any) -> tuple[int, int]:

@@ -125,7 +125,10 @@ def test_zero_points_that_are_not_packed() -> None:
     ("changes", "reason"),
     [
         ({"weight_g_idx": np.full(64, 2, np.int32)}, "g_idx names groups beyond the 2"),
-        ({"weight_zero_point": np.zeros((ROWS, 1), np.int8)}, r"zero_point' is 16×1, and should be \[\.\.\., rows, groups\]"),
+        (
+            {"weight_zero_point": np.zeros((ROWS, 1), np.int8)},
+            r"zero_point' is 16×1, and should be \[\.\.\., rows, groups\]",
+        ),
         ({"weight_zero_point": np.zeros((3, 2), np.int32)}, r"3 = ⌈16·4/32⌉ .* does not hold"),
     ],
 )

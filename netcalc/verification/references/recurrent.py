@@ -7,6 +7,7 @@ its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -36,7 +37,8 @@ def _handed_on(op: Attributes) -> int:
     return int(getattr(op, "proj_size", None) or op.hidden) if op.name == "lstm" else int(op.hidden)
 
 
-class _Rounded(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Rounded:
     """Values, and the magnitudes to which the errors of their rounding are relative, carried on to first order."""
 
     value: Array
@@ -137,7 +139,10 @@ def _sequence(op: Attributes, inputs: Array, start: Mapping[str, Array], weight:
             outputs.append(_stacked(produced[::-1] if backwards else produced))
             finals["h"].append(h)
             finals["c"].append(c)
-        x = _Rounded(*(np.concatenate(parts, axis=-1) for parts in zip(*outputs, strict=True)))
+        x = _Rounded(
+            np.concatenate([output.value for output in outputs], axis=-1),
+            np.concatenate([output.magnitude for output in outputs], axis=-1),
+        )
     return _Sequence(x, finals)
 
 
@@ -210,7 +215,8 @@ def cell(
         def at(index: Shape) -> Value:
             *sample, unit = index
             h, c = (np.zeros(op.hidden) if s is None else double(s[tuple(sample)]) for s in (h_0, c_0))
-            states = _step(op, *map(_Rounded.of, (double(x[tuple(sample)]), h, c)), weight, "")
+            vector = double(x[tuple(sample)])
+            states = _step(op, _Rounded.of(vector), _Rounded.of(h), _Rounded.of(c), weight, "")
             return _value(states[number], (unit,))
 
         return Expected(shape, x.dtype.name, at, sum(array.size for array in weights.values()))

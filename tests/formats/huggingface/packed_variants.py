@@ -156,6 +156,29 @@ _NVFP4 = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_siz
 _FLOAT8 = {"num_bits": 8, "type": "float", "symmetric": True}
 _HQQ = {"weight_quant_params": {"nbits": 4, "group_size": 64, "axis": 1, "channel_wise": True}}
 #: Schemes by name: what the configuration says, and the tensors of a layer.
+#: Weights and scales of ModelOpt 0.47.0, torch/export/quant_utils.py (to_quantized_weight, get_weight_scaling_factor).
+MODELOPT: dict[str, Packing] = {
+    "FP8_PER_CHANNEL_PER_TOKEN": lambda name, rows, columns: {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale": ("F32", (rows,)),
+    },
+    "FP8_PB_WO": lambda name, rows, columns: {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale": ("F32", (ceil(rows / 128), ceil(columns / 128))),
+    },
+    "MXFP8": lambda name, rows, columns: {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale": ("U8", (rows, columns // 32)),
+    },
+    "W4A8_MXFP4_FP8": lambda name, rows, columns: {
+        f"{name}.weight": ("U8", (rows, columns // 2)),
+        f"{name}.weight_scale": ("U8", (rows, columns // 32)),
+    },
+    "W8A16": lambda name, rows, columns: {
+        f"{name}.weight": ("I8", (rows, columns)),
+        f"{name}.weight_scale": ("F32", (rows,)),
+    },
+}
 VARIANTS: dict[str, tuple[dict[str, Any], Packing]] = SCHEMES | {
     "nf4": (of("bitsandbytes", load_in_4bit=True, bnb_4bit_quant_type="nf4"), nf4_single),
     "fp8-static": (
@@ -191,6 +214,10 @@ VARIANTS: dict[str, tuple[dict[str, Any], Packing]] = SCHEMES | {
         of("modelopt", quant_algo="FP8", ignore=["lm_head"]),
         beside(one_scale, input_scale=("F32", ())),
     ),
+    **{
+        f"modelopt-{algorithm}": (of("modelopt", quant_algo=algorithm, ignore=["lm_head"]), pack)
+        for algorithm, pack in MODELOPT.items()
+    },
     "quanto": (of("quanto", weights="int8", activations="int8"), quanto),
     "quanto-4": (of("quanto", weights="int4"), quanto4),
     "torchao-int8": (torchao("Int8WeightOnlyConfig", granularity={"_type": "PerRow", "_data": {}}), torchao_int8),

@@ -52,6 +52,10 @@ def test_experts_of_fp8_models(weights: Any, scales: Any) -> None:
     tensors = {"up.weight": packed(codes).view(weights), "up.scale": stored}
     said = {"quant_method": "fp8", "weight_block_size": [128, 128], "expert_dtype": "fp4"}
     np.testing.assert_array_equal(decoded(tensors, said), numbers)
+    if weights is np.uint8 and scales is np.uint8:
+        tensors = {"up.weight": packed(codes), "up.weight_scale": stored}
+        said = {"quant_method": "modelopt", "quant_algo": "W4A8_MXFP4_FP8"}
+        np.testing.assert_array_equal(decoded(tensors, said), numbers)
 
 
 def nvfp4(shape: tuple[int, ...], outer: Array) -> tuple[dict[str, Array], Array]:

@@ -71,6 +71,8 @@ def test_powers_of_two_for_32_columns(stored: Any, shape: tuple[int, ...]) -> No
     said = {"quant_method": "mxfp8", "weight_block_size": [1, 32]}
     tensors = {"up.weight": codes.view(E4M3), "up.weight_scale_inv": exponents.view(stored)}
     np.testing.assert_array_equal(decoded(tensors, said), numbers)
+    tensors = {"up.weight": codes.view(E4M3), "up.weight_scale": exponents.view(stored)}
+    np.testing.assert_array_equal(decoded(tensors, {"quant_method": "modelopt", "quant_algo": "MXFP8"}), numbers)
     if len(shape) == 3:
         tensors = {"up": codes.view(E4M3), "up_scale_inv": exponents.view(stored)}
         np.testing.assert_array_equal(decoded(tensors, said, "up"), numbers)
@@ -101,6 +103,22 @@ def test_experts_of_modelopt_have_one_scale() -> None:
     tensors = {"up": codes, "up_weight_scale": np.float32(0.5), "up_input_scale": np.float32(1)}
     said = {"quant_method": "modelopt", "quant_algo": "FP8"}
     np.testing.assert_array_equal(decoded(tensors, said, "up"), numbers.reshape(3, 6, 8))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "shape", "grid", "tile"),
+    [
+        ("FP8_PER_CHANNEL_PER_TOKEN", (6, 8), (6, 1), (1, 8)),
+        ("FP8_PB_WO", (130, 200), (2, 2), (128, 128)),
+    ],
+)
+def test_rows_and_tiles_of_modelopt(
+    algorithm: str, shape: tuple[int, ...], grid: tuple[int, ...], tile: tuple[int, int]
+) -> None:
+    codes, scales, numbers = layer(shape, grid, tile)
+    stored = scales.reshape(-1) if grid[1] == 1 else scales
+    said = {"quant_method": "modelopt", "quant_algo": algorithm}
+    np.testing.assert_array_equal(decoded({"up.weight": codes, "up.weight_scale": stored}, said), numbers)
 
 
 @pytest.mark.parametrize("axes", [(6, 1), (6,)])

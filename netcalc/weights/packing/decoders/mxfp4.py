@@ -20,8 +20,10 @@ def transposed_experts(tensors: Mapping[str, Array], shape: tuple[int, ...]) -> 
 
 
 def weight(tensors: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
-    """Return the numbers of ``.weight`` (…, rows, bytes) and ``.scale`` (…, rows, groups).
+    """Return the numbers of ``.weight`` (…, rows, bytes) and ``.scale`` or ``.weight_scale`` (…, rows, groups).
 
-    Source: transformers 5.23.0, integrations/finegrained_fp8.Fp8Dequantize, for experts of DeepSeek-V4.
+    Source: transformers 5.23.0, integrations/finegrained_fp8.Fp8Dequantize, for experts of DeepSeek-V4; NVIDIA
+    ModelOpt 0.47.0, torch/quantization/qtensor/mxfp4_tensor.py.
     """
-    return times_groups(e2m1_unpacked(tensors[".weight"]), scale_values(tensors[".scale"]))
+    scales = tensors[".scale"] if ".scale" in tensors else tensors[".weight_scale"]
+    return times_groups(e2m1_unpacked(tensors[".weight"]), scale_values(scales))

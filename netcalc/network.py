@@ -81,8 +81,9 @@ class Network:
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        told_by_files = request.source.storage.unsettled and self.own_weights is not None
         #: The intermediate representation, see :mod:`netcalc.ir`.
-        self.program: Program = request.program
+        self.program: Program = (request.with_open_storage() if told_by_files else request).program
         self._analyses: dict[tuple[Any, ...], Analysis] = {}
         self._files: dict[BytesFrom, CountedFiles] = {}
 
@@ -324,7 +325,8 @@ class Network:
                 raise NetcalcError(Diagnostic("E502", message))
             from netcalc.analysis.explain_memory import explain_memory
 
-            return explain_memory(self.request.with_caches().program, self.memory(bytes_from=bytes_from))
+            report = self.memory(bytes_from=bytes_from)
+            return explain_memory(self.request.with_caches().with_open_storage().program, report)
         if bytes_from != "headers":
             raise NetcalcError(Diagnostic("E502", "--bytes-from goes with --memory"))
         from netcalc.analysis.explain import explain
@@ -354,6 +356,8 @@ class Network:
 
         request, engine = self.request.with_caches(), None
         files, remarks = self._counted_files(options["bytes_from"])
+        if files is not None:
+            request = request.with_open_storage()
         if options["engine"] is not None:
             from netcalc.engine.held import engine_memory
 
@@ -379,7 +383,7 @@ class Network:
         """
         from netcalc.analysis.precision.report import storage_report
 
-        return storage_report(self.program)
+        return storage_report(self.request.program)
 
     # -- run ----------------------------------------------------------------------------------------
 

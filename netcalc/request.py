@@ -36,6 +36,8 @@ class Request:
         prune: ``[PATTERN=]SHARE``.
         sizes: sizes of symbolic dims, put into the symbolic program, whose assumptions must hold there.
         model: name or path that the source was loaded by, if there is one.
+        open_storage: True where bytes of parameters do not count, or headers give them: it is no error then that a
+            configuration leaves them open.
     """
 
     source: Loaded
@@ -48,6 +50,7 @@ class Request:
     prune: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     model: str | Path | None = None
+    open_storage: bool = False
 
     @cached_property
     def program(self) -> Program:
@@ -57,7 +60,7 @@ class Request:
             NetcalcError: with every error in the spec, the settings and the assignments.
         """
         program = self._elaborated
-        unsettled = self.source.storage.unsettled
+        unsettled = () if self.open_storage else self.source.storage.unsettled
         if unsettled and self.dtype is None and not any("=" not in text for text in self.quantize):
             raise NetcalcError(unsettled)
         if self.sizes:
@@ -79,7 +82,8 @@ class Request:
     def executed(self) -> Self:
         """The request as it is executed: in the element type of the spec, unless one was asked for."""
         document = self.source.document
-        return self if self.dtype or document.checkpoint.dtype is None else replace(self, dtype=document.dtype)
+        dtype = self.dtype if document.checkpoint.dtype is None else self.dtype or document.dtype
+        return self.with_open_storage() if dtype == self.dtype else replace(self.with_open_storage(), dtype=dtype)
 
     @cached_property
     def adapted(self) -> Loaded:
@@ -127,6 +131,10 @@ class Request:
 
             specialize(self.program, sizes)
         return replace(self, sizes={**self.sizes, **sizes})
+
+    def with_open_storage(self) -> Self:
+        """Return the request whose parameters are in full precision where a configuration leaves their form open."""
+        return replace(self, open_storage=True) if self.source.storage.unsettled else self
 
     def with_mode(self, mode: Mode | None) -> Self:
         """Return the request in a mode; the same for None."""

@@ -53,7 +53,7 @@ def counted_files(request: Request, *, configuration: bool) -> CountedFiles:
             return CountedFiles(None, (lacking,) if remote else ())
         if configuration and request.source.storage.of_file:  # the headers are the configuration
             return CountedFiles()
-        if options or _is_symbolic(request.program):
+        if options or _is_symbolic(request.with_open_storage().program):
             return CountedFiles(None, (_left_out(options or ["symbolic sizes"]),))
         return _by_headers(request, weights)
 
@@ -75,7 +75,9 @@ def _by_headers(request: Request, weights: Weights) -> CountedFiles:
 def _counted(request: Request, weights: Weights) -> FileWeights:
     from netcalc.numerics.parameters import counted_weights
 
-    return counted_weights(request.program, weights, configured=not request.source.storage.of_file)
+    storage = request.source.storage
+    program = request.with_open_storage().program
+    return counted_weights(program, weights, configured=not storage.of_file and not storage.unsettled)
 
 
 def _replacing(request: Request) -> Iterator[str]:

@@ -6,12 +6,19 @@ fields become vars of the spec, and the vars of the shipped spec expressions of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from netcalc.diagnostics import Diagnostic
 from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
 from netcalc.formats.huggingface.translation import DTYPE_FIELDS, translated
 from netcalc.formats.sources import Source
+from netcalc.schemes.configuration import KEYS
+
+#: Files of earlier libraries that stand beside a configuration, and the methods that they describe.
+_ELSEWHERE = {"quantize_config.json": "gptq", "quant_config.json": "awq", "hf_quant_config.json": "modelopt"}
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -24,5 +31,17 @@ def describe(source: Source, max_size: int) -> Description:
     table = table_of(config)
     document = translated(config, table, source.name)
     storage = storage_of(config, document.data["dtype"], source.label)
+    if not storage.rules and not storage.unsettled and source.repository is None:
+        storage = storage._replace(unsettled=tuple(_said_elsewhere(source, max_size)))
     storage = storage._replace(assumed=not any(config.data.get(name) for name in DTYPE_FIELDS))
     return Description(document, set(table.declarations()), storage=storage)
+
+
+def _said_elsewhere(source: Source, max_size: int) -> Iterator[Diagnostic]:
+    """Yield an error for each file beside a configuration that says how the model is quantized in its place."""
+    for name, method in _ELSEWHERE.items():
+        file = source.beside(name, max_size)
+        if file is not None:
+            message = f"{file.label} says how {source.name} is quantized, and {source.path.name} has no {KEYS[0]}"
+            hint = f'copy its fields there, with "quant_method": "{method}"; --quantize or --dtype replaces it'
+            yield Diagnostic("E007", message, hint=hint)

@@ -226,3 +226,30 @@ VARIANTS: dict[str, tuple[dict[str, Any], Packing]] = SCHEMES | {
 }
 #: Layouts that no configuration here names, for files that do not fit theirs.
 LAYOUTS: dict[str, Packing] = {name: pack for name, (_, pack) in VARIANTS.items()} | {"gemv": gemv}
+
+
+def exl2(name: str, rows: int, columns: int) -> Stored:
+    """``QuantLinear`` of exllamav2 0.3.2, conversion/compile.py: here 4 bits in groups of 32 columns."""
+    return {
+        f"{name}.q_weight": ("I32", (columns * 4 // 32, rows)),
+        f"{name}.q_invperm": ("I32", (columns,)),
+        f"{name}.q_scale": ("I32", (columns // 32, rows // 8)),
+        f"{name}.q_scale_max": ("F16", (columns // 32,)),
+        f"{name}.q_groups": ("I16", (2 * columns // 32,)),
+    }
+
+
+def exl3(name: str, rows: int, columns: int) -> Stored:
+    """``LinearEXL3`` of exllamav3 1.6.5, modules/quant/exl3.py: here 3 bits in tiles of 16 × 16."""
+    return {
+        f"{name}.trellis": ("I16", (columns // 16, rows // 16, 3 * 16)),
+        f"{name}.suh": ("F16", (columns,)),
+        f"{name}.svh": ("F16", (rows,)),
+    }
+
+
+#: Methods whose configurations leave bytes open.
+TOLD_BY_HEADERS: dict[str, tuple[dict[str, Any], Packing]] = {
+    "exl2": (of("exl2", bits=4.0), exl2),
+    "exl3": (of("exl3", bits=3.0), exl3),
+}

@@ -24,6 +24,7 @@ from tests.formats.huggingface.packed import (
     plain_llama,
     write_model,
 )
+from tests.formats.huggingface.packed_variants import TOLD_BY_HEADERS
 from tests.formats.huggingface.test_storage import SAVED
 from tests.records.test_records import validated
 
@@ -130,6 +131,50 @@ def test_tied_parameters_count_once(both: bool, tmp_path: Path) -> None:
     assert report.weights == size_of(plain_llama()) - 2 * 96 * 64
     left = ("tensors that the network does not use are not counted: lm_head 12 KiB",)
     assert report.notes == (left if both else ())
+
+
+@pytest.mark.parametrize("name", TOLD_BY_HEADERS)
+def test_headers_tell_what_a_configuration_leaves_open(name: str, tmp_path: Path, netcalc: Run) -> None:
+    said, pack = TOLD_BY_HEADERS[name]
+    stored = packed_llama(pack)
+    report = memory_of(tmp_path, LLAMA | said, stored)
+    assert report.weights == size_of(stored)
+    assert report.stored_as == name and report.files is not None and report.files.configured is None
+    assert {group.scheme: group.bytes for group in report.stored} == {"bfloat16": PLAIN, name: size_of(stored) - PLAIN}
+    network = api.load(tmp_path / "model")
+    assert network.audit().ok
+    with pytest.raises(NetcalcError, match="the headers of the"):
+        _ = network.params
+    for option in ({"dtype": "bfloat16"}, {"quantize": "plain"}):
+        assert api.load(tmp_path / "model", **option).cost().weight_bytes == PLAIN + 2 * VALUES
+    with pytest.raises(NetcalcError, match="how parameters are stored does not follow"):
+        network.memory(bytes_from="configuration")
+    ran = netcalc("run", str(tmp_path / "model"), "--weights", ".", "--set", "length=4")
+    assert (ran.code, ran.out) == (2, "") and f"14 tensors packed by {name}" in ran.err
+    assert netcalc("run", str(tmp_path / "model"), "--set", "length=4").code == 0
+    (tmp_path / "model" / "model.safetensors").unlink()
+    with pytest.raises(NetcalcError, match="how parameters are stored does not follow"):
+        api.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("file", "method"),
+    [("quantize_config.json", "gptq"), ("quant_config.json", "awq"), ("hf_quant_config.json", "modelopt")],
+)
+def test_a_quantization_that_another_file_describes_is_not_left_out(file: str, method: str, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    write_model(folder, LLAMA, {})
+    (folder / "model.safetensors").unlink()
+    (folder / file).write_text('{"bits": 4, "group_size": 128}')
+    with pytest.raises(NetcalcError) as caught:
+        api.load(folder)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "E007"
+    assert problem.message == f"{folder / file} says how model is quantized, and config.json has no quantization_config"
+    assert method in str(problem.hint)
+    assert api.load(folder, dtype="bfloat16").cost().weight_bytes == PLAIN + 2 * VALUES
+    (folder / "config.json").write_text(json.dumps(LLAMA | SCHEMES["gptq-4"][0]))
+    assert api.load(folder).summary().stored_as
 
 
 NO_SCHEME = "no tensor is packed by {}, as the configuration says"

@@ -19,7 +19,7 @@ DATA = Path(netcalc.__file__).parent / "data"
 FILES = sorted((DATA / "schemes").glob("*.yaml"))
 #: Schemes whose codes need a search, which netcalc does not do, and those of which only the sizes are known.
 WITHOUT_CODEC = re.compile(
-    r"iq[123].*|.*-gidx|.*-tensor-words(-zp)?"
+    r"iq[123].*|tq[12]_0|q1_0|.*-gidx|.*-tensor-words(-zp)?"
     r"|(marlin24|aqlm|auto-round|bitnet|eetq|fpquant|gemma|higgs|hqq|mxfp6|quanto|sinq|spqr|torchao|vptq)\b.*"
 )
 KEYS = {

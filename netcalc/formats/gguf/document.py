@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from netcalc.diagnostics import Diagnostic
 from netcalc.formats.documents import Description
 from netcalc.formats.gguf.storage import stored_types
 from netcalc.formats.gguf.tables import table_of
@@ -30,10 +31,13 @@ def describe(source: Source, max_size: int) -> Description:
     file, translation = opened(source.path)
     document = translation.translated(model_name(source.path))
     types = {name: tensor.type for name, tensor in file.tensors.items()}
-    storage = stored_types(document.data.get("checkpoint", {}), types, document.data["dtype"])
-    return Description(
-        document, set(translation.values), of_file=("checkpoint",), storage=OwnStorage(storage, of_file=True)
-    )
+    try:
+        rules = stored_types(document.data.get("checkpoint", {}), types, document.data["dtype"])
+        storage = OwnStorage(rules, of_file=True)
+    except ValueError as why:
+        hint = "`netcalc memory` counts by the headers; --quantize or --dtype replaces them"
+        storage = OwnStorage(of_file=True, unsettled=(Diagnostic("E007", f"{source.label}: {why}", hint=hint),))
+    return Description(document, set(translation.values), of_file=("checkpoint",), storage=storage)
 
 
 def opened(path: Path) -> tuple[GgufFile, Translation]:

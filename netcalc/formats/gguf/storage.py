@@ -17,17 +17,21 @@ _NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
 def stored_types(checkpoint: Mapping[str, Any], types: Mapping[str, str], dtype: str) -> tuple[str, ...]:
     """Return ``PATTERN=SCHEME`` for parameters by their paths, of which the first that matches counts.
 
-    There are none if all have the element type of the program, or if some type has no scheme.
+    There are none if all have the element type of the program.
 
     Args:
         checkpoint: the names of tensors by the paths of parameters, as in a spec.
         types: the type of each tensor in the file.
         dtype: the element type of the program.
+
+    Raises:
+        ValueError: a type has no scheme.
     """
     schemes = {name: _TYPES.get(kind, kind.lower()) for name, kind in types.items()}
-    used = set(schemes.values())
-    if used == {dtype} or not all(map(is_scheme, used)):
+    if set(schemes.values()) == {dtype}:
         return ()
+    if unknown := sorted({kind for name, kind in types.items() if not is_scheme(schemes[name])}):
+        raise ValueError(f"bytes of parameters of type {' and '.join(unknown)} are not known")
     stored: dict[str, dict[str, str]] = defaultdict(dict)  # by path with * for numbers
     for path, places in checkpoint.items():
         if path in ("prefix", "ignore", "dtype", "packed"):

@@ -46,7 +46,11 @@ def test_what_differs_comes_before_what_is_common_and_longer_patterns_first() ->
     assert common == sorted(common, key=len, reverse=True)
 
 
-@pytest.mark.parametrize(("kinds", "dtype"), [({"F16"}, "float16"), ({"TQ1_0", "F32"}, "float32")])
-def test_files_that_leave_it_at_the_element_type(kinds: set[str], dtype: str) -> None:
-    types = {f"blk.{layer}.ffn_down.weight": kind for layer, kind in enumerate(sorted(kinds))}
-    assert stored_types(CHECKPOINT, types, dtype) == ()
+def test_a_file_in_the_element_type_has_no_assignments() -> None:
+    assert stored_types(CHECKPOINT, {"blk.0.ffn_down.weight": "F16"}, "float16") == ()
+
+
+def test_a_type_without_a_scheme_is_an_error() -> None:
+    types = {"blk.0.ffn_down.weight": "Q8_1", "blk.1.ffn_down.weight": "TQ1_0"}
+    with pytest.raises(ValueError, match="bytes of parameters of type Q8_1 are not known"):
+        stored_types(CHECKPOINT, types, "float32")

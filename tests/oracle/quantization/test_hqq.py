@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.oracle.quantized_llama import assert_logits, assert_numbers, plain_folder
-from tests.oracle.test_quantized_by_libraries import HQQ, quantized, saved_as
+from tests.oracle.quantization.quantized_llama import assert_logits, assert_numbers, plain_folder
+from tests.oracle.quantization.test_sizes_and_audits import HQQ, quantized, saved_as
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 hqq = pytest.importorskip("hqq.core.quantize")
 
 #: The library warns of what torch will drop.
-pytestmark = pytest.mark.filterwarnings("ignore")
 CASES = [*HQQ, {"nbits": 5, "group_size": 32, "axis": 1}, {"nbits": 4, "group_size": None, "axis": 1}]
 
 

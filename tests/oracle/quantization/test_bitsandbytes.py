@@ -11,7 +11,7 @@ import pytest
 from netcalc.numerics.parameters import opened_unpacked
 from netcalc.weights.packing.unpacked import UnpackedTensors
 from tests.formats.huggingface.packed import LINEAR, LLAMA
-from tests.oracle.test_quantized_by_libraries import quantized
+from tests.oracle.quantization.test_sizes_and_audits import quantized
 from tests.weights.decoders.harness import outputs
 
 torch = pytest.importorskip("torch")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.quantized_llama import assert_logits, assert_numbers, plain_folder
-from tests.oracle.test_quantized_by_libraries import TORCHAO, quantized
+from tests.oracle.quantization.quantized_llama import assert_logits, assert_numbers, plain_folder
+from tests.oracle.quantization.test_sizes_and_audits import TORCHAO, quantized
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -15,7 +15,6 @@ ao = pytest.importorskip("torchao.quantization")
 mx = pytest.importorskip("torchao.prototype.mx_formats")
 
 #: The libraries warn of what they will drop.
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

@@ -15,7 +15,6 @@ layers = pytest.importorskip("sinq.sinqlinear_hf")
 models = pytest.importorskip("sinq.patch_model")
 
 #: The library warns of what torch will drop.
-pytestmark = pytest.mark.filterwarnings("ignore")
 SHAPE = (64, 128)
 
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.quantized_llama import assert_logits, assert_numbers, plain_folder
-from tests.oracle.test_quantized_by_libraries import quantized, saved_as
+from tests.oracle.quantization.quantized_llama import assert_logits, assert_numbers, plain_folder
+from tests.oracle.quantization.test_sizes_and_audits import quantized, saved_as
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 quanto = pytest.importorskip("optimum.quanto")
 
 #: The library warns of what torch will drop.
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

@@ -20,7 +20,6 @@ from tests.weights.decoders.harness import decoded
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of libraries that transformers imports
 
 Tensors = dict[str, Any]
 #: Packs one matrix: its name and numbers give the tensors that a file has.

@@ -12,7 +12,6 @@ from tests.weights.decoders.harness import decoded
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 DTYPES = ["float16", "bfloat16", "float32"]
 
 

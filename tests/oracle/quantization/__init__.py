@@ -1,0 +1,1 @@
+"""Quantized models against the libraries that write them."""

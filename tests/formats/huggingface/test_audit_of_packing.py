@@ -279,7 +279,7 @@ def test_what_all_modules_lack_is_named_once(scheme: str, tmp_path: Path) -> Non
         (reshape("_scales", 4, 64, 3), "shape", "_scales", "is 4×64×3, and should be [experts, rows, groups]"),
         (reshape("_blocks", 4, 64, 2, 8), "shape", "_blocks", "does not unpack: 8 = 16 does not hold"),
     ],
-    ids=str,
+    ids=range(5),
 )
 def test_experts_in_blocks(change: Change, kind: str, suffix: str, text: str, tmp_path: Path) -> None:
     stored = experts_in_blocks()

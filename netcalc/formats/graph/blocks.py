@@ -32,6 +32,8 @@ def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
             sequence.items = _with_calls(sequence.items, calls)
             parts[_blocks_in(sequence.items)].append(sequence)
         for calling, part in parts.items():  # shared modules in some of them can be calls of another block
+            places = {sequence.place for sequence in part}
+            part = [sequence for sequence in part if not sequence.shares or sequence.shares in places]
             if len(part) > 1:
                 blocks[key, calling] = _block(part, structures, names, calls)
     root.items = _with_calls(root.items, calls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from netcalc.formats.graph.items import Item, Sequence, Step
+from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Step, Turns
 from netcalc.formats.graph.model import Value, operation_named
 from netcalc.formats.graph.uses import made_by, taken_by, use_counts
 
@@ -37,6 +37,9 @@ def _fold(join: Step, before: list[Item], used: Counter[Value]) -> None:
         stop = start
     if not chains or len(inputs) != len(wanted):
         return
+    in_order = [value for value in inputs if value in chains] == [*reversed(chains)]
+    if not in_order and any(_is_tied(item) for chain in chains.values() for item in chain):
+        return  # the line with the parameter has to stay before the one that is tied to it
     rest = [value for value in inputs if value not in chains]
     origin = _origin(list(chains.values()), rest)
     if origin is None or len(set(rest)) > 1:
@@ -44,6 +47,17 @@ def _fold(join: Step, before: list[Item], used: Counter[Value]) -> None:
     del before[stop:]
     join.branches = dict(zip(_labels(join, inputs, chains), (chains.get(v, []) for v in inputs), strict=True))
     join.origin = origin
+
+
+def _is_tied(item: Item) -> bool:
+    """Return True if an item uses parameters of another one."""
+    if isinstance(item, Sequence):
+        return any(map(_is_tied, item.items))
+    if isinstance(item, (Cycle, Turns)):
+        return any(map(_is_tied, item.whole))
+    if isinstance(item, Call):
+        return bool(item.shares)
+    return bool(item.ties) or any(_is_tied(inner) for branch in item.branches.values() for inner in branch)
 
 
 def _result(item: Item) -> Value:

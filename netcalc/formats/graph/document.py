@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from netcalc.formats.graph.blocks import fold_blocks
 from netcalc.formats.graph.branches import fold_branches
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.items import Block, Item, Required, free_name
+from netcalc.formats.graph.items import Block, Item, Required, Sequence, free_name
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.graph.overlaps import separate_overlaps
 from netcalc.formats.graph.ranges import index_ranges
@@ -74,7 +75,7 @@ def _block(block: Block) -> dict[str, Any]:
             name: value.type if isinstance(value, Required) else _default(value)
             for name, value in block.arguments.items()
         }
-    if len(names) != 1:
+    if names != ["in"]:
         declared["inputs"] = names
     if body.outputs:
         declared["outputs"] = body.outputs
@@ -92,9 +93,9 @@ def _default(value: Any) -> Any:
 
 def _input_names(block: Block) -> list[str]:
     """Return names for the inputs of a block."""
-    if len(block.inputs) == 1:
+    taken = {*block.arguments, *_first_parts(block.items)}
+    if len(block.inputs) == 1 and "in" not in taken:
         return ["in"]
-    taken = {*block.arguments, *(item.name.partition(".")[0] for item in block.items)}
     names: list[str] = []
     for index, value in enumerate(block.inputs):
         hint = value.hint.rstrip("0123456789").rstrip("_")
@@ -102,6 +103,14 @@ def _input_names(block: Block) -> list[str]:
         names.append(free_name("xyz"[min(index, 2)] if index == 0 or says_nothing else hint, taken))
         taken.add(names[-1])
     return names
+
+
+def _first_parts(items: list[Item]) -> Iterator[str]:
+    """Yield the first parts of the names of items, and of those in sequences."""
+    for item in items:
+        yield item.name.partition(".")[0]
+        if isinstance(item, Sequence):
+            yield from _first_parts(item.items)
 
 
 def _input(value: Value, interval: list[int] | None) -> Any:

@@ -10,7 +10,7 @@ from netcalc.formats.graph.model import Line, Value
 
 __all__ = [
     *("Block", "Call", "Cycle", "Entry", "Expression", "Item", "Required", "Sequence", "Step", "Turns"),
-    *("free_name", "inside", "last_value"),
+    *("free_name", "inside", "last_value", "spec_name"),
 ]
 
 
@@ -202,6 +202,12 @@ def free_name(name: str, taken: Container[str]) -> str:
         number += 1
         free = f"{name}_{number}"
     return free
+
+
+def spec_name(name: str) -> str:
+    """Return a name of the source as a spec can have it: of letters, digits and ``_-.``, and not the line before."""
+    text = "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in name)
+    return f"{text}_" if text == "_" else text
 
 
 def inside(path: str, place: str) -> str:

@@ -30,7 +30,7 @@ def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
     result: list[Item] = []
     run: list[Call] = []
     for item in unwrapped:
-        if run and not (isinstance(item, Call) and _continues(run, item)):
+        if run and not (isinstance(item, Call) and _continues(run, item, used)):
             result.append(_repeated(run))
             run = []
         if isinstance(item, Call) and not item.times:
@@ -72,7 +72,7 @@ def split_number(name: str) -> tuple[str, int | None]:
     return (stem, int(digits)) if digits and str(int(digits)) == digits else (name, None)
 
 
-def _continues(run: list[Call], call: Call) -> bool:
+def _continues(run: list[Call], call: Call, used: Mapping[Value, int]) -> bool:
     """Return True if a call goes on where a run of calls ends."""
     last = run[-1]
     if call.block is not last.block or not call.outputs or not call.inputs:
@@ -86,7 +86,8 @@ def _continues(run: list[Call], call: Call) -> bool:
     ):
         return False
     if call.shares or last.shares:
-        return call.shares == run[0].place and call.arguments == last.arguments
+        private = all(used[value] == call.inputs.count(value) for value in last.outputs)  # without a path of its own
+        return private and call.shares == run[0].place and call.arguments == last.arguments
     (stem, number), (other, before) = split_number(call.name), split_number(last.name)
     return number is not None and before is not None and stem == other and number == before + 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netcalc.formats.graph.builder import declaration
-from netcalc.formats.graph.items import Entry, Sequence, Step, free_name
+from netcalc.formats.graph.items import Entry, Sequence, Step, free_name, spec_name
 from netcalc.formats.graph.model import Graph, Line, Stored, StoredTensor, operation_named
 from netcalc.opdef import Context
 
@@ -126,4 +126,5 @@ def _declare(root: Sequence, path: str, tensor: StoredTensor) -> None:
             break
         sequence, rest = inner, rest.removeprefix(f"{inner.name}.")
     line = Line("buffer" if tensor.buffer else "parameter", declaration(tensor), (), (), (), {"": Stored(path)})
-    sequence.items.insert(0, Step(line, rest, True))
+    name = spec_name(rest)
+    sequence.items.insert(0, Step(line, name, True, entries={} if name == rest else {"": Entry(path)}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netcalc.formats.graph.items import Item, Sequence, Step, free_name
+from netcalc.formats.graph.items import Item, Sequence, Step, free_name, spec_name
 from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored
 
 
@@ -28,7 +28,7 @@ def tree_of(graph: Graph) -> Sequence:
                 continue
             parent = opened[-1][1]
             taken = {item.name for item in parent.items}
-            sequence = Sequence(free_name(_relative(call, parent), taken), call.path, call.kind)
+            sequence = Sequence(free_name(spec_name(_relative(call, parent)), taken), call.path, call.kind)
             parent.items.append(sequence)
             opened.append((call, sequence))
         opened[-1][1].items.append(Step(replace(line, attributes=dict(line.attributes))))  # arguments replace some
@@ -55,7 +55,7 @@ def _name(sequence: Sequence, held: set[Stored], called: set[str], *, again: boo
     for item in sequence.items:
         if isinstance(item, Step):
             tied = not again and held.intersection(item.line.parameters.values())
-            name = "" if tied else _held_name(item.line, sequence.path)
+            name = "" if tied else spec_name(_held_name(item.line, sequence.path))
             item.name = "" if name in taken else name
             taken.add(item.name)
             held.update(item.line.parameters.values())

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
+from netcalc.formats.graph.item_names import with_branches
 from netcalc.formats.graph.items import Call, Cycle, Entry, Expression, Item, Sequence, Step, Turns, inside, last_value
 from netcalc.formats.graph.model import Value, given, operation_named
-from netcalc.formats.graph.naming import Names, with_branches
+from netcalc.formats.graph.naming import Names
 from netcalc.opdef import Operation
 
 
@@ -47,7 +48,7 @@ def written_body(body: Body) -> Written:
     named = body.outputs if body.outputs != (last,) or not body.is_block else ()
     for value in named:
         writer.names.need(value)
-    writer.names.give(body.items, set(body.inputs))
+    writer.names.give(body.items)
     lines, _ = writer.lines(body.items, first, ())
     if writer.names.aliases:  # found while the lines were written
         lines, _ = writer.lines(body.items, first, ())
@@ -129,7 +130,8 @@ class _Writer:
         if (source := self._source(item, current, around)) is not None:
             line["from"] = source
         if id(item) in self.names.aliases:
-            line["as"] = self.names.aliases[id(item)]
+            names = self.names.aliases[id(item)]
+            line["as"] = names if len(names) > 1 else names[0]
         if isinstance(item, Call):
             return line | self._call(item)
         if item.ties:

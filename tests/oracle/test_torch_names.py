@@ -1,0 +1,135 @@
+"""Modules whose names, or the names of their inputs, are those of operations and of values in specs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.oracle.module_outputs import Case, assert_agrees, by_name
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+Module: Any = nn.Module
+
+
+class Centred(Module):
+    def forward(self, x: Any) -> Any:
+        return x + x.sum(-1, keepdim=True)
+
+
+class CrossLayers(Module):
+    """Cross layers of DCN."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList([torch.randn(8) for _ in range(3)])
+        self.biases = nn.ParameterList([torch.randn(8) for _ in range(3)])
+
+    def forward(self, x0: Any) -> Any:
+        x = x0
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            x = x0 * (x * weight).sum(-1, keepdim=True) + bias + x
+        return x
+
+
+class FactorizationMachine(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factors, self.linear = nn.Embedding(20, 8), nn.Embedding(20, 1)
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, ids: Any) -> Any:
+        factors = self.factors(ids)
+        pairs = factors.sum(1) ** 2 - (factors**2).sum(1)
+        return self.linear(ids).sum(1) + 0.5 * pairs.sum(1, keepdim=True) + self.bias
+
+
+class AttentionPooling(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights, self.sum = nn.Linear(8, 1), nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        pooled = (x * torch.softmax(self.weights(x), 1)).sum(1)
+        return self.sum(pooled) + pooled.sum(-1, keepdim=True) + x.sum(1)
+
+
+class Rectified(Module):
+    """Rectifiers as modules, one of them called as lines without a name are, and as functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.relu, self.relu_4 = nn.ReLU(), nn.ReLU()
+        self.fc1, self.relu_1, self.fc3 = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        a = self.relu(self.fc1(x))
+        b = torch.relu(self.relu_1(a))
+        c = self.relu_4(self.fc3(b))
+        d = torch.relu(a + c)
+        e = torch.relu(torch.relu(d + b) + a)
+        return self.relu(e + d) + torch.relu(e - d)
+
+
+class Words(Module):
+    """Modules named as values and lines of specs are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("sum", "product", "add", "relu_1", "mul", "sum_1", "_"):
+            self.add_module(name, nn.Linear(8, 8))
+
+    def forward(self, x: Any) -> Any:
+        a, b = self.sum(x), self.product(x)
+        c, d = a + b, a * b
+        e, f = self.add(c) + c, self.mul(d) * d
+        g = self.relu_1(torch.relu(e))
+        h = self._(torch.relu(f) + torch.relu(g))
+        return self.sum_1(h) + h + e + f + a.sum(-1, keepdim=True)
+
+
+class Loop(Module):
+    """A loop over layers, beside a module that is named as its operations are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
+        self.sum = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = x + torch.relu(layer(x)).sum(-1, keepdim=True)
+        return self.sum(x) + x
+
+
+class Keys(Module):
+    """Layers in a mapping, under keys that are no names in a spec."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = nn.ModuleDict(
+            {"first task": nn.Linear(8, 4), "first_task": nn.Linear(8, 4), "1:1": nn.Linear(8, 4)}
+        )
+
+    def forward(self, x: Any) -> Any:
+        return {name: head(x) for name, head in self.heads.items()}
+
+
+CASES = [
+    Case("centred", Centred, (torch.randn(2, 6, 8),)),
+    Case("cross-layers", CrossLayers, (torch.randn(2, 8),)),
+    Case("factorization-machine", FactorizationMachine, (torch.randint(20, (4, 5)),)),
+    Case("attention-pooling", AttentionPooling, (torch.randn(2, 6, 8),)),
+    Case("rectified", Rectified, (torch.randn(2, 8),)),
+    Case("words", Words, (torch.randn(2, 8),)),
+    Case("loop", Loop, (torch.randn(2, 8),)),
+    Case("keys", Keys, (torch.randn(2, 8),)),
+]
+
+
+@by_name(CASES)
+def test_names(case: Case) -> None:
+    assert_agrees(case)

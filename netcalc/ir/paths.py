@@ -1,6 +1,7 @@
 """Paths that two nodes or two parameters of a program share, found without unrolling its repeats.
 
-A node has a path, and so has each parameter and buffer; a node and a parameter may share a path.  The names in a
+A node has a path, and so has each parameter and buffer; a node and a parameter may share a path, and a parameter may
+have the path of the one that it is tied to.  The names in a
 body are compared part by part, the iterations of a repeat as a range of numbers.  A call is entered only if the path of
 another node in the same body leads into it, since a body whose own paths are distinct is so at every call.
 """
@@ -28,6 +29,7 @@ class Claim(NamedTuple):
     parts: tuple[str, ...]  # the rest of the path
     numbers: tuple[int, int] | None = None  # the last part is followed by a number from the first, below the second
     shared: Any = None  # the repeat whose iterations share weights and paths
+    tie: str = ""  # the path that a parameter is tied to, after a slash if it starts at the top
 
     @property
     def outermost(self) -> Node:
@@ -81,7 +83,10 @@ def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) ->
             if node.name:
                 yield Claim(node, False, calls, _path_parts(node.name), shared=shared)
             for param in node.params:
-                yield Claim(node, True, calls, _path_parts(join(node.name, param.name)), shared=shared)
+                path = join(node.name, param.name)
+                claim = Claim(node, True, calls, _path_parts(path), shared=shared, tie=_tie(node, param.name))
+                if claim.tie != path:
+                    yield claim
             continue
         own = (*map(id, calls), node.name) if shared is None and node.start is None and node.name in repeats else shared
         parts, numbers = _path_parts(node.instance(0)), None
@@ -94,6 +99,12 @@ def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) ->
         yield Claim(node, False, calls, parts, numbers, own)
 
 
+def _tie(node: OpNode, name: str) -> str:
+    """Return the path that a parameter is tied to, after a slash if it starts at the top; or an empty text."""
+    tie = node.ties.get(name)
+    return "" if tie is None else f"/{tie.target}" if tie.absolute else tie.target
+
+
 def _path_parts(path: str) -> tuple[str, ...]:
     return tuple(path.split(".")) if path else ()
 
@@ -102,7 +113,11 @@ def _collisions(claims: Sequence[Claim], path: str) -> Iterator[Collision]:
     """Yield the collisions among claims on ``path`` (those without further parts) and on paths below it."""
     below = [claim for claim in claims if claim.parts]
     for is_parameter in (False, True):
-        here = [claim for claim in claims if not claim.parts and claim.is_parameter == is_parameter]
+        here = [
+            claim
+            for claim in claims
+            if not claim.parts and claim.is_parameter == is_parameter and claim.tie != f"/{path}"
+        ]
         colliding = next((pair for pair in combinations(here, 2) if not _is_one(pair)), None)
         if colliding is not None:
             yield Collision(path, *colliding)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import netcalc
 from netcalc.analysis.walk import instances
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import Body, CallNode, OpNode, Program, join
@@ -94,6 +95,32 @@ def test_paths_that_only_resemble_each_other(items: list[str]) -> None:
     found = program(lines(*items))
     assert repeated(found) == []
     assert len(params(found)) > 0
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ["{name: a.weight, parameter: {shape: [8, 8]}}", "{name: a, from: x, tie: {weight: a.weight}, linear: 8}"],
+        ["{name: a.weight, parameter: {shape: [8, 8]}}", "{name: a, from: x, tie: {weight: /a.weight}, linear: 8}"],
+        [
+            "{name: s.a.weight, parameter: {shape: [8, 8]}}",
+            "{name: s, from: x, sequence: [{name: a, tie: {weight: /s.a.weight}, linear: 8}]}",
+        ],
+    ],
+)
+def test_a_parameter_may_have_the_path_of_the_one_that_it_is_tied_to(items: list[str]) -> None:
+    text = lines(*items)
+    assert netcalc.loads(text).params == 8 * 8 + 8
+    assert len(params(program(text))) == 2
+
+
+def test_a_parameter_with_the_path_of_one_that_it_is_not_tied_to_is_an_error() -> None:
+    items = [
+        "{name: b.weight, parameter: {shape: [8, 8]}}",
+        "{name: a.weight, parameter: {shape: [8, 8]}}",
+        "{name: a, from: x, tie: {weight: b.weight}, linear: 8}",
+    ]
+    assert [problem.code for problem in problems(lines(*items))] == ["E106"]
 
 
 def repeated(found: Program) -> list[str]:

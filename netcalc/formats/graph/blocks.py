@@ -33,7 +33,7 @@ def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
             parts[_blocks_in(sequence.items)].append(sequence)
         for calling, part in parts.items():  # shared modules in some of them can be calls of another block
             places = {sequence.place for sequence in part}
-            part = [sequence for sequence in part if not sequence.shares or sequence.shares in places]
+            part = [sequence for sequence in part if sequence.shares.removeprefix("/") in {"", *places}]
             if len(part) > 1:
                 blocks[key, calling] = _block(part, structures, names, calls)
     root.items = _with_calls(root.items, calls)
@@ -101,6 +101,7 @@ def _block(group: list[Sequence], structures: dict[int, Structure], names: set[s
         tuple(shown.made[index] for index in exported),
         first.path,
         first.place,
+        tuple(sequence.place for sequence in group),
         arguments,
     )
     for sequence, structure, values in zip(group, members, passed, strict=True):

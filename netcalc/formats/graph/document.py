@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from netcalc.formats.graph.blocks import fold_blocks
@@ -29,11 +29,11 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     _never_empty(graph)
     separate_overlaps(graph)
     root = tree_of(graph)
-    copies = place_tensors(graph, root)
+    copies, paths = place_tensors(graph, root)
     outputs = tuple(graph.outputs.values())
     blocks = fold_blocks(root, outputs)
-    written = {block.name: _block(block) for block in blocks}
-    body = written_body(Body(_folded(root.items, outputs), graph.inputs, outputs))
+    written = {block.name: _block(block, paths) for block in blocks}
+    body = written_body(Body(_folded(root.items, outputs), graph.inputs, outputs, paths))
     document: dict[str, Any] = {"netcalc": 1, "name": graph.name}
     if graph.source:
         document["source"] = graph.source
@@ -63,12 +63,12 @@ def _folded(items: list[Item], outputs: tuple[Value, ...]) -> list[Item]:
     return fold_turns(branched, use_counts(branched, outputs))
 
 
-def _block(block: Block) -> dict[str, Any]:
+def _block(block: Block, paths: Collection[str]) -> dict[str, Any]:
     """Return the declaration of a block, and note the names of its outputs."""
     names = _input_names(block)
     items = _folded(block.items, block.outputs)
     inputs = dict(zip(names, block.inputs, strict=True))
-    body = written_body(Body(items, inputs, block.outputs, True, block.path, block.place))
+    body = written_body(Body(items, inputs, block.outputs, _inner_paths(block, paths), True, block.path, block.place))
     declared: dict[str, Any] = {}
     if block.arguments:
         declared["args"] = {
@@ -84,6 +84,15 @@ def _block(block: Block) -> dict[str, Any]:
     if body.checkpoint:
         declared["checkpoint"] = body.checkpoint
     return declared
+
+
+def _inner_paths(block: Block, paths: Collection[str]) -> set[str]:
+    """Return the paths that lead into calls of a block, relative to these."""
+    places, inner = {*block.places}, set()
+    for path in paths:
+        parts = path.split(".")
+        inner |= {".".join(parts[n:]) for n in range(1, len(parts)) if ".".join(parts[:n]) in places}
+    return inner
 
 
 def _default(value: Any) -> Any:

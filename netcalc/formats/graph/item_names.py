@@ -32,7 +32,12 @@ _NOUNS = {
 
 
 def give_names(
-    items: list[Item], needed: Collection[int], visible: Iterable[str], *, in_sequence: bool = False
+    items: list[Item],
+    needed: Collection[int],
+    visible: Iterable[str],
+    outside: Collection[str] = (),
+    *,
+    in_sequence: bool = False,
 ) -> None:
     """Give each needed item a name of its own, and drop the names that nothing needs.
 
@@ -43,11 +48,12 @@ def give_names(
         items: the items of a body or sequence.
         needed: the identities of items that others refer to.
         visible: names that have a meaning around the items.
+        outside: paths of items that lead into the body or sequence, also from around it.
         in_sequence: True for the items of a named sequence.
     """
     flat = with_branches(items)
     numbered = in_sequence and _are_numbered(items)
-    naming = _Naming(flat, needed, {*visible}, in_sequence=in_sequence)
+    naming = _Naming(flat, needed, {*visible}, outside, in_sequence=in_sequence)
     number = 0
     for item in _with_turns(flat):
         if not isinstance(item, Step) or id(item) in needed:
@@ -59,7 +65,9 @@ def give_names(
     naming.run(numbered=numbered)
     for item in flat:
         if isinstance(item, Sequence):
-            give_names(item.items, needed, naming.taken, in_sequence=True)
+            start = f"{item.name}."
+            inner = [path.removeprefix(start) for path in naming.paths if path.startswith(start)]
+            give_names(item.items, needed, naming.taken, inner, in_sequence=True)
 
 
 class _Naming:
@@ -67,12 +75,20 @@ class _Naming:
 
     Attributes:
         taken: names with a meaning, and the operations of lines without a name.
-        paths: the paths of items that have a name from the start.
+        paths: the paths of items that have a name from the start, and of those outside.
         claimed: the paths of the items up to the present one.
     """
 
-    def __init__(self, flat: list[Item], needed: Collection[int], visible: set[str], *, in_sequence: bool) -> None:
-        self.flat, self.needed, self.in_sequence = flat, needed, in_sequence
+    def __init__(
+        self,
+        flat: list[Item],
+        needed: Collection[int],
+        visible: set[str],
+        outside: Collection[str],
+        *,
+        in_sequence: bool,
+    ) -> None:
+        self.flat, self.needed, self.outside, self.in_sequence = flat, needed, outside, in_sequence
         unnamed = [item for item in flat if isinstance(item, Step) and not item.name and id(item) not in needed]
         self.paths: set[str] = set()
         self.claimed: set[str] = set()
@@ -81,9 +97,9 @@ class _Naming:
 
     def run(self, *, numbered: bool) -> None:
         """Name the items that need a name; ``numbered`` if lines have the numbers that they are to have."""
-        self.paths = {name for item in self.flat for name in names_of(item) if name}
+        self.paths = {name for item in self.flat for name in names_of(item) if name} | {*self.outside}
         self.taken |= {name.partition(".")[0] for name in self.paths}
-        names = {item.name for item in self.flat}
+        names = {*(item.name for item in self.flat), *(path.partition(".")[0] for path in self.outside)}
         digits = self.in_sequence and not numbered and any(name.isdigit() or name == "${index}" for name in names)
         for item in self.flat:
             if item.name:

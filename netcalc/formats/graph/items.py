@@ -40,7 +40,8 @@ class Step:
         line: the operation.
         name: its name.
         given: True for a name that stems from the source.
-        ties: for a parameter that an earlier line holds, the path of that one in the network.
+        ties: for a parameter that an earlier line holds, the path of that one in the network, with a leading slash if
+            it is not in a sequence whose path it begins with.
         entries: for a parameter that the checkpoint holds elsewhere or in another form, its place there.
         frozen: True if none of its parameters is trained.
         branches: the items that make its inputs, by the name of the branch, where the lines before do not.
@@ -87,6 +88,7 @@ class Block:
         items: its lines.
         inputs, outputs: values of the items.
         path, place: of the representative module in the source and in the network.
+        places: of all modules in the network.
         arguments: the default of each argument, or its type as a :class:`Required`.
         suffixes: what follows the name of a call in the name of each output.
     """
@@ -97,6 +99,7 @@ class Block:
     outputs: tuple[Value, ...]
     path: str
     place: str
+    places: tuple[str, ...]
     arguments: dict[str, Any] = field(default_factory=dict)
     suffixes: list[str] = field(default_factory=list)
 
@@ -211,5 +214,7 @@ def spec_name(name: str) -> str:
 
 
 def inside(path: str, place: str) -> str:
-    """Return a path relative to the block at a place, or from the top with a leading slash."""
+    """Return a path relative to the block at a place, or from the top with a leading slash, which it may have."""
+    if path.startswith("/"):
+        return path
     return path.removeprefix(f"{place}.") if path.startswith(f"{place}.") else f"/{path}"

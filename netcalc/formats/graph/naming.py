@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from netcalc.formats.graph.item_names import give_names, names_of, with_branches
@@ -55,9 +55,9 @@ class Names:
         if value in self.places:
             self.needed.add(id(self.places[value].item))
 
-    def give(self, items: list[Item]) -> None:
+    def give(self, items: list[Item], paths: Collection[str]) -> None:
         """Name the items that others refer to, and those whose paths would be those of others; drop other names."""
-        give_names(items, self.needed, self.inputs.values())
+        give_names(items, self.needed, self.inputs.values(), paths)
 
     def reference(self, value: Value, around: tuple[Sequence, ...]) -> str:
         """Return the text that names a value in a line inside the sequences ``around``."""

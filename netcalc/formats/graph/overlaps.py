@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from netcalc.diagnostics import RuleError
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Stored, Value, operation_named
 
@@ -15,7 +15,7 @@ def separate_overlaps(graph: Graph) -> None:
     Parts that make up a tensor without overlap stay parameters of their lines.
 
     Raises:
-        RuleError: an operation without inputs for its parameters uses such a tensor.
+        NetcalcError: E009 if an operation without inputs for its parameters uses a part or a transpose of a tensor.
     """
     forms: dict[str, set[Stored]] = defaultdict(set)
     for line in graph.lines:
@@ -60,7 +60,12 @@ def _take(build: Builder, line: Line, several: set[str]) -> None:
         if stored.path not in several:
             continue
         if name not in ports:
-            raise RuleError(f"{line.operation} uses the tensor {stored.path} in another form than other operations")
+            if stored == Stored(stored.path):
+                continue  # its own parameter, tied to the one that is read
+            message = f"{line.operation} uses the tensor {stored.path} in another form than other operations"
+            raise NetcalcError(
+                Diagnostic("E009", message, hint="use the tensor itself, not a part or a transpose of it")
+            )
         inputs[ports.index(name)] = build.read(Value(build.graph.tensors[stored.path].type, name, stored))
         del line.parameters[name]
     line.inputs = tuple(inputs)

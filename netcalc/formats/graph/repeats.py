@@ -87,7 +87,7 @@ def _continues(run: list[Call], call: Call, used: Mapping[Value, int]) -> bool:
         return False
     if call.shares or last.shares:
         private = all(used[value] == call.inputs.count(value) for value in last.outputs)  # without a path of its own
-        return private and call.shares == run[0].place and call.arguments == last.arguments
+        return private and call.shares.removeprefix("/") == run[0].place and call.arguments == last.arguments
     (stem, number), (other, before) = split_number(call.name), split_number(last.name)
     return number is not None and before is not None and stem == other and number == before + 1
 

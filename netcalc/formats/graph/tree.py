@@ -37,8 +37,8 @@ def tree_of(graph: Graph) -> Sequence:
 
 
 def _relative(call: ModuleCall, parent: Sequence) -> str:
-    """Return the name of a call in the sequence around it."""
-    return call.path.removeprefix(f"{parent.path}.") if parent.path else call.path
+    """Return the name of a call in the sequence around it; of the whole model, the name of its class."""
+    return call.path.removeprefix(f"{parent.path}.") if parent.path else call.path or call.kind
 
 
 def _name(sequence: Sequence, held: set[Stored], called: set[str], *, again: bool = False) -> None:

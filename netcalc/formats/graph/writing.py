@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from netcalc.dims import Poly
@@ -20,6 +20,7 @@ class Body(NamedTuple):
         items: its lines, in order.
         inputs: its inputs by name, the first one first.
         outputs: the values that it gives.
+        paths: of the items, and of others that lead into it, relative to it.
         is_block: True for a block, whose only output needs no name if the last line makes it.
         path, place: of the module in the source and in the network, if it is a block.
     """
@@ -27,6 +28,7 @@ class Body(NamedTuple):
     items: list[Item]
     inputs: Mapping[str, Value]
     outputs: tuple[Value, ...]
+    paths: Collection[str] = ()
     is_block: bool = False
     path: str = ""
     place: str = ""
@@ -48,7 +50,7 @@ def written_body(body: Body) -> Written:
     named = body.outputs if body.outputs != (last,) or not body.is_block else ()
     for value in named:
         writer.names.need(value)
-    writer.names.give(body.items)
+    writer.names.give(body.items, body.paths)
     lines, _ = writer.lines(body.items, first, ())
     if writer.names.aliases:  # found while the lines were written
         lines, _ = writer.lines(body.items, first, ())

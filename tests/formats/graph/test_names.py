@@ -28,6 +28,11 @@ def test_drawn_names_of_modules(part: Part) -> None:
     document_of(graph_of_part(part, ["input"]))
 
 
+@given(parts(3, reach=3, weights=True))
+def test_parts_that_are_called_and_weights_that_are_used_from_outside(part: Part) -> None:
+    document_of(graph_of_part(part, ["input"]))
+
+
 LINEAR, RELU = Part("linear"), Part("relu")
 
 

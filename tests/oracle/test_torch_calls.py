@@ -1,4 +1,8 @@
-"""Weights that are used directly and by their module, and modules that are called inside others and from outside."""
+"""Weights, modules and values that several parts of a module use.
+
+Weights are used directly and by their module, modules are called inside others and from outside, inputs have the names
+of modules, and layers pass several values on.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,8 @@ from torch import nn  # noqa: E402
 F: Any = nn.functional
 
 
-def module(parts: Any, forward: Any) -> Any:
-    """Return a function that makes a module of the parts that another one makes, with a method ``forward``."""
+def module(parts: Any, method: Any) -> Any:
+    """Return a class of modules of the parts that a function makes, with a method ``forward``."""
 
     class Made(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
         def __init__(self) -> None:
@@ -28,8 +32,7 @@ def module(parts: Any, forward: Any) -> Any:
                 else:
                     self.register_parameter(name, part)
 
-        def forward(self, *inputs: Any) -> Any:
-            return forward(self, *inputs)
+        forward = method
 
     return Made
 
@@ -127,8 +130,102 @@ CALLS = {
 }
 
 
-@by_name([Case(name, module(parts, forward), args) for name, (parts, forward, args) in {**WEIGHTS, **CALLS}.items()])
-def test_weights_and_calls(case: Case) -> None:
+class Passing(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """A layer that passes on its result and another value."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.fc, self.out = nn.Linear(8, width), nn.Linear(width, 8)
+
+    def forward(self, pair: Any) -> Any:
+        x, skip = pair
+        return self.out(torch.relu(self.fc(x))) + skip, skip
+
+
+class Swapping(Passing):
+    def forward(self, pair: Any) -> Any:
+        x, skip = super().forward(pair)
+        return skip, x * skip
+
+
+class Fusing(nn.Sequential):  # type: ignore[misc,name-defined,unused-ignore]
+    """A layer of the dense blocks of LDC, whose first convolution may have other channels than the second."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.conv1, self.relu1 = nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU()
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1)
+
+    def forward(self, pair: Any) -> Any:
+        return 0.5 * (super().forward(F.relu(pair[0])) + pair[1]), pair[1]
+
+
+def product(self: Any, x: Any) -> Any:
+    first, second = self.seq((x, x.tanh()))
+    return first * second
+
+
+def interrupted(self: Any, x: Any) -> Any:
+    pair = (x, x.tanh())
+    for index, part in enumerate(self.seq):
+        pair = part(pair)
+        if index == 1:
+            pair = (pair[0], pair[1] + pair[0])
+    return pair[0] * pair[1]
+
+
+def passing(kind: Any, *widths: int) -> Any:
+    return lambda: {"seq": nn.Sequential(*(kind(width) for width in widths))}
+
+
+FACTORS = {"user": 5, "item": 6}
+INPUTS = {
+    "residual": (
+        lambda: {name: nn.Linear(8, 8) for name in ("query", "key", "value")},
+        lambda m, query, key, value: (
+            F.scaled_dot_product_attention(m.query(query), m.key(key), m.value(value)) + query + key * value
+        ),
+        (SEQUENCES, SEQUENCES, SEQUENCES),
+    ),
+    "biases": (
+        lambda: {
+            **{name: nn.Embedding(rows, 8) for name, rows in FACTORS.items()},
+            **{f"{name}_bias": nn.Embedding(rows, 1) for name, rows in FACTORS.items()},
+        },
+        lambda m, user, item: (
+            (m.user(user) * m.item(item)).sum(-1, keepdim=True) + m.user_bias(user) + m.item_bias(item)
+        ),
+        (IDS[0], IDS[1]),
+    ),
+    "parameter": (lambda: {"x": nn.Parameter(torch.randn(8))}, lambda m, x: x * m.x + x, (ROWS,)),
+    "list": (
+        lambda: {"x": nn.ModuleList(chain() for _ in range(3))},
+        lambda m, x: m.x[2](m.x[1](m.x[0](x)) + x),
+        (ROWS,),
+    ),
+}
+PASSED = {
+    "unequal": (passing(Passing, 8, 16), lambda m, x: m.seq((x, x * 2))[0], (ROWS,)),
+    "unequal-both-used": (passing(Passing, 8, 16), product, (ROWS,)),
+    "alternating": (passing(Passing, 8, 16, 8, 16), product, (ROWS,)),
+    "interrupted": (passing(Passing, 8, 16, 8, 16), interrupted, (ROWS,)),
+    "swapped": (passing(Swapping, 8, 16, 8), product, (ROWS,)),
+    "swapped-alike": (passing(Swapping, 8, 8, 8), product, (ROWS,)),
+    "ldc": (
+        lambda: {
+            "pre": nn.Conv2d(3, 4, 1),
+            "skip": nn.Conv2d(4, 6, 1),
+            "seq": nn.Sequential(Fusing(4, 6), Fusing(6, 6)),
+        },
+        lambda m, x: m.seq((m.pre(x), m.skip(m.pre(x))))[0],
+        (torch.randn(2, 3, 12, 12),),
+    ),
+}
+ALL = {**WEIGHTS, **CALLS, **INPUTS, **PASSED}
+
+
+@by_name([Case(name, module(parts, forward), args) for name, (parts, forward, args) in ALL.items()])
+def test_what_parts_share(case: Case) -> None:
     assert_agrees(case)
 
 

@@ -110,7 +110,7 @@ def test_paths_that_only_resemble_each_other(items: list[str]) -> None:
 )
 def test_a_parameter_may_have_the_path_of_the_one_that_it_is_tied_to(items: list[str]) -> None:
     text = lines(*items)
-    assert netcalc.loads(text).params == 8 * 8 + 8
+    assert netcalc.loads(f"netcalc: 1{text}").params == 8 * 8 + 8
     assert len(params(program(text))) == 2
 
 

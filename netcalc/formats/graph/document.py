@@ -79,6 +79,7 @@ def _block(block: Block, paths: Collection[str]) -> dict[str, Any]:
         declared["inputs"] = names
     if body.outputs:
         declared["outputs"] = body.outputs
+    block.first_output = body.outputs[0] if body.outputs else ""
     block.suffixes = ["", *(f".{name}" for name in body.outputs[1:])]
     declared["layers"] = body.lines
     if body.checkpoint:

@@ -91,6 +91,7 @@ class Block:
         places: of all modules in the network.
         arguments: the default of each argument, or its type as a :class:`Required`.
         suffixes: what follows the name of a call in the name of each output.
+        first_output: name of the first output, if it needs one.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Block:
     places: tuple[str, ...]
     arguments: dict[str, Any] = field(default_factory=dict)
     suffixes: list[str] = field(default_factory=list)
+    first_output: str = ""
 
 
 class Required(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from netcalc.formats.graph.item_names import give_names, names_of, with_branches
@@ -23,16 +24,25 @@ class _Place(NamedTuple):
 
 
 class Names:
-    """The names in a body: which items need one, and the texts that refer to their values."""
+    """The names in a body: which items need one, and the texts that refer to their values.
+
+    Attributes:
+        aliases: second names of the values of items, by the identities of these.
+        copies: names for copies of inputs, by the names of these.
+        scopes: the names that lines have defined so far, in the body and in the sequences around the present line.
+    """
 
     def __init__(self, items: list[Item], inputs: Mapping[str, Value]) -> None:
         self.inputs = {value: name for name, value in inputs.items()}
         self.places: dict[Value, _Place] = {}
         self.needed: set[int] = set()
         self.aliases: dict[int, list[str]] = {}
+        self.copies: dict[str, str] = {}
+        self.scopes: list[set[str]] = [set()]
         self._find(items, ())
 
     def _find(self, items: list[Item], around: tuple[Sequence, ...]) -> None:
+        names = [name for item in with_branches(items) for name in names_of(item)]
         for item in items:
             if isinstance(item, Sequence):
                 self._find(item.items, (*around, item))
@@ -47,7 +57,7 @@ class Names:
                 self.places[last_value(item)] = _Place(item, around, "")
                 continue
             for call in item.whole if isinstance(item, Cycle) else [item]:
-                for value, name in _call_values(call, isinstance(item, Cycle)):
+                for value, name in _call_values(call, names, in_cycle=isinstance(item, Cycle)):
                     self.places[value] = _Place(call, around, "", name)
 
     def need(self, value: Value) -> None:
@@ -62,7 +72,8 @@ class Names:
     def reference(self, value: Value, around: tuple[Sequence, ...]) -> str:
         """Return the text that names a value in a line inside the sequences ``around``."""
         if value in self.inputs:
-            return self.inputs[value]
+            name = self.inputs[value]
+            return self._copy(name) if any(name in scope for scope in self.scopes) else name
         place = self.places[value]
         shared = 0
         while shared < min(len(around), len(place.around)) and around[shared] is place.around[shared]:
@@ -76,14 +87,51 @@ class Names:
             path = whole
         return ".".join(path) + place.suffix
 
+    def outputs(self, values: Iterable[Value]) -> list[str]:
+        """Return the texts that name outputs, which are called by the last parts of these; no two parts are equal."""
+        names: list[str] = []
+        taken: set[str] = set()
+        for value in values:
+            name = self.reference(value, ())
+            if name.rpartition(".")[2] in taken and value in self.places:
+                place = self.places[value]
+                name = ".".join([*(sequence.name for sequence in place.around), self._alias(value, place)])
+            names.append(name)
+            taken.add(name.rpartition(".")[2])
+        return names
+
+    def define(self, item: Item) -> None:
+        """Note that a line has been written, the names of which have a meaning from here on."""
+        self.scopes[-1].update(names_of(item))
+
+    @contextmanager
+    def inner_scope(self) -> Iterator[None]:
+        """Define names for the lines of a sequence only."""
+        self.scopes.append(set())
+        yield
+        self.scopes.pop()
+
+    def aliases_given(self) -> int:
+        """Return the number of items and inputs that have a second name."""
+        return len(self.aliases) + len(self.copies)
+
+    def _copy(self, name: str) -> str:
+        """Return the name of a copy of an input, the name of which stands for the value of a module."""
+        if name not in self.copies:
+            self.copies[name] = free_name(f"{name}_input", self._taken())
+        return self.copies[name]
+
+    def _taken(self) -> set[str]:
+        names = {place.item.name.partition(".")[0] for place in self.places.values()}
+        return names.union(self.inputs.values(), self.copies.values(), *self.aliases.values())
+
     def _alias(self, value: Value, place: _Place) -> str:
         """Return a second name of a value, the name of which stands for another one where it is needed."""
         outputs = _outputs(place.item)
         if value not in outputs:  # of an earlier iteration
             return (place.name or place.item.name) + place.suffix
         if id(place.item) not in self.aliases:
-            taken = {place.item.name.partition(".")[0] for place in self.places.values()} | set(self.inputs.values())
-            taken = taken.union(*self.aliases.values())
+            taken = self._taken()
             names = self.aliases[id(place.item)] = []
             for _ in outputs:
                 names.append(free_name(f"outer_{place.item.name}".replace(".", "_"), taken.union(names)))
@@ -97,21 +145,34 @@ def _outputs(item: Step | Call | Turns) -> tuple[Value, ...]:
     return item.outputs if isinstance(item, Call) else item.line.outputs
 
 
-def _call_values(call: Call, in_cycle: bool) -> Iterator[tuple[Value, str]]:
-    """Yield the values that a call makes, with their names: of an iteration, those with its number."""
+def _call_values(call: Call, names: Collection[str], *, in_cycle: bool) -> Iterator[tuple[Value, str]]:
+    """Yield the values that a call makes, with their names: of an iteration, those with its number.
+
+    ``names`` are those of the lines in the same list.
+    """
+    own = {*names_of(call)}
     for index, outputs in enumerate([*call.earlier, call.outputs]):
         is_last = index == len(call.earlier)
+        number = call.start + index
+        name = ""
         if (
             call.stem is not None
             and (call.times or in_cycle)
             and not (is_last and "$" not in call.name and not in_cycle)
         ):
-            name = f"{call.stem}{call.start + index}"
-        else:
-            name = ""
-        suffixes = call.block.suffixes
+            name = f"{call.stem}{number}"
+        suffixes = list(call.block.suffixes)
+        if name and call.times and "$" not in call.name and number < len(outputs) > 1:  # the number of an output
+            suffixes[0] = f".{call.block.first_output}"
         if call.times and not name:  # the outputs of a repeat are numbered
-            suffixes = [f".{number}" if number else "" for number in range(len(outputs))]
+            numbered = [f".{place}" if place else "" for place in range(len(outputs))]
+            clash = any(
+                f"{call.name}{suffix}" in names and f"{call.name}{suffix}" not in own for suffix in numbered[1:]
+            )
+            if clash and call.stem is not None:
+                suffixes = ["", *(f"{call.stem}{number}{suffix}".removeprefix(call.name) for suffix in suffixes[1:])]
+            else:
+                suffixes = numbered
         for value, suffix in zip(outputs, suffixes, strict=True):
             yield value, (name or call.name) + suffix
 

@@ -51,10 +51,16 @@ def written_body(body: Body) -> Written:
     for value in named:
         writer.names.need(value)
     writer.names.give(body.items, body.paths)
-    lines, _ = writer.lines(body.items, first, ())
-    if writer.names.aliases:  # found while the lines were written
-        lines, _ = writer.lines(body.items, first, ())
-    return Written(lines, writer.checkpoint, [writer.names.reference(value, ()) for value in named])
+    while True:
+        aliases = writer.names.aliases_given()
+        copies = writer.names.copies
+        writer.names.scopes = [set()]
+        lines, _ = writer.lines(body.items, None if copies else first, ())
+        outputs = writer.names.outputs(named)
+        if writer.names.aliases_given() == aliases:  # no more were found while the lines were written
+            break
+    copied = [{"name": name, "from": body_input, "identity": {}} for body_input, name in copies.items()]
+    return Written([*copied, *lines], writer.checkpoint, outputs)
 
 
 class _Writer:
@@ -70,6 +76,9 @@ class _Writer:
                 current = self.refer(item.items, current)
                 continue
             if isinstance(item, Cycle):
+                for value in item.calls[0].inputs:
+                    if value is not current or value is not item.calls[0].inputs[0]:
+                        self.names.need(value)
                 for call in item.calls:
                     current = self.refer([call], current)
                 current = item.whole[-1].outputs[0]
@@ -80,8 +89,8 @@ class _Writer:
                 continue
             taken = _taken_values(item)
             if taken != [current]:
-                for value in taken:
-                    if value is not current:
+                for index, value in enumerate(taken):
+                    if value is not current or (index and _varies(item)):
                         self.names.need(value)
             if isinstance(item, Step):
                 for branch in item.branches.values():
@@ -96,28 +105,31 @@ class _Writer:
         written: list[Any] = []
         for item in items:
             if isinstance(item, Sequence):
-                inner, current = self.lines(item.items, current, (*around, item))
+                with self.names.inner_scope():
+                    inner, current = self.lines(item.items, current, (*around, item))
                 written.append({"name": item.name, "sequence": inner})
-                continue
-            if isinstance(item, Cycle):
+            elif isinstance(item, Cycle):
                 written.append(self._cycle(item, current, around))
                 current = item.whole[-1].outputs[0]
-                continue
-            if isinstance(item, Turns):
-                written.append(self._turns(item, current, around))
+            elif isinstance(item, Turns):
+                with self.names.inner_scope():
+                    written.append(self._turns(item, current, around))
                 current = last_value(item)
-                continue
-            written.append(self._line(item, current, around))
-            current = _result(item)
+            else:
+                written.append(self._line(item, current, around))
+                current = _result(item)
+            self.names.define(item)
         return written, current
 
     def _cycle(self, cycle: Cycle, current: Value | None, around: tuple[Sequence, ...]) -> dict[str, Any]:
-        lines, _ = self.lines(list(cycle.calls), current, around)
+        start = cycle.calls[0].inputs[0]
+        source = {} if start is current else {"from": self.names.reference(start, around)}
+        lines, _ = self.lines(list(cycle.calls), start, around)
         for call, line in zip(cycle.calls, lines, strict=True):
             turn = f"{cycle.step} * turn" if cycle.step > 1 else "turn"
             number = "index" if call.times else str(call.start)
             line["name"] = f"{call.stem}${{{turn} + {number}}}"
-        return {"repeat": {"times": cycle.times, "index": "turn"}, "sequence": lines}
+        return {**source, "repeat": {"times": cycle.times, "index": "turn"}, "sequence": lines}
 
     def _turns(self, turns: Turns, current: Value | None, around: tuple[Sequence, ...]) -> dict[str, Any]:
         for item in with_branches(turns.items):
@@ -173,7 +185,9 @@ class _Writer:
         if isinstance(item, Step) and not item.branches and None in (inputs := given(item.line.inputs)):
             ports = zip(operation_named(item.line.operation).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
-        names = [self._name(value, current, around) for value in taken]
+        names = [
+            self._name(value, None if index and _varies(item) else current, around) for index, value in enumerate(taken)
+        ]
         return names[0] if len(names) == 1 else names
 
     def _name(self, value: Value, current: Value | None, around: tuple[Sequence, ...]) -> str:
@@ -199,6 +213,16 @@ def _taken_values(item: Step | Call) -> list[Value]:
     taken = [value for value in item.line.inputs if value is not None]
     first_is_missing = len(taken) == 1 and item.line.inputs[0] is None
     return [*taken, *taken] if first_is_missing else taken  # never the line before alone
+
+
+def _varies(item: Step | Call) -> bool:
+    """Return True for a repeat of iterations that differ, in each of which ``_`` is the result of the one before."""
+    if isinstance(item, Step) or not item.times:
+        return False
+    carried = [value.type for value in item.inputs[: len(item.outputs)]]
+    results = [value.type for value in item.outputs]
+    by_index = "$" in item.name or any(isinstance(value, Expression) for value in item.arguments.values())
+    return by_index or carried != results
 
 
 def _result(item: Step | Call) -> Value | None:

@@ -45,7 +45,7 @@ def leaf_names(tree: Any, count: int, default: str) -> list[str]:
         name = _OTHER.sub("_", "_".join(map(str, path))).strip("_") if path else default
         if not name or name[0].isdigit():
             name = f"{default}_{name}"
-        while name in names:
+        while name in names or name == "in":  # the first input, whatever its name is
             name += "_"
         names.append(name)
     return names

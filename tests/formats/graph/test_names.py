@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 import netcalc
 from netcalc.formats.graph.agreement import differing_outputs
@@ -12,7 +13,7 @@ from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.spec_text import spec_text
 from netcalc.network import Network
-from tests.formats.graph.drawn_modules import Part, graph_of_part, parts
+from tests.formats.graph.drawn_modules import NAMES, Part, graph_of_part, parts
 
 
 def document_of(graph: Graph) -> Network:
@@ -31,6 +32,14 @@ def test_drawn_names_of_modules(part: Part) -> None:
 @given(parts(3, reach=3, weights=True))
 def test_parts_that_are_called_and_weights_that_are_used_from_outside(part: Part) -> None:
     document_of(graph_of_part(part, ["input"]))
+
+
+INPUTS = [name for name in NAMES if name.isidentifier() and name.isascii() and name not in ("_", "in")]
+
+
+@given(parts(3), st.lists(st.sampled_from(INPUTS), min_size=1, max_size=2, unique=True))
+def test_drawn_names_of_inputs(part: Part, inputs: list[str]) -> None:
+    document_of(graph_of_part(part, inputs))
 
 
 LINEAR, RELU = Part("linear"), Part("relu")
@@ -60,3 +69,9 @@ def test_the_first_of_shared_calls_in_a_row_can_be_used() -> None:
     inner = Part("", (("a", LINEAR), ("b", LINEAR)), ((("a",), 0, 0), (("b",), 0, 0)))
     steps = ((("m",), 0, 0), (("m",), 0, 0), (("m",), 1, 0), ("add", 0, 1))
     document_of(graph_of_part(Part("", (("m", inner),), steps), ["input"]))
+
+
+def test_an_input_with_the_name_of_a_layer_can_be_used_after_it() -> None:
+    steps = ((("query",), 0, 0), ("relu", 1, 0), ("add", 0, 1))
+    graph = graph_of_part(Part("", (("query", LINEAR),), steps), ["query"])
+    assert list(document_of(graph).shapes["query"].outputs) == [(2, 4)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import netcalc
 from tests.oracle.module_outputs import Case, assert_agrees, by_name
 
 torch = pytest.importorskip("torch")
@@ -118,6 +119,27 @@ class Keys(Module):
         return {name: head(x) for name, head in self.heads.items()}
 
 
+class Stages(Module):
+    """Layers without parameters, under names that are not those of their operations, by themselves and in stages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.act1, self.pool = nn.Conv2d(3, 8, 3, padding=1), nn.GELU(), nn.MaxPool2d(2)
+        self.stage = nn.Sequential()
+        for name, layer in (("fc", nn.Conv2d(8, 8, 1)), ("act", nn.SiLU()), ("drop", nn.Dropout(0.1))):
+            self.stage.add_module(name, layer)
+        self.gap, self.flat, self.head, self.probabilities = (
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(8, 4),
+            nn.Softmax(-1),
+        )
+
+    def forward(self, x: Any) -> Any:
+        x = self.stage(self.pool(self.act1(self.conv(x))))
+        return self.probabilities(self.head(self.flat(self.gap(x))))
+
+
 CASES = [
     Case("centred", Centred, (torch.randn(2, 6, 8),)),
     Case("cross-layers", CrossLayers, (torch.randn(2, 8),)),
@@ -127,9 +149,17 @@ CASES = [
     Case("words", Words, (torch.randn(2, 8),)),
     Case("loop", Loop, (torch.randn(2, 8),)),
     Case("keys", Keys, (torch.randn(2, 8),)),
+    Case("stages", Stages, (torch.randn(2, 3, 8, 8),)),
 ]
 
 
 @by_name(CASES)
 def test_names(case: Case) -> None:
     assert_agrees(case)
+
+
+def test_modules_without_parameters_keep_their_names() -> None:
+    module = Stages()
+    leaves = {name for name, part in module.named_modules() if name and not list(part.children())}
+    assert len(leaves) == 10
+    assert leaves <= set(netcalc.from_torch(module, torch.randn(2, 3, 8, 8)).shapes)

@@ -55,13 +55,14 @@ def give_names(
     numbered = in_sequence and _are_numbered(items)
     naming = _Naming(flat, needed, {*visible}, outside, in_sequence=in_sequence)
     number = 0
-    for item in _with_turns(flat):
+    for item in flat:
         if not isinstance(item, Step) or id(item) in needed:
             continue
         if numbered and item.name == str(number):
             item.name, number = "", number + 1
-        elif not numbered and _is_spare(item, in_sequence):
+        elif not numbered and not item.given and not item.line.parameters:
             item.name = ""
+    _drop_in_turns(flat)
     naming.run(numbered=numbered)
     for item in flat:
         if isinstance(item, Sequence):
@@ -102,7 +103,10 @@ class _Naming:
         names = {*(item.name for item in self.flat), *(path.partition(".")[0] for path in self.outside)}
         digits = self.in_sequence and not numbered and any(name.isdigit() or name == "${index}" for name in names)
         for item in self.flat:
-            if item.name:
+            if isinstance(item, Step) and item.name and self._says_nothing(item):
+                item.name = ""
+                self.claimed.add(self._path(item))
+            elif item.name:
                 self.claimed.update(names_of(item))
             elif id(item) in self.needed or (digits and isinstance(item, Step)):  # lines without a name are numbered
                 self._name(item)
@@ -124,6 +128,10 @@ class _Naming:
             self._name(item)
         elif path:
             self.claimed.add(path)
+
+    def _says_nothing(self, item: Step) -> bool:
+        """Return True for the name that a line has without one."""
+        return not item.line.parameters and id(item) not in self.needed and item.name == self._path(item)
 
     def _path(self, item: Step) -> str:
         """Return the path of a line without a name; an empty text for a number, which no name is then."""
@@ -178,12 +186,12 @@ def with_branches(items: list[Item]) -> list[Item]:
     return flat
 
 
-def _with_turns(flat: list[Item]) -> Iterator[Item]:
-    """Yield items with those of turns, which stand in the same list."""
-    for item in flat:
-        yield item
-        if isinstance(item, Turns):
-            yield from with_branches(item.items)
+def _drop_in_turns(flat: list[Item]) -> None:
+    """Drop the names of lines without parameters in repeats, which would be the same in each turn."""
+    for turns in (item for item in flat if isinstance(item, Turns)):
+        for item in with_branches(turns.items):
+            if isinstance(item, Step) and not item.line.parameters:
+                item.name = ""
 
 
 def _are_numbered(items: list[Item]) -> bool:
@@ -195,11 +203,6 @@ def _are_numbered(items: list[Item]) -> bool:
         isinstance(item, Step) and item.name == str(index) and not (item.entries or item.branches)
         for index, item in enumerate(items)
     )
-
-
-def _is_spare(item: Step, in_sequence: bool) -> bool:
-    """Return True for the name of a line without parameters, unless it keeps the place of a number."""
-    return not item.line.parameters and not (in_sequence and item.name.isdigit())
 
 
 def _noun(item: Step | Call | Turns) -> str:

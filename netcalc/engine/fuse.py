@@ -24,6 +24,8 @@ def simplify(graph: Graph, constant_bytes: int) -> None:
             replaced[node.outputs[0]] = operand
             continue
         remaining.append(node)
+        if node.op.draws:
+            continue
         if not node.op.reads_values() or constants.issuperset(t for t in node.inputs if t is not None):
             node.constant = sum(t.nbytes for t in node.outputs) <= constant_bytes
             constants.update(node.outputs if node.constant else ())

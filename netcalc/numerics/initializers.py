@@ -6,7 +6,6 @@ neither on the order in which tensors are drawn nor on the rest of the network.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -16,6 +15,7 @@ import numpy as np
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.dims import integer
 from netcalc.inits import MODES, InitRules, fans, gain
+from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import TABLES
 from netcalc.numerics.normal_quantile import normal_quantile
 from netcalc.opdef import Init, Operation, Param
@@ -27,13 +27,6 @@ __all__ = ["Initializers", "draw", "draw_into", "fans", "gain", "generator"]
 Sample: TypeAlias = Callable[[Array], None]
 
 # -- drawing ----------------------------------------------------------------------------------------
-
-
-def generator(seed: int, path: str) -> np.random.Generator:
-    """Return the random generator of the tensor at ``path``."""
-    digest = hashlib.blake2b(path.encode(), digest_size=16).digest()
-    key = np.frombuffer(digest, dtype="<u4").tolist()
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator) -> Array:

@@ -108,7 +108,7 @@ class Parameters:
         cast: bool = False,
     ) -> None:
         self._program = program
-        self._seed = seed
+        self.seed = seed
         self._tensors: Tensors | None = None
         self._locations: Mapping[str, CheckpointLocation] = {}
         self._initializers = Initializers.of(program, init)
@@ -174,7 +174,7 @@ class Parameters:
         if node.computed is not None:
             out[...] = computed_buffer(node.computed, owner).astype(numpy_dtype(dtype), copy=False)
         else:
-            self._initializers.write(node.op, owner, declaration, dtype, self._seed, out)
+            self._initializers.write(node.op, owner, declaration, dtype, self.seed, out)
 
 
 def _settle_shapes(program: Program, tensors: Tensors, initializers: Initializers) -> None:

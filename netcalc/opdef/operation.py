@@ -100,6 +100,8 @@ class Operation(Model):
     view: ClassVar[bool] = False
     #: The identity in inference.
     no_op_in_inference: ClassVar[bool] = False
+    #: The outputs are random numbers, in inference too.
+    draws: ClassVar[bool] = False
     #: A scale and a shift for each channel (axis 1), provided that ``own_statistics(training)`` is False.
     normalizes_channels: ClassVar[bool] = False
     #: A window of fixed size slides over the spatial axes; the kernel may copy windows into columns.

@@ -135,6 +135,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "shuffle": ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
     "unknown": ("unknown",),
     "creation": ("parameter", "linear_weight", "buffer", "constant", "arange"),
+    "random": ("normal", "uniform", "exponential", "randint", "randperm", "bernoulli", "poisson", "multinomial"),
     "mask": ("tril", "triu", "causal_mask"),
     "recurrent": ("rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"),
     "scan": ("selective_scan", "wkv"),

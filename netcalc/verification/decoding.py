@@ -21,8 +21,10 @@ from netcalc.dims import integer
 from netcalc.engine.preflight import build_plan
 from netcalc.engine.runtime.session import Session
 from netcalc.ir import Program
+from netcalc.numerics.generators import generator
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.interpret import apply_at
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Context
 from netcalc.ops.routing import Experts
@@ -42,7 +44,7 @@ def execute_reference(program: Program, inputs: Mapping[str, Array], parameters:
 
     def evaluate(instance: Instance, operands: Sequence[Array | None]) -> Sequence[Array]:
         params = {param.name: parameters.fetch(instance, param) for param in instance.node.params}
-        return apply(instance.node.op, Run(), tuple(operands), params)
+        return apply_at(instance, Run(rng=generator(parameters.seed, "/run")), operands, params)
 
     outputs = unroll(program, [*run_inputs(program, inputs)], evaluate)
     return dict(zip(program.output_names, map(np.asarray, outputs), strict=True))

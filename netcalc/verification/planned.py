@@ -21,7 +21,8 @@ from netcalc.engine.runtime.session import Session
 from netcalc.engine.step import Step
 from netcalc.ir import Program, dtype_of
 from netcalc.numerics.initializers import generator
-from netcalc.numerics.kernels import Run, apply, wide
+from netcalc.numerics.interpret import apply_at
+from netcalc.numerics.kernels import Run, wide
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Param
 from netcalc.process_memory import format_bytes, free_bytes
@@ -182,7 +183,8 @@ def _outputs_by_rounding(program: Program, arrays: Sequence[Array], parameters: 
 
     def evaluate(instance: Instance, inputs: Sequence[Array | None]) -> Sequence[Array]:
         params = {param.name: rounded(parameters.fetch(instance, param)) for param in instance.node.params}
-        return [rounded(output) for output in apply(instance.node.op, Run(), tuple(inputs), params)]
+        run = Run(rng=generator(parameters.seed, "/run"))
+        return [rounded(output) for output in apply_at(instance, run, inputs, params)]
 
     return unroll(program, [rounded(array) for array in arrays], evaluate)
 

@@ -19,7 +19,8 @@ from netcalc.arrays import Array
 from netcalc.dims import integer
 from netcalc.dtypes import FLOATS
 from netcalc.ir import Program
-from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.interpret import apply_at
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Merged, Reach, Window
 from netcalc.tensor_type import TensorType
@@ -81,7 +82,7 @@ class _Propagation:
         node = instance.node
         params = {param.name: self._parameters.fetch(instance, param) for param in node.params}
         run = Run(training=self._program.training, rng=self._rng)
-        arrays = apply(node.op, run, tuple(None if pair is None else pair[0] for pair in inputs), params)
+        arrays = apply_at(instance, run, tuple(None if pair is None else pair[0] for pair in inputs), params)
         present = [pair for pair in inputs if pair is not None]
         results: list[tuple[Any, _State]] = []
         for array, output in zip(arrays, node.output_types, strict=True):

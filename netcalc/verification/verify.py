@@ -30,7 +30,8 @@ from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.limits import MAX_VERIFY_WORK
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
-from netcalc.numerics.kernels import Run, apply
+from netcalc.numerics.interpret import apply_at
+from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
@@ -143,7 +144,7 @@ class _Verifier:
         outputs: tuple[Array, ...] = ()
         with tallying() as work:
             try:
-                outputs = apply(node.op, run, tallied_inputs, tallied_params)
+                outputs = apply_at(instance, run, tallied_inputs, tallied_params)
             except MemoryError:
                 raise
             except Exception as error:  # any other failure of a kernel is a result to report

@@ -18,6 +18,8 @@ __all__ = ["planned"]
 class _ArrayParameters:
     """Parameters in memory, by their names in the operation."""
 
+    seed = 0
+
     def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
         self._weights = weights
 

@@ -48,7 +48,7 @@ class Call:
             rng.normal(size=t.shape).astype(t.dtype) if t.is_float else rng.integers(0, 2, t.shape).astype(t.dtype)
             for t in types
         ]
-        if name == "binary_cross_entropy":  # takes probabilities
+        if name == "binary_cross_entropy" or self.op.draws:  # takes probabilities
             self.inputs = [1 / (1 + np.exp(-x)) for x in self.inputs]
         self.outputs = as_tuple(self.op.infer(Context(), *types))
         self.params = {

@@ -18,6 +18,7 @@ from netcalc.engine.lower.layout import Layout, new_slot
 from netcalc.engine.step import Constant
 from netcalc.engine.storage import Slot
 from netcalc.ir import Program
+from netcalc.numerics.generators import held_seed
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Param
 
@@ -92,6 +93,15 @@ class Constants:
             self._parameters[owner] = slot
             self._declare(Constant(slot, load=lambda: self.fetch(node, name)))
         return self._parameters[owner]
+
+    def seed(self) -> Slot:
+        """Return the slot of the seed of the run, for operations that draw."""
+
+        def load() -> Array:
+            assert self._values is not None
+            return np.array([held_seed(self._values.seed)])
+
+        return self.derived((1,), np.dtype(np.int64), load, key="seed of the run")
 
     def derived(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], load: Callable[[], Array], key: Hashable = None

@@ -13,6 +13,7 @@ from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
+from netcalc.numerics.generators import draws_at
 from netcalc.numerics.kernels import Run, apply
 
 
@@ -38,6 +39,7 @@ def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
     inputs = [None if t is None else layout.slot(t) for t in node.inputs]
     params = {p.name: context.constants.parameter(node, p.name) for p in node.instance.node.params}
     once = node.constant and (sizes_only or all(slot is None or layout.is_constant(slot) for slot in inputs))
+    seed = context.constants.seed() if node.op.draws else None
     outputs = [layout.persist(t) if once else layout.allocate(t) for t in node.outputs]
 
     def bind(number: int, buffers: Buffers) -> Job:
@@ -48,15 +50,16 @@ def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
         targets = [slot.array() for slot in outputs]
 
         def job() -> None:
+            run = Run() if seed is None else Run(rng=draws_at(int(seed.array()[0]), node.instance.path))
             with locate_errors(node):
-                results = apply(node.op, Run(), operands, parameters)
+                results = apply(node.op, run, operands, parameters)
             for target, result in zip(targets, results, strict=True):
                 np.copyto(target, result)
 
         return job
 
     size = sum(t.nbytes for t in node.outputs) + context.temporaries(node.instance.node)
-    reads = [slot for slot in (*([] if sizes_only else inputs), *params.values()) if slot is not None]
+    reads = [slot for slot in (*([] if sizes_only else inputs), *params.values(), seed) if slot is not None]
     context.emit.step(Step(node, reads, outputs, 1, bind, constant=once, temporary=size))
 
 

@@ -12,6 +12,11 @@ NO_GRADIENT: dict[str, str] = {
         ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), "it takes integers and truth values only"
     ),
     **dict.fromkeys(("constant", "arange", "causal_mask"), _SOURCE),
+    **dict.fromkeys(("normal", "uniform", "exponential", "randint", "randperm"), _SOURCE),
+    **dict.fromkeys(
+        ("bernoulli", "poisson"), "its result is a random integer, of which a change of the input has none"
+    ),
+    "multinomial": _INTEGERS,
     "alibi_bias": "it has no parameters, and takes the lengths of its inputs only",
     "relative_coordinates": "its table is a buffer",
     "buffer": "a buffer is not trained",

@@ -28,6 +28,7 @@ _RULED = (
     "max_pool",
     "norm",
     "position",
+    "random",
     "rectifier",
     "shape",
     "shuffle",

@@ -62,7 +62,7 @@ class Evaluation:
             operation = "constant"
             attributes = {"dtype": "float32", **attributes}
             del attributes["persistent"]
-        elif line.parameters:
+        elif line.parameters or operation_named(operation).draws:
             return None
         return apply(operation_named(operation)(**attributes), Run(), inputs, {})
 

@@ -35,6 +35,9 @@ class _Agreement(Presentation[Agreement]):
         lines = [
             Line(f"state dict: {weights.tensors:,} tensors; {weights.parameters:,} parameters and buffers of the spec")
         ]
+        if result.drawn:
+            calls = ", ".join(f"{operator} ({count:,})" for operator, count in result.drawn)
+            lines.append(Line(f"random numbers: both sides drew the same, in calls of {calls}"))
         lines += [Line(problem.message) for problem in weights.diagnostics]
         yield Paragraph(lines)
         wrong = len(result.differing) + len(weights.mismatches)

@@ -55,7 +55,15 @@ class FlopsAgreement(NamedTuple):
         return self.netcalc == self.torch
 
 
-@recorded("spec", "ok", "outputs", "flops", "weights", name="verify-module")
+@recorded("operator", "calls")
+class DrawnNumbers(NamedTuple):
+    """An operator of PyTorch that draws random numbers, and the number of its calls."""
+
+    operator: str
+    calls: int
+
+
+@recorded("spec", "ok", "outputs", "flops", "weights", "drawn", name="verify-module")
 @dataclass(frozen=True, slots=True)
 class Agreement(Result):
     """The comparison of a network with a PyTorch module."""
@@ -66,6 +74,8 @@ class Agreement(Result):
     flops: tuple[FlopsAgreement, ...]
     weights: WeightsReport
     """The audit of the module's state dict."""
+    drawn: tuple[DrawnNumbers, ...] = ()
+    """Operators of PyTorch that draw random numbers; both sides drew the same."""
 
     @property
     def ok(self) -> bool:

@@ -24,7 +24,7 @@ from netcalc.reference.operations import reference
 from netcalc.reference.spec_list import listed_specs
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
-from netcalc.verification.agreement import Agreement, FlopsAgreement, OutputAgreement
+from netcalc.verification.agreement import Agreement, DrawnNumbers, FlopsAgreement, OutputAgreement
 from tests.records.test_records import OPEN, SMALL, changes, validator
 
 #: Mappings by names that may have any key or value.
@@ -48,7 +48,8 @@ def _weights(folder: Path) -> Path:
 def _agreement(folder: Path) -> Agreement:
     outputs = (OutputAgreement("a", "fast", float("inf"), 1e-5), OutputAgreement("b", "fast", 1e-7, 1e-5))
     flops = (FlopsAgreement("convolutions", ("conv2d",), ("aten.convolution",), 1, 2),)
-    return Agreement("small", outputs, flops, _small().audit(weights=_weights(folder)))
+    drawn = (DrawnNumbers("aten.randn", 2),)
+    return Agreement("small", outputs, flops, _small().audit(weights=_weights(folder)), drawn)
 
 
 @cache

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import starmap
 from typing import Any, Literal
 
 from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
+from netcalc.formats.torch.arrays import array_of, tensor_of
 from netcalc.formats.torch.buffers import has_data, rebuilt_buffers
 from netcalc.formats.torch.capture import argument_names, in_inference, is_exported
 from netcalc.formats.torch.diagnosis import refused
+from netcalc.formats.torch.draws import drawing
 from netcalc.formats.torch.library import torch_library
 from netcalc.ir import Program
-from netcalc.verification.agreement import Agreement, OutputAgreement, difference, flops_agreement, tolerance_of
+from netcalc.ir.seeds import with_draws
+from netcalc.verification.agreement import (
+    Agreement,
+    DrawnNumbers,
+    OutputAgreement,
+    difference,
+    flops_agreement,
+    tolerance_of,
+)
 
 _PLANS: tuple[Literal["reference", "fast"], ...] = ("reference", "fast")
 
@@ -25,7 +36,8 @@ def compare_module(
     """Return the agreement of a program with a module.
 
     Both run with the same random parameters; the module itself is not changed.  Floating-point inputs are drawn, and
-    integers for which the spec has a range; other inputs are those that are given.
+    integers for which the spec has a range; other inputs are those that are given.  Random numbers of a call are drawn
+    by the same operations, from the same seed, on both sides.
 
     Args:
         program: the program; symbolic sizes become the sizes of the arguments.
@@ -49,12 +61,13 @@ def compare_module(
     leaves, structure = torch.utils._pytree.tree_flatten((args, dict(kwargs)))
     names = argument_names(module, structure, len(leaves))
     passed = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
-    program = _sized(program, passed)
+    program = with_draws(_sized(program, passed), seed)
     inputs = _inputs(torch, program, passed, seed)
     leaves = [inputs.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
     args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
     tensors = _tensors(torch, module, seed)
-    with mode:
+    drawn: dict[str, int] = {}
+    with mode, drawing(torch, seed, drawn):
         expected, counts = _run(torch, module, tensors, args, kwargs)
     state = {name: array_of(tensors.get(name, value)) for name, value in _state(module, tensors).items()}
     arrays = {spec.name: array_of(inputs[spec.name]) for spec in program.inputs}
@@ -66,7 +79,9 @@ def compare_module(
             outputs += _outputs(program, computed, expected, plan)
     by_operation = analyze(program, "torch").by_operation
     ours = {name: int(cost.flops) for name, (_, cost) in by_operation.items()}
-    return Agreement(program.name, tuple(outputs), flops_agreement(ours, counts), report)
+    return Agreement(
+        program.name, tuple(outputs), flops_agreement(ours, counts), report, tuple(starmap(DrawnNumbers, drawn.items()))
+    )
 
 
 def _sized(program: Program, passed: Mapping[str, Any]) -> Program:
@@ -178,23 +193,3 @@ def _outputs(program: Program, result: Mapping[str, Any], expected: list[Any], p
         yield OutputAgreement(name, plan, far, tolerance_of(str(array.dtype)))
     for number in range(len(program.output_names), len(expected)):
         yield OutputAgreement(f"output {number} of the module", plan, float("inf"), 0.0)
-
-
-def array_of(tensor: Any) -> Any:
-    """Return a tensor as a NumPy array."""
-    from netcalc.arrays import numpy_dtype
-
-    tensor = tensor.detach().cpu().contiguous()
-    name = str(tensor.dtype).removeprefix("torch.")
-    if name == "bfloat16":  # which NumPy does not have
-        torch = torch_library()
-        return tensor.view(torch.int16).numpy().view(numpy_dtype("bfloat16"))
-    return tensor.numpy()
-
-
-def tensor_of(array: Any) -> Any:
-    """Return a NumPy array as a tensor."""
-    torch = torch_library()
-    if str(array.dtype) == "bfloat16":
-        return torch.from_numpy(array.view("int16").copy()).view(torch.bfloat16)
-    return torch.from_numpy(array.copy())

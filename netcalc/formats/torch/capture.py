@@ -137,11 +137,16 @@ def in_inference(module: Any) -> Iterator[None]:
 
 @contextmanager
 def _unfused(torch: Any) -> Iterator[None]:
-    """Leave out fused paths that would hide the operators of a layer, and the warnings of an export."""
+    """Leave out fused paths that would hide the operators of a layer, and the warnings of an export.
+
+    Distributions do not check their arguments, whose values an export does not have.
+    """
     fused = torch.backends.mha.get_fastpath_enabled()
+    checked = torch.distributions.Distribution._validate_args
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.backends.mha.set_fastpath_enabled(False)
+        torch.distributions.Distribution.set_default_validate_args(False)
         level = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         try:
@@ -149,6 +154,7 @@ def _unfused(torch: Any) -> Iterator[None]:
         finally:
             logging.disable(level)
             torch.backends.mha.set_fastpath_enabled(fused)
+            torch.distributions.Distribution.set_default_validate_args(checked)
 
 
 @contextmanager

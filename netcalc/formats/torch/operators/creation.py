@@ -104,16 +104,6 @@ def _places(build: Builder, rows: Any, columns: Any, dtype: Any, inside: Callabl
     return cast(build, build.line("constant", [], {"value": value}), type_)
 
 
-@operator(
-    *("aten.rand.default", "aten.randn.default", "aten.randint.default", "aten.randint.low", "aten.randperm.default"),
-    *("aten.rand_like.default", "aten.randn_like.default", "aten.bernoulli.default", "aten.bernoulli.p"),
-    *("aten.multinomial.default", "aten.normal_.default", "aten.uniform_.default", "aten.bernoulli_.float"),
-    *("aten.exponential_.default", "aten.normal.Tensor_Tensor", "aten.bernoulli_.Tensor", "aten.randint_like.default"),
-)
-def random(build: Builder, **_: Any) -> Value:
-    raise RuleError("random numbers are not expressible: the outputs of a spec depend on inputs and weights alone")
-
-
 def filled(build: Builder, shape: Sequence[Dim], number: Any, dtype: DType) -> Value:
     """Return a tensor whose elements are all the same number."""
     if not isinstance(number, Poly):

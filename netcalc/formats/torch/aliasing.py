@@ -97,8 +97,14 @@ def written(node: Any) -> list[Any]:
     schema = getattr(node.target, "_schema", None)
     if schema is None or schema.name.partition("::")[2] in _RESHAPES:
         return []
-    changed = [argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments]
-    return [argument for argument, change in zip(node.args, changed, strict=False) if change]
+    given = dict(zip((argument.name for argument in schema.arguments), node.args, strict=False)) | node.kwargs
+    changed = (a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+    return [given[name] for name in changed if given.get(name) is not None]
+
+
+def written_to(schema: Any) -> tuple[str, ...]:
+    """Return the names of the arguments that an operator only writes its results to, as ``aten.mm.out``."""
+    return tuple(a.name for a in schema.arguments if a.is_out)
 
 
 def _shares_memory(node: Any) -> bool:

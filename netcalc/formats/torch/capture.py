@@ -73,7 +73,13 @@ def is_exported(module: Any) -> bool:
 def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> Any:
     try:
         with _unfused(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
-            return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
+            try:
+                return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
+            except RuntimeError as error:  # of a module that may only be called without gradients
+                if "automatic differentiation" not in str(error):
+                    raise
+            with torch.no_grad():
+                return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
     except Exception as error:  # of PyTorch or of the user's code
         failed = refused("torch.export refuses the module", error)
         advice = _advice(args, kwargs)

@@ -10,11 +10,11 @@ from netcalc.diagnostics import NetcalcError, RuleError
 from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
-from netcalc.formats.torch.aliasing import Tensors, written
+from netcalc.formats.torch.aliasing import Tensors, written, written_to
 from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
-from netcalc.formats.torch.operators import rule_of
+from netcalc.formats.torch.operators import Rule, rule_of
 from netcalc.formats.torch.operators._complex_numbers import rule_for
 from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
@@ -26,6 +26,10 @@ from netcalc.tensor_type import TensorType
 _ITEM = "<built-in function getitem>"
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.
 _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
+
+
+#: Arguments that tell the place and the layout of a new tensor.
+_MAKING = {"dtype", "layout", "device", "pin_memory"}
 
 
 class Translation:
@@ -63,11 +67,15 @@ class Translation:
         self.build.scope = scope_of(node)
         result = self._translated(node)
         changed = written(node)
-        for target in changed:
-            if isinstance(result, Value):
-                result = cast(self.build, result, self.tensors[target].type.dtype)
-            self.tensors.write(target, result)
-        if changed:
+        several = isinstance(result, (list, tuple)) and len(result) == len(changed)
+        for place, target in enumerate(changed):
+            value = result[place] if several else result
+            if isinstance(value, Value):
+                value = cast(self.build, value, self.tensors[target].type.dtype)
+            self.tensors.write(target, value)
+        if changed and several:
+            self.tensors[node] = [self.tensors[target] for target in changed]
+        elif changed:
             self.tensors.same(node, changed[0])
         else:
             self.tensors[node] = result
@@ -94,6 +102,9 @@ class Translation:
             return self._argument(node.args[0])[node.args[1]]
         rule = rule_of(name)
         arguments = self._bound(node)
+        if rule is None and (targets := written_to(node.target._schema)):
+            rule = _without_targets(node.target, targets)
+            arguments = {key: value for key, value in arguments.items() if key not in targets}
         self.build.hint = node.name
         if rule is None:
             return self._unknown(node, arguments, "")
@@ -148,6 +159,19 @@ class Translation:
         if hasattr(argument, "graph") and argument in self.tensors:
             return self.tensors[argument]
         return argument
+
+
+def _without_targets(target: Any, names: tuple[str, ...]) -> Rule | None:
+    """Return the rule of the variant of an operator that makes its results instead of writing them to arguments."""
+    wanted = [argument.name for argument in target._schema.arguments if argument.name not in (*names, *_MAKING)]
+    packet = target.overloadpacket
+    for overload in packet.overloads():
+        variant = getattr(packet, overload)
+        rule = rule_of(str(variant))
+        # a variant that makes a tensor may be told its type and its place too
+        if rule is not None and [a.name for a in variant._schema.arguments if a.name not in _MAKING] == wanted:
+            return rule
+    return None
 
 
 def _makes_tensors(node: Any) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from netcalc.dims import product
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._windows import pooling_windows, unless
+from netcalc.formats.torch.operators.creation import filled
+from netcalc.formats.torch.operators.shape import reshaped
 
 
 def max_pool(
@@ -27,3 +30,16 @@ def max_pool(
 for _axes in (1, 2, 3):
     operator(f"aten.max_pool{_axes}d.default")(partial(max_pool, _axes, False))
     operator(f"aten.max_pool{_axes}d_with_indices.default")(partial(max_pool, _axes, True))
+
+
+def max_unpool(axes: int, build: Builder, input: Value, indices: Value, output_size: Any, **_: Any) -> Value:
+    """Elements at the places of their maxima in a window, and zeros elsewhere."""
+    leading = input.type.shape[:-axes]
+    flat = [reshaped(build, value, [*leading, product(input.type.shape[-axes:])]) for value in (input, indices)]
+    zeros = filled(build, (*leading, product(output_size)), 0, input.type.dtype)
+    placed = build.line("scatter", [zeros, flat[1], flat[0]], {"axis": -1})
+    return reshaped(build, placed, [*leading, *output_size])
+
+
+operator("aten.max_unpool2d.default")(partial(max_unpool, 2))
+operator("aten.max_unpool3d.default")(partial(max_unpool, 3))

@@ -200,3 +200,8 @@ def take_along_dim(build: Builder, input: Value, indices: Value, dim: int | None
 
 def _shape_without(value: Value, axis: int) -> tuple[Any, ...]:
     return (*value.type.shape[:axis], 1, *value.type.shape[axis + 1 :])
+
+
+@operator("aten.linalg_diagonal.default")
+def linalg_diagonal(build: Builder, A: Value, offset: int, dim1: int, dim2: int) -> Value:  # noqa: N803
+    return diagonal(build, A, offset, dim1, dim2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,9 +89,13 @@ class Agreement(Result):
         return (*outputs, *(flops for flops in self.flops if not flops.ok))
 
 
-def tolerance_of(dtype: str) -> float:
-    """Return the difference that rounding explains, relative to the largest element; 0 for integers."""
-    return _TOLERANCES.get(dtype, 0.0)
+def tolerance_of(dtype: str, computed: Iterable[str] = ()) -> float:
+    """Return the difference that rounding explains, relative to the largest element; 0 for integers.
+
+    ``computed`` are the element types of what the output is computed from, the least exact of which decides.
+    """
+    own = _TOLERANCES.get(dtype, 0.0)
+    return max([own, *(_TOLERANCES.get(other, 0.0) for other in computed)]) if own else own
 
 
 def difference(executed: Any, expected: Any) -> float:

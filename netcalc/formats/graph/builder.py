@@ -61,6 +61,12 @@ class Builder:
         stored = {name: _stored(value) for name, value in (parameters or {}).items() if value is not None}
         return self._add(operation, present, values, stored)
 
+    def undo(self, start: int) -> None:
+        """Leave out the lines from a number on, which nothing uses."""
+        made = {value for line in self.graph.lines[start:] for value in line.outputs}
+        del self.graph.lines[start:]
+        self._read = {stored: value for stored, value in self._read.items() if value not in made}
+
     def maker(self, value: Value) -> Line | None:
         """Return the line that makes a value; None for an input of the graph and a stored tensor."""
         return next((line for line in reversed(self.graph.lines) if value in line.outputs), None)

@@ -8,6 +8,7 @@ from itertools import starmap
 from typing import Any, Literal
 
 from netcalc.analysis.cost import analyze
+from netcalc.analysis.walk import instances
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
 from netcalc.formats.torch.arrays import array_of, tensor_of
@@ -187,9 +188,10 @@ def _unfused(torch: Any) -> Iterator[None]:
 
 def _outputs(program: Program, result: Mapping[str, Any], expected: list[Any], plan: str) -> Iterator[OutputAgreement]:
     """Yield the comparison of each output; one that only the program or only the module has differs."""
+    types = {type_.dtype for instance in instances(program) for type_ in instance.node.output_types}
     for number, name in enumerate(program.output_names):
         array = result[name]
         far = difference(array, expected[number]) if number < len(expected) else float("inf")
-        yield OutputAgreement(name, plan, far, tolerance_of(str(array.dtype)))
+        yield OutputAgreement(name, plan, far, tolerance_of(str(array.dtype), types))
     for number in range(len(program.output_names), len(expected)):
         yield OutputAgreement(f"output {number} of the module", plan, float("inf"), 0.0)

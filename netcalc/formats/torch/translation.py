@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.aliasing import Tensors, written, written_to
+from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
 from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
@@ -40,6 +42,7 @@ class Translation:
         self.build = Builder(graph)
         self.missing = Missing()
         self.allow_unknown = allow_unknown
+        self.casts = casts_inputs()
         self.tensors = Tensors(self._translated, self._updated)
 
     def run(self, module: Any, values: Mapping[Any, Any]) -> Any:
@@ -97,7 +100,8 @@ class Translation:
         if name.startswith("aten.sym_") or type(example).__name__ in ("SymInt", "SymBool", "SymFloat"):
             return self._size(node, example)
         if name in _WRAPPERS:
-            return self._wrapped(*node.args[_WRAPPERS[name] :])
+            with self._region(name == "wrap_with_autocast" and bool(node.args[2])):
+                return self._wrapped(*node.args[_WRAPPERS[name] :])
         if name == _ITEM:
             return self._argument(node.args[0])[node.args[1]]
         rule = rule_of(name)
@@ -108,8 +112,10 @@ class Translation:
         self.build.hint = node.name
         if rule is None:
             return self._unknown(node, arguments, "")
+        if self.casts and name in RECURRENT and RECURRENT_NOTE not in self.build.graph.notes:
+            self.build.graph.notes.append(RECURRENT_NOTE)
         try:
-            return rule_for(name, rule, arguments)(self.build, **arguments)
+            return in_type_of(example, self.build, rule_for(name, rule, arguments), arguments)
         except RuleError as error:
             return self._unknown(node, arguments, str(error))
 
@@ -136,6 +142,15 @@ class Translation:
     def _path(self) -> str:
         """Return the path of the module whose call is translated."""
         return ".".join(call.path for call in self.build.scope[-1:])
+
+    @contextmanager
+    def _region(self, casts: bool) -> Iterator[None]:
+        """Translate a region in which PyTorch casts inputs of operators, if ``casts``."""
+        around, self.casts = self.casts, casts or self.casts
+        try:
+            yield
+        finally:
+            self.casts = around
 
     def _wrapped(self, inner: Any, *arguments: Any) -> Any:
         """Translate a subgraph; return the nodes of its results, which stand for the items of the call's."""

@@ -70,6 +70,16 @@ def unpooled(axes: int, *sizes: int, **settings: Any) -> Case:
     )
 
 
+def windows(self: Any, x: Any) -> Any:
+    long = self.fc(x)
+    return [
+        *(long * window(8) for window in (torch.hann_window, torch.hamming_window, torch.blackman_window)),
+        *(long * torch.hann_window(8, periodic=False, dtype=torch.float64), long * torch.bartlett_window(8)),
+        *(long * torch.kaiser_window(8, True, 6.0), long * torch.hamming_window(8, True, 0.6, 0.4)),
+        *(long * torch.fft.fftfreq(8, 0.5), long[:, :5] * torch.fft.rfftfreq(8)),
+    ]
+
+
 CASES = [
     Case("written", lambda: Called(written), X),
     Case("written_to_a_view", lambda: Called(written_to_a_view), X),
@@ -100,6 +110,7 @@ CASES = [
         X,
     ),
     Case("diagonal", lambda: Called(lambda self, x: torch.linalg.diagonal(self.weight, offset=1) * x[:, :7]), X),
+    Case("windows", lambda: Called(windows), X),
     Case("gated", lambda: nn.Sequential(nn.Linear(8, 8), nn.GLU(), nn.Unflatten(1, (2, 2)), nn.GLU(1)), X),
 ]
 

@@ -17,7 +17,7 @@ from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import Rule, rule_of
-from netcalc.formats.torch.operators._complex_numbers import rule_for
+from netcalc.formats.torch.operators._complex_numbers import PARTS, Complex, rule_for
 from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
 from netcalc.formats.torch.sizes import size_of
@@ -203,10 +203,22 @@ def _bound(schema: Any, arguments: list[Any], keywords: dict[str, Any]) -> dict[
 
 
 def _unknown(example: Any, symbols: Mapping[str, Dim]) -> Any:
-    """Return values of the types that an operator without a rule gives."""
+    """Return values of the types that an operator without a rule gives; sizes that depend on values are taken as 1."""
     if isinstance(example, (list, tuple)):
         return [_unknown(item, symbols) for item in example]
-    return Value(type_of(example, symbols)) if hasattr(example, "shape") else None
+    if not hasattr(example, "shape"):
+        return None
+    sizes = []
+    for size in example.shape:
+        try:
+            sizes.append(size_of(size, symbols))
+        except RuleError:  # of which the error of the operator tells
+            sizes.append(1)
+    name: Any = str(example.dtype).removeprefix("torch.")
+    part = PARTS.get(name)
+    if part is not None:
+        return Complex(Value(TensorType(tuple(sizes), part)), Value(TensorType(tuple(sizes), part)))
+    return Value(TensorType(tuple(sizes), name))
 
 
 def type_of(tensor: Any, symbols: Mapping[str, Dim]) -> TensorType:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dtypes import DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, operator
@@ -28,6 +29,9 @@ class Complex:
             raise RuleError("the imaginary part of a Fourier transform cannot be expressed")
         return self.real, self.imag
 
+
+#: Types of the parts of complex numbers.
+PARTS: dict[str, DType] = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 #: Operators that move elements, and act on the parts separately.
 _PARTWISE = frozenset(
@@ -60,7 +64,7 @@ def rule_for(overload: str, rule: Rule, arguments: Mapping[str, Any]) -> Rule:
 
 
 def _is_complex(value: Any) -> bool:
-    return any(map(_is_complex, value)) if isinstance(value, list) else isinstance(value, Complex)
+    return any(map(_is_complex, value)) if isinstance(value, list) else isinstance(value, (Complex, complex))
 
 
 def _side(value: Any, index: int) -> Any:
@@ -117,6 +121,8 @@ def conjugate(build: Builder, input: Complex) -> Complex:
 
 
 def _product(build: Builder, input: Any, other: Any) -> Complex:
+    if isinstance(other, complex):
+        return _times_number(build, input, other)
     if not isinstance(input, Complex) or not isinstance(other, Complex):
         factor, (real, imag) = (other, input.parts) if isinstance(input, Complex) else (input, other.parts)
         return Complex(combined(build, "mul", real, factor), combined(build, "mul", imag, factor))
@@ -125,6 +131,36 @@ def _product(build: Builder, input: Any, other: Any) -> Complex:
     return Complex(
         build.line("sub", [products[a, c], products[b, d]]), build.line("add", [products[a, d], products[b, c]])
     )
+
+
+def _times_number(build: Builder, input: Any, number: complex) -> Complex:
+    """Return the product with a complex number."""
+    if not isinstance(input, Complex):
+        return Complex(*(combined(build, "mul", input, part) for part in (number.real, number.imag)))
+    (ac, ad), (bc, bd) = (_times_number(build, part, number).parts for part in input.parts)
+    return Complex(build.line("sub", [ac, bd]), build.line("add", [ad, bc]))
+
+
+def _exponential(build: Builder, input: Complex) -> Complex:
+    real, imag = input.parts
+    size = build.line("exp", [real])
+    cosine, sine = (build.line(function, [imag]) for function in ("cos", "sin"))
+    return Complex(build.line("mul", [size, cosine]), build.line("mul", [size, sine]))
+
+
+@operator("aten.angle.default")
+def angle(build: Builder, input: Complex | Value) -> Value:
+    if isinstance(input, Value):
+        raise RuleError("angles of real numbers are not expressible")
+    real, imag = input.parts
+    return build.line("atan2", [imag, real])
+
+
+def _difference(build: Builder, input: Any, other: Any, alpha: Any) -> Complex:
+    if alpha != 1 or not isinstance(input, Complex) or not isinstance(other, Complex):
+        raise RuleError("complex numbers are subtracted from complex numbers only")
+    real, imag = (build.line("sub", pair) for pair in zip(input.parts, other.parts, strict=True))
+    return Complex(real, imag)
 
 
 def _sum(build: Builder, input: Any, other: Any, alpha: Any) -> Complex:
@@ -154,5 +190,8 @@ _RULES: dict[str, Rule] = {
     "conj_physical": conjugate,
     "mul": _product,
     "add": _sum,
+    "sub": _difference,
+    "exp": _exponential,
+    "angle": angle,
     "to": _converted,
 }

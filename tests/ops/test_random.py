@@ -195,3 +195,20 @@ def test_attributes_that_are_refused(name: str, attrs: dict[str, Any], shape: tu
     assert declared is not None
     with pytest.raises((RuleError, ValidationError)):
         declared(**attrs).infer(Context(), *([] if shape is None else [TensorType(shape)]))
+
+
+def test_moments_of_random_numbers_are_propagated() -> None:
+    """The variance of a linear layer is E[x²]/3, and 1/(3·32) of its bias, with torch's initialization."""
+    text = """
+netcalc: 1
+inputs: {x: [64, 32]}
+layers:
+  - {name: a, normal: {shape: [64, 32], mean: 1.0, std: 2.0}}
+  - {name: u, uniform: {shape: [64, 32], low: -1.0, high: 3.0}}
+  - {name: e, exponential: {shape: [64, 32], rate: 0.5}}
+  - {from: [x, a, u, e], add: {}}
+  - {name: fc, linear: 16}
+"""
+    (layer,) = netcalc.loads(text).signal(seeds=1).layers
+    # the mean is 0 + 1 + 1 + 2, the variance 1 + 2² + 4²/12 + 1/0.5²
+    assert layer.predicted.variance == pytest.approx((4**2 + 1 + 4 + 16 / 12 + 4) / 3 + 1 / 96)

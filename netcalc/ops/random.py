@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from netcalc.dims import ceil_log2, product
-from netcalc.dtypes import FLOATS, INTEGERS, DType
+from netcalc.dtypes import FLOATS, INTEGERS, DType, holds
 from netcalc.models import model_validator
 from netcalc.opdef import Context, Domain, Example, Operation, RuleError, Size, Term, attr, require_float
 from netcalc.ops import operation
@@ -154,6 +154,10 @@ class Randint(_Whole):
     def infer(self, ctx: Context) -> TensorType:
         if not self.low < self.high:
             raise RuleError(f"randint: there is no integer from {self.low} up to, but not including, {self.high}")
+        integers: DType = self.dtype if self.dtype in INTEGERS else "int64"
+        for number in (self.low, self.high - 1):
+            if isinstance(number, int) and not holds(integers, number):
+                raise RuleError(f"randint: {number} does not fit {integers}", code="E402")
         return super().infer(ctx)
 
     def sizes(self) -> tuple[Size, ...]:

@@ -186,6 +186,8 @@ def test_values_that_are_refused(name: str, attrs: dict[str, Any], x: list[float
         ("exponential", {"shape": [2], "rate": 0.0}, None),
         ("randint", {"high": 0}, None),
         ("randint", {"high": 3, "dtype": "bool"}, None),
+        ("randint", {"high": 3, "low": -(1 << 70)}, None),
+        ("randint", {"high": 300, "dtype": "uint8"}, None),
         ("multinomial", {"samples": 4}, (2, 3)),
         ("multinomial", {"samples": 1}, (2, 3, 4)),
     ],

@@ -36,8 +36,8 @@ def compare_module(
 ) -> Agreement:
     """Return the agreement of a program with a module.
 
-    Both run with the same random parameters; the module itself is not changed.  Floating-point inputs are drawn, and
-    integers for which the spec has a range; other inputs are those that are given.  Random numbers of a call are drawn
+    Both run with copies of the same random parameters and inputs; the module itself is not changed.  Floating-point
+    inputs are drawn, and integers for which the spec has a range; other inputs are those that are given.  Random numbers of a call are drawn
     by the same operations, from the same seed, on both sides.
 
     Args:
@@ -160,11 +160,13 @@ def _state(module: Any, tensors: Mapping[str, Any]) -> dict[str, Any]:
 def _run(
     torch: Any, module: Any, tensors: Mapping[str, Any], args: Any, kwargs: Any
 ) -> tuple[list[Any], dict[str, int]]:
-    """Return the results of a call of the module, and the FLOPs by operator."""
+    """Return the results of a call of the module with copies of the tensors, which it may change, and its FLOPs."""
+    copies = {name: tensor.clone() for name, tensor in tensors.items()}
+    args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     try:
         with torch.no_grad(), _unfused(torch), counter:
-            result = torch.func.functional_call(module, dict(tensors), args, kwargs)
+            result = torch.func.functional_call(module, copies, args, kwargs)
     except Exception as error:  # of the user's code
         raise refused("the module cannot be run", error) from error
     counts = {str(name): int(count) for name, count in counter.get_flop_counts().get("Global", {}).items()}

@@ -1,0 +1,76 @@
+"""Comparisons of networks with modules that change their inputs, buffers or parameters in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import netcalc
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+
+class Doubled(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        y = self.fc(x)
+        x.mul_(2)
+        return x + y
+
+
+class InDict(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def forward(self, x: Any) -> Any:
+        x["first"].add_(1)
+        return x["first"] * x["second"][0]
+
+
+class Indices(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def forward(self, ids: Any, table: Any) -> Any:
+        ids.add_(1)
+        return table[ids]
+
+
+class Counting(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(4))
+
+    def forward(self, x: Any) -> Any:
+        self.steps.add_(1)
+        return x + self.steps
+
+
+class Decaying(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forward(self, x: Any) -> Any:
+        with torch.no_grad():
+            self.weight.mul_(0.5)
+        return x * self.weight
+
+
+@pytest.mark.parametrize(
+    ("module", "args"),
+    [
+        (Doubled(), (torch.ones(2, 4),)),
+        (InDict(), ({"first": torch.ones(3), "second": [torch.ones(3)]},)),
+        (Indices(), (torch.tensor([0, 1]), torch.ones(5, 3))),
+        (Counting(), (torch.ones(2, 4),)),
+        (Decaying(), (torch.ones(2, 4),)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_module_that_changes_tensors_in_place_agrees(module: Any, args: Any) -> None:
+    held = [*module.state_dict().values(), *torch.utils._pytree.tree_leaves(args)]
+    before = [tensor.clone() for tensor in held]
+    agreement = netcalc.from_torch(module, *args).verify_against(module, *args)
+    assert agreement.ok
+    assert all(map(torch.equal, held, before))

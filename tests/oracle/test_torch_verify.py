@@ -37,6 +37,8 @@ class Indices(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 
 
 class Counting(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    steps: Any
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("steps", torch.zeros(4))

@@ -8,6 +8,7 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value
 from netcalc.ir.build import infer
+from netcalc.models import ValidationError
 from netcalc.opdef import Context
 from netcalc.ops import find
 
@@ -114,7 +115,12 @@ class Builder:
         declared = find(operation)
         if declared is None:
             raise RuleError(f"there is no operation {operation}")
-        op = declared(**attributes)
+        try:
+            op = declared(**attributes)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            place = ".".join(map(str, problem["loc"]))
+            raise RuleError(f"{operation} takes no {place} of {problem['input']!r}") from None
         types = infer(op, [None if value is None else value.type for value in inputs], self._context)
         outputs = tuple(Value(type_, self.hint) for type_ in types)
         self.graph.lines.append(Line(operation, attributes, inputs, outputs, self.scope, parameters))

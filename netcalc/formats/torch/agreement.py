@@ -17,6 +17,7 @@ from netcalc.formats.torch.capture import argument_names, in_inference, is_expor
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.draws import drawing
 from netcalc.formats.torch.library import torch_library
+from netcalc.formats.torch.structures import taken_apart
 from netcalc.ir import Program
 from netcalc.ir.seeds import with_draws
 from netcalc.verification.agreement import (
@@ -59,17 +60,18 @@ def compare_module(
         module = module.module()
     else:
         mode = in_inference(module)
-    leaves, structure = torch.utils._pytree.tree_flatten((args, dict(kwargs)))
-    names = argument_names(module, structure, len(leaves))
-    passed = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
-    program = with_draws(_sized(program, passed), seed)
-    inputs = _inputs(torch, program, passed, seed)
-    leaves = [inputs.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
-    args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
     tensors = _tensors(torch, module, seed)
     drawn: dict[str, int] = {}
-    with mode, drawing(torch, seed, drawn):
-        expected, counts = _run(torch, module, tensors, args, kwargs)
+    with mode, taken_apart(module, args, dict(kwargs)) as (args, kwargs):
+        leaves, structure = torch.utils._pytree.tree_flatten((args, kwargs))
+        names = argument_names(module, structure, len(leaves))
+        passed = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
+        program = with_draws(_sized(program, passed), seed)
+        inputs = _inputs(torch, program, passed, seed)
+        leaves = [inputs.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
+        args, kwargs = torch.utils._pytree.tree_unflatten(leaves, structure)
+        with drawing(torch, seed, drawn):
+            expected, counts = _run(torch, module, tensors, args, kwargs)
     state = {name: array_of(tensors.get(name, value)) for name, value in _state(module, tensors).items()}
     arrays = {spec.name: array_of(inputs[spec.name]) for spec in program.inputs}
     report = check_weights(program, state)

@@ -15,6 +15,7 @@ from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
+from netcalc.formats.torch.structures import taken_apart
 
 
 class Captured(NamedTuple):
@@ -45,8 +46,17 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
     if not isinstance(module, torch.nn.Module):
         message = f"a torch.nn.Module or an ExportedProgram is needed, not {type(module).__name__}"
         raise NetcalcError(Diagnostic("E502", message))
+    if isinstance(module, torch.jit.ScriptModule):
+        raise _without_code("the module")
+    with taken_apart(module, args, dict(kwargs)) as (args, kwargs):
+        return _captured(module, args, kwargs, dynamic)
+
+
+def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any) -> Captured:
+    """Return the program of a module, for arguments and results that pytree takes apart."""
+    torch = torch_library()
     pytree = torch.utils._pytree
-    leaves, structure = pytree.tree_flatten((args, dict(kwargs)))
+    leaves, structure = pytree.tree_flatten((args, kwargs))
     names = argument_names(module, structure, len(leaves))
     shapes = {n: tuple(leaf.shape) for n, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
     axes = requested_axes(dynamic, shapes)
@@ -81,9 +91,17 @@ def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, An
             with torch.no_grad():
                 return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
     except Exception as error:  # of PyTorch or of the user's code
+        compiled = [path for path, part in module.named_modules() if isinstance(part, torch.jit.RecursiveScriptModule)]
+        if compiled:
+            raise _without_code(compiled[0]) from error
         failed = refused("torch.export refuses the module", error)
         advice = _advice(args, kwargs)
         raise NetcalcError(d._replace(hint=advice or d.hint) for d in failed.diagnostics) from error
+
+
+def _without_code(part: str) -> NetcalcError:
+    message = f"{part} is of TorchScript, which torch.export cannot follow"
+    return NetcalcError(Diagnostic("E009", message, hint="give the module that it was compiled of"))
 
 
 def _advice(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from netcalc.diagnostics import Diagnostic
 
 #: Modules that an error names.
 _SHOWN = 4
+_HINT = "--allow-unknown, in Python allow_unknown=True, makes lines of unknown work of them"
 
 
 class Missing:
@@ -24,9 +25,8 @@ class Missing:
         """Add a call of an operator in the module at a path; without a reason the operator has no rule."""
         self._calls.setdefault((operator, reason), Counter())[path] += 1
 
-    def errors(self) -> Iterator[Diagnostic]:
+    def errors(self, *, hint: str | None = _HINT) -> Iterator[Diagnostic]:
         """Yield an error (E009) for each operator and reason, with the modules and the number of calls."""
-        hint: str | None = "--allow-unknown, in Python allow_unknown=True, makes lines of unknown work of them"
         for (operator, reason), paths in self._calls.items():
             count = paths.total()
             times = "once" if count == 1 else f"{count} times"

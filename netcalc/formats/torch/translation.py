@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from netcalc.diagnostics import NetcalcError, RuleError
+from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.dims import Dim
+from netcalc.dtypes import DTYPES
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.aliasing import Tensors, written, written_to
@@ -137,7 +138,10 @@ class Translation:
             except RuleError as error:
                 reason = reason or str(error)
         self.missing.add(name, self._path(), reason)
-        return _unknown(example, self.symbols)
+        try:
+            return _unknown(example, self.symbols)
+        except RuleError:  # a size that depends on values, without which nothing after it can be translated
+            raise NetcalcError(self.missing.errors(hint=None)) from None
 
     def _path(self) -> str:
         """Return the path of the module whose call is translated."""
@@ -281,10 +285,12 @@ def translate(
             if not hasattr(node.meta.get("val"), "shape"):
                 values[node] = spec.arg.value if hasattr(spec.arg, "value") else None
                 continue
-            values[node] = graph.inputs[name] = Value(type_of(node.meta["val"], symbols), name)
+            tensor_type = _expressible(type_of(node.meta["val"], symbols), f"the input {name!r}")
+            values[node] = graph.inputs[name] = Value(tensor_type, name)
             continue
-        tensor_type = type_of(node.meta["val"], symbols)
         path = paths.get(spec.target, spec.target)
+        what = "parameter" if kind == "PARAMETER" else "buffer"
+        tensor_type = _expressible(type_of(node.meta["val"], symbols), f"the {what} {path!r}")
         tensor = (buffers or {}).get(spec.target, state.get(spec.target))
         persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
         if path not in graph.tensors and kind == "PARAMETER":
@@ -297,7 +303,30 @@ def translate(
     results = work.run(exported.graph_module, values)
     if work.missing:
         raise NetcalcError(work.missing.errors())
-    for name, result in zip(output_names(exported), results, strict=True):
-        if isinstance(result, Value):
-            graph.outputs[name] = work.build.read(result)
+    _give_outputs(work.build, output_names(exported), results)
     return graph
+
+
+def _give_outputs(build: Builder, names: Sequence[str], results: Sequence[Any]) -> None:
+    """Make the tensors among the results of a program the outputs of its graph."""
+    for name, result in zip(names, results, strict=True):
+        if isinstance(result, Complex):
+            double = result.real.type.dtype == "float64"
+            raise _inexpressible(f"the output {name!r}", "complex128" if double else "complex64")
+        if isinstance(result, Value):
+            build.graph.outputs[name] = build.read(result)
+    if not build.graph.outputs:
+        hint = "return the tensors whose computation is to be counted"
+        raise NetcalcError(Diagnostic("E009", "the module returns no tensors", hint=hint))
+
+
+def _expressible(tensor_type: TensorType, what: str) -> TensorType:
+    """Return the type of an input or a stored tensor; NetcalcError (E009) if netcalc has no such element type."""
+    if tensor_type.dtype not in DTYPES:
+        raise _inexpressible(what, tensor_type.dtype)
+    return tensor_type
+
+
+def _inexpressible(what: str, dtype: str) -> NetcalcError:
+    hint = "hold real tensors, and use torch.view_as_complex and torch.view_as_real" if "complex" in dtype else None
+    return NetcalcError(Diagnostic("E009", f"{what} is {dtype}, which is no element type of netcalc", hint=hint))

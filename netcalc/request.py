@@ -38,6 +38,7 @@ class Request:
         model: name or path that the source was loaded by, if there is one.
         open_storage: True where bytes of parameters do not count, or headers give them: it is no error then that a
             configuration leaves them open.
+        constants: values of buffers that are too long for the spec, by path.
     """
 
     source: Loaded
@@ -51,6 +52,7 @@ class Request:
     sizes: Mapping[str, int] = field(default_factory=dict)
     model: str | Path | None = None
     open_storage: bool = False
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def program(self) -> Program:
@@ -76,7 +78,8 @@ class Request:
     @cached_property
     def _elaborated(self) -> Program:
         training, dtype = self.mode == "train", self.dtype or self.source.document.checkpoint.dtype
-        return elaborate(self.adapted, self.settings, symbolic=self.symbolic, training=training, dtype=dtype)
+        program = elaborate(self.adapted, self.settings, symbolic=self.symbolic, training=training, dtype=dtype)
+        return replace(program, constants=self.constants) if self.constants else program
 
     @cached_property
     def executed(self) -> Self:

@@ -32,17 +32,16 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool
         NetcalcError: E009 if PyTorch is not installed, ``torch.export`` refuses the module, or an operator has no rule;
             E502 for bad arguments.
     """
-    from netcalc.formats.torch.importing import module_document
+    from netcalc.formats.torch.importing import module_spec
 
     _require_module(module)
-    document = module_document(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown)
-    return network_of(document)
+    return network_of(*module_spec(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown))
 
 
-def network_of(document: Mapping[str, Any]) -> Network:
-    """Return the network of a document that was imported from a PyTorch module."""
+def network_of(document: Mapping[str, Any], constants: Mapping[str, Any]) -> Network:
+    """Return the network of a document that was imported from a PyTorch module, with values that it does not hold."""
     source = library.load_data(document, f"<{document['name']}>")
-    return Network(Request(source, symbolic=tuple(document.get("dims", ()))))
+    return Network(Request(source, symbolic=tuple(document.get("dims", ())), constants=constants))
 
 
 def summary(

@@ -90,7 +90,7 @@ def _import_module(call: Call) -> int:
     imported = import_torch(
         source, call["example"] or [], read_settings(call["set"]), allow_unknown=call["allow_unknown"]
     )
-    network = network_of(imported.document)
+    network = network_of(*imported.spec)
     write(network.to_yaml().rstrip("\n").split("\n"), call["output"])
     if not call["verify"]:
         return 0

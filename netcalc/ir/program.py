@@ -227,7 +227,7 @@ class Program:
     ``first_step`` is the program of the first step, whose parameters a checkpoint may hold too.  ``assigned`` are the
     assignments by which parameters are stored in other forms than their element type, see :mod:`netcalc.ir.storage`:
     options and the checkpoint assign them, the latter as ``stored_as`` says in words.  No line reads the inputs
-    ``unread``.
+    ``unread``.  The buffers ``constants`` have values that are too long for a spec.
     """
 
     name: str
@@ -255,6 +255,7 @@ class Program:
     first_step: Program | None = None
     assigned: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # by option
     stored_as: str = ""
+    constants: Mapping[str, Any] = field(default_factory=dict)  # arrays by path
 
     @property
     def notes(self) -> tuple[str, ...]:

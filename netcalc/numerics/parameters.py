@@ -171,7 +171,9 @@ class Parameters:
                 raise LookupError(owner)
             node, declaration = owning
         dtype = dtype_of(param, instance.node, self._program.dtype)
-        if node.computed is not None:
+        if owner in self._program.constants:
+            out[...] = self._program.constants[owner].astype(numpy_dtype(dtype), copy=False)
+        elif node.computed is not None:
             out[...] = computed_buffer(node.computed, owner).astype(numpy_dtype(dtype), copy=False)
         else:
             self._initializers.write(node.op, owner, declaration, dtype, self.seed, out)

@@ -41,6 +41,8 @@ def spec_document(graph: Graph) -> dict[str, Any]:
         document["notes"] = [{"text": note} for note in graph.notes]
     if graph.dims:
         document["dims"] = dict(graph.dims)
+    if graph.notes:
+        document["notes"] = [{"text": text} for text in graph.notes]
     ranges = index_ranges(graph)
     document["inputs"] = {name: _input(value, ranges.get(name)) for name, value in graph.inputs.items()}
     if written:

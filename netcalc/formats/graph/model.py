@@ -89,7 +89,8 @@ class StoredTensor:
     """A parameter or buffer of the source.
 
     Where the value of a buffer is known, ``value`` is a number for all elements or nested lists, or ``computed`` the
-    lines of a spec that compute it.  Where it is ``unknown``, ``value`` is one that shows in the results.
+    lines of a spec that compute it.  Where it is ``unknown``, ``value`` is one that shows in the results; ``array`` is
+    the value if it is only too long for a spec.
     """
 
     type: TensorType
@@ -99,6 +100,7 @@ class StoredTensor:
     value: Any = None
     computed: list[dict[str, Any]] | None = None
     unknown: bool = False
+    array: Any = None
 
 
 @dataclass(eq=False, slots=True)

@@ -14,6 +14,7 @@ from netcalc.dims import Poly
 from netcalc.formats.torch.arrays import array_of, tensor_of
 from netcalc.formats.torch.buffers import has_data, rebuilt_buffers
 from netcalc.formats.torch.capture import argument_names, in_inference, is_exported
+from netcalc.formats.torch.constants import unchanged
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.draws import drawing
 from netcalc.formats.torch.library import torch_library
@@ -62,7 +63,7 @@ def compare_module(
         mode = in_inference(module)
     tensors = _tensors(torch, module, seed)
     drawn: dict[str, int] = {}
-    with mode, taken_apart(module, args, dict(kwargs)) as (args, kwargs):
+    with unchanged(module), mode, taken_apart(module, args, dict(kwargs)) as (args, kwargs):
         leaves, structure = torch.utils._pytree.tree_flatten((args, kwargs))
         names = argument_names(module, structure, len(leaves))
         passed = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch as NumPy arrays."""
+"""Tensors of PyTorch as arrays of NumPy, and the other way."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from netcalc.formats.graph.model import StoredTensor
 from netcalc.formats.graph.recipes import content_of
+from netcalc.formats.torch.arrays import array_of
 from netcalc.tensor_type import TensorType
 
 #: A number that is no index, in place of integers that are not known, so that a run fails where it uses them.
@@ -20,13 +21,13 @@ _LARGEST = 1 << 22
 
 
 def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool) -> StoredTensor:
-    """Return a buffer with its value where it is known and short.
+    """Return a buffer with its value where it is known and short, or with an array of it if no checkpoint holds it.
 
     A floating-point value that is not known is NaN, so that results that depend on it show it.
     """
     torch: Any = import_module("torch")
 
-    content = None
+    content = array = None
     if has_data(tensor) and tensor.numel() <= _LARGEST and not tensor.is_complex():
         wide = tensor.detach().cpu()
         if tensor.dtype in (torch.bfloat16, torch.float16):
@@ -34,7 +35,9 @@ def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool) -> 
         content = content_of(wide.numpy(), tensor_type.dtype)
     if content is None:
         unknown = _NO_INDEX.get(tensor_type.dtype, True if tensor_type.dtype == "bool" else float("nan"))
-        return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=unknown, unknown=True)
+        if has_data(tensor) and not persistent and not tensor.is_complex():
+            array = array_of(tensor).copy()
+        return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=unknown, unknown=True, array=array)
     return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=content.value, computed=content.computed)
 
 

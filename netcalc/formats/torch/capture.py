@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
+from netcalc.formats.torch.constants import unchanged
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
 from netcalc.formats.torch.library import torch_library
@@ -48,7 +49,7 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
         raise NetcalcError(Diagnostic("E502", message))
     if isinstance(module, torch.jit.ScriptModule):
         raise _without_code("the module")
-    with taken_apart(module, args, dict(kwargs)) as (args, kwargs):
+    with unchanged(module), taken_apart(module, args, dict(kwargs)) as (args, kwargs):
         return _captured(module, args, kwargs, dynamic)
 
 
@@ -188,8 +189,8 @@ def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any
     These have no data either, and neither have the ones that the module gets for a while.  Thus tensors on the meta
     device may be used with others: buffers that have values, and those that ``forward`` makes.
     """
-    tables = [table for part in module.modules() for table in (part._parameters, part._buffers)]
-    held = [tensor for table in tables for tensor in table.values() if tensor is not None]
+    tables = [table for part in module.modules() for table in (part._parameters, part._buffers, vars(part))]
+    held = [tensor for table in tables for tensor in table.values()]
     devices = {leaf.device for leaf in (*held, *leaves) if isinstance(leaf, torch.Tensor)}
     real = next((device for device in devices if device.type != "meta"), torch.device("cpu"))
     if all(device.type != "meta" for device in devices):

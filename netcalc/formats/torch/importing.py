@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.graph.agreement import differing_outputs
+from netcalc.formats.graph.constants import listed
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.torch.buffers import rebuilt_buffers
-from netcalc.formats.torch.capture import Captured, capture, is_exported
-from netcalc.formats.torch.translation import translate
+from netcalc.formats.torch.capture import capture, is_exported
+from netcalc.formats.torch.constants import constant_paths, unregistered
+from netcalc.formats.torch.library import torch_library
+from netcalc.formats.torch.translation import Sources, translate
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
 
 
-def module_document(
+class ModuleSpec(NamedTuple):
+    """The spec document of a module, and values of buffers that are too long for it, by their paths in the network."""
+
+    document: dict[str, Any]
+    constants: dict[str, Any]
+
+
+def module_spec(
     module: Any,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
@@ -25,8 +35,8 @@ def module_document(
     dynamic: Any = None,
     name: str | None = None,
     allow_unknown: bool = False,
-) -> dict[str, Any]:
-    """Return the spec document of a module; arguments as for :func:`~netcalc.formats.torch.capture.capture`.
+) -> ModuleSpec:
+    """Return the spec of a module; arguments as for :func:`~netcalc.formats.torch.capture.capture`.
 
     Args:
         name: name of the network; by default the name of the module's class.
@@ -36,20 +46,29 @@ def module_document(
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
     captured = capture(module, args, kwargs, dynamic)
-    buffers = {} if is_exported(module) else rebuilt_buffers(module)
-    return program_document(captured, name or _class_name(module), buffers, allow_unknown=allow_unknown)
-
-
-def program_document(
-    captured: Captured, name: str, buffers: Mapping[str, Any], *, allow_unknown: bool = False
-) -> dict[str, Any]:
-    """Return the spec document of a captured program; ``buffers`` are values that it lacks, by path."""
-    graph = translate(captured.exported, name, captured.symbols, buffers, allow_unknown=allow_unknown)
+    sources = (
+        Sources()
+        if is_exported(module)
+        else Sources(rebuilt_buffers(module), constant_paths(captured.exported, module))
+    )
+    graph = translate(
+        captured.exported, name or _class_name(module), captured.symbols, sources, allow_unknown=allow_unknown
+    )
     graph.dims = dict(captured.dims)
     simplify(graph)
+    _note_unregistered(graph, module)
     document = spec_document(graph)
     _check(graph, document)
-    return document
+    constants = {place: graph.tensors[stored.path].array for stored, place in graph.places.items()}
+    return ModuleSpec(document, {place: array for place, array in constants.items() if array is not None})
+
+
+def _note_unregistered(graph: Graph, module: Any) -> None:
+    """Note the parameters that a module uses and that are none of its own, since a plain list or dict holds them."""
+    kind = torch_library().nn.Parameter
+    held = [] if is_exported(module) else [path for path, tensor in unregistered(module) if isinstance(tensor, kind)]
+    if paths := [path for path in held if path in graph.tensors]:
+        graph.notes.append(f"not registered, so that they count as buffers: {listed(paths)}")
 
 
 def _check(graph: Graph, document: dict[str, Any]) -> None:

@@ -10,13 +10,13 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.torch.calls import Call, call_of
 from netcalc.formats.torch.examples import read_examples
 from netcalc.formats.torch.factories import PREFIX, made_module, program_of
-from netcalc.formats.torch.importing import module_document
+from netcalc.formats.torch.importing import ModuleSpec, module_spec
 
 
 class Imported(NamedTuple):
-    """A spec document with the module, or exported program, that it was made of, and the call of it."""
+    """A spec with the module, or exported program, that it was made of, and the call of it."""
 
-    document: dict[str, Any]
+    spec: ModuleSpec
     module: Any
     call: Call
 
@@ -27,7 +27,7 @@ def import_document(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         NetcalcError: as :func:`import_torch`.
     """
-    return import_torch(model, (), settings).document
+    return import_torch(model, (), settings).spec.document
 
 
 def import_torch(
@@ -50,13 +50,13 @@ def import_torch(
             raise NetcalcError(Diagnostic("E502", message, hint="leave out --example and --set"))
         program = program_of(model)
         return Imported(
-            module_document(program, (), {}, name=Path(model).stem, allow_unknown=allow_unknown), program, Call()
+            module_spec(program, (), {}, name=Path(model).stem, allow_unknown=allow_unknown), program, Call()
         )
     described = read_examples(examples)
     module = made_module(str(model), settings)
     call = call_of(module, described)
     name = str(model).rpartition(":")[2].rpartition(".")[2]
-    document = module_document(
+    spec = module_spec(
         module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name, allow_unknown=allow_unknown
     )
-    return Imported(document, module, call)
+    return Imported(spec, module, call)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.dims import Dim
-from netcalc.dtypes import DTYPES
+from netcalc.dtypes import DTYPES, DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.aliasing import Tensors, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
-from netcalc.formats.torch.buffers import stored_buffer
+from netcalc.formats.torch.buffers import has_data, stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import Rule, rule_of
@@ -29,6 +30,9 @@ from netcalc.tensor_type import TensorType
 _ITEM = "<built-in function getitem>"
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.
 _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
+
+#: Types of the parts of complex numbers.
+_PARTS: Mapping[str, DType] = {"complex64": "float32", "complex128": "float64"}
 
 
 #: Arguments that tell the place and the layout of a new tensor.
@@ -250,11 +254,23 @@ def _first_paths(state: Mapping[str, Any]) -> dict[str, str]:
     return {path: first.setdefault(id(tensor), path) for path, tensor in state.items()}
 
 
+class Sources(NamedTuple):
+    """Facts of a module that an exported program of it lacks.
+
+    Attributes:
+        buffers: values of buffers by path, of which the program does not know them.
+        constants: paths of constants that the program numbers.
+    """
+
+    buffers: Mapping[str, Any] = {}
+    constants: Mapping[str, str] = {}
+
+
 def translate(
     exported: Any,
     name: str,
     symbols: Mapping[str, Dim],
-    buffers: Mapping[str, Any] | None = None,
+    sources: Sources = Sources(),  # noqa: B008 - never changed
     *,
     allow_unknown: bool = False,
 ) -> Graph:
@@ -264,47 +280,55 @@ def translate(
         exported: a ``torch.export.ExportedProgram``.
         name: name of the network.
         symbols: named sizes by the symbols of the program.
-        buffers: values of buffers by path, of which the program does not know them.
+        sources: facts that the program lacks.
         allow_unknown: True for lines of unknown work in place of operators that have no rule.
 
     Raises:
         NetcalcError: E009 with every operator that has no rule.
     """
     graph = Graph(name)
-    signature = exported.graph_signature
     values: dict[Any, Any] = {}
-    state = {**exported.constants, **exported.state_dict}
     paths = _first_paths(exported.state_dict)
     graph.aliases = {path: first for path, first in paths.items() if path != first}
     names = iter(input_names(exported))
     placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
-    for node, spec in zip(placeholders, signature.input_specs, strict=True):
-        kind = spec.kind.name
-        if kind == "USER_INPUT":
-            name = next(names)
-            if not hasattr(node.meta.get("val"), "shape"):
-                values[node] = spec.arg.value if hasattr(spec.arg, "value") else None
-                continue
-            tensor_type = _expressible(type_of(node.meta["val"], symbols), f"the input {name!r}")
-            values[node] = graph.inputs[name] = Value(tensor_type, name)
+    for node, spec in zip(placeholders, exported.graph_signature.input_specs, strict=True):
+        if spec.kind.name != "USER_INPUT":
+            path = paths.get(spec.target, sources.constants.get(spec.target, spec.target))
+            tensor = sources.buffers.get(spec.target, {**exported.constants, **exported.state_dict}.get(spec.target))
+            values[node] = _stored(graph, path, tensor, spec, type_of(node.meta["val"], symbols), node.name)
             continue
-        path = paths.get(spec.target, spec.target)
-        what = "parameter" if kind == "PARAMETER" else "buffer"
-        tensor_type = _expressible(type_of(node.meta["val"], symbols), f"the {what} {path!r}")
-        tensor = (buffers or {}).get(spec.target, state.get(spec.target))
-        persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
-        if path not in graph.tensors and kind == "PARAMETER":
-            trainable = bool(getattr(tensor, "requires_grad", True))
-            graph.tensors[path] = StoredTensor(tensor_type, trainable=trainable)
-        elif path not in graph.tensors:
-            graph.tensors[path] = stored_buffer(tensor_type, tensor, persistent=persistent)
-        values[node] = Value(tensor_type, node.name, Stored(path))
+        name = next(names)
+        if not hasattr(node.meta.get("val"), "shape"):
+            values[node] = spec.arg.value if hasattr(spec.arg, "value") else None
+            continue
+        tensor_type = _expressible(type_of(node.meta["val"], symbols), f"the input {name!r}")
+        values[node] = graph.inputs[name] = Value(tensor_type, name)
     work = Translation(graph, symbols, allow_unknown)
     results = work.run(exported.graph_module, values)
     if work.missing:
         raise NetcalcError(work.missing.errors())
     _give_outputs(work.build, output_names(exported), results)
     return graph
+
+
+def _stored(graph: Graph, path: str, tensor: Any, spec: Any, tensor_type: TensorType, hint: str) -> Any:
+    """Return the value of a parameter, buffer or constant of a program, and add it to the tensors of the graph."""
+    kind = spec.kind.name
+    persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
+    if tensor_type.dtype in _PARTS and not persistent and has_data(tensor):
+        parts = {"real": tensor.real, "imag": tensor.imag}
+        part_type = replace(tensor_type, dtype=_PARTS[tensor_type.dtype])
+        for part, values in parts.items():
+            graph.tensors[f"{path}_{part}"] = stored_buffer(part_type, values, persistent=False)
+        return Complex(*(Value(part_type, f"{hint}_{part}", Stored(f"{path}_{part}")) for part in parts))
+    _expressible(tensor_type, f"the {'parameter' if kind == 'PARAMETER' else 'buffer'} {path!r}")
+    if path not in graph.tensors and kind == "PARAMETER":
+        trainable = bool(getattr(tensor, "requires_grad", True))
+        graph.tensors[path] = StoredTensor(tensor_type, trainable=trainable)
+    elif path not in graph.tensors:
+        graph.tensors[path] = stored_buffer(tensor_type, tensor, persistent=persistent)
+    return Value(tensor_type, hint, Stored(path))
 
 
 def _give_outputs(build: Builder, names: Sequence[str], results: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ from netcalc.formats.graph.constants.folding import fold_operands
 from netcalc.formats.graph.constants.writing import write_constants
 from netcalc.formats.graph.model import Graph
 
-__all__ = ["constants_of", "fold_constants", "note_unknown"]
+__all__ = ["constants_of", "fold_constants", "listed", "note_unknown"]
 
 
 def fold_constants(graph: Graph) -> None:
@@ -24,14 +24,25 @@ def fold_constants(graph: Graph) -> None:
 
 
 def note_unknown(graph: Graph) -> None:
-    """Note the buffers whose values are not known and on which the lines of a graph depend."""
+    """Note the buffers on which the lines of a graph depend and whose values a spec does not list."""
     read = {line.parameters[""].path: None for line in graph.lines if line.operation == "buffer"}
-    paths = [path for path in read if graph.tensors[path].unknown]
-    if not paths:
-        return
-    shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
-    many = len(paths) > 1
-    graph.notes.append(
-        f"{'values of buffers' if many else 'the value of a buffer'} that the source does not hold: {shown}; shapes and"
-        f" counts are exact, and a run gives NaN or an error unless a checkpoint holds {'them' if many else 'it'}"
-    )
+    unknown = [path for path in read if graph.tensors[path].unknown]
+    missing = [path for path in unknown if graph.tensors[path].array is None]
+    if missing:
+        values, them = ("values of buffers", "them") if len(missing) > 1 else ("the value of a buffer", "it")
+        graph.notes.append(
+            f"{values} that the source does not hold: {listed(missing)}; shapes and counts are exact, and a run gives"
+            f" NaN or an error unless a checkpoint holds {them}"
+        )
+    long = [path for path in unknown if graph.tensors[path].array is not None]
+    if long:
+        values, are = ("values", "are") if len(long) > 1 else ("the value", "is")
+        graph.notes.append(
+            f"{values} of {listed(long)} {are} too long for a spec: shapes and counts are exact, and a run of a spec"
+            " that was written to a file gives NaN or an error"
+        )
+
+
+def listed(paths: list[str]) -> str:
+    """Return the first paths of a list as a text, and the number of the others."""
+    return ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")

@@ -59,14 +59,10 @@ def _statistics(
 
 
 def _can_hold(build: Builder, x: Value, *values: Value | None) -> bool:
-    """Return True if the values are buffers that a norm of ``x`` can hold."""
-    return all(
-        value is not None
-        and value.stored is not None
-        and build.graph.tensors[value.stored.path].buffer
-        and value.type.dtype in (x.type.dtype, "int64")
-        for value in values
-    )
+    """Return True if the values are buffers of the checkpoint that a norm of ``x`` can hold."""
+    held = [build.graph.tensors[v.stored.path] for v in values if v is not None and v.stored is not None]
+    dtypes = (x.type.dtype, "int64")
+    return len(held) == len(values) and all(t.buffer and t.persistent and t.type.dtype in dtypes for t in held)
 
 
 def _by_given(

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import netcalc
+
 torch = pytest.importorskip("torch")
 
 from netcalc.formats.torch.buffers import has_data, rebuilt_buffers, stored_buffer  # noqa: E402
@@ -105,3 +107,33 @@ def test_that_memory_of_parameters_is_not_taken() -> None:
     with torch.device("meta"):
         large = Large(Config())
     assert rebuilt_buffers(large)["ones"].tolist() == [1.0, 1.0, 1.0]
+
+
+class Registered(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.register_buffer("used", torch.randn(4), persistent=False)
+        self.register_buffer("positions", torch.arange(512)[None], persistent=False)
+        self.register_buffer("noise", torch.randn(40, 40), persistent=False)
+        self.register_buffer("phases", torch.polar(torch.ones(6), torch.randn(6)), persistent=False)
+        self.register_buffer("stored", torch.zeros(3))
+        self.register_buffer("same", self.stored)
+        self.register_buffer("again", self.positions, persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x + self.used + self.positions[:, :4] + torch.tensor(1.0))
+
+
+def test_all_buffers_count_once_whether_used_or_persistent_or_not() -> None:
+    module, x = Registered(), torch.ones(2, 4)
+    net = netcalc.from_torch(module, x)
+    size = sum(tensor.numel() * tensor.element_size() for tensor in module.buffers())
+    assert net.analysis().total.buffer_bytes == size == 16 + 8 * 512 + 6_400 + 48 + 12
+    assert "arange: {stop: 512}" in net.to_yaml()
+    assert netcalc.loads(net.to_yaml()).analysis().total.buffer_bytes == size
+    assert net.verify_against(module, x).ok
+    repeated = torch.nn.Sequential(*(Registered() for _ in range(3)))
+    found = netcalc.from_torch(repeated, x)
+    assert found.analysis().total.buffer_bytes == 3 * size
+    assert "repeat: 3" in found.to_yaml()

@@ -99,9 +99,8 @@ class Builder:
 
     def _computed(self, stored: Stored, tensor: StoredTensor) -> Value:
         """Add a buffer with the lines that compute it, which are no operation's attribute before they are read."""
-        attributes: dict[str, Any] = {} if tensor.persistent else {"persistent": False}
+        attributes = declaration(tensor)
         value = Value(tensor.type, self.hint)
-        attributes["computed"] = tensor.computed
         self.graph.lines.append(Line("buffer", attributes, (), (value,), self.scope, {"": stored}))
         return value
 
@@ -129,6 +128,8 @@ class Builder:
 
 def declaration(tensor: StoredTensor) -> dict[str, Any]:
     """Return the attributes of the operation ``parameter`` or ``buffer`` that is a tensor."""
+    if tensor.computed is not None:
+        return {**({} if tensor.persistent else {"persistent": False}), "computed": tensor.computed}
     attributes: dict[str, Any] = {"shape": list(tensor.type.shape)}
     if tensor.type.dtype != "float32":
         attributes["dtype"] = tensor.type.dtype

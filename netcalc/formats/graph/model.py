@@ -90,7 +90,7 @@ class StoredTensor:
 
     Where the value of a buffer is known, ``value`` is a number for all elements or nested lists, or ``computed`` the
     lines of a spec that compute it.  Where it is ``unknown``, ``value`` is one that shows in the results; ``array`` is
-    the value if it is only too long for a spec.
+    the value if it is only too long for a spec.  The source does not count a ``constant`` as its own.
     """
 
     type: TensorType
@@ -101,6 +101,7 @@ class StoredTensor:
     computed: list[dict[str, Any]] | None = None
     unknown: bool = False
     array: Any = None
+    constant: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from netcalc.formats.graph.builder import declaration
@@ -25,9 +26,7 @@ def place_tensors(graph: Graph, root: Sequence) -> Placed:
     placing.name_others(root, "")
     _share(root, (), {})
     unused = [
-        (path, tensor)
-        for path, tensor in graph.tensors.items()
-        if path not in placing.used and (tensor.persistent or not tensor.buffer)
+        (path, tensor) for path, tensor in graph.tensors.items() if path not in placing.used and not tensor.constant
     ]
     for path, tensor in reversed(unused):
         _declare(root, path, tensor)
@@ -216,6 +215,8 @@ def _declare(root: Sequence, path: str, tensor: StoredTensor) -> None:
         if inner is None:
             break
         sequence, rest = inner, rest.removeprefix(f"{inner.name}.")
-    line = Line("buffer" if tensor.buffer else "parameter", declaration(tensor), (), (), (), {"": Stored(path)})
+    is_known = tensor.persistent and not tensor.unknown
+    declared = declaration(tensor if is_known else replace(tensor, value=None))
+    line = Line("buffer" if tensor.buffer else "parameter", declared, (), (), (), {"": Stored(path)})
     name = spec_name(rest)
     sequence.items.insert(0, Step(line, name, True, entries={} if name == rest else {"": Entry(path)}))

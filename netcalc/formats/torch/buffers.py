@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -20,7 +21,7 @@ _NO_INDEX = {"int64": -(1 << 63), "int32": -(1 << 31), "int16": -(1 << 15), "int
 _LARGEST = 1 << 22
 
 
-def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool) -> StoredTensor:
+def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool, constant: bool = False) -> StoredTensor:
     """Return a buffer with its value where it is known and short, or with an array of it if no checkpoint holds it.
 
     A floating-point value that is not known is NaN, so that results that depend on it show it.
@@ -37,8 +38,10 @@ def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool) -> 
         unknown = _NO_INDEX.get(tensor_type.dtype, True if tensor_type.dtype == "bool" else float("nan"))
         if has_data(tensor) and not persistent and not tensor.is_complex():
             array = array_of(tensor).copy()
-        return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=unknown, unknown=True, array=array)
-    return StoredTensor(tensor_type, buffer=True, persistent=persistent, value=content.value, computed=content.computed)
+        stored = StoredTensor(tensor_type, value=unknown, unknown=True, array=array)
+    else:
+        stored = StoredTensor(tensor_type, value=content.value, computed=content.computed)
+    return replace(stored, buffer=True, persistent=persistent, constant=constant)
 
 
 def has_data(tensor: Any) -> bool:

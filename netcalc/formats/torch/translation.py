@@ -288,13 +288,14 @@ def translate(
     """
     graph = Graph(name)
     values: dict[Any, Any] = {}
-    paths = _first_paths(exported.state_dict)
-    graph.aliases = {path: first for path, first in paths.items() if path != first}
+    paths = _first_paths({**exported.state_dict, **exported.constants})
+    graph.aliases = {path: first for path, first in paths.items() if path != first and path in exported.state_dict}
     names = iter(input_names(exported))
     placeholders = [node for node in exported.graph.nodes if node.op == "placeholder"]
     for node, spec in zip(placeholders, exported.graph_signature.input_specs, strict=True):
         if spec.kind.name != "USER_INPUT":
-            path = paths.get(spec.target, sources.constants.get(spec.target, spec.target))
+            path = paths.get(spec.target, spec.target)
+            path = sources.constants.get(path, path)
             tensor = sources.buffers.get(spec.target, {**exported.constants, **exported.state_dict}.get(spec.target))
             values[node] = _stored(graph, path, tensor, spec, type_of(node.meta["val"], symbols), node.name)
             continue
@@ -315,19 +316,20 @@ def translate(
 def _stored(graph: Graph, path: str, tensor: Any, spec: Any, tensor_type: TensorType, hint: str) -> Any:
     """Return the value of a parameter, buffer or constant of a program, and add it to the tensors of the graph."""
     kind = spec.kind.name
-    persistent = spec.persistent is not False and kind != "CONSTANT_TENSOR"
+    constant = kind == "CONSTANT_TENSOR"
+    persistent = spec.persistent is not False and not constant
     if tensor_type.dtype in _PARTS and not persistent and has_data(tensor):
         parts = {"real": tensor.real, "imag": tensor.imag}
         part_type = replace(tensor_type, dtype=_PARTS[tensor_type.dtype])
         for part, values in parts.items():
-            graph.tensors[f"{path}_{part}"] = stored_buffer(part_type, values, persistent=False)
+            graph.tensors[f"{path}_{part}"] = stored_buffer(part_type, values, persistent=False, constant=constant)
         return Complex(*(Value(part_type, f"{hint}_{part}", Stored(f"{path}_{part}")) for part in parts))
     _expressible(tensor_type, f"the {'parameter' if kind == 'PARAMETER' else 'buffer'} {path!r}")
     if path not in graph.tensors and kind == "PARAMETER":
         trainable = bool(getattr(tensor, "requires_grad", True))
         graph.tensors[path] = StoredTensor(tensor_type, trainable=trainable)
     elif path not in graph.tensors:
-        graph.tensors[path] = stored_buffer(tensor_type, tensor, persistent=persistent)
+        graph.tensors[path] = stored_buffer(tensor_type, tensor, persistent=persistent, constant=constant)
     return Value(tensor_type, hint, Stored(path))
 
 

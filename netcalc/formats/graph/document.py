@@ -37,8 +37,6 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     document: dict[str, Any] = {"netcalc": 1, "name": graph.name}
     if graph.source:
         document["source"] = graph.source
-    if graph.notes:
-        document["notes"] = [{"text": note} for note in graph.notes]
     if graph.dims:
         document["dims"] = dict(graph.dims)
     if graph.notes:

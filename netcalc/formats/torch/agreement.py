@@ -39,8 +39,8 @@ def compare_module(
     """Return the agreement of a program with a module.
 
     Both run with copies of the same random parameters and inputs; the module itself is not changed.  Floating-point
-    inputs are drawn, and integers for which the spec has a range; other inputs are those that are given.  Random numbers of a call are drawn
-    by the same operations, from the same seed, on both sides.
+    inputs are drawn, and integers for which the spec has a range; other inputs are those that are given.  Random
+    numbers of a call are drawn by the same operations, from the same seed, on both sides.
 
     Args:
         program: the program; symbolic sizes become the sizes of the arguments.

@@ -19,9 +19,15 @@ from netcalc.formats.peft.targets import lora_patches
 from netcalc.formats.sources import Source, described, repository_source
 from netcalc.formats.table import CONFIG
 from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.schemes.module_lists import ModuleList
+from netcalc.schemes.rules import StorageRule
+from netcalc.schemes.scheme import PLAIN
 from netcalc.spec import elaborate
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.library import load_cursor
+
+#: What the names of the modules of adapters have in them, which are in full precision beside a quantized model.
+_ADAPTERS = (".lora_",)
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -44,7 +50,10 @@ def describe(source: Source, max_size: int) -> Description:
         number += 1
     about = f"{base.data['about']} with an adapter of PEFT"
     document = {**base.data, "name": source.name, "about": about, "patch": patches}
-    return base_model._replace(document=Cursor(document, (), spans))
+    storage = base_model.storage
+    if storage.rules:
+        storage = storage._replace(rules=(StorageRule(PLAIN, ModuleList(_ADAPTERS, "parts")), *storage.rules))
+    return base_model._replace(document=Cursor(document, (), spans), storage=storage)
 
 
 def base_of(config: Cursor, source: Source) -> Source:

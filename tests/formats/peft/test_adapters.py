@@ -141,4 +141,8 @@ def test_an_adapter_of_a_quantized_model(tmp_path: Path, netcalc: Run) -> None:
     record = json.loads(netcalc("verify", str(folder), "--cast", "-f", "json").out)
     assert record["ok"], record["mismatches"]
     assert record["stored"]["packed"]
-    assert record["stored"]["params"] == api.load(folder).params
+    network = api.load(folder)
+    assert record["stored"]["params"] == network.params
+    # adapters are in the element type of the model, bfloat16, beside what the base model packs
+    adapters = sum(int(one.param.elements) for one in found)
+    assert network.cost().weight_bytes == api.load(tmp_path / "base").cost().weight_bytes + 2 * adapters

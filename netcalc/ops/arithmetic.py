@@ -77,10 +77,11 @@ class Combination(Operation):
             dtype, rank = result_type([(dtype, rank), (x.dtype, x.rank)]), max(rank, x.rank)
         common = result_type([(dtype, rank)], *self.numbers())
         misfit = next(
-            (n for n in self.numbers() if common in INTEGERS and not isinstance(n, Poly) and not holds(common, n)), None
+            (n for n in self.numbers() if common in INTEGERS and not isinstance(n, Poly) and not holds("int64", n)),
+            None,
         )
         if misfit is not None:
-            raise RuleError(f"{self.name}: {misfit} does not fit {common}", code="E402")
+            raise RuleError(f"{self.name}: {misfit} does not fit int64", code="E402")
         return TensorType(shape, self.result(common))
 
     def fixes(self, tensors: Sequence[TensorType]) -> Iterator[Fix]:

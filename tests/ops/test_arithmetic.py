@@ -226,3 +226,21 @@ def test_cast_to_and_from(dtype: str) -> None:
     (there,) = execute("cast", {"dtype": dtype}, x).outputs
     (back,) = execute("cast", {"dtype": "float32"}, there).outputs
     np.testing.assert_array_equal(back, x if dtype != "bool" else x != 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "value", "expected"),
+    [
+        ("sub", "uint8", -1, 5),
+        ("add", "uint8", -5, 255),
+        ("mul", "uint8", -5, 236),
+        ("sub", "uint8", 300, 216),
+        ("add", "int8", 300, 48),
+        ("mul", "int16", 65_536, 0),
+        ("sub", "int32", 2**40, 4),
+    ],
+)
+def test_numbers_wrap_around_in_integer_types(name: str, dtype: str, value: int, expected: int) -> None:
+    """Results of PyTorch 2.13 with a tensor of 4."""
+    (result,) = execute(name, {"value": value}, np.array([4], dtype)).outputs
+    assert (result.dtype.name, result.tolist()) == (dtype, [expected])

@@ -10,6 +10,8 @@ from netcalc.diagnostics import Diagnostic
 #: Modules that an error names.
 _SHOWN = 4
 _HINT = "--allow-unknown, in Python allow_unknown=True, makes lines of unknown work of them"
+#: Words of a reason for which there is no such line, as the shape of its result is not known.
+_OPEN = "depends on values"
 
 
 class Missing:
@@ -33,5 +35,8 @@ class Missing:
             places = [path or "the module itself" for path in list(paths)[:_SHOWN]]
             more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
             message = f"{operator}: {reason}" if reason else f"there is no rule for the operator {operator}"
-            yield Diagnostic("E009", f"{message}; called {times}, in {', '.join(places)}{more}", hint=hint)
-            hint = None  # once for all
+            helps = hint is not None and _OPEN not in reason
+            yield Diagnostic(
+                "E009", f"{message}; called {times}, in {', '.join(places)}{more}", hint=hint if helps else None
+            )
+            hint = None if helps else hint  # once for all

@@ -140,7 +140,8 @@ class Tape:
                 key, type_ = record.sources[source], record.types[source]
                 if gradient.shape != type_.shape:
                     raise AssertionError(f"{record.instance.path}: gradient of {source}: {gradient.shape}, {type_}")
-                gradient = gradient.astype(numpy_dtype(type_.dtype), copy=False)
+                with np.errstate(over="ignore"):  # beyond the largest half it is infinite, as in PyTorch
+                    gradient = gradient.astype(numpy_dtype(type_.dtype), copy=False)
                 gradients[key] = gradients[key] + gradient if key in gradients else gradient
         yield from gradients.items()
 

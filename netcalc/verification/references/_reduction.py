@@ -27,9 +27,9 @@ def reduced(
         elements = [loss(index) for index in indices(shape)]
         losses = [term if isinstance(term, Value) else Value(float(term), abs(float(term))) for term in elements]
         by = 1.0 if reduction == "sum" else float(divisor())
-        if by == 0:
-            return Value(math.nan, 0)
         total, magnitude = exact_sum(term.value for term in losses), exact_sum(term.magnitude for term in losses)
+        if by == 0:
+            return Value(math.copysign(math.inf, total) if total else math.nan, 0)
         return Value(total / by, magnitude / abs(by))
 
     return Expected((), dtype, at, reads * math.prod(shape))

@@ -21,7 +21,7 @@ from tests.fuzz.exercise import refused
 
 SAMPLE = 1000
 #: Most work of a case, FLOPs and elements of results, so that none takes seconds; more is refused (E603).
-MOST_WORK = 2e7
+MOST_WORK = 1e8
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import netcalc
 from netcalc import ops
 from netcalc.arrays import numpy_dtype
 from netcalc.numerics.kernels import Run, apply
@@ -150,3 +151,18 @@ def test_references_see_the_attributes_and_not_the_rules() -> None:
     assert (attributes.name, attributes.out, attributes.bias) == ("linear", 4, True)
     with pytest.raises(AttributeError, match="linear has no attribute 'infer'"):
         attributes.infer  # noqa: B018
+
+
+def test_a_mean_by_weights_that_cancel_is_a_quotient() -> None:
+    """−∞, as PyTorch 2.13 gives: a negative sum of weighted terms by a sum of weights of 0."""
+    net = netcalc.loads(
+        "netcalc: 1\ninputs: {x: [2], y: [2], w: {shape: [2], dtype: int64, range: [-1, 2]}}\n"
+        "layers: [{mse_loss: {}, from: [x, y, w]}]\n"
+    )
+    arrays = {"x": np.float32([2, 1]), "y": np.float32([0, 0]), "w": np.array([-1, 1])}
+    (loss,) = net.run(inputs=arrays).outputs.values()
+    assert loss == -np.inf
+    program = net.program
+    (node,) = program.main.nodes
+    compared = compare_values(node.op, tuple(arrays.values()), {}, (np.float32(-np.inf),), rng=np.random.default_rng(0))
+    assert not compared.differences and compared.compared == 1

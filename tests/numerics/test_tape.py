@@ -96,3 +96,12 @@ def test_a_pass_uses_the_tape_up() -> None:
     assert tape.saved_bytes > 0
     list(tape.backward({}))
     assert tape.saved_bytes == 0
+
+
+def test_gradients_beyond_the_largest_half_are_infinite_without_a_warning() -> None:
+    net = netcalc.loads(
+        "netcalc: 1\ndtype: float16\n"
+        "inputs: {x: {shape: [1, 7, 12, 7, 7], dtype: float16, range: [0.25, 0.75]}}\n"
+        "layers: [{conv_transpose3d: {out: 2, kernel: 2, stride: 8, padding: 0}}]\n"
+    )
+    assert net.verify(backward=True, seed=63578).ok

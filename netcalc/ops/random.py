@@ -181,20 +181,25 @@ class Randperm(_Whole):
         return (self.n,)
 
 
-@operation
-class Bernoulli(_Random):
-    """1 with the probability that the input gives, else 0, in the type of the input."""
+class _LikeInput(_Random):
+    """An element for each one of the input, in its type."""
 
-    name = "bernoulli"
-    reference = "torch.bernoulli"
     shape_rule = "unchanged"
-    cost_rule = "1 comparison per element"
-    example = Example(((2, 8),))
-    usage = ("x: [32, 784]", "- linear: 256", "- sigmoid", "- bernoulli")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         return x
+
+
+@operation
+class Bernoulli(_LikeInput):
+    """1 with the probability that the input gives, else 0, in the type of the input."""
+
+    name = "bernoulli"
+    reference = "torch.bernoulli"
+    cost_rule = "1 comparison per element"
+    example = Example(((2, 8),))
+    usage = ("x: [32, 784]", "- linear: 256", "- sigmoid", "- bernoulli")
 
     def domains(self, *inputs: TensorType) -> Sequence[Domain | None]:
         return (Domain(0, 1),)
@@ -204,18 +209,13 @@ class Bernoulli(_Random):
 
 
 @operation
-class Poisson(_Random):
+class Poisson(_LikeInput):
     """Whole numbers from Poisson distributions whose rates the input gives, in the type of the input."""
 
     name = "poisson"
     reference = "torch.poisson"
-    shape_rule = "unchanged"
     example = Example(((2, 8),))
     usage = ("image: [8, 3, 32, 32]", "- mul: 255", "- clamp: {min: 0}", "- poisson")
-
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
-        require_float(x, self.name)
-        return x
 
 
 @operation

@@ -101,6 +101,32 @@ def in_place(self: Any, x: Any) -> Any:
     return x + noise * kept + steps, torch.empty(12).cauchy_(1.0, 0.5), x.new_empty(12).log_normal_(0.0, 0.5)
 
 
+def always_dropped(self: Any, x: Any) -> Any:
+    x = self.fc(x)
+    image = x[..., None]
+    return (
+        functional.dropout(x, 0.3),
+        functional.dropout(x * 2, 0.3, inplace=True),
+        functional.dropout(x, 1.0),
+        functional.dropout2d(image, 0.3),
+        functional.alpha_dropout(x, 0.3, training=True),
+        functional.feature_alpha_dropout(image, 0.3, training=True),
+        functional.rrelu(x, training=True),
+        functional.rrelu(x * 2, 0.1, 0.9, training=True, inplace=True),
+        torch.native_dropout(x, 0.3, True)[0],
+    )
+
+
+def dropped_weights(self: Any, x: Any) -> Any:
+    x = self.fc(x)[None]
+    attention = functional.scaled_dot_product_attention
+    return (
+        attention(x, x, x, dropout_p=0.3, is_causal=True),
+        attention(x, x, x, dropout_p=0.3, attn_mask=x[..., :5] > 0.2, scale=0.5),
+        attention(x, x, x, dropout_p=0.3, attn_mask=x[..., :5]),
+    )
+
+
 class Noise(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
     """A layer with noise."""
 
@@ -126,6 +152,8 @@ CASES = [
     Case("replaced", called(lambda self, x: torch.multinomial(self.fc(x).exp(), 9, replacement=True)), X),
     Case("tensors", called(tensors), X),
     Case("in_place", called(in_place), X),
+    Case("always_dropped", called(always_dropped), X),
+    Case("dropped_weights", called(dropped_weights), X),
     Case("layers", lambda: nn.Sequential(Noise(), Noise(), Noise()), X),
 ]
 
@@ -151,6 +179,11 @@ def test_other_noise_is_seen() -> None:
     assert not netcalc.from_torch(Noise(), *X).verify_against(Wider(), *X).ok
 
 
+def test_layers_that_draw_in_training_alone_draw_nothing() -> None:
+    module = nn.Sequential(nn.Linear(12, 12), nn.Dropout(0.5), nn.RReLU(), nn.AlphaDropout(0.5))
+    assert netcalc.from_torch(module, *X).verify_against(module, *X).drawn == ()
+
+
 LARGE = torch.zeros(40, 100)
 #: Operators of PyTorch whose numbers are compared with those of a run, from other generators.
 OPERATORS: dict[str, Any] = {
@@ -169,6 +202,9 @@ OPERATORS: dict[str, Any] = {
     "normal of tensors": lambda x: torch.normal(x + 1, x + 2),
     "multinomial": lambda x: torch.multinomial(torch.arange(1.0, 101.0).expand(40, 100), 90),
     "poisson": lambda x: torch.poisson(x + 30),
+    "dropout": lambda x: functional.dropout(x + 1, 0.3),
+    "alpha_dropout": lambda x: functional.alpha_dropout(x + 1, 0.3, training=True),
+    "rrelu": lambda x: functional.rrelu(x - 1, 0.1, 0.9, training=True),
     "Gumbel": lambda x: -torch.empty_like(x).exponential_().log(),
 }
 

@@ -33,9 +33,14 @@ def drawing(torch: Any, seed: int, drawn: dict[str, int]) -> AbstractContextMana
                 return function(*args, **kwargs)
             given = {a.name: a.default_value for a in function._schema.arguments if a.has_default_value()}
             given |= dict(zip((a.name for a in function._schema.arguments), args, strict=False)) | kwargs
+            if given.get("training", given.get("train")) is False:
+                return function(*args, **kwargs)
             drawn[f"aten.{name}"] = drawn.get(f"aten.{name}", 0) + 1
             shape, dtype = _type_of_result(torch, given)
-            result = numbers(draw, given, shape, dtype).to(dtype)
+            result = numbers(draw, given, shape, dtype)
+            if isinstance(result, tuple):
+                return result
+            result = result.to(dtype)
             target = given.get("self") if name.endswith("_") else given.get("out")
             return result if target is None else target.copy_(result)
 
@@ -53,7 +58,7 @@ def drawing(torch: Any, seed: int, drawn: dict[str, int]) -> AbstractContextMana
 
 def _type_of_result(torch: Any, given: Mapping[str, Any]) -> tuple[list[int], Any]:
     """Return shape and element type of what an operator draws."""
-    tensors = [given[name] for name in ("self", "mean", "std") if isinstance(given.get(name), torch.Tensor)]
+    tensors = [given[name] for name in ("self", "input", "mean", "std") if isinstance(given.get(name), torch.Tensor)]
     if tensors:
         shape = list(torch.broadcast_shapes(*(tensor.shape for tensor in tensors)))
         if "num_samples" in given:
@@ -125,6 +130,17 @@ def _multinomial(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: 
     return draw("multinomial", given["self"], samples=given["num_samples"], replacement=given["replacement"])
 
 
+def _rectified(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any) -> Any:
+    x, low, high = given["self"], given["lower"], given["upper"]
+    return x.where(x > 0, x * (low + (high - low) * draw("uniform", shape=shape, dtype=dtype)))
+
+
+def _dropout(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any) -> Any:
+    x, p = given["input"], given["p"]
+    kept = draw("bernoulli", x.float().new_full(x.shape, 1 - p))
+    return x * (kept / (1 - p) if p < 1 else 0.0), kept.bool()
+
+
 #: Operators by their names in PyTorch, without the underscore of those that change a tensor in place.
 _NUMBERS: dict[str, Numbers] = {
     **dict.fromkeys(("randn", "randn_like", "normal", "normal_functional"), _normal),
@@ -138,4 +154,6 @@ _NUMBERS: dict[str, Numbers] = {
     "bernoulli": _bernoulli,
     "poisson": _poisson,
     "multinomial": _multinomial,
+    "rrelu_with_noise": _rectified,
+    "native_dropout": _dropout,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -10,21 +11,50 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value, given
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import with_unused
+from netcalc.formats.torch.operators.creation import filled
+from netcalc.formats.torch.operators.dropout import dropped
 from netcalc.formats.torch.operators.linear import linear
 from netcalc.formats.torch.operators.norm import layer_norm
+from netcalc.formats.torch.operators.softmax import safe_softmax, softmax
 
 
 @operator("aten.scaled_dot_product_attention.default")
 def attention(
     build: Builder, query: Value, key: Value, value: Value, attn_mask: Value | None = None, **settings: Any
 ) -> Value:
+    if settings["dropout_p"]:
+        return _drawn_attention(build, query, key, value, attn_mask, **settings)
     attributes = {
         "causal": settings["is_causal"] or None,
         "scale": settings["scale"],
-        "dropout": settings["dropout_p"] or None,
         "enable_gqa": settings.get("enable_gqa") or None,
     }
     return build.line("scaled_dot_product_attention", given([query, key, value, attn_mask]), attributes)
+
+
+def _drawn_attention(
+    build: Builder, query: Value, key: Value, value: Value, mask: Value | None, **settings: Any
+) -> Value:
+    """Add attention that drops weights in inference too, which the operation does in training alone."""
+    size, scale = query.type.shape[-1], settings["scale"]
+    if settings.get("enable_gqa"):
+        raise RuleError("attention of grouped queries with dropout in inference")
+    if scale is None:
+        if not isinstance(size, int):
+            raise RuleError("attention of a symbolic number of features with dropout in inference")
+        scale = size**-0.5
+    turned = build.line("transpose", [key], {"axes": [-2, -1]})
+    scores = build.line("matmul", [query, turned])
+    scores = build.line("mul", [scores], {"value": scale})
+    if settings["is_causal"]:
+        hidden = build.line("triu", [filled(build, scores.type.shape[-2:], True, "bool")], {"diagonal": 1})
+        scores = build.line("masked_fill", [scores, hidden], {"value": -inf})
+    if mask is not None and mask.type.dtype == "bool":
+        scores = build.line("masked_fill", [scores, build.line("logical_not", [mask])], {"value": -inf})
+    elif mask is not None:
+        scores = build.line("add", [scores, mask])
+    weights = softmax(build, scores, -1, None) if mask is None else safe_softmax(build, scores, -1, None)
+    return build.line("matmul", [dropped(build, weights, settings["dropout_p"]), value])
 
 
 @operator(

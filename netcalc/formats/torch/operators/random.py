@@ -86,7 +86,12 @@ def rand_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
 
 @operator("aten.uniform_.default", "aten.uniform.default")
 def uniform(build: Builder, input: Value, to: float, **arguments: Any) -> Value:
-    return _uniform(build, input.type.shape, input.type.dtype, arguments["from"], to)
+    return uniform_like(build, input, arguments["from"], to)
+
+
+def uniform_like(build: Builder, input: Value, low: float, high: float) -> Value:
+    """Return random numbers between two, for each element of the input, in its type."""
+    return _uniform(build, input.type.shape, input.type.dtype, low, high)
 
 
 # -- functions of these ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._elementwise import function, register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place, unless_default
+from netcalc.formats.torch.operators.random import uniform_like
 
 register_functions("relu", "relu6", "leaky_relu")
 
@@ -17,7 +18,9 @@ register_functions("relu", "relu6", "leaky_relu")
 @operator_and_in_place("aten.rrelu.default")
 def rrelu(build: Builder, input: Value, lower: Any, upper: Any, training: bool, generator: Any) -> Value:
     if training:
-        raise RuleError("rrelu draws random slopes in training")
+        slopes = uniform_like(build, input, float(lower), float(upper))
+        negative = build.line("less_equal", [input], {"value": 0})
+        return build.line("where", [negative, build.line("mul", [input, slopes]), input])
     return function("leaky_relu", build, input, negative_slope=(lower + upper) / 2)
 
 

@@ -84,15 +84,16 @@ def tallied(array: Any) -> Any:
     return np.asarray(array).view(Tallied)
 
 
-def counted(kind: Kind) -> Callable[[Callable[[Array], Array]], Callable[[Array], Array]]:
-    """Return a decorator that counts a function of the elements of an array like a ufunc of this kind of work."""
+def counted(*kinds: Kind) -> Callable[[Callable[[Array], Array]], Callable[[Array], Array]]:
+    """Return a decorator that counts a function of the elements of an array like ufuncs of these kinds of work."""
 
     def decorate(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
         @wraps(function)
         def apply(x: Array) -> Array:
             if not isinstance(x, Tallied):
                 return function(x)
-            note(kind, x.size)
+            for kind in kinds:
+                note(kind, x.size)
             result: Array = tallied(function(x.view(np.ndarray)))
             return result
 

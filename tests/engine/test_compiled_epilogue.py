@@ -55,6 +55,19 @@ def compare(result: Array, expected: Array) -> None:
         np.testing.assert_allclose(result, expected.astype(np.float32), rtol=1e-6, atol=3e-7)
 
 
+@pytest.mark.parametrize("name", ["gelu", "gelu_tanh"])
+def test_lower_tails_keep_their_digits(name: str) -> None:
+    x = np.linspace(-7, -1, 1000, dtype=np.float32)[None]
+    y = np.empty_like(x)
+    epilogue(x, y, [Operation(name)])()
+    exact = x.astype(np.float64)
+    if name == "gelu":
+        expected = _FUNCTIONS[name](exact)
+    else:  # ½·(1 + tanh(u)) = 1/(1 + exp(−2u))
+        expected = exact * expit(2 * np.sqrt(2 / np.pi) * (exact + 0.044715 * exact**3))
+    np.testing.assert_allclose(y, expected, rtol=5e-6)
+
+
 def test_every_operation_is_tested() -> None:
     assert (set(_UFUNCS), set(_FUNCTIONS)) == (set(BINARY), set(UNARY))
 

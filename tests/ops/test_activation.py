@@ -55,6 +55,18 @@ def test_softmax_of_a_masked_row_is_nan_as_in_torch() -> None:
     assert y[1].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("approximate", "share"),
+    [  # Φ(−7.85) by math.erfc; 1/(1 + exp(2u)) with u = √(2/π)·(7.85 + 0.044715·7.85³)
+        ("none", 2.0801864e-15),
+        ("tanh", 3.7082547e-21),
+    ],
+)
+def test_gelu_keeps_its_digits_in_the_lower_tail(approximate: str, share: float) -> None:
+    (y,) = execute("gelu", {"approximate": approximate}, np.array([-7.85], np.float32)).outputs
+    np.testing.assert_allclose(y, [-7.85 * share], rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["sigmoid", "silu", "elu", "softplus", "mish", "quick_gelu", "gelu"])
 def test_large_inputs_give_finite_results(name: str) -> None:
     x = np.array([-1000, 1000], np.float32)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.error_function import erf
+from netcalc.numerics.error_function import one_plus_erf, one_plus_tanh
 from netcalc.numerics.kernels import Run, kernel, wide
 from netcalc.numerics.kernels._elementwise import clamp, register, select
 from netcalc.ops.activation import Tanhshrink
@@ -31,10 +31,10 @@ def silu(x: Array) -> Array:
 def gelu(x: Array, approximate: str) -> Array:
     """Return x·Φ(x), with the distribution function exact or approximated by a hyperbolic tangent."""
     if approximate == "tanh":
-        share: Array = np.tanh(math.sqrt(2 / math.pi) * x * (1 + 0.044715 * (x * x)))
+        share = one_plus_tanh(math.sqrt(2 / math.pi) * x * (1 + 0.044715 * (x * x)))
     else:
-        share = erf(x * math.sqrt(0.5))
-    y: Array = 0.5 * x * (1 + share)
+        share = one_plus_erf(x)
+    y: Array = 0.5 * x * share
     return y
 
 

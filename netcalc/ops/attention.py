@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from netcalc.dims import Dim, divided, equal, product
+from netcalc.dtypes import holds, promote
 from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import (
     Context,
@@ -120,6 +121,8 @@ class ScaledDotProductAttention(Operation):
         if not query.dtype == key.dtype == value.dtype:
             types = f"{query.dtype}, {key.dtype} and {value.dtype}"
             raise RuleError(f"query, key and value must have one type, and these are {types}", code="E402")
+        if self.scale is not None and not holds(promote(query.dtype, "float32"), self.scale):
+            raise RuleError(f"scale {self.scale} is beyond the numbers of {query.dtype} arithmetic", code="E402")
         if min(query.rank, key.rank, value.rank) < 2:
             raise RuleError(f"attention takes (…, heads, length, head_dim), and these are {query}, {key} and {value}")
         if not equal(query.shape[-1], key.shape[-1]):

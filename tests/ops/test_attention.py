@@ -224,6 +224,18 @@ def test_listed_blocks() -> None:
 # -- other attributes -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_scale_that_the_arithmetic_cannot_hold_is_refused(dtype: str) -> None:
+    """The arithmetic of float16 is that of float32, in which scores of such a scale would be infinite or NaN."""
+    op = ScaledDotProductAttention(scale=1e308)
+    x = [TensorType((1, 2, 3, 4), dtype)] * 3  # type: ignore[arg-type]
+    with pytest.raises(RuleError, match=r"scale 1e\+308 is beyond the numbers") as caught:
+        op.infer(Context(), *x)
+    assert caught.value.code == "E402"
+    double = [TensorType((1, 2, 3, 4), "float64")] * 3
+    assert op.infer(Context(), *double) == double[0]
+
+
 def test_dropout_scales_the_remaining_weights() -> None:
     x = normal(2, 3, 8, 4)
     attrs = {"dropout": 0.25, "return_weights": True}

@@ -87,8 +87,9 @@ def _weights(op: Attributes, axis: _Axis, i: int) -> list[tuple[int, float]]:
     if op.mode != "bicubic":
         center = min(max(center, 0.0), size - 1.0)
     shape = _cubic(-0.75) if op.mode == "bicubic" else _hat
-    near = range(math.floor(center) - _radius(op), math.floor(center) + _radius(op) + 2)
-    return [(min(max(place, 0), size - 1), shape(place - center)) for place in near if shape(place - center)]
+    # elements of weight 0 have a part in the rounding: a position that is rounded may give them some
+    near = range(math.ceil(center - _radius(op)), math.floor(center + _radius(op)) + 1)
+    return [(min(max(place, 0), size - 1), shape(place - center)) for place in near]
 
 
 def _widened_filter(op: Attributes, size: int, center: float, widening: float) -> list[tuple[int, float]]:

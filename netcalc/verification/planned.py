@@ -145,8 +145,10 @@ def difference(expected: Array, planned: Array, operations: int) -> float:
 
     It is infinite if integers differ, or infinities and NaN are not in the same places.
     """
+    if np.array_equal(expected, planned):
+        return 0.0
     if expected.dtype.kind in "iub":
-        return 0.0 if np.array_equal(expected, planned) else math.inf
+        return math.inf
     rounding = _ROUNDING[expected.dtype.name] * math.sqrt(max(operations, 1))
     reference, actual = (wide(np.asarray(array)).astype(np.float64) for array in (expected, planned))
     finite = np.isfinite(reference)

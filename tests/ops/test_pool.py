@@ -38,6 +38,12 @@ def test_equals_torch(case_id: str) -> None:
     case.check(execute(name, attrs, *case.inputs).outputs)
 
 
+def test_a_window_larger_than_the_input_has_its_largest_element() -> None:
+    x = np.random.default_rng(0).normal(size=(1, 2, 4, 5)).astype("float32")
+    (y,) = execute("max_pool2d", {"kernel": 11, "stride": 1, "padding": "same_lower"}, x).outputs
+    np.testing.assert_array_equal(y, np.broadcast_to(x.max((2, 3), keepdims=True), x.shape))
+
+
 @pytest.mark.parametrize(
     ("attrs", "shape", "result"),
     [  # of nn.MaxPool2d(3,2,ceil_mode=True) and nn.MaxPool2d((3,2),stride=(2,1),padding=(1,0),dilation=(2,3))

@@ -53,9 +53,10 @@ def positions(start: Sequence[int], kernel: Shape, dilation: Shape) -> Iterator[
         yield tuple(first + t * d for first, t, d in zip(start, tap, dilation, strict=True))
 
 
-def inside(position: Shape, sizes: Sequence[int]) -> bool:
-    """Return True if a position is not in the padding."""
-    return all(0 <= place < size for place, size in zip(position, sizes, strict=True))
+def positions_inside(start: Sequence[int], kernel: Shape, dilation: Shape, sizes: Sequence[int]) -> Iterator[Shape]:
+    """Yield the positions of a window that are not in the padding, in row-major order."""
+    axes = zip(start, kernel, dilation, sizes, strict=True)
+    yield from product(*([at for at in range(a, a + k * d, d) if 0 <= at < size] for a, k, d, size in axes))
 
 
 def source(place: int, size: int, mode: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
-from netcalc.verification.references._windows import inside, pads_of, positions, starts
+from netcalc.verification.references._windows import pads_of, positions_inside, starts
 
 
 @reference("max_pool1d", "max_pool2d", "max_pool3d")
@@ -22,7 +22,7 @@ def max_pool(op: Attributes, x: Array) -> Expected | tuple[Expected, ...]:
     def first_largest(index: Shape) -> tuple[float, int]:
         plane = x[index[: len(lead)]]
         corner = [place[i] for place, i in zip(places, index[len(lead) :], strict=True)]
-        within = [spot for spot in positions(corner, op.kernel, op.dilation) if inside(spot, sizes)]
+        within = list(positions_inside(corner, op.kernel, op.dilation, sizes))
         if not within:  # dilation steps over the input; torch gives the index of the first position past the padding
             return -math.inf, _flat(
                 tuple(c if c >= 0 else c % d for c, d in zip(corner, op.dilation, strict=True)), sizes

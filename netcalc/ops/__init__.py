@@ -119,6 +119,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "rounding": ("floor", "ceil", "round", "trunc", "remainder", "fmod"),
     "bits": ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"),
     "matmul": ("matmul", "einsum"),
+    "linalg": ("inv", "det", "slogdet", "cholesky", "solve", "solve_triangular"),
     "reduce": ("mean", "sum", "max", "min", "prod", "var", "vector_norm", "logsumexp", "cumsum", "cumprod"),
     "sorting": ("argmax", "argmin", "topk", "sort"),
     "fourier": ("fourier",),

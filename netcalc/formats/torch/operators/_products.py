@@ -12,7 +12,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators.axes import squeeze, unsqueeze
-from netcalc.formats.torch.operators.creation import filled
+from netcalc.formats.torch.operators.linalg import identity
 
 
 @operator("aten.linalg_multi_dot.default", "aten.chain_matmul.default")
@@ -58,12 +58,11 @@ def _splits(sizes: tuple[int, ...]) -> Any:
 
 @operator("aten.linalg_matrix_power.default", "aten.matrix_power.default")
 def matrix_power(build: Builder, input: Value, n: int) -> Value:
-    """Products of powers whose exponents are powers of 2."""
+    """Products of powers whose exponents are powers of 2; of the inverse for a negative one."""
     if n < 0:
-        raise RuleError("the inverse of a matrix is not expressible")
+        input, n = build.line("inv", [input]), -n
     if n == 0:
-        size = input.type.shape[-1]
-        ones = build.line("triu", [build.line("tril", [filled(build, (size, size), 1, input.type.dtype)])])
+        ones = identity(build, input, input.type.shape[-1])
         return ones if input.type.rank == 2 else build.line("expand", [ones], {"shape": list(input.type.shape)})
     power, result = input, None
     while n:

@@ -129,15 +129,6 @@ def vecdot(build: Builder, x: Value, y: Value, dim: int) -> Value:
     return build.line("sum", [build.line("mul", [x, y])], {"axis": dim})
 
 
-@operator("aten.linalg_cross.default")
-def cross(build: Builder, input: Value, other: Value, dim: int) -> Value:
-    def turned(vector: Value, places: int) -> Value:
-        return build.line("roll", [vector], {"shifts": places, "axis": dim})
-
-    first = build.line("mul", [turned(input, 2), turned(other, 1)])
-    return build.line("sub", [first, build.line("mul", [turned(input, 1), turned(other, 2)])])
-
-
 @operator("aten.trace.default")
 def trace(build: Builder, input: Value) -> Value:
     return build.line("einsum", [input], {"equation": "ii->"})

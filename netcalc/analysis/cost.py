@@ -35,7 +35,9 @@ class _Counts(NamedTuple):
     cost: Cost
     uncounted: dict[str, None]
     counted_as: dict[str, str]
-    unknown: dict[str, str]  # names of operations by what does unknown work
+    unknown: dict[str, str]  # names of operations by what is not known of the forward pass, and of the backward pass
+    unknown_backward: dict[str, str]
+    declared: dict[tuple[str, str], None]  # operators whose figures are declared, with the origin of these
 
 
 class Analysis:
@@ -90,12 +92,42 @@ class Analysis:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Operators whose work is not known, in order of first use; with any, totals are at least what they are."""
-        return tuple(self._total_counts.unknown)
+        """Work that is not known, in order of first use; with any, totals are at least what they are.
 
-    def counts(self, operation: str) -> bool:
-        """Return False for an operation whose work the convention leaves out, or is not known."""
-        return operation not in self.uncounted and operation not in self._total_counts.unknown.values()
+        That of an operator is its name, parts of it are ``MACs of`` and ``backward pass of`` one.
+        """
+        return (*self._total_counts.unknown, *self._total_counts.unknown_backward)
+
+    def knows(self, phase: Phase) -> bool:
+        """Return False for a part of a step of training of which some work is not known."""
+        counts = self._total_counts
+        return not {"forward": counts.unknown, "backward": counts.unknown_backward}.get(phase)
+
+    def unknown_of(self, node: OpNode) -> tuple[str, ...]:
+        """Return what is not known of the work of one operation."""
+        counts = self._node(node)
+        return (*counts.unknown, *counts.unknown_backward)
+
+    @cached_property
+    def declared(self) -> dict[str, str]:
+        """Operators whose figures a user declared, with the origin of the figures in words; empty if not given."""
+        sources: dict[str, list[str]] = {}
+        for operator, source in self._total_counts.declared:
+            sources.setdefault(operator, []).append(source)
+        return {operator: "; ".join(filter(None, texts)) for operator, texts in sources.items()}
+
+    @cached_property
+    def declared_cost(self) -> Cost:
+        """The part of the cost that a user declared."""
+        leaves = self.leaves() if self.declared else ()
+        rows = (row for row in leaves if isinstance(row.node, OpNode) and row.node.op.declared())
+        return sum((row.total for row in rows), Cost())
+
+    def counts(self, operation: str, phase: Phase = "forward") -> bool:
+        """Return False for an operation whose work the convention leaves out, or of which some is not known."""
+        counts = self._total_counts
+        unknown = counts.unknown_backward if phase == "backward" else counts.unknown
+        return operation not in self.uncounted and operation not in unknown.values()
 
     @property
     def counted_as(self) -> dict[str, str]:
@@ -170,15 +202,23 @@ class Analysis:
         executed = expected = self.convention.counts(node, self.terms(node), training, backward)
         if type(op).expected_cost is not Operation.expected_cost:
             expected = self.convention.counts(node, self.terms(node, expected=True), training, backward)
-        operator = op.unknown_work()
         cost = Cost.of(self._weights(node), Work(node, executed, expected, *self._passes(node)))
         return _Counts(
             self.convention,
             cost,
             {op.name: None} if executed.incomplete else {},
             {op.name: op.counted_as} if op.counted_as is not None and not executed.incomplete else {},
-            {} if operator is None else {operator: op.name},
+            *self._not_computed(op, executed),
         )
+
+    def _not_computed(self, op: Operation, executed: Counted) -> tuple[dict[str, str], dict[str, str], dict[Any, None]]:
+        """Return what is not known of an operation's work, forward and backward, and what a user declared."""
+        work = op.declared()
+        if work is None:
+            return {}, {}, {}
+        unknown = {"": {}, "MACs": {f"MACs of {work.operator}": op.name}, "work": {work.operator: op.name}}
+        backward = {} if self.backward is None else {f"backward pass of {work.operator}": op.name}
+        return unknown[executed.gap], backward, {} if work.source is None else {(work.operator, work.source): None}
 
     def _passes(self, node: OpNode) -> tuple[Counted, ...]:
         """Return the work of the backward pass of an operation and of its update, if they are counted."""
@@ -210,7 +250,7 @@ class Analysis:
         return counts
 
     def _sum(self, nodes: Iterable[Node]) -> _Counts:
-        totals = _Counts(self.convention, Cost(), {}, {}, {})
+        totals = _Counts(self.convention, Cost(), {}, {}, {}, {}, {})
         total = totals.cost
         for node in nodes:
             counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
@@ -218,6 +258,8 @@ class Analysis:
             totals.uncounted.update(counts.uncounted)
             totals.counted_as.update(counts.counted_as)
             totals.unknown.update(counts.unknown)
+            totals.unknown_backward.update(counts.unknown_backward)
+            totals.declared.update(counts.declared)
         return totals._replace(cost=total)
 
     def _sketched(self, body: SketchedBody) -> _Counts | None:

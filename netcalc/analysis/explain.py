@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
+from netcalc.analysis.explain_declared import declared_sections, declared_steps
 from netcalc.analysis.figures import FIGURES, Figure
+from netcalc.analysis.notes import not_computed
 from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
@@ -112,14 +114,11 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, working=[])
     infer(node.op, node.input_types, ctx)
     shape = (*(ctx.working or ()), *_output_steps(node.outputs))
-    terms, cost = analysis.terms(node), row.cost
-    counted = counted_steps(analysis.convention, row.repeat, (cost.macs, cost.flops), terms)
     sections = [
         Section("shape", shape, node.op.shape_rule),
         Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
         *_storage_sections(node),
-        Section("work", tuple(term_steps(terms)), node.op.cost_rule),
-        Section("counted", tuple(counted), _convention(analysis.convention)),
+        *_work_sections(analysis, row, node),
     ]
     if analysis.backward is not None:
         from netcalc.analysis.explain_backward import backward_sections
@@ -141,6 +140,18 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
         tuple(section for section in sections if section.steps),
         analysis.convention.name,
     )
+
+
+def _work_sections(analysis: Analysis, row: Row, node: OpNode) -> Iterator[Section]:
+    """Yield the sections of the work of an operation, and of what the convention counts of it."""
+    rule, declared = _convention(analysis.convention), node.op.declared()
+    if declared is not None:
+        yield from declared_sections(analysis.convention, row, declared, rule)
+        return
+    terms, cost = analysis.terms(node), row.cost
+    counted = counted_steps(analysis.convention, row.repeat, (cost.macs, cost.flops), terms)
+    yield Section("work", tuple(term_steps(terms)), node.op.cost_rule)
+    yield Section("counted", tuple(counted), rule)
 
 
 def _output_steps(outputs: Sequence[Value]) -> Iterator[WorkingLine]:
@@ -216,7 +227,7 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         {},
         (*(section for section in sections if section.steps), *(_main_layers(analysis) if is_network else ())),
         analysis.convention.name,
-        program.notes,
+        (*program.notes, *not_computed(analysis, row.children)),
         analysis.total.weight_bytes if is_network else None,
     )
 
@@ -232,7 +243,9 @@ def _main_layers(analysis: Analysis) -> Iterator[Section]:
     for op, (_, cost) in analysis.by_operation.items():
         node, row = largest[op][1].node, largest[op][1]
         if isinstance(node, OpNode) and any(_number(figure.of(cost)) >= least > 0 for figure, least in shares):
-            steps = [*_param_steps(node), *term_steps(analysis.terms(node))]
+            declared = node.op.declared()
+            work = term_steps(analysis.terms(node)) if declared is None else declared_steps(declared)
+            steps = [*_param_steps(node), *work]
             title = f"{row.title} ×{row.repeat:,}" if row.repeat > 1 else row.title
             yield Section(title, tuple(steps), f"{op}: {node.op.cost_rule or node.op.param_rule}")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import NamedTuple
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import View
+from netcalc.analysis.rows import Row
 from netcalc.ir import Body, CallNode, OpNode, Program, Value
 
 #: Remark on figures of the training mode, which are easily taken for figures of a training step.
@@ -46,6 +47,29 @@ def step_note(analysis: Analysis) -> str:
     if analysis.optimizer is not None:
         parts = f"a step of training: {parts}, update by {analysis.optimizer}"
     return f"{parts}; {_MODES[analysis.program.training]}"
+
+
+def not_computed(analysis: Analysis, rows: Iterable[Row]) -> Iterator[str]:
+    """Yield remarks on the operators below some rows whose work is not known, or declared."""
+    unknown: dict[str, None] = {}
+    declared: dict[str, None] = {}
+    pending = [*rows]
+    while pending:
+        row = pending.pop(0)
+        pending[:0] = row.children
+        work = row.node.op.declared() if isinstance(row.node, OpNode) else None
+        if work is not None and isinstance(row.node, OpNode):
+            unknown.update(dict.fromkeys(analysis.unknown_of(row.node)))
+            declared.update({} if work.source is None else {named(work.operator, work.source): None})
+    if unknown:
+        yield f"sums are at least what they are; work that is not known: {', '.join(unknown)}"
+    if declared:
+        yield f"declared, not computed: the figures of {', '.join(declared)}"
+
+
+def named(operator: str, source: str) -> str:
+    """Return the name of an operator whose figures are declared, with the origin of these if it is given."""
+    return f"{operator} ({source})" if source else operator
 
 
 def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "storage", "sizes", "notes"),
+    "shapes": (*_WORK, "declared", "storage", "sizes", "notes"),
     "params": (*_WORK, "sizes"),
     "flops": ("storage", "sizes"),
 }
@@ -102,7 +102,8 @@ class Totals(Cost):
 @recorded(
     *("spec", "dtype", "checkpoint_dtype", "stored_as", Entry("convention", optional=True), "inputs", "outputs"),
     *(Entry("totals", "shown_totals", optional=True), "layers"),
-    *(Entry("unknown", optional=True), Entry("uncounted", optional=True), Entry("counted_as", optional=True)),
+    *(Entry("unknown", optional=True), Entry("declared", optional=True), Entry("uncounted", optional=True)),
+    Entry("counted_as", optional=True),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
     *(
         Entry("storage", optional=True),
@@ -206,8 +207,15 @@ class Summary(Result):
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Operators whose work is not known; with any, the totals are at least what they are."""
+        """Work that is not known: operators, or `MACs of` and `backward pass of` one; with any, the totals are at least
+        what they are.
+        """
         return self.analysis.unknown
+
+    @property
+    def declared(self) -> Mapping[str, str]:
+        """Operators whose figures are declared and not computed, with the origin of these; empty if not given."""
+        return self.analysis.declared
 
     @property
     def phases(self) -> frozenset[Phase]:
@@ -267,6 +275,7 @@ class Summary(Result):
             "convention": self.convention,
             "totals": self.shown_totals,
             "unknown": self.unknown,
+            "declared": self.declared if self.view != "params" or self.analysis.declared_cost.params != 0 else None,
             "uncounted": self.uncounted,
             "counted_as": self.counted_as,
             "backward": self.backward,

@@ -161,14 +161,13 @@ def _require_kernels(program: Program) -> None:
             first.setdefault(name, instance)
             if len(first) == len(missing):
                 break
-    raise NetcalcError(
-        Diagnostic(
-            "E604",
-            f"{instance.path}: {instance.node.op.unknown_work() or name} has no kernel, so it cannot be run",
-            instance.node.span,
-        )
-        for name, instance in first.items()
-    )
+    raise NetcalcError(_without_kernel(name, instance) for name, instance in first.items())
+
+
+def _without_kernel(name: str, instance: Instance) -> Diagnostic:
+    declared = instance.node.op.declared()
+    what = name if declared is None else declared.operator
+    return Diagnostic("E604", f"{instance.path}: {what} has no kernel, so it cannot be run", instance.node.span)
 
 
 def _operation_names(body: Body, visited: set[Body]) -> Iterable[str]:

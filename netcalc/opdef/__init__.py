@@ -26,7 +26,7 @@ from netcalc.opdef.attributes import Position, Size, SizeOrZero, Spatial, attr, 
 from netcalc.opdef.checks import as_tuple, normal_axis, require_float, require_rank, require_some, same_shape
 from netcalc.opdef.context import Context, WorkingLine
 from netcalc.opdef.domain import Domain
-from netcalc.opdef.operation import Example, Operation, Port, attribute_text, ports
+from netcalc.opdef.operation import Declared, Example, Operation, Port, attribute_text, ports
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
 from netcalc.opdef.reach import AxisReach, Merged, Reach, Window, aligned, axes_of, every, merged_axes
 from netcalc.opdef.storage import Sparsity, Storage, StoredTensor
@@ -39,6 +39,7 @@ __all__ = [
     "AxisReach",
     "Buffer",
     "Context",
+    "Declared",
     "Domain",
     "Example",
     "Fix",

@@ -47,6 +47,17 @@ class Example(NamedTuple):
         return tuple(i if isinstance(i, TensorType) else TensorType(i) for i in self.inputs)
 
 
+class Declared(NamedTuple):
+    """The work of an operator that has no rule, as a user declares it; None for what is not declared."""
+
+    operator: str
+    macs: Dim | None = None
+    flops: Dim | None = None
+    """Floating-point operations, of which a multiply-add is 2."""
+    source: str | None = None
+    """Origin of the figures in words, empty if not given; None without any figure."""
+
+
 class Operation(Model):
     """The base of every operation: a strict, frozen model whose fields are the attributes.
 
@@ -144,8 +155,8 @@ class Operation(Model):
         """Return the useful work: less than ``cost`` where capacity is expected to stay unused (experts)."""
         return self.cost(ctx, inputs, outputs)
 
-    def unknown_work(self) -> str | None:
-        """Return the name of what does work that is not known, so that ``cost`` has no terms; None if there is none."""
+    def declared(self) -> Declared | None:
+        """Return the operator that the operation stands for and its declared work; None for work that rules count."""
         return None
 
     def reach(self, inputs: Sequence[Any], output: TensorType, training: bool) -> Sequence[Reach] | None:

@@ -92,7 +92,7 @@ class ReportView(NamedTuple):
     def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
         """The value of a figure for an operation."""
         value = figure.of(cost)
-        if figure.unit in ("macs", "flops") and value == 0 and not self.analysis.counts(op):
+        if figure.unit in ("macs", "flops") and value == 0 and not self.analysis.counts(op, figure.phase):
             return Uncounted()
         return value
 

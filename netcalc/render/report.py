@@ -10,7 +10,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
-from netcalc.analysis.notes import notes_in
+from netcalc.analysis.notes import named, notes_in
 from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -203,12 +203,12 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
     if report.view in ("flops", "summary"):
-        least = "at least " if analysis.unknown else ""
+        least = "" if analysis.knows("forward") else "at least "
         yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
-        if analysis.unknown:
-            yield Line(f"work that is not known: {', '.join(analysis.unknown)}")
         if analysis.backward is not None:
             yield Line(_passes(report))
+        if analysis.unknown:
+            yield Line(f"work that is not known: {', '.join(analysis.unknown)}")
         if total.flops_expected != total.flops:
             yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
@@ -217,14 +217,30 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         yield from storage_notes(analysis.program)
         for operation, implementation in analysis.counted_as.items():
             yield Line(f"{operation}: the work of {implementation}")
+    yield from _declared(report)
+
+
+def _declared(report: ReportView) -> Iterator[Line]:
+    """The part of the totals that a user declared, and the operators."""
+    cost, parts = report.analysis.declared_cost, []
+    if report.view in ("params", "summary") and cost.params != 0:
+        parts.append(f"{measured(cost.params)} parameters")
+    if report.view in ("flops", "summary") and cost.flops != 0:
+        parts.append(_counted(report, cost.macs, cost.flops))
+    if parts:
+        operators = report.analysis.declared.items()
+        names = ", ".join(named(operator, source) for operator, source in operators)
+        yield Line(f"declared, not computed: {', '.join(parts)} by {names}")
 
 
 def _passes(report: ReportView) -> str:
     """The work of the backward pass, of the update if it is counted, and of everything."""
     total = report.analysis.total
+    least = "" if report.analysis.knows("backward") else "at least "
+    least_total = least or ("" if report.analysis.knows("forward") else "at least ")
     update = f"; update {work(total.flops_update, 'FLOP')}" if "update" in report.analysis.phases else ""
     backward = f"backward {work(total.macs_backward, 'MAC')}, {work(total.flops_backward, 'FLOP')}"
-    return f"{backward}{update}; total {work(total.flops_total, 'FLOP')}"
+    return f"{least}{backward}{update}; total {least_total}{work(total.flops_total, 'FLOP')}"
 
 
 def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.dims import Dim
 from netcalc.ir import OpNode
-from netcalc.opdef import Term
+from netcalc.opdef import Declared, Term
 
 
 class Counted(NamedTuple):
     """The work of an operation under a convention; ``incomplete`` if the convention counts none of its work.
 
-    ``remark`` names a fault of the tool, which the convention reproduces.
+    ``remark`` names a fault of the tool, which the convention reproduces.  ``gap`` is what is not known of the work.
     """
 
     macs: Dim
     flops: Dim
     incomplete: bool = False
     remark: str = ""
+    gap: Literal["", "MACs", "work"] = ""
 
 
 class RuleCount(NamedTuple):
@@ -35,6 +36,9 @@ class BackwardCount(NamedTuple):
     macs: Dim
     remark: str = ""
 
+
+#: FLOPs of a multiply-add in declared figures.
+_DECLARED_PER_MAC = 2
 
 #: A tool's count of the backward pass of an operation, from the node and the terms of the work.
 BackwardRule: TypeAlias = Callable[[OpNode, Sequence[Term]], BackwardCount]
@@ -64,6 +68,9 @@ class Convention(NamedTuple):
 
     def counts(self, node: OpNode, terms: Sequence[Term], training: bool, backward: Sequence[Term] = ()) -> Counted:
         """Return the work of an operation under the convention, from the terms of its work and of its backward pass."""
+        declared = node.op.declared()
+        if declared is not None:
+            return self.declared(declared)
         macs, others = _by_kind(terms)
         rule, differentiated = self.rules.get(node.op.name), self.differentiated.get(node.op.name)
         if differentiated and backward:
@@ -72,6 +79,16 @@ class Convention(NamedTuple):
             count = rule(node, macs, training) if rule else RuleCount(macs, others * self.per_other)
         flops = count.macs * self.per_mac + count.others
         return Counted(count.macs, flops, flops == 0 and (macs != 0 or others != 0))
+
+    def declared(self, work: Declared) -> Counted:
+        """Return declared work under the convention; FLOPs alone count where a multiply-add is 2, as they do there."""
+        if work.macs is None:
+            if work.flops is None or self.per_mac != _DECLARED_PER_MAC:
+                return Counted(0, 0, gap="work")
+            return Counted(0, work.flops, gap="MACs")
+        others = 0 if work.flops is None else work.flops - work.macs * _DECLARED_PER_MAC
+        flops = work.macs * self.per_mac + others * self.per_other
+        return Counted(work.macs, flops, flops == 0 and (work.macs != 0 or others != 0))
 
     def counts_update(self, terms: Sequence[Term]) -> Counted:
         """Return the work of an update of parameters under the convention, from the terms of its work."""

@@ -14,7 +14,14 @@ from netcalc.request import Request
 from netcalc.spec import library
 
 
-def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool = False, **kwargs: Any) -> Network:
+def from_torch(
+    module: Any,
+    *args: Any,
+    dynamic: Any = None,
+    allow_unknown: bool = False,
+    drop_dead_code: bool = False,
+    **kwargs: Any,
+) -> Network:
     """Return the network that a PyTorch module is, for the arguments of a call.
 
     The module is captured by ``torch.export`` in inference mode.  Its weights are neither needed nor copied: module and
@@ -27,6 +34,7 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool
         dynamic: sizes that stay symbolic: names of axes for all inputs, such as ``["batch", "length"]``, or for each by
             its name, such as ``{"image": {0: "batch", 2: "height"}}``.
         allow_unknown: True for lines of unknown work in place of operators that have no rule, which are errors else.
+        drop_dead_code: True to leave out what the module computes and no output needs; it counts by default.
 
     Raises:
         NetcalcError: E009 if PyTorch is not installed, ``torch.export`` refuses the module, or an operator has no rule;
@@ -35,7 +43,10 @@ def from_torch(module: Any, *args: Any, dynamic: Any = None, allow_unknown: bool
     from netcalc.formats.torch.importing import module_spec
 
     _require_module(module)
-    return network_of(*module_spec(module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown))
+    spec = module_spec(
+        module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown, drop_dead_code=drop_dead_code
+    )
+    return network_of(*spec)
 
 
 def network_of(document: Mapping[str, Any], constants: Mapping[str, Any]) -> Network:
@@ -52,12 +63,13 @@ def summary(
     depth: int | None = None,
     convention: str = "netcalc",
     dynamic: Any = None,
+    drop_dead_code: bool = False,
     **kwargs: Any,
 ) -> Summary:
     """Return the summary of a PyTorch module, which prints as a table of its layers.
 
     Args:
-        module, args, kwargs, dynamic: as for :func:`from_torch`.
+        module, args, kwargs, dynamic, drop_dead_code: as for :func:`from_torch`.
         input_size: shape of the input, a list of the shapes of several, or their shapes by name, in place of arguments.
         dtypes: element types of these inputs in order, such as ``[torch.long]``; float32 by default.
         depth: number of parts of a path; layers with longer paths are summed up.  None for single operations.
@@ -73,7 +85,8 @@ def summary(
     elif input_size is not None:
         shapes = [input_size] if all(isinstance(size, int) for size in input_size) else [*input_size]
         args = (*args, *_empty(shapes, dtypes, input_size))
-    return from_torch(module, *args, dynamic=dynamic, **kwargs).summary(convention, depth=depth)
+    network = from_torch(module, *args, dynamic=dynamic, drop_dead_code=drop_dead_code, **kwargs)
+    return network.summary(convention, depth=depth)
 
 
 def _require_module(module: Any) -> None:

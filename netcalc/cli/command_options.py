@@ -101,6 +101,9 @@ class ModuleOptions(TypedDict, total=False):
     allow_unknown: Annotated[
         bool, Option(FLAG, False, "Lines of unknown work for operators of PyTorch without a rule.")
     ]
+    drop_dead_code: Annotated[
+        bool, Option(FLAG, False, "Leave out what a PyTorch module computes and no output needs.")
+    ]
 
 
 class InputOptions(TypedDict, total=False):

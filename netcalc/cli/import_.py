@@ -55,8 +55,9 @@ def command(call: Call) -> int:
         return 0
     if is_torch(source):
         return _import_module(call)
-    if call.given("example", "verify", "allow_unknown"):
-        message = f"--example, --verify and --allow-unknown are for modules of PyTorch, not for {source}"
+    if call.given("example", "verify", "allow_unknown", "drop_dead_code"):
+        options = "--example, --verify, --allow-unknown and --drop-dead-code"
+        message = f"{options} are for modules of PyTorch, not for {source}"
         raise NetcalcError(Diagnostic("E502", message))
     if call.format != "table":
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
@@ -88,7 +89,11 @@ def _import_module(call: Call) -> int:
         split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
     imported = import_torch(
-        source, call["example"] or [], read_settings(call["set"]), allow_unknown=call["allow_unknown"]
+        source,
+        call["example"] or [],
+        read_settings(call["set"]),
+        allow_unknown=call["allow_unknown"],
+        drop_dead_code=call["drop_dead_code"],
     )
     network = network_of(*imported.spec)
     write(network.to_yaml().rstrip("\n").split("\n"), call["output"])

@@ -14,8 +14,8 @@ from netcalc.opdef import Operation
 def differing_outputs(graph: Graph, program: Program) -> list[str]:
     """Return the outputs that a program computes in another way than the graph of whose document it was made.
 
-    Two values are equal if the same operation with the same attributes makes them of equal values and parameters; the
-    copy of a value is equal to it.
+    Dead code that the program lacks is named as such.  Two values are equal if the same operation with the same
+    attributes makes them of equal values and parameters; the copy of a value is equal to it.
     """
     hashes: dict[Value, int] = {value: hash(name) for name, value in graph.inputs.items()}
     for line in graph.lines:
@@ -33,11 +33,16 @@ def differing_outputs(graph: Graph, program: Program) -> list[str]:
         learned = {param.name for param in instance.node.params if not param.is_buffer}
         tensors = {name: owner for name, owner in owners.items() if name in learned}
         made = hash(owners[""]) if op.name == "buffer" else _operation_hash(op, inputs, tensors)
-        return [_output_hash(op.name, made, index) for index in range(len(instance.node.outputs))]
+        results = [_output_hash(op.name, made, index) for index in range(len(instance.node.outputs))]
+        made_by_program.update(results)
+        return results
 
+    made_by_program: set[int] = set()
     computed = unroll(program, [hash(value.name) for value in program.inputs], evaluate)
     expected = [hashes[value] for value in graph.outputs.values()]
-    return [name for name, wanted, other in zip(graph.outputs, expected, computed, strict=True) if wanted != other]
+    differing = [name for name, wanted, other in zip(graph.outputs, expected, computed, strict=True) if wanted != other]
+    complete = made_by_program.issuperset(hashes[value] for value in graph.dead)
+    return differing if complete else [*differing, "its dead code"]
 
 
 def _output_hash(operation: str, made: int, index: int) -> int:

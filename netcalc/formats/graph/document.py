@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import takewhile
 from typing import Any
 
 from netcalc.formats.graph.blocks import fold_blocks
@@ -50,6 +51,13 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     if body.checkpoint or copies:
         document["checkpoint"] = {**body.checkpoint, **({"ignore": copies} if copies else {})}
     return document
+
+
+def with_note(document: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return a document with a further remark."""
+    notes = [*document.get("notes", []), {"text": text}]
+    before = {key: document[key] for key in takewhile(lambda key: key not in ("notes", "inputs"), document)}
+    return before | {"notes": []} | document | {"notes": notes}
 
 
 def _never_empty(graph: Graph) -> None:

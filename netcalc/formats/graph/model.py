@@ -114,6 +114,7 @@ class Graph:
         inputs: the inputs by name.
         lines: the operations, each after those that make its inputs.
         outputs: the results by name.
+        dead: results of dead code, which the source computes and no output needs; their lines stay.
         tensors: all parameters and buffers of the source by path, each once; also those that no line uses.
         aliases: further paths of tensors that are tied, with the path of each in ``tensors``.
         notes: remarks for the user.
@@ -126,7 +127,18 @@ class Graph:
     inputs: dict[str, Value] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     outputs: dict[str, Value] = field(default_factory=dict)
+    dead: list[Value] = field(default_factory=list)
     tensors: dict[str, StoredTensor] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     places: dict[Stored, str] = field(default_factory=dict)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The outputs, and the results of dead code."""
+        return (*self.outputs.values(), *self.dead)
+
+    def replace_results(self, replaced: Mapping[Value, Value]) -> None:
+        """Let other values stand for some of the results."""
+        self.outputs = {name: replaced.get(value, value) for name, value in self.outputs.items()}
+        self.dead = [replaced.get(value, value) for value in self.dead]

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.graph.agreement import differing_outputs
 from netcalc.formats.graph.constants import listed
-from netcalc.formats.graph.document import spec_document
+from netcalc.formats.graph.dead_code import dead_paths
+from netcalc.formats.graph.document import spec_document, with_note
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.torch.buffers import rebuilt_buffers
@@ -16,8 +17,11 @@ from netcalc.formats.torch.capture import capture, is_exported
 from netcalc.formats.torch.constants import constant_paths, unregistered
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.translation import Sources, translate
+from netcalc.ir import Program
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_data
+
+_DEAD_CODE = "no output needs these lines, which count since the module computes them (drop_dead_code leaves them out)"
 
 
 class ModuleSpec(NamedTuple):
@@ -35,12 +39,14 @@ def module_spec(
     dynamic: Any = None,
     name: str | None = None,
     allow_unknown: bool = False,
+    drop_dead_code: bool = False,
 ) -> ModuleSpec:
     """Return the spec of a module; arguments as for :func:`~netcalc.formats.torch.capture.capture`.
 
     Args:
         name: name of the network; by default the name of the module's class.
         allow_unknown: True for lines of unknown work in place of operators that have no rule.
+        drop_dead_code: True to leave out what the module computes and no output needs.
 
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
@@ -55,10 +61,14 @@ def module_spec(
         captured.exported, name or _class_name(module), captured.symbols, sources, allow_unknown=allow_unknown
     )
     graph.dims = dict(captured.dims)
+    if drop_dead_code:
+        graph.dead = []
     simplify(graph)
     _note_unregistered(graph, module)
     document = spec_document(graph)
-    _check(graph, document)
+    program = _checked(graph, document)
+    if graph.dead and (paths := [*dead_paths(program)]):
+        document = with_note(document, f"{_DEAD_CODE}: {listed(paths)}")
     constants = {place: graph.tensors[stored.path].array for stored, place in graph.places.items()}
     return ModuleSpec(document, {place: array for place, array in constants.items() if array is not None})
 
@@ -71,13 +81,18 @@ def _note_unregistered(graph: Graph, module: Any) -> None:
         graph.notes.append(f"not registered, so that they count as buffers: {listed(paths)}")
 
 
-def _check(graph: Graph, document: dict[str, Any]) -> None:
-    """Raise NetcalcError (E009) if a document computes an output in another way than the graph that it was made of."""
+def _checked(graph: Graph, document: dict[str, Any]) -> Program:
+    """Return the program of a document.
+
+    Raises:
+        NetcalcError: E009 if it computes an output in another way than the graph that it was made of.
+    """
     program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims))
     differing = differing_outputs(graph, program)
     if differing:
         message = f"the spec of {graph.name} would not compute {', '.join(differing)} as the module does"
         raise NetcalcError(Diagnostic("E009", message, hint="this is a fault of netcalc; please report the module"))
+    return program
 
 
 def _class_name(module: Any) -> str:

@@ -31,7 +31,12 @@ def import_document(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def import_torch(
-    model: str | Path, examples: Sequence[str], settings: Mapping[str, Any], *, allow_unknown: bool = False
+    model: str | Path,
+    examples: Sequence[str],
+    settings: Mapping[str, Any],
+    *,
+    allow_unknown: bool = False,
+    drop_dead_code: bool = False,
 ) -> Imported:
     """Return the spec document of a module or of an exported program.
 
@@ -39,7 +44,7 @@ def import_torch(
         model: ``torch:package.module:factory``, whose code is run, or a ``.pt2`` file.
         examples: arguments of the module's ``forward``; see :mod:`~netcalc.formats.torch.examples`.
         settings: keyword arguments of the factory.
-        allow_unknown: True for lines of unknown work in place of operators that have no rule.
+        allow_unknown, drop_dead_code: as for :func:`~netcalc.formats.torch.importing.module_spec`.
 
     Raises:
         NetcalcError: E009 if the module cannot be made or imported; E502 for bad arguments.
@@ -49,14 +54,21 @@ def import_torch(
             message = f"{model} is an exported program, which has its arguments already"
             raise NetcalcError(Diagnostic("E502", message, hint="leave out --example and --set"))
         program = program_of(model)
-        return Imported(
-            module_spec(program, (), {}, name=Path(model).stem, allow_unknown=allow_unknown), program, Call()
+        spec = module_spec(
+            program, (), {}, name=Path(model).stem, allow_unknown=allow_unknown, drop_dead_code=drop_dead_code
         )
+        return Imported(spec, program, Call())
     described = read_examples(examples)
     module = made_module(str(model), settings)
     call = call_of(module, described)
     name = str(model).rpartition(":")[2].rpartition(".")[2]
     spec = module_spec(
-        module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name, allow_unknown=allow_unknown
+        module,
+        call.args,
+        call.kwargs,
+        dynamic=call.dynamic or None,
+        name=name,
+        allow_unknown=allow_unknown,
+        drop_dead_code=drop_dead_code,
     )
     return Imported(spec, module, call)

@@ -12,6 +12,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import DTYPES, DType
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.dead_code import Called, dead_results
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.aliasing import Tensors, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
@@ -49,6 +50,7 @@ class Translation:
         self.allow_unknown = allow_unknown
         self.casts = casts_inputs()
         self.tensors = Tensors(self._translated, self._updated)
+        self.calls: list[Called] = []
 
     def run(self, module: Any, values: Mapping[Any, Any]) -> Any:
         """Translate the nodes of a graph module, given the values of its placeholders; return its output."""
@@ -73,7 +75,10 @@ class Translation:
             self.tensors.same(node, item)  # a result of a subgraph
             return
         self.build.scope = scope_of(node)
+        start = len(self.build.graph.lines)
         result = self._translated(node)
+        if str(node.target) not in _WRAPPERS:  # the calls in a subgraph are noted there
+            self.calls.append(Called(self.build.graph.lines[start:], [*_values(result)]))
         changed = written(node)
         several = isinstance(result, (list, tuple)) and len(result) == len(changed)
         for place, target in enumerate(changed):
@@ -197,6 +202,17 @@ def _without_targets(target: Any, names: tuple[str, ...]) -> Rule | None:
     return None
 
 
+def _values(result: Any) -> Iterator[Value]:
+    """Yield the values of the results of a rule."""
+    if isinstance(result, Value):
+        yield result
+    elif isinstance(result, (list, tuple)):
+        for item in result:
+            yield from _values(item)
+    elif isinstance(result, Complex):
+        yield from filter(None, (result.real, result.imag))
+
+
 def _makes_tensors(node: Any) -> bool:
     """Return True if operators on tensors use a number directly; sizes that are made of it say what they are."""
     return any(hasattr(user.meta.get("val"), "shape") or user.op == "output" for user in node.users)
@@ -310,6 +326,7 @@ def translate(
     if work.missing:
         raise NetcalcError(work.missing.errors())
     _give_outputs(work.build, output_names(exported), results)
+    graph.dead = dead_results(graph, work.calls)
     return graph
 
 

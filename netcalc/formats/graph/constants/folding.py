@@ -36,7 +36,7 @@ class Folding:
         self.graph = graph
         self.known = constants
         self.uses = Counter(value for line in graph.lines for value in line.inputs if value is not None)
-        self.uses.update(graph.outputs.values())
+        self.uses.update(graph.results)
         self.makers: dict[Value, Line] = {}
         self.lines: list[Line] = []
         self.build = Builder(Graph("", tensors=graph.tensors, lines=self.lines))
@@ -54,8 +54,7 @@ class Folding:
                 self._replaced[line.outputs[0]] = shorter
                 self.uses[shorter] += self.uses[line.outputs[0]]
         self.graph.lines[:] = self.lines
-        outputs = self.graph.outputs
-        self.graph.outputs = {name: self._replaced.get(value, value) for name, value in outputs.items()}
+        self.graph.replace_results(self._replaced)
 
     def _shorter(self, line: Line) -> Value | None:
         if line.operation not in _RULES or line.outputs[0] in self.known:
@@ -231,7 +230,7 @@ def _embedding(fold: Folding, line: Line) -> Value | None:
     if number is None or ids is None or not ids.type.shape or line.attributes.keys() - {"padding_idx", *_PLAIN_TABLE}:
         return None
     users = [user for user in fold.graph.lines if rows in user.inputs]
-    if not users or rows in fold.graph.outputs.values() or not all(_only_added(user, rows) for user in users):
+    if not users or rows in fold.graph.results or not all(_only_added(user, rows) for user in users):
         return None
     dtype = None if ids.type.dtype == "int64" else ids.type.dtype
     constant = fold.build.line("constant", [], {"value": number, "dtype": dtype})

@@ -25,7 +25,7 @@ def write_constants(graph: Graph, constants: dict[Value, Expression]) -> None:
         for value in line.inputs:
             if value in constants and any(output not in constants for output in line.outputs):
                 users.setdefault(value, []).append(line)
-    results = {value for value in graph.outputs.values() if value in constants}
+    results = {value for value in graph.results if value in constants}
     makers = {value: line for line in graph.lines for value in line.outputs}
     shared: dict[tuple[Scope, Expression, Any], Value] = {}
     replaced: dict[Value, Value] = {}
@@ -47,7 +47,7 @@ def write_constants(graph: Graph, constants: dict[Value, Expression]) -> None:
     for line in lines:
         line.inputs = tuple(value if value is None else replaced.get(value, value) for value in line.inputs)
     graph.lines[:] = lines
-    graph.outputs = {name: replaced.get(value, value) for name, value in graph.outputs.items()}
+    graph.replace_results(replaced)
 
 
 def _count(value: Value, makers: dict[Value, Line], enough: int) -> int:

@@ -10,7 +10,7 @@ def put_in_sequence(graph: Graph) -> None:
 
     That line is of the same module, or the last one of a module that this one calls.
     """
-    users = dict.fromkeys(graph.outputs.values(), 1)
+    users = dict.fromkeys(graph.results, 1)
     makers: dict[Value, Line] = {}
     ends: dict[Scope, Line] = {}
     for line in graph.lines:

@@ -29,7 +29,7 @@ class Rewriter:
         self._users: dict[Value, dict[Line, None]] = {}
         self._operations: dict[Line, Operation] = {}
         self._dropped: set[Line] = set()
-        self._results = set(graph.outputs.values())
+        self._results = set(graph.results)
         self._replacements: list[tuple[Value, Value]] = []
         self._fed: list[tuple[Line, tuple[Value | None, ...]]] = []
         for line in graph.lines:
@@ -46,11 +46,11 @@ class Rewriter:
         return list(self._users.get(value, ()))
 
     def is_result(self, value: Value) -> bool:
-        """Return True if a value is an output of the graph."""
+        """Return True if a value is a result of the graph: an output, or one of dead code."""
         return value in self._results
 
     def only_user(self, value: Value) -> Line | None:
-        """Return the line that alone uses a value; None if there are several, or it is an output of the graph."""
+        """Return the line that alone uses a value; None if there are several, or it is a result of the graph."""
         users = self._users.get(value, {})
         return next(iter(users)) if len(users) == 1 and value not in self._results else None
 
@@ -81,7 +81,7 @@ class Rewriter:
         return Value(self.graph.tensors[stored.path].type, stored=stored)
 
     def sweep(self) -> bool:
-        """Leave out the lines that lead to no output of the graph; return True if there were any."""
+        """Leave out the lines that lead to no result of the graph; return True if there were any."""
         dead = [line for line in reversed(self.graph.lines) if not self._used(line)]
         for line in dead:
             self._drop(line)
@@ -123,8 +123,8 @@ class Rewriter:
             line.inputs = tuple(new if value is old else value for value in line.inputs)
             self._users.setdefault(new, {})[line] = None
         if old in self._results:
-            self.graph.outputs = {name: new if value is old else value for name, value in self.graph.outputs.items()}
-            self._results = set(self.graph.outputs.values())
+            self.graph.replace_results({old: new})
+            self._results = set(self.graph.results)
         maker = self._makers.get(old)
         if maker is not None and not self._used(maker):
             self._drop(maker)

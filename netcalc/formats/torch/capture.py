@@ -16,6 +16,7 @@ from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
+from netcalc.formats.torch.packed import packing
 from netcalc.formats.torch.structures import taken_apart
 
 
@@ -83,7 +84,11 @@ def is_exported(module: Any) -> bool:
 
 def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> Any:
     try:
-        with _unfused(torch), redirect_stderr(StringIO()):  # PyTorch prints the graph of a program that it refuses
+        with (
+            _unfused(torch),
+            packing(module),
+            redirect_stderr(StringIO()),
+        ):  # PyTorch prints the graph of a program that it refuses
             try:
                 return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
             except RuntimeError as error:  # of a module that may only be called without gradients
@@ -91,6 +96,8 @@ def _export(torch: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, An
                     raise
             with torch.no_grad():
                 return torch.export.export(module, args, kwargs, strict=False, dynamic_shapes=shapes)
+    except NetcalcError:
+        raise
     except Exception as error:  # of PyTorch or of the user's code
         compiled = [path for path, part in module.named_modules() if isinstance(part, torch.jit.RecursiveScriptModule)]
         if compiled:

@@ -28,6 +28,19 @@ def padded(build: Builder, input: Value, pad: list[Any], mode: str = "constant",
     return build.line("pad", [input], attributes)
 
 
+@operator("aten.pad_sequence.default")
+def pad_sequence(
+    build: Builder, sequences: list[Value], batch_first: bool, padding_value: float, padding_side: str
+) -> Value:
+    """Sequences of several lengths as a batch, in which the shorter ones are padded."""
+    longest = max(sequence.type.shape[0] for sequence in sequences)
+    alike = []
+    for sequence in sequences:
+        sides = [0, longest - sequence.type.shape[0]][:: -1 if padding_side == "left" else 1]
+        alike.append(padded(build, sequence, [0, 0] * (sequence.type.rank - 1) + sides, value=padding_value))
+    return build.line("stack", alike, {"axis": 0 if batch_first else 1})
+
+
 def _pad_by(mode: str, build: Builder, input: Value, padding: list[Any]) -> Value:
     return padded(build, input, padding, mode)
 

@@ -11,6 +11,7 @@ Networks:
     load_data(data)               network of a spec as Python data
     from_torch(module, *args)     network of a module of PyTorch
     summary(module, input_size)   summary of a module of PyTorch
+    register_torch(op, cost=...)  work of an operator of your own
     import_spec(model)            spec of a model in a foreign format, as YAML
 
 Without a network:
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from netcalc.reference.specs import TensorReference as TensorReference
     from netcalc.tensor_type import TensorType as TensorType
     from netcalc.torch_modules import from_torch as from_torch
+    from netcalc.torch_modules import register_torch as register_torch
     from netcalc.torch_modules import summary as summary
     from netcalc.training.result import ParameterNorm as ParameterNorm
     from netcalc.training.result import TrainingResult as TrainingResult
@@ -184,7 +186,7 @@ _EXPORTS = {
     "netcalc.numerics.trace": ("TraceRow",),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
-    "netcalc.torch_modules": ("from_torch", "summary"),
+    "netcalc.torch_modules": ("from_torch", "register_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
     "netcalc.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.summary import Summary
 from netcalc.arguments import checked_argument
@@ -12,6 +12,9 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.network import Network
 from netcalc.request import Request
 from netcalc.spec import library
+
+if TYPE_CHECKING:
+    from netcalc.formats.torch.registered import Registration
 
 
 def from_torch(
@@ -47,6 +50,40 @@ def from_torch(
         module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown, drop_dead_code=drop_dead_code
     )
     return network_of(*spec)
+
+
+def register_torch(
+    op: Any, *, cost: Callable[..., Any], shape: Callable[..., Any] | None = None, source: str | None = None
+) -> Registration:
+    """Register the work of an operator of your own, so that modules that call it are imported.
+
+    Its calls become lines ``unknown`` with the figures that ``cost`` returns, which reports name as declared.  Formulas
+    that are registered with PyTorch by ``torch.utils.flop_counter.register_flop_formula`` need no registration here:
+    their FLOPs count, and the multiply-adds are not known.
+
+    Args:
+        op: the operator, such as ``torch.ops.mylib.mix``, the result of ``torch.library.custom_op``, or the name
+            ``"mylib::mix"``; an overload, or all of an operator.
+        cost: function that takes the arguments of a call, with the shape of each tensor in its place, and
+            ``out_shape``, the shape of the result or a list of those of several.  It returns figures by name: ``macs``
+            (multiply-adds), ``flops`` (floating-point operations, 2 for each multiply-add), ``parameters`` (those that
+            the operator holds itself).  Sizes are ints, or :class:`~netcalc.Dim` where they stay symbolic.
+        shape: for an operator that has no fake implementation (``torch.library.register_fake``): function of the
+            arguments with shapes in place of tensors, which returns the shape of the result, or a list of shapes.
+            It is registered with PyTorch, for results of the element type of the first tensor.
+        source: origin of the figures, which reports show.
+
+    Returns:
+        The registration.  Its ``remove()`` ends it, and so does leaving ``with netcalc.register_torch(…):``.  A module
+        that registers an operator again replaces its own registration.
+
+    Raises:
+        NetcalcError: E502 if there is no such operator, netcalc has a rule for it, or another module registered it;
+            E009 if PyTorch is not installed.
+    """
+    from netcalc.formats.torch.registered import register
+
+    return register(op, cost, shape, source)
 
 
 def network_of(document: Mapping[str, Any], constants: Mapping[str, Any]) -> Network:

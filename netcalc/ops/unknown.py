@@ -49,7 +49,7 @@ class Unknown(Operation):
 
     Work that is not declared is not known: reports name it, and totals are at least what they show.  The backward pass
     is never known, and gradients end at the line.  A network with such a line cannot be run.
-    ``netcalc import --allow-unknown`` writes lines without figures.
+    ``netcalc import --allow-unknown`` writes lines without figures, and ``netcalc.register_torch`` gives them figures.
     """
 
     name = "unknown"

@@ -226,7 +226,7 @@ def _declared(report: ReportView) -> Iterator[Line]:
     if report.view in ("params", "summary") and cost.params != 0:
         parts.append(f"{measured(cost.params)} parameters")
     if report.view in ("flops", "summary") and cost.flops != 0:
-        parts.append(_counted(report, cost.macs, cost.flops))
+        parts.append(_counted(report, cost.macs, cost.flops) if cost.macs != 0 else work(cost.flops, "FLOP"))
     if parts:
         operators = report.analysis.declared.items()
         names = ", ".join(named(operator, source) for operator, source in operators)

@@ -50,7 +50,8 @@ def page(names: list[str]) -> str:
     lines = [
         "# Operators of PyTorch without a rule",
         "",
-        "Modules that call these operators are [imported](from-pytorch.md) with `--allow-unknown` only.",
+        "Modules that call these operators are [imported](from-pytorch.md) with `--allow-unknown`, or with work that",
+        "`netcalc.register_torch` gives them.",
         "Operators of sparse and quantized tensors, of single processors, and those that give no tensor are left out.",
         "`pytest --update tests/oracle/test_torch_operator_list.py` writes this page.",
     ]

@@ -102,6 +102,14 @@ def written(node: Any) -> list[Any]:
     return [given[name] for name in changed if given.get(name) is not None]
 
 
+def unreturned(node: Any) -> list[Any]:
+    """Return the nodes whose elements a call changes in place, if its results are other tensors."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or any(result.alias_info is not None for result in schema.returns):
+        return []
+    return [node for item in written(node) for node in (item if isinstance(item, (list, tuple)) else [item])]
+
+
 def written_to(schema: Any) -> tuple[str, ...]:
     """Return the names of the arguments that an operator only writes its results to, as ``aten.mm.out``."""
     return tuple(a.name for a in schema.arguments if a.is_out)

@@ -26,6 +26,9 @@ def refused(what: str, error: BaseException) -> NetcalcError:
             "leave it out of the results by an argument, such as use_cache=False, or register its class with pytree"
         )
         return NetcalcError(Diagnostic("E009", f"{what}: {reason.partition('. ')[0]}", hint=advice))
+    if "no fake impl registered" in text or type(error).__name__ == "UnsupportedOperatorException":
+        advice = "give its shapes: torch.library.register_fake, or netcalc.register_torch(op, shape=…, cost=…)"
+        return NetcalcError(Diagnostic("E009", f"{what}: {reason.partition('. ')[0]}", hint=advice))
     places = _PLACE.findall(text)
     hint = "raised at {}:{}, in {}".format(*places[-1]) if places else None
     return NetcalcError(Diagnostic("E009", f"{what}: {reason}", hint=hint))

@@ -9,7 +9,10 @@ from netcalc.diagnostics import Diagnostic
 
 #: Modules that an error names.
 _SHOWN = 4
-_HINT = "--allow-unknown, in Python allow_unknown=True, makes lines of unknown work of them"
+_HINT = (
+    "--allow-unknown, in Python allow_unknown=True, makes lines of unknown work of them; "
+    "netcalc.register_torch declares the work of your own"
+)
 #: Words of a reason for which there is no such line, as the shape of its result is not known.
 _OPEN = "depends on values"
 

@@ -14,7 +14,7 @@ from netcalc.dtypes import DTYPES, DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.dead_code import Called, dead_results
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
-from netcalc.formats.torch.aliasing import Tensors, written, written_to
+from netcalc.formats.torch.aliasing import Tensors, unreturned, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
 from netcalc.formats.torch.buffers import has_data, stored_buffer
 from netcalc.formats.torch.missing import Missing
@@ -23,8 +23,9 @@ from netcalc.formats.torch.operators import Rule, rule_of
 from netcalc.formats.torch.operators._complex_numbers import PARTS, Complex, rule_for
 from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
+from netcalc.formats.torch.registered import figures_of, sizes
 from netcalc.formats.torch.sizes import size_of
-from netcalc.formats.torch.unknown import unknown_line
+from netcalc.formats.torch.unknown import Changed, unknown_line
 from netcalc.tensor_type import TensorType
 
 #: The selection of one of several results.
@@ -79,6 +80,11 @@ class Translation:
         result = self._translated(node)
         if str(node.target) not in _WRAPPERS:  # the calls in a subgraph are noted there
             self.calls.append(Called(self.build.graph.lines[start:], [*_values(result)]))
+        if isinstance(result, Changed):
+            for target, value in zip(unreturned(node), result.values, strict=True):
+                self.tensors.write(target, value)
+            self.tensors[node] = result.results
+            return
         changed = written(node)
         several = isinstance(result, (list, tuple)) and len(result) == len(changed)
         for place, target in enumerate(changed):
@@ -121,7 +127,7 @@ class Translation:
             arguments = {key: value for key, value in arguments.items() if key not in targets}
         self.build.hint = node.name
         if rule is None:
-            return self._unknown(node, arguments, "")
+            return self._unknown(node, arguments)
         if self.casts and name in RECURRENT and RECURRENT_NOTE not in self.build.graph.notes:
             self.build.graph.notes.append(RECURRENT_NOTE)
         try:
@@ -138,19 +144,40 @@ class Translation:
                 self.missing.add(str(node.target), self._path(), str(error))
             return 1
 
-    def _unknown(self, node: Any, arguments: dict[str, Any], reason: str) -> Any:
-        """Return values of the types that an operator without a rule gives: of a line of unknown work, or of none."""
+    def _unknown(self, node: Any, arguments: dict[str, Any], reason: str = "") -> Any:
+        """Return values of the types that an operator gives: of a line of declared or unknown work, or of none.
+
+        With a ``reason`` its rule refuses the call; otherwise it has no rule.
+        """
         name, example = str(node.target), node.meta.get("val")
-        if self.allow_unknown:
+        changed = () if reason else tuple(self.tensors[target] for target in unreturned(node))
+        figures = None if reason else self._figures(node, example)
+        if self.allow_unknown or figures is not None:
+            types = partial(type_of, symbols=self.symbols)
             try:
-                return unknown_line(self.build, name, arguments, example, partial(type_of, symbols=self.symbols))
+                return unknown_line(self.build, name, arguments, example, types, changed, figures)
             except RuleError as error:
                 reason = reason or str(error)
         self.missing.add(name, self._path(), reason)
         try:
-            return _unknown(example, self.symbols)
+            results = _unknown(example, self.symbols)
         except RuleError:  # a size that depends on values, without which nothing after it can be translated
             raise NetcalcError(self.missing.errors(hint=None)) from None
+        return Changed(results, changed) if changed else results
+
+    def _figures(self, node: Any, example: Any) -> dict[str, Any] | None:
+        """Return the figures of a call that users registered; None for none, and for results of unknown shapes."""
+        try:
+            results = self._shapes(example)
+        except RuleError:
+            return None
+        keywords = {name: self._argument(value) for name, value in node.kwargs.items()}
+        return figures_of(node.target, self._argument(node.args), keywords, results)
+
+    def _shapes(self, example: Any) -> Any:
+        if isinstance(example, (list, tuple)):
+            return [self._shapes(item) for item in example]
+        return sizes(type_of(example, self.symbols).shape) if hasattr(example, "shape") else example
 
     def _path(self) -> str:
         """Return the path of the module whose call is translated."""

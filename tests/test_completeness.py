@@ -45,7 +45,18 @@ NO_ORACLE: dict[str, str] = {
 
 #: Operations whose values are not compared with an independent reference, and why.
 NO_REFERENCE: dict[str, str] = dict.fromkeys(
-    ("normal", "uniform", "exponential", "randint", "randperm", "bernoulli", "poisson", "multinomial"),
+    (
+        "normal",
+        "uniform",
+        "exponential",
+        "randint",
+        "randperm",
+        "bernoulli",
+        "poisson",
+        "gamma",
+        "binomial",
+        "multinomial",
+    ),
     "its numbers are random; their distribution is tested instead",
 )
 

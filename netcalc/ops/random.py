@@ -6,7 +6,19 @@ from typing import Self
 from netcalc.dims import ceil_log2, product
 from netcalc.dtypes import FLOATS, INTEGERS, DType, holds
 from netcalc.models import model_validator
-from netcalc.opdef import Context, Domain, Example, Operation, RuleError, Size, Term, attr, require_float
+from netcalc.opdef import (
+    Context,
+    Domain,
+    Example,
+    Operation,
+    RuleError,
+    Size,
+    Term,
+    attr,
+    ports,
+    require_float,
+    same_shape,
+)
 from netcalc.ops import operation
 from netcalc.ops._lists import Sizes, Whole
 from netcalc.ops.sorting import selection
@@ -216,6 +228,56 @@ class Poisson(_LikeInput):
     reference = "torch.poisson"
     example = Example(((2, 8),))
     usage = ("image: [8, 3, 32, 32]", "- mul: 255", "- clamp: {min: 0}", "- poisson")
+
+
+@operation
+class Gamma(_LikeInput):
+    """Random numbers from gamma distributions of scale 1 whose shapes α the input gives, in the type of the input.
+
+    Divided by their sum along an axis they have a Dirichlet distribution.  PyTorch differentiates such numbers by α;
+    here they have no gradient.
+    """
+
+    name = "gamma"
+    reference = "torch.distributions.Gamma"
+    example = Example(((2, 8),))
+    usage = (
+        "concentration: [32, 10]",
+        "- softplus",
+        "- {name: draws, gamma: {}}",
+        "- {sum: {axis: -1, keepdim: true}}",
+        "- {from: [draws, _], div: {}}",
+    )
+
+
+@operation
+class Binomial(_Random):
+    """Numbers of successes among ``count`` trials, each with the probability ``prob``, in the type of the inputs.
+
+    A count with a fraction is rounded down.
+    """
+
+    name = "binomial"
+    inputs = ports("count", "prob")
+    reference = "torch.binomial"
+    shape_rule = "both inputs and the output have one shape"
+    example = Example(((2, 8), (2, 8)))
+    usage = (
+        "trials: {shape: [32, 10], range: [0, 100]}",
+        "logits: [32, 10]",
+        "- {from: logits, sigmoid: {}}",
+        "- {from: [trials, _], binomial: {}}",
+    )
+
+    def infer(self, ctx: Context, count: TensorType, prob: TensorType) -> TensorType:
+        require_float(count, "binomial")
+        if not same_shape(count.shape, prob.shape) or count.dtype != prob.dtype:
+            hint = "expand or cast one of them"
+            raise RuleError(f"binomial takes inputs of one type, and these are {count} and {prob}", hint=hint)
+        return count
+
+    def domains(self, *inputs: TensorType) -> Sequence[Domain | None]:
+        return (None, Domain(0, 1))
 
 
 @operation

@@ -140,6 +140,31 @@ def test_bernoulli_and_poisson() -> None:
     assert abs(counts[2].var() - 4) < 5 * 4 * (2 / 4000) ** 0.5 * 1.2
 
 
+def test_gamma_and_binomial() -> None:
+    """Gamma numbers of the shape 1 are exponential ones, those of ½ half the squares of normal ones."""
+    shapes = np.repeat(np.array([[1.0], [0.5]], np.float32), 4000, axis=1)
+    (drawn,) = execute("gamma", {"seed": 0}, shapes).outputs
+    assert p_value(drawn[0], lambda x: 1 - math.exp(-x)) > 1e-3
+    assert p_value(drawn[1], lambda x: math.erf(x**0.5)) > 1e-3
+    (tiny,) = execute("gamma", {"seed": 0}, np.full(9, 1e-6, np.float32)).outputs
+    assert (tiny > 0).all()
+    count = np.repeat(np.array([[0.0], [1.0], [6.9], [5.0]], np.float32), 4000, axis=1)
+    prob = np.repeat(np.array([[0.5], [0.25], [0.5], [1.0]], np.float32), 4000, axis=1)
+    (successes,) = execute("binomial", {"seed": 0}, count, prob).outputs
+    assert not successes[0].any() and (successes[3] == 5).all()
+    assert abs(successes[1].mean() - 0.25) < 5 * (0.25 * 0.75 / 4000) ** 0.5
+    for number in range(7):  # of six tosses
+        p = math.comb(6, number) / 64
+        assert abs((successes[2] == number).sum() - 4000 * p) < 5 * (4000 * p * (1 - p)) ** 0.5
+
+
+@pytest.mark.parametrize("count,prob", [(-1.0, 0.5), (math.nan, 0.5), (2.0, 1.5), (2.0, math.nan), (math.inf, 0.5)])
+def test_trials_that_are_refused(count: float, prob: float) -> None:
+    with pytest.raises(RuleError) as refused:
+        execute("binomial", {}, np.array([count]), np.array([prob]))
+    assert refused.value.code == "E602"
+
+
 @pytest.mark.parametrize("replacement", [True, False])
 def test_multinomial(replacement: bool) -> None:
     weights = np.tile(np.array([1, 0, 3, 4], np.float32), (4000, 1))
@@ -160,6 +185,8 @@ def test_multinomial(replacement: bool) -> None:
         ("bernoulli", {}, [0.5, 1.5]),
         ("bernoulli", {}, [math.nan]),
         ("poisson", {}, [-1.0]),
+        ("gamma", {}, [1.0, 0.0]),
+        ("gamma", {}, [math.nan]),
         ("multinomial", {}, [0.0, 0.0]),
         ("multinomial", {}, [1.0, -1.0]),
         ("multinomial", {}, [1.0, math.inf]),

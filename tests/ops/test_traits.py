@@ -28,7 +28,10 @@ PERMUTABLE = {
     "prelu": "its learned slope may differ by channel",
 }
 #: Operations that treat each pair of elements of two tensors independently, but do not ``combine``.
-PAIRED = {"pow": "takes several multiplications an element, or a power"}
+PAIRED = {
+    "pow": "takes several multiplications an element, or a power",
+    "binomial": "takes random numbers besides its inputs",
+}
 #: Operations whose results share memory with their inputs, but are no ``view``.
 SHARING = {"flip": "its strides are negative, which a plan does not allow"}
 

@@ -59,6 +59,21 @@ def test_functions_of_elements(name: str) -> None:
         assert (np.abs(ours.mean(0) - theirs.mean(0)) <= 5 * error + 1e-9).all()
 
 
+@pytest.mark.parametrize("name", ["gamma", "binomial"])
+def test_functions_of_parameters(name: str) -> None:
+    shapes = np.linspace(0.1, 20, 3000, dtype=np.float32)
+    torch.manual_seed(1)
+    if name == "gamma":
+        expected = torch._standard_gamma(torch.from_numpy(shapes))
+        (drawn,) = execute("gamma", {"seed": 1}, shapes).outputs
+    else:
+        count = np.full_like(shapes, 1000)
+        expected = torch.binomial(torch.from_numpy(count), torch.from_numpy(shapes / 40))
+        (drawn,) = execute("binomial", {"seed": 1}, count, shapes / 40).outputs
+    assert drawn.dtype == expected.numpy().dtype
+    assert p_value_of_two(drawn, expected.numpy()) > 1e-3
+
+
 @draws
 @given(
     shape=st.lists(st.integers(1, 5), min_size=1, max_size=3),

@@ -90,6 +90,11 @@ def tensors(self: Any, x: Any) -> Any:
         torch.rand_like(x, dtype=torch.float64),
         torch.randint_like(x, 7),
         torch.bernoulli(x, 0.3),
+        torch.binomial(x.abs().ceil() + 3, x.sigmoid()),
+        torch._standard_gamma(x.exp()),
+        torch.distributions.Dirichlet(x.exp()).sample(),
+        torch.distributions.Beta(x.exp(), torch.tensor(2.0)).rsample(),
+        torch.distributions.NegativeBinomial(4, logits=x).sample(),
     )
 
 
@@ -202,6 +207,12 @@ OPERATORS: dict[str, Any] = {
     "normal of tensors": lambda x: torch.normal(x + 1, x + 2),
     "multinomial": lambda x: torch.multinomial(torch.arange(1.0, 101.0).expand(40, 100), 90),
     "poisson": lambda x: torch.poisson(x + 30),
+    "gamma": lambda x: torch.distributions.Gamma(x + 0.7, x + 2.0).sample(),
+    "beta": lambda x: torch.distributions.Beta(x + 0.5, x + 2.0).sample(),
+    "Student's t": lambda x: torch.distributions.StudentT(x + 5).sample(),
+    "binomial": lambda x: torch.distributions.Binomial(200, x + 0.4).sample(),
+    "negative binomial": lambda x: torch.distributions.NegativeBinomial(x + 90, x + 0.6).sample(),
+    "Dirichlet": lambda x: torch.distributions.Dirichlet(x + 0.8).sample(),
     "dropout": lambda x: functional.dropout(x + 1, 0.3),
     "alpha_dropout": lambda x: functional.alpha_dropout(x + 1, 0.3, training=True),
     "rrelu": lambda x: functional.rrelu(x - 1, 0.1, 0.9, training=True),

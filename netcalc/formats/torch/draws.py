@@ -58,7 +58,8 @@ def drawing(torch: Any, seed: int, drawn: dict[str, int]) -> AbstractContextMana
 
 def _type_of_result(torch: Any, given: Mapping[str, Any]) -> tuple[list[int], Any]:
     """Return shape and element type of what an operator draws."""
-    tensors = [given[name] for name in ("self", "input", "mean", "std") if isinstance(given.get(name), torch.Tensor)]
+    named = [given.get(name) for name in ("self", "input", "mean", "std", "count")]
+    tensors = [tensor for tensor in named if isinstance(tensor, torch.Tensor)]
     if tensors:
         shape = list(torch.broadcast_shapes(*(tensor.shape for tensor in tensors)))
         if "num_samples" in given:
@@ -126,6 +127,19 @@ def _poisson(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any)
     return draw("poisson", given["self"])
 
 
+def _gamma(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any) -> Any:
+    return draw("gamma", given["self"])
+
+
+def _dirichlet(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any) -> Any:
+    drawn = draw("gamma", given["self"])
+    return drawn / drawn.sum(-1, keepdim=True)
+
+
+def _binomial(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any) -> Any:
+    return draw("binomial", given["count"], given["prob"].expand(shape).to(dtype))
+
+
 def _multinomial(draw: Draw, given: Mapping[str, Any], shape: list[int], dtype: Any) -> Any:
     return draw("multinomial", given["self"], samples=given["num_samples"], replacement=given["replacement"])
 
@@ -153,6 +167,9 @@ _NUMBERS: dict[str, Numbers] = {
     "randperm": _permutation,
     "bernoulli": _bernoulli,
     "poisson": _poisson,
+    "_standard_gamma": _gamma,
+    "_sample_dirichlet": _dirichlet,
+    "binomial": _binomial,
     "multinomial": _multinomial,
     "rrelu_with_noise": _rectified,
     "native_dropout": _dropout,

@@ -11,7 +11,18 @@ from netcalc.diagnostics import RuleError
 from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import Run, kernel, like, wide
 from netcalc.numerics.kernels.sorting import ranking
-from netcalc.ops.random import Bernoulli, Exponential, Multinomial, Normal, Poisson, Randint, Randperm, Uniform
+from netcalc.ops.random import (
+    Bernoulli,
+    Binomial,
+    Exponential,
+    Gamma,
+    Multinomial,
+    Normal,
+    Poisson,
+    Randint,
+    Randperm,
+    Uniform,
+)
 
 
 def _source(op: Any, run: Run) -> np.random.Generator:
@@ -66,6 +77,26 @@ def poisson(op: Poisson, run: Run, x: Array) -> Array:
     if not (rates >= 0).all():
         raise RuleError("poisson: the input has elements that are no rates, of at least 0", code="E602")
     return np.asarray(_source(op, run).poisson(rates)).astype(x.dtype)
+
+
+@kernel("gamma")
+def gamma(op: Gamma, run: Run, x: Array) -> Array:
+    shapes = np.asarray(wide(x))
+    if not ((shapes > 0) & np.isfinite(shapes)).all():
+        raise RuleError("gamma: the input has elements that are no shapes, above 0", code="E602")
+    least = np.finfo(shapes.dtype).tiny  # of a small shape most numbers are below it, and their logarithms finite
+    drawn = _source(op, run).standard_gamma(shapes.astype(np.float64))
+    return np.maximum(drawn, least).astype(x.dtype)
+
+
+@kernel("binomial")
+def binomial(op: Binomial, run: Run, count: Array, prob: Array) -> Array:
+    trials, chances = np.asarray(wide(count)).astype(np.float64), np.asarray(wide(prob)).astype(np.float64)
+    if not ((trials >= 0) & (trials < 2.0**63)).all():
+        raise RuleError("binomial: the first input has elements that are no numbers of trials", code="E602")
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuleError("binomial: the second input has elements that are no probabilities, from 0 to 1", code="E602")
+    return np.asarray(_source(op, run).binomial(trials.astype(np.int64), chances)).astype(count.dtype)
 
 
 @kernel("multinomial")

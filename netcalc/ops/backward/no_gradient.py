@@ -14,9 +14,10 @@ NO_GRADIENT: dict[str, str] = {
     **dict.fromkeys(("constant", "arange", "causal_mask"), _SOURCE),
     **dict.fromkeys(("normal", "uniform", "exponential", "randint", "randperm"), _SOURCE),
     **dict.fromkeys(
-        ("bernoulli", "poisson"), "its result is a random integer, of which a change of the input has none"
+        ("bernoulli", "poisson", "binomial"), "its result is a random integer, of which a change of the input has none"
     ),
     "multinomial": _INTEGERS,
+    "gamma": "the derivative of its numbers is that of an incomplete gamma function, whose work depends on the data",
     "alibi_bias": "it has no parameters, and takes the lengths of its inputs only",
     "relative_coordinates": "its table is a buffer",
     "buffer": "a buffer is not trained",

@@ -15,8 +15,8 @@ def permutation(op: Attributes) -> Expected:
     return Expected((op.n,), op.dtype, None)
 
 
-@reference("bernoulli", "poisson")
-def of_elements(op: Attributes, x: Array) -> Expected:
+@reference("bernoulli", "poisson", "gamma", "binomial")
+def of_elements(op: Attributes, x: Array, *others: Array) -> Expected:
     return Expected(x.shape, x.dtype.name, None)
 
 

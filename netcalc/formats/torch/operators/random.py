@@ -6,6 +6,7 @@ The rules of variants with a generator are the same: a run of netcalc draws by i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import log1p
 from typing import Any
 
@@ -35,14 +36,17 @@ def _normal(build: Builder, shape: Sequence[Dim], dtype: DType, mean: float = 0.
     return _drawn(build, "normal", shape, dtype, **numbers)
 
 
-@operator("aten.randn.default", "aten.randn.generator")
-def randn(build: Builder, size: Any, dtype: Any, **_: Any) -> Value:
-    return _normal(build, size, dtype_of(dtype) or "float32")
+def _standard(operation: str, build: Builder, size: Any, dtype: Any, **_: Any) -> Value:
+    return _drawn(build, operation, size, dtype_of(dtype) or "float32")
 
 
-@operator("aten.randn_like.default", "aten.randn_like.generator")
-def randn_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
-    return _normal(build, input.type.shape, dtype_of(dtype) or input.type.dtype)
+def _standard_like(operation: str, build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
+    return _drawn(build, operation, input.type.shape, dtype_of(dtype) or input.type.dtype)
+
+
+for _operation, _operator in (("normal", "randn"), ("uniform", "rand")):
+    operator(f"aten.{_operator}.default", f"aten.{_operator}.generator")(partial(_standard, _operation))
+    operator(f"aten.{_operator}_like.default", f"aten.{_operator}_like.generator")(partial(_standard_like, _operation))
 
 
 @operator("aten.normal.float_float")
@@ -72,16 +76,6 @@ def normal_of_tensors(build: Builder, mean: Any, std: Any, **_: Any) -> Value:
 def _uniform(build: Builder, shape: Sequence[Dim], dtype: DType, low: float = 0.0, high: float = 1.0) -> Value:
     ends = {"low": unless_default(float(low), 0.0), "high": unless_default(float(high), 1.0)}
     return _drawn(build, "uniform", shape, dtype, **ends)
-
-
-@operator("aten.rand.default", "aten.rand.generator")
-def rand(build: Builder, size: Any, dtype: Any, **_: Any) -> Value:
-    return _uniform(build, size, dtype_of(dtype) or "float32")
-
-
-@operator("aten.rand_like.default", "aten.rand_like.generator")
-def rand_like(build: Builder, input: Value, dtype: Any, **_: Any) -> Value:
-    return _uniform(build, input.type.shape, dtype_of(dtype) or input.type.dtype)
 
 
 @operator("aten.uniform_.default", "aten.uniform.default")
@@ -200,6 +194,25 @@ def _bernoulli(build: Builder, probabilities: Value, like: Value) -> Value:
 @operator("aten.poisson.default")
 def poisson(build: Builder, input: Value, **_: Any) -> Value:
     return build.line("poisson", [input])
+
+
+@operator("aten._standard_gamma.default")
+def gamma(build: Builder, input: Value, **_: Any) -> Value:
+    return build.line("gamma", [input])
+
+
+@operator("aten._sample_dirichlet.default")
+def dirichlet(build: Builder, input: Value, **_: Any) -> Value:
+    """Gamma numbers as parts of their sum."""
+    drawn = build.line("gamma", [input])
+    return build.line("div", [drawn, build.line("sum", [drawn], {"axis": -1, "keepdim": True})])
+
+
+@operator("aten.binomial.default")
+def binomial(build: Builder, count: Value, prob: Value, **_: Any) -> Value:
+    shape = count.type.shape
+    chances = prob if prob.type.shape == shape else build.line("expand", [prob], {"shape": list(shape)})
+    return build.line("binomial", [count, cast(build, chances, count.type.dtype)])
 
 
 @operator("aten.multinomial.default")

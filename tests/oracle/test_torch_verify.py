@@ -76,3 +76,23 @@ def test_a_module_that_changes_tensors_in_place_agrees(module: Any, args: Any) -
     agreement = netcalc.from_torch(module, *args).verify_against(module, *args)
     assert agreement.ok
     assert all(map(torch.equal, held, before))
+
+
+class Rest(nn.Module):
+    """A first argument and any number of others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: Any, *others: Any, **options: Any) -> Any:
+        for other in others:
+            x = self.fc(x) * other
+        return x * options["scale"]
+
+
+def test_inputs_that_have_no_name_of_their_own_are_drawn() -> None:
+    args, scale = (torch.zeros(2, 4), torch.zeros(4), torch.zeros(2, 4)), torch.zeros(4)
+    network = netcalc.from_torch(Rest(), *args, scale=scale)
+    assert list(network.inputs) == ["x", "others_0", "others_1", "scale"]
+    assert network.verify_against(Rest(), *args, scale=scale).ok

@@ -144,14 +144,12 @@ def argument_names(module: Any, structure: Any, count: int) -> list[str]:
 
     args, kwargs = structure.unflatten(list(range(count)))
     declared = list(signature(module.forward).parameters.values())
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     named: dict[str, Any] = {}
+    names = [parameter.name for parameter in declared if parameter.kind in positional]
+    rest = next((parameter.name for parameter in declared if parameter.kind is Parameter.VAR_POSITIONAL), "input")
     for number, value in enumerate(args):
-        last = declared[min(number, len(declared) - 1)] if declared else None
-        if last is None or last.kind is Parameter.VAR_POSITIONAL:
-            first = len(declared) - 1 if declared else 0
-            named[f"{last.name if last else 'input'}_{number - first}"] = value
-        else:
-            named[last.name] = value
+        named[names[number] if number < len(names) else f"{rest}_{number - len(names)}"] = value
     return leaf_names({**named, **kwargs}, count, "input")
 
 

@@ -259,3 +259,35 @@ def test_a_layer_that_is_called_inside_and_outside_is_one_block() -> None:
     written = netcalc.from_torch(made, SEQUENCES).to_yaml()
     assert written.count("scaled_dot_product_attention") == 1
     assert "tie: /e.layers.0," in written
+
+
+class Mapped(nn.Module):
+    """Layers of a stacked weight by ``torch.vmap``, with a change in place before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(3, 4, 8)), nn.Parameter(torch.zeros(3, 4))
+        self.register_buffer("calls", torch.tensor(0))
+
+    def forward(self, x: Any) -> Any:
+        x = x * 2
+        x[:, 0] = 1
+        self.calls += 1
+        return torch.vmap(nn.functional.linear, (None, 0, 0))(x, self.weight, self.bias)
+
+
+def test_a_function_that_is_mapped_over_an_axis() -> None:
+    module, x = Mapped(), torch.randn(2, 8)
+    network = netcalc.from_torch(module, x)
+    assert network.verify_against(module, x).ok
+    assert netcalc.from_torch(torch.export.export(module, (x,), strict=False)).flops == network.flops
+
+
+class Conditional(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+
+
+def test_an_operator_on_functions_has_no_rule() -> None:
+    with pytest.raises(netcalc.NetcalcError, match="E009: there is no rule for the operator cond"):
+        netcalc.from_torch(Conditional(), torch.zeros(2))

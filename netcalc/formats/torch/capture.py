@@ -124,6 +124,10 @@ def _advice(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
 
 
 def _with_dims(exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: Mapping[str, int]) -> Captured:
+    if any(getattr(node.target, "__name__", "") == "_vmap_increment_nesting" for node in exported.graph.nodes):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exported = exported.run_decompositions({})  # operators on batches in place of torch.vmap
     nodes = [node for node in exported.graph.nodes if node.op == "placeholder"]
     arguments = [
         node

@@ -120,6 +120,8 @@ class Translation:
                 return self._wrapped(*node.args[_WRAPPERS[name] :])
         if name == _ITEM:
             return self._argument(node.args[0])[node.args[1]]
+        if not hasattr(node.target, "_schema"):  # a function of Python or an operator on functions
+            return self._unknown(node, {}, "")
         rule = rule_of(name)
         arguments = self._bound(node)
         if rule is None and (targets := written_to(node.target._schema)):
@@ -352,6 +354,8 @@ def translate(
     results = work.run(exported.graph_module, values)
     if work.missing:
         raise NetcalcError(work.missing.errors())
+    kinds = [spec.kind.name for spec in exported.graph_signature.output_specs]  # the others are changes in place
+    results = [result for result, kind in zip(results, kinds, strict=True) if kind == "USER_OUTPUT"]
     _give_outputs(work.build, output_names(exported), results)
     graph.dead = dead_results(graph, work.calls)
     return graph

@@ -1,7 +1,8 @@
 """The element types of tensors: names, sizes in bytes, and promotion.
 
-Names are PyTorch's.  Promotion follows ``torch.promote_types``: bool < integers < floats; within a kind the
-wider wins, ``uint8`` with ``int8`` gives ``int16``, and ``float16`` with ``bfloat16`` gives ``float32``.
+Names are PyTorch's.  Promotion follows ``torch.promote_types``: bool < integers < floats < complex numbers; within a
+kind the wider wins, ``uint8`` with ``int8`` gives ``int16``, ``float16`` with ``bfloat16`` gives ``float32``, and
+``float64`` with ``complex64`` gives ``complex128``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,24 @@ from functools import reduce
 from typing import Any, Literal, TypeAlias, get_args
 
 DType: TypeAlias = Literal[
-    "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "complex64",
+    "complex128",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
 ]
 DTYPES: tuple[DType, ...] = get_args(DType)
 
 ITEMSIZE: dict[str, int] = {
+    "complex128": 16,
+    "complex64": 8,
     "float64": 8,
     "float32": 4,
     "float16": 2,
@@ -30,6 +44,11 @@ ITEMSIZE: dict[str, int] = {
     "bool": 1,
 }
 FLOATS = frozenset({"float64", "float32", "float16", "bfloat16"})
+#: The type of the real and of the imaginary part of each complex type.
+PARTS: dict[DType, DType] = {"complex64": "float32", "complex128": "float64"}
+COMPLEX = frozenset(PARTS)
+#: Types of numbers with a fraction.
+INEXACT = FLOATS | COMPLEX
 INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 
 _SIGNED = ("int8", "int16", "int32", "int64")
@@ -55,7 +74,7 @@ def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
     """Return the element type of arithmetic between tensors, given as (element type, rank), and bare numbers.
 
     The rules are those of ``torch.result_type``: tensors with axes determine the type; a tensor without axes, and then
-    a number, can raise the kind (bool, integer, float) but not the width.
+    a number, can raise the kind (bool, integer, float, complex) but not the width.
 
     Raises:
         ValueError: there is neither a tensor nor a number.
@@ -64,16 +83,31 @@ def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
     'float16'
     >>> result_type([("int64", 1)], 0.5)
     'float32'
+    >>> result_type([("float64", 1), ("complex64", 0)])
+    'complex128'
     """
     tensors = list(tensors)
     ranked: DType | None = None
     for group in ([d for d, r in tensors if r], [d for d, r in tensors if not r], [scalar_dtype(n) for n in numbers]):
         if group:
             here = promote(*group)
-            ranked = here if ranked is None or _kind(here) > _kind(ranked) else ranked
+            if ranked in FLOATS and here in COMPLEX:
+                ranked = complex_of(ranked)
+            elif ranked is None or _kind(here) > _kind(ranked):
+                ranked = here
     if ranked is None:
         raise ValueError("arithmetic takes at least one operand")
     return ranked
+
+
+def complex_of(dtype: DType) -> DType:
+    """Return the complex type of numbers with real and imaginary parts of a type; complex64 unless they are wider."""
+    return "complex128" if dtype in ("float64", "complex128") else "complex64"
+
+
+def real_of(dtype: DType) -> DType:
+    """Return the type of the parts of a complex type, and any other type as it is."""
+    return PARTS.get(dtype, dtype)
 
 
 #: The largest finite number of each floating-point type.
@@ -88,7 +122,8 @@ def holds(dtype: DType, number: Any) -> bool:
     """
     if isinstance(number, int) and number.bit_length() > sys.float_info.max_exp:
         return False
-    if dtype in FLOATS:
+    if dtype in INEXACT:
+        dtype = real_of(dtype)
         return math.isinf(number) or math.isnan(number) or abs(number) <= _LARGEST.get(dtype, math.inf)
     if dtype in INTEGERS:
         bits = 8 * ITEMSIZE[dtype]
@@ -103,7 +138,7 @@ def largest(dtype: DType) -> float:
 
 
 def _kind(dtype: DType) -> int:
-    return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
+    return 3 if dtype in COMPLEX else 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 
 
 def _promote_two(a: DType, b: DType) -> DType:
@@ -111,6 +146,8 @@ def _promote_two(a: DType, b: DType) -> DType:
         return a
     if a == "bool":
         return b
+    if a in COMPLEX or b in COMPLEX:
+        return "complex128" if any(dtype in ("float64", "complex128") for dtype in (a, b)) else "complex64"
     if (a in FLOATS) != (b in FLOATS):
         return a if a in FLOATS else b
     if a in FLOATS:

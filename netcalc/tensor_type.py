@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netcalc.dims import Dim, product
-from netcalc.dtypes import FLOATS, DType
+from netcalc.dtypes import COMPLEX, FLOATS, DType
 from netcalc.limits import MAX_RANK, MAX_SIZE_BITS
 
 
@@ -32,6 +32,11 @@ class TensorType:
     def is_float(self) -> bool:
         """True if the elements are floating-point numbers."""
         return self.dtype in FLOATS
+
+    @property
+    def is_complex(self) -> bool:
+        """True if the elements are complex numbers."""
+        return self.dtype in COMPLEX
 
     @property
     def is_symbolic(self) -> bool:

@@ -175,8 +175,9 @@ class Analysis:
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
         """Return the terms of the work of one operation: all work that is executed, or the useful work only."""
         rule = node.op.expected_cost if expected else node.op.cost
+        types = node.input_types, node.output_types
         try:
-            return tuple(rule(self._context, node.input_types, node.output_types))
+            return tuple(node.op.in_real_arithmetic(rule(self._context, *types), (*types[0], *types[1])))
         except UndecidedError as error:
             hint = "leave out --symbolic for the sizes of the operation"
             raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error.message}", node.span, hint=hint)) from None

@@ -14,7 +14,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import FLOATS
 from netcalc.ir import Body, CallNode, OpNode, Program, Value, dtype_of
 from netcalc.limits import MAX_UNROLLED
-from netcalc.ops.backward import NO_GRADIENT, BackwardCall, Source, declaration
+from netcalc.ops.backward import NO_GRADIENT, BackwardCall, Source, declaration, require_real
 
 Flags: TypeAlias = tuple[bool, ...]
 
@@ -86,6 +86,8 @@ class Passes:
         sources: set[Source] = {number for number, wanted in enumerate(inputs) if wanted}
         if not node.frozen:
             sources |= {p.name for p in node.params if p.trainable and dtype_of(p, node, self._program.dtype) in FLOATS}
+        trained = [dtype_of(p, node, self._program.dtype) for p in node.params if p.trainable and not node.frozen]
+        require_real(node.op.name, sources, (*node.input_types, *node.output_types), trained, node.span)
         nothing = frozenset[Source](), (False,) * len(node.outputs)
         if not sources:
             return nothing

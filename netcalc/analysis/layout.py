@@ -117,6 +117,21 @@ def _expanded(op: Any, layout: Layout, shape: Shape) -> Layout:
     return replace(layout, shape=shape, strides=expanded(layout.shape, layout.strides, shape))
 
 
+def _part_of_numbers(op: Any, layout: Layout, shape: Shape) -> Layout:
+    return replace(layout, strides=tuple(2 * stride for stride in layout.strides))
+
+
+def _as_real(op: Any, layout: Layout, shape: Shape) -> Layout:
+    return replace(layout, shape=shape, strides=(*(2 * stride for stride in layout.strides), 1))
+
+
+def _as_complex(op: Any, layout: Layout, shape: Shape) -> Layout | None:
+    *strides, last = layout.strides
+    if last != 1 or any(stride % 2 for stride in strides):
+        return None
+    return replace(layout, shape=shape, strides=tuple(stride // 2 for stride in strides))
+
+
 #: The views that are not just another shape of elements in the same order.
 _VIEWS: Mapping[str, Callable[[Any, Layout, Shape], Layout | None]] = {
     "transpose": _transposed,
@@ -126,4 +141,8 @@ _VIEWS: Mapping[str, Callable[[Any, Layout, Shape], Layout | None]] = {
     "split": _part_layout,
     "chunk": _part_layout,
     "expand": _expanded,
+    "real": _part_of_numbers,
+    "imag": _part_of_numbers,
+    "view_as_real": _as_real,
+    "view_as_complex": _as_complex,
 }

@@ -22,7 +22,7 @@ _ARRAYS, _HALF_ARRAYS = 3, 4
 _MORE = {
     "einsum": 5,
     "experts": 6,
-    "fourier": 12,
+    **dict.fromkeys(("fourier", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft"), 12),
     "gelu": 4,
     "scaled_dot_product_attention": 6,
     "ssd_scan": 16,

@@ -66,12 +66,22 @@ def infer(op: Operation, types: Sequence[TensorType | None], ctx: Context) -> tu
     """Return the output types of ``op`` on inputs of these types; raises as :func:`build_node` does."""
     if not op.takes_empty:
         _require_elements(op, types)
+    _require_real(op, "its input", types)
     results = as_tuple(op.infer(ctx, *types))
+    _require_real(op, "its result", results)
     for result in results:
         excess = result.excess
         if excess is not None:
             raise RuleError(f"the result of {op.name} would have {excess}", code=MAX_RANK.code)
     return results
+
+
+def _require_real(op: Operation, what: str, types: Sequence[TensorType | None]) -> None:
+    """Raise RuleError (E402) for complex numbers, unless the operation takes them."""
+    dtype = next((type_.dtype for type_ in types if type_ is not None and type_.is_complex), None)
+    if dtype is not None and not op.takes_complex:
+        hint = "take its parts by real and imag, or by view_as_real" if what == "its input" else None
+        raise RuleError(f"{op.name} is for real numbers, and {what} is {dtype}", code="E402", hint=hint)
 
 
 def _require_elements(op: Operation, types: Sequence[TensorType | None]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import Assumption, Dim
-from netcalc.dtypes import FLOATS, ITEMSIZE, DType
+from netcalc.dtypes import INEXACT, ITEMSIZE, DType
 from netcalc.ir.applied import Applied
 from netcalc.ir.caches import Caches
 from netcalc.ir.checkpoint import CheckpointMap
@@ -272,7 +272,7 @@ def dtype_of(param: Param, node: OpNode, default: DType) -> DType:
     """Return the element type of a parameter: its own, the type of the first floating-point input, or ``default``."""
     if param.dtype is not None:
         return param.dtype
-    return next((t.dtype for t in node.input_types if t is not None and t.dtype in FLOATS), default)
+    return next((t.dtype for t in node.input_types if t is not None and t.dtype in INEXACT), default)
 
 
 def stored_bytes(param: Param, node: OpNode, default: DType) -> Dim:

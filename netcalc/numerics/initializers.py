@@ -14,6 +14,7 @@ import numpy as np
 
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.dims import integer
+from netcalc.dtypes import COMPLEX, DType, real_of
 from netcalc.inits import MODES, InitRules, fans, gain
 from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import TABLES
@@ -32,7 +33,8 @@ Sample: TypeAlias = Callable[[Array], None]
 def draw(init: Init, shape: Sequence[int], dtype: str, rng: np.random.Generator) -> Array:
     """Return a tensor drawn by ``init``, which follows the function of the same name in torch.nn.init.
 
-    Numbers are drawn in float64 for a float64 tensor and in float32 for every other type, then cast.  The argument
+    Numbers are drawn in float64 for a float64 tensor and in float32 for every other type, then cast.  The parts of
+    complex numbers have half of the variance each, as by ``torch.randn``.  The argument
     ``padding_idx`` names a row that is set to zero.
 
     Raises:
@@ -51,6 +53,9 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
     Raises:
         ValueError: if the initializer does not apply to the shape.
     """
+    if dtype in COMPLEX and init.kind not in ("constant", "table"):
+        _draw_complex(init, out, real_of(dtype), rng)
+        return
     shape, args = out.shape, dict(init.args)
     working = np.float64 if dtype == "float64" else np.float32
     match init.kind:
@@ -84,6 +89,17 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
             raise ValueError("a table is computed, not drawn")
     if "padding_idx" in args:
         out[args["padding_idx"]] = 0
+
+
+def _draw_complex(init: Init, out: Array, dtype: DType, rng: np.random.Generator) -> None:
+    """Write complex numbers with parts of type ``dtype``, whose variance around the mean is that of real numbers."""
+    mean = dict(init.args).get("mean", 0.0)
+    centered = init if not mean else Init(init.kind, tuple((n, 0.0 if n == "mean" else v) for n, v in init.args))
+    for part in (out.real, out.imag):
+        draw_into(centered, part, dtype, rng)
+    out *= out.real.dtype.type(math.sqrt(0.5))
+    if mean:
+        out += mean
 
 
 def _write(out: Array, dtype: str, working: Any, sample: Sample) -> None:

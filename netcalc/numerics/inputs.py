@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ import numpy as np
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dims import Poly, integer
-from netcalc.dtypes import FLOATS, INTEGERS, holds
+from netcalc.dtypes import FLOATS, INTEGERS, holds, real_of
 from netcalc.ir import InputSpec, Program
 from netcalc.numerics.initializers import generator
 from netcalc.tensor_type import TensorType
 from netcalc.weights.tensor_files import open_tensors
 
-_FLOAT = 2
+_FLOAT, _COMPLEX = 2, 3
 #: Characters of an element type of a file that a message repeats.
 _CLIPPED = 40
 
@@ -42,8 +43,9 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     """Return the program's input arrays in order: those given, and the others drawn at random.
 
     Integers are uniform on their declared range [low, high).  Floating-point numbers are uniform on their range, or
-    standard normal without one.  Booleans are True with probability 1/2.  An input with a default is filled with it.
-    A drawn input depends only on the seed and its own name.
+    standard normal without one; so are the parts of complex numbers, with a variance of ½.  Booleans are True with
+    probability 1/2.  An input with a default is filled with it.  A drawn input depends only on the seed and its own
+    name.
 
     Raises:
         NetcalcError: E602, with every given array that does not fit and every input that cannot be drawn.
@@ -138,7 +140,7 @@ def _require_fit(spec: InputSpec, shape: tuple[int, ...], dtype: np.dtype[Any], 
     actual, kind = _kind_of_dtype(dtype), _kind_of_dtype(declared)
     fits = actual == kind and np.can_cast(dtype, declared) if has_width else actual <= kind
     if dtype != declared and not fits:
-        hint = f"convert it with .astype({spec.type.dtype!r})" if actual <= _FLOAT else None
+        hint = f"convert it with .astype({spec.type.dtype!r})" if actual <= _COMPLEX else None
         raise _misfit(spec, f"holds {dtype.name}, and the spec has {spec.type.dtype}", hint)
     if shape != _sizes(spec.type):
         text = "×".join(map(str, shape)) or "scalar"
@@ -152,6 +154,11 @@ def _draw(spec: InputSpec, seed: int) -> Array:
     rng = generator(seed, f"/{spec.name}")
     if spec.type.dtype == "bool":
         return rng.random(shape) < 0.5
+    if spec.type.is_complex:
+        part = spec._replace(type=TensorType((*shape, 2), real_of(spec.type.dtype)))
+        parts = _draw(part, seed)
+        # as by torch.randn: each part has half of the variance
+        return (parts if spec.low is not None else parts * parts.dtype.type(math.sqrt(0.5))).view(dtype)[..., 0]
     if spec.type.dtype in FLOATS:
         working = np.float64 if spec.type.dtype == "float64" else np.float32
         if spec.low is None and spec.high is None:
@@ -173,13 +180,13 @@ def _sizes(type_: TensorType) -> tuple[int, ...]:
 
 
 def _kind_of_dtype(dtype: np.dtype[Any]) -> int:
-    """Return 0 for booleans, 1 for integers, 2 for floating-point types, and 3 for all others.
+    """Return 0 for booleans, 1 for integers, 2 for floating-point types, 3 for complex ones, and 4 for all others.
 
     The kind of bfloat16 is 'V' in NumPy, like the kind of structures.
     """
     if dtype.name.startswith(("bfloat16", "float")):
         return _FLOAT
-    return {"b": 0, "i": 1, "u": 1}.get(dtype.kind, 3)
+    return {"b": 0, "i": 1, "u": 1, "c": _COMPLEX}.get(dtype.kind, 4)
 
 
 def _end(value: float | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.opdef import Kind
+from netcalc.opdef import COMPLEX_WORK, Kind
 
 #: Kind of work of one application of a ufunc; None for ufuncs that move or test data without arithmetic.
 UFUNC_KINDS: dict[str, Kind | None] = {
@@ -37,6 +37,23 @@ UFUNC_KINDS: dict[str, Kind | None] = {
     **dict.fromkeys(["sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "hypot"], "transcendental"),
     **dict.fromkeys(["arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "arctan2"], "transcendental"),
     **dict.fromkeys(["isnan", "isinf", "isfinite", "positive", "copysign"], None),
+    "conjugate": "add",
+}
+
+#: Real arithmetic of functions of complex numbers, by name of the ufunc.
+_OF_COMPLEX: dict[str, Mapping[Kind, int]] = {
+    "negative": {"add": 2},
+    "square": COMPLEX_WORK["mul"],
+    "reciprocal": {"mul": 2, "add": 2, "div": 2},
+    "absolute": {"mul": 2, "add": 1, "transcendental": 1},
+    "exp": {"transcendental": 3, "mul": 2},
+    "log": {"mul": 2, "add": 1, "transcendental": 3},
+    "sqrt": {"mul": 4, "add": 2, "transcendental": 2, "div": 1},
+    "sin": {"transcendental": 4, "mul": 2},
+    "cos": {"transcendental": 4, "mul": 2, "add": 1},
+    "tanh": {"transcendental": 4, "mul": 2, "add": 1, "div": 2},
+    "power": {"transcendental": 6, "mul": 8, "add": 3},
+    "conjugate": {"add": 1},
 }
 
 _tally: ContextVar[Counter[str] | None] = ContextVar("_tally", default=None)
@@ -105,7 +122,8 @@ def counted(*kinds: Kind) -> Callable[[Callable[[Array], Array]], Callable[[Arra
 def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, Any], result: Any) -> None:
     if ufunc.__name__ in ("matmul", "vecdot", "matvec", "vecmat"):
         size = np.size(result)
-        note("mac", size * np.shape(inputs[0])[-1])
+        by_element = 4 if np.result_type(*inputs).kind == "c" else 1
+        note("mac", by_element * size * np.shape(inputs[0])[-1])
         return
     if ufunc.__name__ not in UFUNC_KINDS:
         raise NotImplementedError(f"the tally has no kind of work for the ufunc {ufunc.__name__!r}")
@@ -131,4 +149,12 @@ def _count(ufunc: np.ufunc, method: str, inputs: list[Any], kwargs: dict[str, An
         times = np.size(result)
     else:  # at
         times = np.asarray(inputs[0])[inputs[1]].size
-    note(kind, times)
+    for part, each in _each(ufunc.__name__, kind, inputs).items():
+        note(part, each * times)
+
+
+def _each(name: str, kind: Kind, inputs: list[Any]) -> Mapping[Kind, int]:
+    """Return the work of one application of a ufunc: of real arithmetic, if an operand is complex."""
+    if not any(np.iscomplexobj(operand) for operand in inputs if isinstance(operand, (np.ndarray, np.generic))):
+        return {kind: 1}
+    return _OF_COMPLEX.get(name) or COMPLEX_WORK[kind]

@@ -22,7 +22,7 @@ from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.opdef import Operation, Param
-from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
+from netcalc.ops.backward import BackwardCall, Saved, Source, declaration, require_real
 from netcalc.tensor_type import TensorType
 
 #: Identity of a gradient: the number of a value, or the path of a parameter's owner.
@@ -165,8 +165,10 @@ class Tape:
         sources |= {
             p.name: owners[p.name]
             for p in node.params
-            if p.trainable and not node.frozen and params[p.name].dtype.name in FLOATS and self._wanted(owners[p.name])
+            if params[p.name].dtype.name in FLOATS and self._trains(node, p, owners)
         }
+        trained = [dtype_of(p, node, self._program.dtype) for p in node.params if self._trains(node, p, owners)]
+        require_real(node.op.name, sources, (*node.input_types, *node.output_types), trained, node.span)
         declared = declaration(node.op) if sources else None
         arrays = tuple(None if variable is None else variable.array for variable in inputs)
         run = Run(training=self._program.training, rng=self._rng, kept=None if declared is None else {})
@@ -202,6 +204,9 @@ class Tape:
             )
         )
         return results
+
+    def _trains(self, node: OpNode, param: Param, owners: Mapping[str, str]) -> bool:
+        return param.trainable and not node.frozen and self._wanted(owners[param.name])
 
     def _type_of(self, source: Source, inputs: Sequence[TensorType | None], node: OpNode) -> TensorType:
         if isinstance(source, int):

@@ -33,7 +33,8 @@ _RANGE = re.compile(r"(?:(?<=[._-])|^)([0-9]{1,9}(?:[–-][0-9]{1,9}|,[0-9]{1,9}
 class TraceRow:
     """A traced output of an operation or a block; numbers that are not finite are text.
 
-    Statistics are computed in float64.  Those of a tensor without elements are NaN.
+    Statistics are computed in float64.  Those of a tensor without elements are NaN, those of complex numbers are of
+    their absolute values.
     """
 
     path: str
@@ -54,16 +55,18 @@ class TraceRow:
     @classmethod
     def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> Self:
         """Return the row of one tensor."""
-        stored = array if keep else None
+        stored, dtype = (array if keep else None), array.dtype.name
+        if np.iscomplexobj(array):
+            array = np.abs(array)
         if not array.size:
             nan = float("nan")
-            return cls(path, op, array.shape, array.dtype.name, nan, nan, nan, nan, nan, stored)
+            return cls(path, op, array.shape, dtype, nan, nan, nan, nan, nan, stored)
         with np.errstate(all="ignore"):  # infinities and NaNs are values
             mean = float(np.mean(array, dtype=np.float64))
             std = float(np.std(array, dtype=np.float64)) if array.size <= _BLOCK else _deviation(array, mean)
         low, high = float(array.min()), float(array.max())
         absmax = float(np.maximum(-low, high))  # unlike max(), it keeps NaN
-        return cls(path, op, array.shape, array.dtype.name, mean, std, low, high, absmax, stored)
+        return cls(path, op, array.shape, dtype, mean, std, low, high, absmax, stored)
 
 
 @recorded(*_STATISTICS, Entry("values", optional=True))

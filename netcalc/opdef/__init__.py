@@ -30,9 +30,10 @@ from netcalc.opdef.operation import Declared, Example, Operation, Port, attribut
 from netcalc.opdef.params import ONES, ZEROS, Buffer, Init, Param
 from netcalc.opdef.reach import AxisReach, Merged, Reach, Window, aligned, axes_of, every, merged_axes
 from netcalc.opdef.storage import Sparsity, Storage, StoredTensor
-from netcalc.opdef.terms import KINDS, Kind, Term
+from netcalc.opdef.terms import COMPLEX_WORK, KINDS, Kind, Term, on_complex
 
 __all__ = [
+    "COMPLEX_WORK",
     "KINDS",
     "ONES",
     "ZEROS",
@@ -69,6 +70,7 @@ __all__ = [
     "every",
     "merged_axes",
     "normal_axis",
+    "on_complex",
     "ports",
     "position",
     "require_float",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, Poly, equal, may_be_zero
+from netcalc.dtypes import INEXACT
 from netcalc.tensor_type import TensorType
 
 
@@ -24,8 +25,8 @@ def same_shape(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
 
 
 def require_float(x: TensorType, what: str) -> None:
-    """Raise RuleError (E402) unless ``x`` holds floating-point numbers."""
-    if not x.is_float:
+    """Raise RuleError (E402) unless ``x`` holds floating-point numbers, or complex ones if the operation takes them."""
+    if x.dtype not in INEXACT:
         raise RuleError(f"{what} takes floating-point numbers, and its input is {x.dtype}", code="E402")
 
 

@@ -1,6 +1,6 @@
 """The base class of operations, with ports, examples and traits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from netcalc.dims import Dim
@@ -9,7 +9,7 @@ from netcalc.opdef.context import Context
 from netcalc.opdef.domain import Domain
 from netcalc.opdef.params import Param
 from netcalc.opdef.reach import Reach, aligned
-from netcalc.opdef.terms import Term
+from netcalc.opdef.terms import Term, on_complex
 from netcalc.tensor_type import TensorType
 
 
@@ -94,6 +94,12 @@ class Operation(Model):
     #: True if the operation takes tensors with an axis of size 0.
     takes_empty: ClassVar[bool] = False
 
+    #: True if the operation takes and gives complex numbers.  Its ``cost`` counts them as elements, and
+    #: :meth:`real_work` the real arithmetic on them, unless ``counts_parts``.
+    takes_complex: ClassVar[bool] = False
+    #: True if ``cost`` counts the real arithmetic on the parts of complex numbers itself.
+    counts_parts: ClassVar[bool] = False
+
     #: Attributes that are real numbers of which types, parameters and work are independent, if they are finite.
     any_real: ClassVar[frozenset[str]] = frozenset()
 
@@ -150,6 +156,15 @@ class Operation(Model):
     def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         """Return the work of one forward pass as terms: the executed work, which does not depend on the data."""
         raise NotImplementedError(self.name)
+
+    def real_work(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        """Return ``cost`` in real arithmetic: the terms of an operation on complex numbers by :func:`on_complex`."""
+        return self.in_real_arithmetic(self.cost(ctx, inputs, outputs), (*inputs, *outputs))
+
+    def in_real_arithmetic(self, terms: Sequence[Term], types: Iterable[TensorType | None]) -> Sequence[Term]:
+        """Return terms of work on tensors of these types in real arithmetic."""
+        is_complex = not self.counts_parts and any(type_ is not None and type_.is_complex for type_ in types)
+        return on_complex(terms) if is_complex else terms
 
     def expected_cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         """Return the useful work: less than ``cost`` where capacity is expected to stay unused (experts)."""

@@ -1,5 +1,6 @@
 """Terms of work: the kinds of arithmetic, and counts as products of named factors."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
@@ -11,6 +12,18 @@ Kind: TypeAlias = Literal["mac", "add", "mul", "div", "compare", "transcendental
 #: roots, powers, exponentials, logarithms and trigonometric functions.  Moving data (reshape, gather, select, pad,
 #: copy, cast) is not counted as work.
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: Real arithmetic of one operation on complex numbers: (a + bi)·(c + di) = (ac − bd) + (ad + bc)i, and
+#: (a + bi)/(c + di) = (a + bi)·(c − di)/(c² + d²).
+COMPLEX_WORK: Mapping[Kind, Mapping[Kind, int]] = {
+    "mac": {"mac": 4},
+    "add": {"add": 2},
+    "mul": {"mul": 4, "add": 2},
+    "div": {"mul": 6, "add": 3, "div": 2},
+    "compare": {"compare": 2},
+}
+#: Name of the factor of a term that is real arithmetic for each operation on complex numbers.
+PER_COMPLEX = "per_complex"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +49,21 @@ class Term:
     def count(self) -> Dim:
         """The product of the factors."""
         return product(size for _, size in self.factors)
+
+    @property
+    def count_of_elements(self) -> Dim:
+        """The product of the factors, with an operation on complex numbers counted as one."""
+        return product(size for name, size in self.factors if name != PER_COMPLEX)
+
+
+def on_complex(terms: Iterable[Term]) -> Sequence[Term]:
+    """Return terms of work on complex numbers as terms of real arithmetic, by :data:`COMPLEX_WORK`.
+
+    Raises:
+        KeyError: for a transcendental function, whose work the operation has to count itself.
+    """
+    return tuple(
+        Term(kind, (*term.factors, (PER_COMPLEX, times)), term.role)
+        for term in terms
+        for kind, times in COMPLEX_WORK[term.kind].items()
+    )

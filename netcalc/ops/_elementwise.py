@@ -17,6 +17,11 @@ GELU_BY: dict[str, Work] = {
     "tanh": {"mul": 6, "add": 2, "transcendental": 1},  # ½·x·(1 + tanh(√(2/π)·x·(1 + 0.044715·x²)))
 }
 
+# on complex numbers z = a + bi, in real arithmetic
+COMPLEX_LOG: Work = {"mul": 2, "add": 1, "transcendental": 3}  # ln √(a² + b²) + i·atan2(b, a)
+COMPLEX_EXP: Work = {"transcendental": 3, "mul": 2}  # eᵃ·(cos b + i·sin b)
+COMPLEX_POWER: Work = {"transcendental": 6, "mul": 8, "add": 3}  # exp(w·log z)
+
 _NAMES: dict[Kind, str] = {"mac": "MAC", "compare": "comparison", "transcendental": "transcendental function"}
 
 
@@ -54,21 +59,30 @@ class Elementwise(Operation):
 
     takes_empty = True
     elementwise = True
+    counts_parts = True
     shape_rule = "unchanged"
     example = Example(((2, 8),))
     usage: ClassVar[tuple[str, ...]] = ("x: [32, 784]", "- linear: 256", "- $op")
     work: ClassVar[Work]
+    #: Real arithmetic per complex element; None for a function of real numbers only.
+    complex_work: ClassVar[Work | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Derive the cost rule from ``work``, and the reference from the name."""
+        """Derive the cost rule from ``work``, the reference from the name, and whether complex numbers are taken."""
         super().__init_subclass__(**keywords)
         name_torch_function(cls)
         if "work" in cls.__dict__ and "cost_rule" not in cls.__dict__:
             cls.cost_rule = per("element", cls.work)
+        if cls.__dict__.get("complex_work"):
+            assert cls.complex_work is not None
+            cls.takes_complex = True
+            cls.cost_rule += f"; {per('complex element', cls.complex_work)}"
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         return x
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        return terms(self.work, self.name, elements=inputs[0].elements)
+        (x,) = inputs
+        work = self.complex_work if x.is_complex and self.complex_work is not None else self.work
+        return terms(work, self.name, elements=x.elements)

@@ -13,6 +13,7 @@ MOVES = "moves elements unchanged: one or two NumPy calls"
 class Movement(Operation):
     """Base of operations that move or create data without arithmetic, for any element type."""
 
+    takes_complex = True
     cost_rule = "none: data moves"
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:

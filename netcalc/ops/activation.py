@@ -22,6 +22,7 @@ class Identity(Elementwise):
     no_op_in_inference = True
     reference = "torch.nn.Identity"
     work = {}
+    takes_complex = True
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x
@@ -174,6 +175,8 @@ class Tanh(Elementwise):
     name = "tanh"
     reference = "torch.nn.Tanh"
     work = {"transcendental": 1}
+    # (sinh 2a + i·sin 2b)/(cosh 2a + cos 2b)
+    complex_work = {"transcendental": 4, "mul": 2, "add": 1, "div": 2}
 
 
 @operation

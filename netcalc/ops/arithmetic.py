@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from netcalc.dims import Dim, Poly, product
-from netcalc.dtypes import FLOATS, INTEGERS, DType, holds, result_type
+from netcalc.dtypes import COMPLEX, FLOATS, INEXACT, INTEGERS, DType, holds, result_type
 from netcalc.models import BeforeValidator, WithJsonSchema
-from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, ports
+from netcalc.opdef import Context, Example, Fix, Kind, Operation, RuleError, Term, attr, on_complex, ports
 from netcalc.ops import operation
 from netcalc.ops._broadcast import broadcast
-from netcalc.ops._elementwise import name_torch_function, per
+from netcalc.ops._elementwise import COMPLEX_POWER, name_torch_function, per, terms
 from netcalc.tensor_type import TensorType
 
 
@@ -152,6 +152,7 @@ class Add(Variadic):
     """
 
     name = "add"
+    takes_complex = True
     example = Example(((2, 3, 4), (1, 3, 1)))
     usage = (
         "x: [1, 64, 28, 28]",
@@ -186,6 +187,7 @@ class Sub(Pair):
     """input − other, or input − value; ``reverse`` gives other − input."""
 
     name = "sub"
+    takes_complex = True
     combines = True
     example = Example(((2, 3),), {"value": 1.0, "reverse": True})
     usage = ("x: [32, 10]", "mean: [10]", "- {from: [x, mean], sub: {}}")
@@ -202,6 +204,7 @@ class Mul(Variadic):
     """The product of tensors, and of ``value`` if set: gates, scales, masks."""
 
     name = "mul"
+    takes_complex = True
     example = Example(((2, 3),), {"value": 0.5})
     usage = (
         "x: [1, 128, 768]",
@@ -222,6 +225,7 @@ class Div(Pair):
     """
 
     name = "div"
+    takes_complex = True
     combines = True
     cost_rule = "1 div per output element; with trunc 1 more add, for integers 1 more div and 1 more add"
     example = Example(((2, 3),), {"value": 2.0})
@@ -233,9 +237,9 @@ class Div(Pair):
 
     def result(self, dtype: DType) -> DType:
         if self.rounding is None:
-            return dtype if dtype in FLOATS else "float32"
-        if dtype == "bool":
-            raise RuleError("div rounds numbers, and its inputs are bool", code="E402")
+            return dtype if dtype in INEXACT else "float32"
+        if dtype == "bool" or dtype in COMPLEX:
+            raise RuleError(f"div rounds real numbers, and its inputs are {dtype}", code="E402")
         return dtype
 
     def work(self, times: int, elements: Dim, dtype: DType) -> Sequence[Term]:
@@ -252,10 +256,13 @@ class Div(Pair):
 class Pow(Pair):
     """input ** other, or input ** value; with ``reverse``, other ** input.
 
-    A square counts as 1 multiplication and a cube as 2; any other power is a transcendental function.
+    A square counts as 1 multiplication and a cube as 2; any other power is a transcendental function, and of complex
+    numbers exp(other·log(input)).
     """
 
     name = "pow"
+    takes_complex = True
+    counts_parts = True
     kernel_suffices = "squares, cubes and other powers each take different NumPy calls"
     cost_rule = "1 power per output element; 1 mul for exponent 2, 2 muls for exponent 3"
     example = Example(((2, 3),), {"value": 3})
@@ -275,9 +282,12 @@ class Pow(Pair):
         return dtype
 
     def work(self, times: int, elements: Dim, dtype: DType) -> Sequence[Term]:
-        if self.multiplications is None:
-            return super().work(times, elements, dtype)
-        return (Term.of("mul", "products", times=self.multiplications, elements=elements),)
+        if self.multiplications is not None:
+            products = (Term.of("mul", "products", times=self.multiplications, elements=elements),)
+            return on_complex(products) if dtype in COMPLEX else products
+        return (
+            terms(COMPLEX_POWER, "pow", elements=elements) if dtype in COMPLEX else super().work(times, elements, dtype)
+        )
 
 
 @operation

@@ -41,6 +41,7 @@ class Equal(_Comparison):
     """True where input = other, or input = value."""
 
     name = "equal"
+    takes_complex = True
     reference = "torch.eq"
 
 
@@ -49,6 +50,7 @@ class NotEqual(_Comparison):
     """True where input ≠ other, or input ≠ value: ``not_equal: 0`` on token ids is a padding mask."""
 
     name = "not_equal"
+    takes_complex = True
     reference = "torch.ne"
 
 
@@ -136,6 +138,7 @@ class Where(Operation):
 
     name = "where"
     takes_empty = True
+    takes_complex = True
     kernel_suffices = "selects elements by a mask: a single NumPy call"
     reference = "torch.where"
     inputs = ports("condition", "input", "other")
@@ -167,6 +170,7 @@ class MaskedFill(Operation):
 
     name = "masked_fill"
     takes_empty = True
+    takes_complex = True
     kernel_suffices = "selects elements by a mask: a single NumPy call"
     reference = "torch.masked_fill"
     inputs = ports("input", "mask")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
-from netcalc.dtypes import FLOATS, ITEMSIZE, DType, promote, scalar_dtype
+from netcalc.dtypes import FLOATS, INEXACT, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
 from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, attr, same_shape
@@ -69,7 +69,7 @@ class Parameter(_Creation):
 
     def infer(self, ctx: Context) -> TensorType:
         dtype = self.dtype or ctx.dtype
-        if self.trainable and dtype not in FLOATS:
+        if self.trainable and dtype not in INEXACT:
             raise RuleError(f"a trainable parameter must be floating point, and this is {dtype}", code="E402")
         if self.init.kind in _BY_FANS and len(self.shape) < 2:
             raise RuleError(f"{self.init.kind} needs at least 2 dimensions, and the parameter has {len(self.shape)}")
@@ -158,7 +158,7 @@ class _Written(_Creation):
 
 def _fits(number: Any, dtype: DType) -> bool:
     """Return True if a tensor of this type can hold the number."""
-    if dtype in FLOATS or isinstance(number, bool):
+    if dtype in INEXACT or isinstance(number, bool):
         return True
     if dtype == "bool" or isinstance(number, float):
         return False
@@ -260,6 +260,7 @@ class Arange(_Creation):
     """The numbers from ``start`` up to, but not including, ``stop``, in steps of ``step``."""
 
     name = "arange"
+    takes_complex = False
     kernel_suffices = "built from attributes: little work, mostly done once"
     reference = "torch.arange"
     shorthand = "stop"

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from netcalc.dtypes import DType, result_type
+from netcalc.dtypes import INEXACT, DType, real_of, result_type
 from netcalc.models import model_validator
 from netcalc.opdef import Context, Example, Operation, Reach, RuleError, Term, aligned, attr
 from netcalc.ops import operation
-from netcalc.ops._elementwise import Elementwise
+from netcalc.ops._elementwise import COMPLEX_EXP, COMPLEX_LOG, Elementwise
 from netcalc.ops.arithmetic import Number, require_held
 from netcalc.tensor_type import TensorType
 
@@ -24,7 +24,7 @@ class Function(Elementwise):
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         if x.dtype == "bool" and not self.takes_bool:
             raise RuleError(f"{self.name} takes numbers, and its input is bool", code="E402")
-        return x.with_dtype("float32") if self.to_float and not x.is_float else x
+        return x.with_dtype("float32") if self.to_float and x.dtype not in INEXACT else x
 
 
 class FloatFunction(Function):
@@ -40,22 +40,26 @@ class Exp(FloatFunction):
     """eˣ."""
 
     name = "exp"
+    complex_work = COMPLEX_EXP
 
 
 @operation
 class Log(FloatFunction):
-    """The natural logarithm."""
+    """The natural logarithm; of complex numbers the one with an imaginary part between −π and π."""
 
     name = "log"
     partial = True
+    complex_work = COMPLEX_LOG
 
 
 @operation
 class Sqrt(FloatFunction):
-    """The square root."""
+    """The square root; of complex numbers the one with a real part that is not negative."""
 
     name = "sqrt"
     partial = True
+    # |z|, then √((|z| + a)/2) and b over twice that
+    complex_work = {"mul": 4, "add": 2, "transcendental": 2, "div": 1}
 
 
 @operation
@@ -73,6 +77,7 @@ class Reciprocal(FloatFunction):
 
     name = "reciprocal"
     work = {"div": 1}
+    complex_work = {"mul": 2, "add": 2, "div": 2}
 
 
 @operation
@@ -80,6 +85,7 @@ class Sin(FloatFunction):
     """The sine."""
 
     name = "sin"
+    complex_work = {"transcendental": 4, "mul": 2}
 
 
 @operation
@@ -87,6 +93,7 @@ class Cos(FloatFunction):
     """The cosine."""
 
     name = "cos"
+    complex_work = {"transcendental": 4, "mul": 2, "add": 1}
 
 
 @operation
@@ -95,6 +102,7 @@ class Square(Function):
 
     name = "square"
     work = {"mul": 1}
+    complex_work = {"mul": 4, "add": 2}
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         return x.with_dtype("int64") if x.dtype == "bool" else x
@@ -102,11 +110,15 @@ class Square(Function):
 
 @operation
 class Abs(Function):
-    """|x|."""
+    """|x|; of complex numbers √(a² + b²), a real number."""
 
     name = "abs"
     work = {"compare": 1}
+    complex_work = {"mul": 2, "add": 1, "transcendental": 1}
     takes_bool = False
+
+    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+        return super().infer(ctx, x).with_dtype(real_of(x.dtype))
 
 
 @operation
@@ -115,6 +127,7 @@ class Neg(Function):
 
     name = "neg"
     work = {"add": 1}
+    complex_work = {"add": 2}
     takes_bool = False
 
 
@@ -163,10 +176,14 @@ class Clamp(Function):
 
 @operation
 class Cast(Operation):
-    """The same elements in another type: integers drop the fraction, and nonzero values become true."""
+    """The same elements in another type: integers drop the fraction, and nonzero values become true.
+
+    Real types drop the imaginary part of complex numbers.
+    """
 
     name = "cast"
     takes_empty = True
+    takes_complex = True
     kernel_suffices = "changes the type of a tensor: a single NumPy call"
     reference = "torch.Tensor.to"
     shorthand = "dtype"

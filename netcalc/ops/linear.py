@@ -35,6 +35,7 @@ class Linear(Operation):
 
     name = "linear"
     takes_empty = True
+    takes_complex = True
     gemm = True
     reference = "torch.nn.Linear"
     inputs = PRODUCT_INPUTS

@@ -20,6 +20,7 @@ class Matmul(Operation):
 
     name = "matmul"
     takes_empty = True
+    takes_complex = True
     kernel_suffices = "a product of two computed tensors: a single call of BLAS"
     reference = "torch.matmul"
     inputs = ports("input", "other")
@@ -71,6 +72,7 @@ class Einsum(Operation):
 
     name = "einsum"
     takes_empty = True
+    takes_complex = True
     kernel_suffices = "products of computed tensors: calls of BLAS"
     reference = "torch.einsum"
     inputs = ports("inputs*")

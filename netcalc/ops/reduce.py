@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 from netcalc.dims import Dim, product
-from netcalc.dtypes import FLOATS, DType
+from netcalc.dtypes import FLOATS, INEXACT, DType
 from netcalc.models import Field
 from netcalc.opdef import (
     Context,
@@ -90,10 +90,11 @@ class _Total(_Reduction):
     """Base of sums and products; integers and bools become int64 unless ``dtype`` is set."""
 
     takes_empty = True
+    takes_complex = True
     dtype: DType | None = attr("type of the computation and of the result", default=None)
 
     def result(self, dtype: DType) -> DType:
-        return self.dtype or (dtype if dtype in FLOATS else "int64")
+        return self.dtype or (dtype if dtype in INEXACT else "int64")
 
 
 @operation
@@ -126,7 +127,7 @@ class Mean(_Total):
 
     def result(self, dtype: DType) -> DType:
         computed = self.dtype or dtype
-        if computed not in FLOATS:
+        if computed not in INEXACT:
             raise RuleError(
                 f"mean needs a floating-point type, and this is {computed}", code="E402", hint="set dtype: float32"
             )
@@ -236,6 +237,7 @@ class _Cumulative(Operation):
     """Base of sums and products of the elements so far."""
 
     takes_empty = True
+    takes_complex = True
     shorthand = "axis"
     shape_rule = "as the input"
     example = Example(((2, 3),), {"axis": 1})
@@ -252,7 +254,7 @@ class _Cumulative(Operation):
 
     def result(self, dtype: DType) -> DType:
         """Return the type of the output."""
-        return self.dtype or (dtype if dtype in FLOATS else "int64")
+        return self.dtype or (dtype if dtype in INEXACT else "int64")
 
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         normal_axis(self.axis, max(x.rank, 1), self.name)

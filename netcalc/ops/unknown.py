@@ -60,6 +60,7 @@ class Unknown(Operation):
     param_rule = "as declared"
     cost_rule = "as declared; what is not declared is not known"
     takes_empty = True
+    takes_complex = True
     kernel_suffices = "it cannot be run"
     example = Example(((2, 3),), {"operator": "aten.linalg_qr.default", "shapes": [[2, 2], [2, 3]], "macs": 16})
     usage = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.dims import Dim, Poly, in_sketch, maximum, minimum, required
-from netcalc.dtypes import FLOATS
+from netcalc.dtypes import INEXACT
 from netcalc.ir import Body, InputSpec, Value
 from netcalc.ir.readers import Reader, readers
 from netcalc.opdef import Domain
@@ -39,7 +39,7 @@ def with_ranges(
 
 def _problem(spec: InputSpec, value: Value | None, by: Iterable[Reader]) -> Diagnostic | None:
     """Return the error of an input that may hold numbers which an operation does not take, None for others."""
-    step = 0 if spec.type.dtype in FLOATS else 1  # from the last number of a range to its end
+    step = 0 if spec.type.dtype in INEXACT else 1  # from the last number of a range to its end
     held = [] if spec.low is None or spec.high is None else [(spec.low, spec.high)]
     held += [] if spec.default is None else [(spec.default, spec.default + step)]
     for domain, operation, span in by:

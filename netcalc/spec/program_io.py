@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dims import Dim, Poly, UndecidedError, in_sketch, symbol
-from netcalc.dtypes import FLOATS, DType, holds, promote
+from netcalc.dtypes import INEXACT, DType, holds, promote
 from netcalc.ir import InputSpec, Value
 from netcalc.limits import MAX_ITEMS, MAX_TIMES
 from netcalc.ops.axes import Permute
@@ -176,7 +176,7 @@ def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[f
     low, high = (_read_number(evaluate_expression(end, settings), end) for end in cursor.elements())
     if not low < high:
         raise cursor.error("E104", f"range [{low}, {high}) is empty")
-    greatest = high if dtype in FLOATS else high - 1
+    greatest = high if dtype in INEXACT else high - 1
     if not (_fits(dtype, low, greatest) and isfinite(high - low)):
         raise cursor.error("E104", f"range [{low}, {high}) does not fit {dtype}")
     return low, high
@@ -184,7 +184,7 @@ def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[f
 
 def _fits(dtype: DType, *numbers: float) -> bool:
     """Return True if an element type holds these numbers; integer types hold whole numbers only."""
-    return all(holds(dtype, n) and (dtype in FLOATS or n == trunc(n)) for n in numbers)
+    return all(holds(dtype, n) and (dtype in INEXACT or n == trunc(n)) for n in numbers)
 
 
 def program_outputs(elaboration: Elaboration, scope: Scope, current: Value | None) -> dict[str, Value]:

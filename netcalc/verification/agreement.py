@@ -12,7 +12,12 @@ from netcalc.results import Entry, Result, recorded
 from netcalc.weights.report import WeightsReport
 
 #: Differences that rounding explains, relative to the largest element of an output.
-_TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
+_TOLERANCES = {
+    **dict.fromkeys(("float64", "complex128"), 1e-10),
+    **dict.fromkeys(("float32", "complex64"), 1e-5),
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+}
 
 
 @recorded("name", "plan", Entry("difference", "known_difference"), "tolerance", "ok")
@@ -107,7 +112,8 @@ def difference(executed: Any, expected: Any) -> float:
         return float("inf")
     if executed.dtype.kind in "biu":
         return 0.0 if np.array_equal(executed, expected) else float("inf")
-    first, second = executed.astype(np.float64), expected.astype(np.float64)
+    double = np.complex128 if executed.dtype.kind == "c" else np.float64
+    first, second = executed.astype(double), expected.astype(double)
     finite = np.isfinite(second)
     if not np.array_equal(first[~finite], second[~finite], equal_nan=True) or not np.isfinite(first[finite]).all():
         return float("inf")

@@ -30,7 +30,12 @@ from netcalc.verification.report import Check, Gap
 from netcalc.verification.values import finfo
 
 #: Rounding of one operation, relative to the largest element; the rounding of n operations adds up to √n times as much.
-_ROUNDING = {"float64": 1e-14, "float32": 3e-6, "float16": 1e-3, "bfloat16": 1e-2}
+_ROUNDING = {
+    **dict.fromkeys(("float64", "complex128"), 1e-14),
+    **dict.fromkeys(("float32", "complex64"), 3e-6),
+    "float16": 1e-3,
+    "bfloat16": 1e-2,
+}
 #: Workers of the plan, so that the cuts between them are checked too.  The caller runs their parts one after the other.
 _WORKERS = 2
 #: Elements of each intermediate tensor that are kept to locate a difference.
@@ -150,7 +155,7 @@ def difference(expected: Array, planned: Array, operations: int) -> float:
     if expected.dtype.kind in "iub":
         return math.inf
     rounding = _ROUNDING[expected.dtype.name] * math.sqrt(max(operations, 1))
-    reference, actual = (wide(np.asarray(array)).astype(np.float64) for array in (expected, planned))
+    reference, actual = (_double(array) for array in (expected, planned))
     finite = np.isfinite(reference)
     if not np.array_equal(reference[~finite], actual[~finite], equal_nan=True):
         return math.inf
@@ -160,9 +165,15 @@ def difference(expected: Array, planned: Array, operations: int) -> float:
     return 0.0 if not off else off / (rounding * largest) if largest else math.inf
 
 
+def _double(array: Array) -> Array:
+    """Return an array in double precision."""
+    plain = wide(np.asarray(array))
+    return plain.astype(np.complex128 if plain.dtype.kind == "c" else np.float64)
+
+
 def largest_difference(expected: Array, planned: Array) -> str:
     """Return the place and the values of the largest difference."""
-    reference, actual = (wide(np.asarray(array)).astype(np.float64) for array in (expected, planned))
+    reference, actual = (_double(array) for array in (expected, planned))
     with np.errstate(invalid="ignore"):
         off = np.where((reference == actual) | (np.isnan(reference) & np.isnan(actual)), 0, np.abs(reference - actual))
     index = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)

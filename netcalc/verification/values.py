@@ -95,7 +95,7 @@ def compare_values(
         names = ["output"] if len(outputs) == 1 else [f"output {number}" for number in range(len(outputs))]
         # arithmetic is as exact as the least exact of what goes in
         exact = all(
-            x.dtype.name == "float64"
+            x.dtype.name in ("float64", "complex128")
             for x in (*inputs, *params.values())
             if x is not None and x.dtype.kind not in "iub"
         )
@@ -149,8 +149,8 @@ def _compare_output(
         return Comparison((), 0, (f"{what}: each value is computed from {expected.reads} elements",))
     indices = list(_sample(expected.shape, allowed, rng))
     values = [_as_value(expected.at(index)) for index in indices]
-    largest = max((abs(v.value) for v in values if math.isfinite(v.value)), default=0.0)
-    arithmetic = np.finfo(np.float64 if exact and executed.dtype == np.float64 else np.float32)
+    largest = max((abs(v.value) for v in values if np.isfinite(v.value)), default=0.0)
+    arithmetic = np.finfo(np.float64 if exact and executed.dtype in (np.float64, np.complex128) else np.float32)
     pairs = list(zip(indices, values, strict=True))
     compared = [(index, value) for index, value in pairs if not _overflows(value, executed[index], arithmetic)]
     different = (
@@ -195,7 +195,7 @@ def _overflows(expected: Value, executed: Any, arithmetic: Any) -> bool:
 
     Terms of one sign have an infinite sum, which can be compared.
     """
-    if executed.dtype.kind in "iub" or math.isfinite(executed):
+    if executed.dtype.kind in "iub" or np.isfinite(executed):
         return False
     cancel = abs(expected.value) < expected.magnitude
     return max(expected.largest, expected.magnitude if cancel else 0) > float(arithmetic.max)
@@ -205,11 +205,15 @@ def _agree(expected: Value, executed: Any, largest: float, reads: int, arithmeti
     """Return True if a value agrees with its definition, but for rounding."""
     if executed.dtype.kind in "iub":
         return bool(executed == expected.value)
-    defined, actual = float(expected.value), float(executed)
     result = finfo(executed.dtype)
-    if math.isnan(defined) or math.isnan(actual):
+    number = complex if executed.dtype.kind == "c" else float
+    defined, actual = number(expected.value), number(executed)
+    if isinstance(defined, complex) or isinstance(actual, complex):
+        if not (np.isfinite(defined) and np.isfinite(actual)):  # which part is infinite depends on the formula
+            return not (np.isfinite(defined) or np.isfinite(actual))
+    elif math.isnan(defined) or math.isnan(actual):
         return math.isnan(defined) and math.isnan(actual)
-    if math.isinf(defined) or math.isinf(actual):
+    elif math.isinf(defined) or math.isinf(actual):
         # near the largest number of a type, rounding decides between it and infinity
         overflow = float(result.max) * (1 - 4 * float(result.eps))
         return defined == actual or (
@@ -242,4 +246,4 @@ def _shapes(shapes: Mapping[str, Sequence[int]]) -> str:
 
 def _text_of(value: Any) -> str:
     number = value.item() if isinstance(value, np.generic) else value
-    return f"{number:.9g}" if isinstance(number, float) else str(number)
+    return f"{number:.9g}" if isinstance(number, (float, complex)) else str(number)

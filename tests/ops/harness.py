@@ -30,7 +30,14 @@ from tests.ops.planned import planned
 NO_KERNEL = {"unknown": "stands for an operator of another library that has no rule"}
 
 #: Tolerance of sums in another order, relative to the largest element.
-_ROUNDING = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12}
+_ROUNDING = {
+    "float16": 2e-3,
+    "bfloat16": 2e-2,
+    "float32": 1e-5,
+    "float64": 1e-12,
+    "complex64": 1e-5,
+    "complex128": 1e-12,
+}
 TRUTH = Path(__file__).parent.parent / "truth"
 
 
@@ -89,7 +96,7 @@ def execute(
     for one, other in zip(outputs, same, strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     terms: Counter[str] = Counter()
-    for term in op.cost(ctx, types, node.output_types):
+    for term in op.real_work(ctx, types, node.output_types):
         terms[term.kind] += value_at(term.count, {})
     assert +counted == +terms, f"counted {dict(counted)}, predicted {dict(terms)}"
     check_backward(op, arrays, weights, training=training, seed=seed)
@@ -140,7 +147,8 @@ def assert_close(reference: np.ndarray, ours: np.ndarray) -> None:
         np.testing.assert_array_equal(ours, reference)
         return
     rounding = _ROUNDING[reference.dtype.name]
-    ours, reference = ours.astype(np.float64), reference.astype(np.float64)
+    double = np.complex128 if reference.dtype.kind == "c" else np.float64
+    ours, reference = ours.astype(double), reference.astype(double)
     plain = np.isfinite(reference)
     np.testing.assert_array_equal(ours[~plain], reference[~plain])
     largest = np.abs(reference[plain]).max(initial=1.0)

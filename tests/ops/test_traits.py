@@ -15,6 +15,7 @@ import pytest
 from netcalc import ops
 from netcalc.numerics.kernels import Run, apply
 from netcalc.opdef import Context, Operation, RuleError, as_tuple
+from netcalc.tensor_type import TensorType
 from tests.ops.harness import NO_KERNEL
 
 EVERY = {name: declared for name, declared in ops.every().items() if name not in NO_KERNEL}
@@ -36,6 +37,13 @@ PAIRED = {
 SHARING = {"flip": "its strides are negative, which a plan does not allow"}
 
 
+def drawn(rng: np.random.Generator, x: TensorType) -> np.ndarray:
+    """Return random numbers of a type."""
+    if x.is_complex:
+        return (rng.normal(size=x.shape) + 1j * rng.normal(size=x.shape)).astype(x.dtype)
+    return (rng.normal(size=x.shape) if x.is_float else rng.integers(0, 2, x.shape)).astype(x.dtype)
+
+
 class Call:
     """Operation on random inputs of the types of its example, with random parameters."""
 
@@ -47,10 +55,7 @@ class Call:
         if shapes is not None:  # instead of the example's
             types = tuple(t.with_shape(*shape) for t, shape in zip(types, shapes, strict=True))
         self.types = types
-        self.inputs = [
-            rng.normal(size=t.shape).astype(t.dtype) if t.is_float else rng.integers(0, 2, t.shape).astype(t.dtype)
-            for t in types
-        ]
+        self.inputs = [drawn(rng, t) for t in types]
         if name == "binary_cross_entropy" or self.op.draws:  # takes probabilities
             self.inputs = [1 / (1 + np.exp(-x)) for x in self.inputs]
         if name == "cholesky":  # takes positive definite matrices

@@ -61,7 +61,8 @@ def test_round_trip(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_type_of_element(tmp_path: Path, dtype: str) -> None:
     tensors = {"x": np.ones((2, 3), numpy_dtype(dtype))}
-    for suffix in [".safetensors"] if dtype == "bfloat16" else [".safetensors", ".npz", ".npy"]:
+    lacking = {"bfloat16": {".npz", ".npy"}, "complex128": {".safetensors"}}  # formats without such elements
+    for suffix in {".safetensors", ".npz", ".npy"} - lacking.get(dtype, set()):
         path = tmp_path / f"x{suffix}"
         write_tensors(path, tensors)
         same(tensors, path)

@@ -65,13 +65,15 @@ class Convention(NamedTuple):
     rules: Mapping[str, Rule]
     backward: Mapping[str, BackwardRule] | None = None
     differentiated: Mapping[str, DifferentiatedRule] = {}
+    #: True for a tool that ignores element types: an operation on complex numbers counts like one on real numbers.
+    by_element: bool = False
 
     def counts(self, node: OpNode, terms: Sequence[Term], training: bool, backward: Sequence[Term] = ()) -> Counted:
         """Return the work of an operation under the convention, from the terms of its work and of its backward pass."""
         declared = node.op.declared()
         if declared is not None:
             return self.declared(declared)
-        macs, others = _by_kind(terms)
+        macs, others = self._by_kind(terms)
         rule, differentiated = self.rules.get(node.op.name), self.differentiated.get(node.op.name)
         if differentiated and backward:
             count = differentiated(node, macs, backward)
@@ -92,28 +94,28 @@ class Convention(NamedTuple):
 
     def counts_update(self, terms: Sequence[Term]) -> Counted:
         """Return the work of an update of parameters under the convention, from the terms of its work."""
-        macs, others = _by_kind(terms)
+        macs, others = self._by_kind(terms)
         return Counted(macs, macs * self.per_mac + others * self.per_other)
 
     def counts_backward(self, node: OpNode, terms: Sequence[Term]) -> Counted:
         """Return the work of a backward pass under the convention, from the terms of its work."""
-        macs, others = _by_kind(terms)
+        macs, others = self._by_kind(terms)
         rule = (self.backward or {}).get(node.op.name)
         count = rule(node, terms) if rule else BackwardCount(macs)
         flops = count.macs * self.per_mac + others * self.per_other
         return Counted(count.macs, flops, remark=count.remark)
 
-
-def _by_kind(terms: Sequence[Term]) -> tuple[Dim, Dim]:
-    """Return the multiply-adds of terms, and all other operations."""
-    macs: Dim = 0
-    others: Dim = 0
-    for term in terms:
-        if term.kind == "mac":
-            macs = macs + term.count
-        else:
-            others = others + term.count
-    return macs, others
+    def _by_kind(self, terms: Sequence[Term]) -> tuple[Dim, Dim]:
+        """Return the multiply-adds of terms, and all other operations."""
+        macs: Dim = 0
+        others: Dim = 0
+        for term in terms:
+            count = term.count_of_elements if self.by_element else term.count
+            if term.kind == "mac":
+                macs = macs + count
+            else:
+                others = others + count
+        return macs, others
 
 
 def not_counted(node: OpNode, macs: Dim, training: bool) -> RuleCount:

@@ -86,5 +86,6 @@ FVCORE = Convention(
     source="fvcore.nn.flop_count",
     per_mac=1,
     per_other=0,
+    by_element=True,
     rules=_RULES,
 )

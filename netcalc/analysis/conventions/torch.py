@@ -104,6 +104,7 @@ TORCH = Convention(
     source="torch.utils.flop_counter",
     per_mac=2,
     per_other=0,
+    by_element=True,
     rules=_RULES,
     backward=_BACKWARD,
     differentiated={"matmul": _differentiated_matmul},
@@ -115,5 +116,6 @@ TORCHVISION = Convention(
     source="torchvision weights' _ops",
     per_mac=1,
     per_other=0,
+    by_element=True,
     rules=_RULES,
 )

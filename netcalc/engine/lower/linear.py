@@ -16,6 +16,8 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     """Emit input · weightᵀ."""
     operand, result = node.operand, node.result
     _, given_weight, given_bias = node.inputs
+    if result.dtype.kind == "c":  # tiles are of real numbers
+        return False
     if not operand.shape or 0 in (*operand.shape, *result.shape) or given_bias is not None:  # epilogues take constants
         return False
     bias = None

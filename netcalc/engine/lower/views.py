@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.registry import lowering
@@ -72,6 +74,34 @@ def lower_split(context: LoweringContext, node: GraphNode) -> bool:
 def lower_expand(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result with axes of size 1 broadcast."""
     context.layout.alias(node.outputs[0], _operand(context, node).expanded(node.outputs[0].shape))
+    return True
+
+
+@lowering("real", "imag")
+def lower_part(context: LoweringContext, node: GraphNode) -> bool:
+    """Place the result at the real or at the imaginary parts."""
+    slot, part = _operand(context, node), node.outputs[0].dtype
+    offset = slot.offset + (part.itemsize if node.op.name == "imag" else 0)
+    context.layout.alias(node.outputs[0], replace(slot, dtype=part, offset=offset))
+    return True
+
+
+@lowering("view_as_real")
+def lower_view_as_real(context: LoweringContext, node: GraphNode) -> bool:
+    """Place the result at the parts, along an axis of their own."""
+    slot, result = _operand(context, node), node.outputs[0]
+    view = replace(slot, shape=result.shape, strides=(*slot.strides, result.dtype.itemsize), dtype=result.dtype)
+    context.layout.alias(result, view)
+    return True
+
+
+@lowering("view_as_complex")
+def lower_view_as_complex(context: LoweringContext, node: GraphNode) -> bool:
+    """Place the result at pairs of neighbours; copy the operand if the two are not side by side."""
+    slot, result = _operand(context, node), node.outputs[0]
+    if slot.strides[-1] != slot.dtype.itemsize:
+        slot = context.emit.copy(node, slot)
+    context.layout.alias(result, replace(slot, shape=result.shape, strides=slot.strides[:-1], dtype=result.dtype))
     return True
 
 

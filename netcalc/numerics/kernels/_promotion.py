@@ -9,7 +9,7 @@ import numpy as np
 from netcalc.arrays import Array, is_half
 
 #: Kinds in increasing order, by NumPy's letters; ml_dtypes gives bfloat16 the letter V.
-_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 
 def common_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
@@ -19,7 +19,9 @@ def common_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """
     first, *others = dtypes
     for other in others:
-        if _kind_of_dtype(first) != _kind_of_dtype(other):
+        if "c" in (first.kind, other.kind):
+            first = np.promote_types(_complex_of(first), _complex_of(other))
+        elif _kind_of_dtype(first) != _kind_of_dtype(other):
             first = max(first, other, key=_kind_of_dtype)
         elif first != other:
             first = np.dtype(np.float32) if is_half(first) and is_half(other) else np.promote_types(first, other)
@@ -41,7 +43,7 @@ def result_dtype(*operands: Any) -> np.dtype[Any]:
     result = types[0]
     for dtype in types[1:]:
         if _kind_of_dtype(dtype) > _kind_of_dtype(result):
-            result = dtype
+            result = _complex_of(result) if dtype.kind == "c" and result.kind in "fV" else dtype
     return result
 
 
@@ -53,6 +55,11 @@ def at_least(dtype: np.dtype[Any], least: np.dtype[Any]) -> np.dtype[Any]:
 def floating(x: Array) -> np.dtype[Any]:
     """Return the type of an array of floating-point numbers, and float32 for others."""
     return at_least(x.dtype, np.dtype(np.float32))
+
+
+def _complex_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the complex type of numbers with real and imaginary parts of a type."""
+    return np.dtype(np.complex128 if dtype in (np.float64, np.complex128) else np.complex64)
 
 
 def _of_number(number: Any) -> np.dtype[Any]:

@@ -87,7 +87,7 @@ def power(op: Pow, run: Run, *arrays: Array | None) -> Array:
     result: Array
     if op.value in (2, 3) and not op.reverse:
         result = reduce(np.multiply, [x] * int(op.value))
-    elif x.dtype.kind == "f":
+    elif x.dtype.kind in "fc":
         result = np.power(x, y)
     else:
         result = _whole_power(x, y)

@@ -70,4 +70,5 @@ def clamp(op: Clamp, run: Run, x: Array) -> Array:
 
 @kernel("cast")
 def cast(op: Cast, run: Run, x: Array) -> Array:
-    return x.astype(numpy_dtype(op.dtype))
+    dtype = numpy_dtype(op.dtype)
+    return (x if dtype.kind in "bc" or x.dtype.kind != "c" else x.real).astype(dtype)

@@ -7,11 +7,12 @@ as ``Operation.cost`` does for the forward pass.  The products themselves are in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from netcalc.dtypes import FLOATS
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.dtypes import COMPLEX, FLOATS, DType
 from netcalc.opdef import Operation, Param, Term
 from netcalc.ops import modules
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
@@ -29,6 +30,7 @@ __all__ = [
     "declaration",
     "differentiable",
     "gradient_modules",
+    "require_real",
 ]
 
 #: What a gradient belongs to: the position of an input among the operation's inputs, or the name of a parameter.
@@ -136,6 +138,28 @@ class Backward:
 def gradient_modules(package: str) -> dict[str, str]:
     """Return the module of each operation with a gradient in a package that has one module a family."""
     return {name: module for name, module in modules(package).items() if name not in NO_GRADIENT}
+
+
+def require_real(
+    name: str,
+    wanted: Collection[Source],
+    types: Iterable[TensorType | None],
+    params: Iterable[DType],
+    span: Span | None,
+) -> None:
+    """Raise NetcalcError (E604) for a gradient through complex numbers, which would be lost without a word.
+
+    Args:
+        name: name of the operation.
+        wanted: the gradients that it computes.
+        types: the types of its inputs and outputs.
+        params: the types of its trained parameters.
+        span: its place in the spec.
+    """
+    through = len(wanted) > 0 and any(type_ is not None and type_.is_complex for type_ in types)
+    if through or any(dtype in COMPLEX for dtype in params):
+        message = f"gradients of complex numbers are not computed, and {name} takes or gives some"
+        raise NetcalcError(Diagnostic("E604", message, span))
 
 
 BACKWARD: Registry[Backward] = Registry("backward pass", gradient_modules("netcalc.ops.backward"))

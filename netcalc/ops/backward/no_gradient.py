@@ -21,5 +21,12 @@ NO_GRADIENT: dict[str, str] = {
     "alibi_bias": "it has no parameters, and takes the lengths of its inputs only",
     "relative_coordinates": "its table is a buffer",
     "buffer": "a buffer is not trained",
+    **dict.fromkeys(
+        (
+            *("real", "imag", "view_as_real", "view_as_complex", "complex", "polar", "conj", "angle"),
+            *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
+        ),
+        "gradients of complex numbers are not computed; a backward pass through them is refused",
+    ),
     "unknown": "it stands for an operator that has no rule",
 }

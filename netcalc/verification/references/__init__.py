@@ -52,7 +52,7 @@ class Value(NamedTuple):
     terms.  Without terms that cancel, ``at`` returns plain numbers.
     """
 
-    value: float
+    value: Any
     magnitude: float
     largest: float = 0.0
 

@@ -53,7 +53,11 @@ def converted(value: Any, dtype: str) -> Any:
     if dtype == "bool":
         return value != 0
     if "int" in dtype:
+        value = value.real if isinstance(value, complex) else value
         bits = int(dtype.lstrip("uint"))
         wrapped = int(value) % 2**bits
         return wrapped - 2**bits if dtype[0] == "i" and wrapped >= 2 ** (bits - 1) else wrapped
-    return np.asarray(float(value)).astype(numpy_dtype(dtype)).item()
+    if "complex" not in dtype and isinstance(value, (complex, np.complexfloating)):
+        value = value.real
+    number = complex(value) if "complex" in dtype else float(value)
+    return np.asarray(number).astype(numpy_dtype(dtype)).item()

@@ -10,7 +10,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
 
-#: ``(attributes, element as float64) -> value``.
+#: ``(attributes, element as float64 or complex128) -> value``.
 Formula: TypeAlias = Callable[[Attributes, Any], Any]
 #: By name of the operation, filled by the modules of the families.
 FORMULAS: dict[str, Formula] = {}
@@ -28,7 +28,7 @@ def _copy_of(op: Attributes, x: Array) -> Expected:
 
 def element(x: Array, index: Shape) -> Any:
     """Return an element in double precision, with the infinities and NaNs of floating-point arithmetic."""
-    return np.float64(x[index])
+    return np.complex128(x[index]) if x.dtype.kind == "c" else np.float64(x[index])
 
 
 def normal_cdf(x: Any) -> Any:

@@ -26,6 +26,8 @@ def promoted(*dtypes: str) -> str:
     >>> promoted("int8", "uint8"), promoted("float16", "int64")
     ('int16', 'float16')
     """
+    if any("complex" in dtype for dtype in dtypes):
+        return "complex128" if {"complex128", "float64"} & {*dtypes} else "complex64"
     dtype_so_far = "bool"
     for dtype in dtypes:
         dtype_so_far = _TABLE[dtype_so_far].split()[_NAMES.index(dtype)]
@@ -35,8 +37,9 @@ def promoted(*dtypes: str) -> str:
 def result_type(*operands: Any) -> str:
     """Return the element type of arithmetic between arrays and plain numbers.
 
-    An array without axes, and then a number, decides only if it is of a higher kind (bool, integer, float) than what
-    has axes; a float among integers gives float32, PyTorch's default type.
+    An array without axes, and then a number, decides only if it is of a higher kind (bool, integer, float, complex)
+    than what has axes; a float among integers gives float32, PyTorch's default type, and the parts of a complex number
+    have the width of the floats with axes.
 
     >>> import numpy as np
     >>> result_type(np.ones(2, "float16"), np.float64(1)), result_type(np.ones(2, "int8"), 0.5)
@@ -50,8 +53,11 @@ def result_type(*operands: Any) -> str:
         ["bool" if n is True or n is False else "int64" if isinstance(n, int) else "float32" for n in numbers],
     ]
     results = [promoted(*group) for group in groups if group]
-    return max(results, key=_kind_of_dtype)  # the first of the highest kind
+    highest = max(results, key=_kind_of_dtype)  # the first of the highest kind
+    if "complex" in highest and "float" in results[0]:
+        return "complex128" if results[0] == "float64" else "complex64"
+    return highest
 
 
 def _kind_of_dtype(dtype: str) -> int:
-    return 0 if dtype == "bool" else 2 if "float" in dtype else 1
+    return 0 if dtype == "bool" else 3 if "complex" in dtype else 2 if "float" in dtype else 1

@@ -13,13 +13,14 @@ from netcalc.verification.references import Array, Value
 
 def double(array: Any) -> Array:
     """Return an array in double precision."""
-    return np.asarray(array).astype(np.float64)
+    plain = np.asarray(array)
+    return plain.astype(np.complex128 if plain.dtype.kind == "c" else np.float64)
 
 
 def total(*factors: Any) -> Value:
     """Return the sum of the elements of the product of arrays of one shape."""
     terms = np.prod([double(factor).ravel() for factor in factors], axis=0)
-    return Value(exact_sum(terms), exact_sum(np.abs(terms)))
+    return Value(_sum_of(terms), exact_sum(np.abs(terms)))
 
 
 def mean(array: Any) -> float:
@@ -29,8 +30,16 @@ def mean(array: Any) -> float:
 
 def plus(value: Value, *others: Any) -> Value:
     """Return a sum with further terms; those that are None are absent."""
-    terms = [value.value, *(float(other) for other in others if other is not None)]
-    return Value(exact_sum(terms), value.magnitude + sum(map(abs, terms[1:])))
+    terms = [value.value, *(double(other).item() for other in others if other is not None)]
+    return Value(_sum_of(terms), value.magnitude + sum(map(abs, terms[1:])))
+
+
+def _sum_of(numbers: Iterable[Any]) -> Any:
+    """Return the sum of real or complex numbers."""
+    listed = list(numbers)
+    if any(isinstance(number, complex) for number in listed):
+        return complex(exact_sum(number.real for number in listed), exact_sum(number.imag for number in listed))
+    return exact_sum(listed)
 
 
 def exact_sum(terms: Iterable[float]) -> float:

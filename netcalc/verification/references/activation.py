@@ -58,7 +58,7 @@ _FORMULAS: dict[str, Formula] = {
     "hardtanh": lambda op, x: math.nan if op.min != op.min or op.max != op.max else _clamped(x, op.min, op.max),
     "sigmoid": lambda op, x: sigmoid(x),
     "logsigmoid": lambda op, x: -np.logaddexp(0, -x),
-    "tanh": lambda op, x: np.sinh(x) / np.cosh(x) if abs(x) < 20 else np.sign(x),
+    "tanh": lambda op, x: np.sinh(x) / np.cosh(x) if abs(x.real) < 20 else np.sign(x.real),
     "tanhshrink": lambda op, x: Value(x - np.tanh(x), abs(x)),
     "hardshrink": lambda op, x: 0.0 if -op.lambd <= x <= op.lambd else x,
     "softshrink": lambda op, x: x - _clamped(x, -op.lambd, op.lambd),

@@ -36,7 +36,7 @@ def _reduction(op: Attributes, x: Array, dtype: str, reduce: Callable[[Array], A
 
 def _type_of_sum(op: Attributes, x: Array) -> str:
     """Return the element type of a sum or product: int64 for integers and booleans."""
-    return str(op.dtype or (x.dtype.name if "float" in x.dtype.name else "int64"))
+    return str(op.dtype or (x.dtype.name if "float" in x.dtype.name or x.dtype.kind == "c" else "int64"))
 
 
 @reference("sum", "prod")

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.summary import Summary
-from netcalc.arguments import checked_argument
+from netcalc.arguments import FLAG, checked_argument
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.network import Network
+from netcalc.options import Mode
 from netcalc.request import Request
 from netcalc.spec import library
 
@@ -21,14 +22,15 @@ def from_torch(
     module: Any,
     *args: Any,
     dynamic: Any = None,
+    training: bool = False,
     allow_unknown: bool = False,
     drop_dead_code: bool = False,
     **kwargs: Any,
 ) -> Network:
     """Return the network that a PyTorch module is, for the arguments of a call.
 
-    The module is captured by ``torch.export`` in inference mode.  Its weights are neither needed nor copied: module and
-    arguments may be on the meta device.
+    The module is captured by ``torch.export``, whatever mode it is in: in inference, or with ``training`` in training
+    mode.  Its weights are neither needed nor copied: module and arguments may be on the meta device.
 
     Args:
         module: a ``torch.nn.Module``, or what ``torch.export`` made of one.
@@ -36,6 +38,8 @@ def from_torch(
             and dataclasses; everything else is a constant of the network.
         dynamic: sizes that stay symbolic: names of axes for all inputs, such as ``["batch", "length"]``, or for each by
             its name, such as ``{"image": {0: "batch", 2: "height"}}``.
+        training: True for what the module computes in training mode, such as auxiliary heads, as a network of mode
+            ``"train"``, whose dropout drops and whose norms take the statistics of the batch.
         allow_unknown: True for lines of unknown work in place of operators that have no rule, which are errors else.
         drop_dead_code: True to leave out what the module computes and no output needs; it counts by default.
 
@@ -47,9 +51,15 @@ def from_torch(
 
     _require_module(module)
     spec = module_spec(
-        module, args, kwargs, dynamic=dynamic, allow_unknown=allow_unknown, drop_dead_code=drop_dead_code
+        module,
+        args,
+        kwargs,
+        dynamic=dynamic,
+        training=checked_argument("training", training, FLAG),
+        allow_unknown=allow_unknown,
+        drop_dead_code=drop_dead_code,
     )
-    return network_of(*spec)
+    return network_of(*spec, mode="train" if training else None)
 
 
 def register_torch(
@@ -86,10 +96,10 @@ def register_torch(
     return register(op, cost, shape, source)
 
 
-def network_of(document: Mapping[str, Any], constants: Mapping[str, Any]) -> Network:
+def network_of(document: Mapping[str, Any], constants: Mapping[str, Any], mode: Mode | None = None) -> Network:
     """Return the network of a document that was imported from a PyTorch module, with values that it does not hold."""
     source = library.load_data(document, f"<{document['name']}>")
-    return Network(Request(source, symbolic=tuple(document.get("dims", ())), constants=constants))
+    return Network(Request(source, symbolic=tuple(document.get("dims", ())), mode=mode, constants=constants))
 
 
 def summary(
@@ -100,13 +110,14 @@ def summary(
     depth: int | None = None,
     convention: str = "netcalc",
     dynamic: Any = None,
+    training: bool = False,
     drop_dead_code: bool = False,
     **kwargs: Any,
 ) -> Summary:
     """Return the summary of a PyTorch module, which prints as a table of its layers.
 
     Args:
-        module, args, kwargs, dynamic, drop_dead_code: as for :func:`from_torch`.
+        module, args, kwargs, dynamic, training, drop_dead_code: as for :func:`from_torch`.
         input_size: shape of the input, a list of the shapes of several, or their shapes by name, in place of arguments.
         dtypes: element types of these inputs in order, such as ``[torch.long]``; float32 by default.
         depth: number of parts of a path; layers with longer paths are summed up.  None for single operations.
@@ -122,7 +133,7 @@ def summary(
     elif input_size is not None:
         shapes = [input_size] if all(isinstance(size, int) for size in input_size) else [*input_size]
         args = (*args, *_empty(shapes, dtypes, input_size))
-    network = from_torch(module, *args, dynamic=dynamic, drop_dead_code=drop_dead_code, **kwargs)
+    network = from_torch(module, *args, dynamic=dynamic, training=training, drop_dead_code=drop_dead_code, **kwargs)
     return network.summary(convention, depth=depth)
 
 

@@ -1,9 +1,10 @@
 """Options of single commands, on the command line alone."""
 
 # annotations are evaluated, since they hold the declarations: no `from __future__ import annotations`
-from typing import Annotated, TypedDict
+from typing import Annotated, TypedDict, get_args
 
-from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option
+from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
+from netcalc.options import Mode
 
 
 class RunOptions(TypedDict, total=False):
@@ -96,6 +97,15 @@ class ModuleOptions(TypedDict, total=False):
     example: Annotated[
         list[str],
         Option(PATTERNS, (), "An argument of a PyTorch module; repeatable.", ("--example", "-e"), "NAME=TYPE:SIZES"),
+    ]
+    mode: Annotated[
+        Mode | None,
+        Option(
+            choice(*get_args(Mode)),
+            None,
+            "Mode in which a PyTorch module is captured, whatever its own is.",
+            shown_default="eval",
+        ),
     ]
     verify: Annotated[bool, Option(FLAG, False, "Compare outputs, FLOPs and parameters with the PyTorch module's.")]
     allow_unknown: Annotated[

@@ -55,8 +55,8 @@ def command(call: Call) -> int:
         return 0
     if is_torch(source):
         return _import_module(call)
-    if call.given("example", "verify", "allow_unknown", "drop_dead_code"):
-        options = "--example, --verify, --allow-unknown and --drop-dead-code"
+    if call.given("example", "mode", "verify", "allow_unknown", "drop_dead_code"):
+        options = "--example, --mode, --verify, --allow-unknown and --drop-dead-code"
         message = f"{options} are for modules of PyTorch, not for {source}"
         raise NetcalcError(Diagnostic("E502", message))
     if call.format != "table":
@@ -92,10 +92,11 @@ def _import_module(call: Call) -> int:
         source,
         call["example"] or [],
         read_settings(call["set"]),
+        training=call["mode"] == "train",
         allow_unknown=call["allow_unknown"],
         drop_dead_code=call["drop_dead_code"],
     )
-    network = network_of(*imported.spec)
+    network = network_of(*imported.spec, mode=call["mode"])
     write(network.to_yaml().rstrip("\n").split("\n"), call["output"])
     if not call["verify"]:
         return 0

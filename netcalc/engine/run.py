@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, Unpack, get_args
 
+import numpy as np
+
 from netcalc.analysis.counting import operation_count
 from netcalc.analysis.memory import Memory, MemoryTotals
 from netcalc.analysis.unroll import unroll
@@ -115,6 +117,7 @@ def forward(
     processes: bool = False,
     profiled: bool = False,
     max_work: float | None = None,
+    rng: np.random.Generator | None = None,
     **parameters: Unpack[ParameterOptions],
 ) -> RunResult:
     """Run the program once.
@@ -133,6 +136,7 @@ def forward(
             supports it; see :class:`~netcalc.engine.compiled.Compiled`.
         profiled: True to time further passes of a planned run.
         max_work: the most work, see :func:`~netcalc.engine.feasibility.require_work`; the limits when None.
+        rng: generator of what is drawn in training mode; by the seed when None.
         parameters: as for :class:`~netcalc.numerics.parameters.Parameters`.
 
     Raises:
@@ -148,7 +152,8 @@ def forward(
     if not planned:
         required = reference_memory(program)
         source = Parameters(program, seed=seed, **parameters)
-        result = _reference(program, inputs, source, required, seed, Tracer(program, trace, keep=keep), progress)
+        rng = rng or generator(seed, "/run")
+        result = _reference(program, inputs, source, required, seed, rng, Tracer(program, trace, keep=keep), progress)
         return replace(result, origin=origin)
     baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
@@ -208,13 +213,13 @@ def _reference(
     parameters: Parameters,
     required: Memory,
     seed: int,
+    rng: np.random.Generator,
     tracer: Tracer,
     progress: Progress | None,
 ) -> RunResult:
     """Run operation by operation with the reference kernels, which need the ``required`` memory."""
     arrays: list[Array | None] = [*run_inputs(program, inputs, seed)]
     total, done = operation_count(program), 0
-    rng = generator(seed, "/run")
     buffers: dict[str, Array] = {}
 
     def evaluate(instance: Instance, operands: Sequence[Array | None]) -> tuple[Array, ...]:

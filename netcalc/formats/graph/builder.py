@@ -25,7 +25,7 @@ class Builder:
         self.scope: Scope = ()
         self.hint = ""
         self.limits: dict[Stored, tuple[float, float]] = {}
-        self._context = Context(dtype="float32")
+        self._context = Context(training=graph.training, dtype="float32")
         self._read: dict[Stored, Value] = {}
 
     def line(

@@ -118,6 +118,7 @@ class Graph:
         tensors: all parameters and buffers of the source by path, each once; also those that no line uses.
         aliases: further paths of tensors that are tied, with the path of each in ``tensors``.
         notes: remarks for the user.
+        training: True if the lines compute what the source computes in training mode, in a network of this mode.
         places: the path in the network of each tensor that a line uses, once the document is written.
     """
 
@@ -131,6 +132,7 @@ class Graph:
     tensors: dict[str, StoredTensor] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    training: bool = False
     places: dict[Stored, str] = field(default_factory=dict)
 
     @property

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
+from math import nan
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -28,7 +29,9 @@ class Captured(NamedTuple):
     symbols: Mapping[str, Dim]
 
 
-def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any = None) -> Captured:
+def capture(
+    module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any = None, *, training: bool = False
+) -> Captured:
     """Return the program that ``torch.export`` makes of a module for the arguments of a call.
 
     Args:
@@ -36,6 +39,7 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
             returned.
         args, kwargs: arguments of ``forward``; of tensors only shapes and types count.
         dynamic: see :func:`~netcalc.formats.torch.dynamic.requested_axes`.
+        training: True for the program of the module in training mode, False for that in inference.
 
     Raises:
         NetcalcError: E009 if PyTorch refuses the module; E502 for arguments that are not of the form.
@@ -51,10 +55,10 @@ def capture(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynam
     if isinstance(module, torch.jit.ScriptModule):
         raise _without_code("the module")
     with unchanged(module), taken_apart(module, args, dict(kwargs)) as (args, kwargs):
-        return _captured(module, args, kwargs, dynamic)
+        return _captured(module, args, kwargs, dynamic, training)
 
 
-def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any) -> Captured:
+def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any, training: bool) -> Captured:
     """Return the program of a module, for arguments and results that pytree takes apart."""
     torch = torch_library()
     pytree = torch.utils._pytree
@@ -63,7 +67,7 @@ def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dyn
     shapes = {n: tuple(leaf.shape) for n, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
     axes = requested_axes(dynamic, shapes)
     defaults, sizes = export_sizes(axes, shapes)
-    with _one_device(torch, module, leaves) as leaves, in_inference(module):
+    with _one_device(torch, module, leaves) as leaves, in_mode(module, training), _averages(torch, module):
         collection = torch.export.ShapesCollection()
         for index, name in enumerate(names):
             if isinstance(leaves[index], torch.Tensor) and any(leaves[index] is leaf for leaf in leaves[:index]):
@@ -158,15 +162,29 @@ def argument_names(module: Any, structure: Any, count: int) -> list[str]:
 
 
 @contextmanager
-def in_inference(module: Any) -> Iterator[None]:
-    """Put a module in inference mode for a while."""
+def in_mode(module: Any, training: bool) -> Iterator[None]:
+    """Put a module in training mode or in inference for a while."""
     modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+    module.train(training)
     try:
         yield
     finally:
-        for part, training in modes:
-            part.training = training
+        for part, mode in modes:
+            part.training = mode
+
+
+@contextmanager
+def _averages(torch: Any, module: Any) -> Iterator[None]:
+    """Let norms with cumulative averages, whose weight is computed of a number of batches, have the weight NaN."""
+    norms = [part for part in module.modules() if isinstance(part, torch.nn.modules.batchnorm._NormBase)]
+    cumulative = [norm for norm in norms if norm.momentum is None]
+    try:
+        for norm in cumulative:
+            norm.momentum = nan
+        yield
+    finally:
+        for norm in cumulative:
+            norm.momentum = None
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.graph.agreement import differing_outputs
@@ -31,6 +31,14 @@ class ModuleSpec(NamedTuple):
     constants: dict[str, Any]
 
 
+class SpecOptions(TypedDict, total=False):
+    """Options of :func:`module_spec` that the command line has too."""
+
+    training: bool
+    allow_unknown: bool
+    drop_dead_code: bool
+
+
 def module_spec(
     module: Any,
     args: tuple[Any, ...],
@@ -38,6 +46,7 @@ def module_spec(
     *,
     dynamic: Any = None,
     name: str | None = None,
+    training: bool = False,
     allow_unknown: bool = False,
     drop_dead_code: bool = False,
 ) -> ModuleSpec:
@@ -45,26 +54,34 @@ def module_spec(
 
     Args:
         name: name of the network; by default the name of the module's class.
+        training: True for the spec of a network in training mode, False for one in inference.
         allow_unknown: True for lines of unknown work in place of operators that have no rule.
         drop_dead_code: True to leave out what the module computes and no output needs.
 
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
-    captured = capture(module, args, kwargs, dynamic)
+    captured = capture(module, args, kwargs, dynamic, training=training)
     sources = (
         Sources()
         if is_exported(module)
         else Sources(rebuilt_buffers(module), constant_paths(captured.exported, module))
     )
     graph = translate(
-        captured.exported, name or _class_name(module), captured.symbols, sources, allow_unknown=allow_unknown
+        captured.exported,
+        name or _class_name(module),
+        captured.symbols,
+        sources,
+        training=training,
+        allow_unknown=allow_unknown,
     )
     graph.dims = dict(captured.dims)
     if drop_dead_code:
         graph.dead = []
     simplify(graph)
     _note_unregistered(graph, module)
+    if training:
+        graph.notes.append("captured in training mode: mode train runs and counts it as the module does in training")
     document = spec_document(graph)
     program = _checked(graph, document)
     if graph.dead and (paths := [*dead_paths(program)]):
@@ -87,7 +104,7 @@ def _checked(graph: Graph, document: dict[str, Any]) -> Program:
     Raises:
         NetcalcError: E009 if it computes an output in another way than the graph that it was made of.
     """
-    program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims))
+    program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims), training=graph.training)
     differing = differing_outputs(graph, program)
     if differing:
         message = f"the spec of {graph.name} would not compute {', '.join(differing)} as the module does"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.torch.calls import Call, call_of
 from netcalc.formats.torch.examples import read_examples
 from netcalc.formats.torch.factories import PREFIX, made_module, program_of
-from netcalc.formats.torch.importing import ModuleSpec, module_spec
+from netcalc.formats.torch.importing import ModuleSpec, SpecOptions, module_spec
 
 
 class Imported(NamedTuple):
@@ -31,12 +31,7 @@ def import_document(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def import_torch(
-    model: str | Path,
-    examples: Sequence[str],
-    settings: Mapping[str, Any],
-    *,
-    allow_unknown: bool = False,
-    drop_dead_code: bool = False,
+    model: str | Path, examples: Sequence[str], settings: Mapping[str, Any], **options: Unpack[SpecOptions]
 ) -> Imported:
     """Return the spec document of a module or of an exported program.
 
@@ -44,7 +39,7 @@ def import_torch(
         model: ``torch:package.module:factory``, whose code is run, or a ``.pt2`` file.
         examples: arguments of the module's ``forward``; see :mod:`~netcalc.formats.torch.examples`.
         settings: keyword arguments of the factory.
-        allow_unknown, drop_dead_code: as for :func:`~netcalc.formats.torch.importing.module_spec`.
+        options: as for :func:`~netcalc.formats.torch.importing.module_spec`.
 
     Raises:
         NetcalcError: E009 if the module cannot be made or imported; E502 for bad arguments.
@@ -54,21 +49,11 @@ def import_torch(
             message = f"{model} is an exported program, which has its arguments already"
             raise NetcalcError(Diagnostic("E502", message, hint="leave out --example and --set"))
         program = program_of(model)
-        spec = module_spec(
-            program, (), {}, name=Path(model).stem, allow_unknown=allow_unknown, drop_dead_code=drop_dead_code
-        )
+        spec = module_spec(program, (), {}, name=Path(model).stem, **options)
         return Imported(spec, program, Call())
     described = read_examples(examples)
     module = made_module(str(model), settings)
     call = call_of(module, described)
     name = str(model).rpartition(":")[2].rpartition(".")[2]
-    spec = module_spec(
-        module,
-        call.args,
-        call.kwargs,
-        dynamic=call.dynamic or None,
-        name=name,
-        allow_unknown=allow_unknown,
-        drop_dead_code=drop_dead_code,
-    )
+    spec = module_spec(module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name, **options)
     return Imported(spec, module, call)

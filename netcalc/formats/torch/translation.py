@@ -14,7 +14,7 @@ from netcalc.dtypes import DTYPES, DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.dead_code import Called, dead_results
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
-from netcalc.formats.torch.aliasing import Tensors, unreturned, written, written_to
+from netcalc.formats.torch.aliasing import Tensors, counts_batches, unreturned, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
 from netcalc.formats.torch.buffers import has_data, stored_buffer
 from netcalc.formats.torch.missing import Missing
@@ -66,7 +66,7 @@ class Translation:
                 return node.args[0]
             if node.op == "get_attr":
                 self.tensors[node] = getattr(module, node.target)
-            elif node.op != "placeholder":
+            elif node.op != "placeholder" and not counts_batches(node):
                 self._call(node)
         return None
 
@@ -317,6 +317,7 @@ def translate(
     symbols: Mapping[str, Dim],
     sources: Sources = Sources(),  # noqa: B008 - never changed
     *,
+    training: bool = False,
     allow_unknown: bool = False,
 ) -> Graph:
     """Return the graph of an exported program.
@@ -326,12 +327,13 @@ def translate(
         name: name of the network.
         symbols: named sizes by the symbols of the program.
         sources: facts that the program lacks.
+        training: True for a graph of a network in training mode, False for one in inference.
         allow_unknown: True for lines of unknown work in place of operators that have no rule.
 
     Raises:
         NetcalcError: E009 with every operator that has no rule.
     """
-    graph = Graph(name)
+    graph = Graph(name, training=training)
     values: dict[Any, Any] = {}
     paths = _first_paths({**exported.state_dict, **exported.constants})
     graph.aliases = {path: first for path, first in paths.items() if path != first and path in exported.state_dict}

@@ -10,6 +10,7 @@ from netcalc.formats.graph.simplify import (
     activations,
     attention,
     commuting,
+    dropping,
     heads,
     layers,
     lookups,
@@ -53,7 +54,7 @@ def _joined_rules(*tables: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]
     return joined
 
 
-_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS, *layers.IDIOMS, *rotary.IDIOMS)
+_IDIOMS = (*norms.IDIOMS, *activations.IDIOMS, *attention.IDIOMS, *layers.IDIOMS, *rotary.IDIOMS, *dropping.IDIOMS)
 
 #: The rules of each operation, in the order in which they are tried on the last line of what they replace.
 _RULES = _joined_rules(

@@ -62,9 +62,14 @@ class Evaluation:
             operation = "constant"
             attributes = {"dtype": "float32", **attributes}
             del attributes["persistent"]
-        elif line.parameters or operation_named(operation).draws:
+        elif line.parameters or self._draws(operation):
             return None
         return apply(operation_named(operation)(**attributes), Run(), inputs, {})
+
+    def _draws(self, operation: str) -> bool:
+        """Return True if an operation gives random numbers, or may drop elements in the mode of the graph."""
+        declared = operation_named(operation)
+        return declared.draws or (self.work.graph.training and declared.no_op_in_inference)
 
     def _written(self, value: Any) -> Any:
         """Return an attribute with numbers for symbolic sizes."""

@@ -23,7 +23,7 @@ class Rewriter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.build = Builder(Graph("", tensors=graph.tensors))
+        self.build = Builder(Graph("", tensors=graph.tensors, training=graph.training))
         self.memory: dict[Any, Any] = {}
         self._makers: dict[Value, Line] = {}
         self._users: dict[Value, dict[Line, None]] = {}

@@ -22,11 +22,13 @@ from netcalc.formats.torch.operators.softmax import safe_softmax, softmax
 def attention(
     build: Builder, query: Value, key: Value, value: Value, attn_mask: Value | None = None, **settings: Any
 ) -> Value:
-    if settings["dropout_p"]:
+    dropout = settings["dropout_p"]
+    if dropout and not build.graph.training:
         return _drawn_attention(build, query, key, value, attn_mask, **settings)
     attributes = {
         "causal": settings["is_causal"] or None,
         "scale": settings["scale"],
+        "dropout": dropout or None,
         "enable_gqa": settings.get("enable_gqa") or None,
     }
     return build.line("scaled_dot_product_attention", given([query, key, value, attn_mask]), attributes)

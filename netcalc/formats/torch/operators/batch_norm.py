@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
@@ -25,13 +27,13 @@ def batch_norm(
     training: bool = False,
     **running: Any,
 ) -> Value:
-    statistics = {} if training else _statistics(build, **running)
-    if statistics and not _can_hold(build, input, *statistics.values()):
-        return _by_given(build, input, weight, bias, statistics, eps)
-    if statistics and _can_hold(build, input, weight, bias):
+    statistics = _used_statistics(build, input, training, **running)
+    if statistics and not training and _can_hold(build, input, weight, bias, *statistics.values()):
         buffers = {name: statistics[name] for name in _RUNNING}
         attributes = {"eps": unless_default(eps, 1e-5)}
         return build.line("frozen_batch_norm", [input], attributes, {"weight": weight, "bias": bias, **buffers})
+    if statistics and not _follow_mode(build, input, training, statistics):
+        return _by_given(build, input, weight, bias, statistics, eps)
     affine = affine_of(build, input, weight, bias)
     attributes = {
         "eps": unless_default(eps, 1e-5),
@@ -39,8 +41,30 @@ def batch_norm(
         "track_running_stats": None if statistics else False,
         **affine.attributes(),
     }
-    result = build.line("batch_norm", [input], attributes, {**affine.parameters, **statistics})
+    result = _norm(build, "batch_norm", input, attributes, {**affine.parameters, **statistics})
     return affine.applied(build, result, channels=True)
+
+
+def _norm(build: Builder, operation: str, x: Value, attributes: dict[str, Any], parameters: dict[str, Value]) -> Value:
+    """Add the line of a norm; a weight of NaN in its averages stands for cumulative ones, which have no such weight."""
+    cumulative = attributes["momentum"] is not None and isnan(attributes["momentum"])
+    result = build.line(operation, [x], attributes | ({"momentum": None} if cumulative else {}), parameters)
+    if cumulative:  # None would be the default
+        build.graph.lines[-1].attributes["momentum"] = None
+    return result
+
+
+def _used_statistics(build: Builder, x: Value, of_input: bool, **running: Value | None) -> dict[str, Value]:
+    """Return the running statistics that a norm uses, or updates in a network in training mode; none for others."""
+    statistics = _statistics(build, **running)
+    if of_input and not _follow_mode(build, x, of_input, statistics):
+        return {}
+    return statistics
+
+
+def _follow_mode(build: Builder, x: Value, of_input: bool, statistics: Mapping[str, Value]) -> bool:
+    """Return True if a norm of ``x`` takes statistics of its input in training alone, and has the others as buffers."""
+    return of_input == build.graph.training and _can_hold(build, x, *statistics.values())
 
 
 def _statistics(
@@ -86,17 +110,17 @@ def instance_norm(
     eps: float,
     **running: Any,
 ) -> Value:
-    statistics = {} if use_input_stats else _statistics(build, **running)
-    if statistics and not _can_hold(build, input, *statistics.values()):
+    statistics = _used_statistics(build, input, use_input_stats, **running)
+    if statistics and not _follow_mode(build, input, use_input_stats, statistics):
         return _by_given(build, input, weight, bias, statistics, eps)
     affine = affine_of(build, input, weight, bias)
     attributes = {
         "eps": unless_default(eps, 1e-5),
-        "momentum": None if use_input_stats else unless_default(momentum, 0.1),
-        "track_running_stats": None if use_input_stats else True,
+        "momentum": unless_default(momentum, 0.1) if statistics else None,
+        "track_running_stats": True if statistics else None,
         **affine.attributes(default=False),
     }
-    result = build.line("instance_norm", [input], attributes, {**affine.parameters, **statistics})
+    result = _norm(build, "instance_norm", input, attributes, {**affine.parameters, **statistics})
     return affine.applied(build, result, channels=True)
 
 

@@ -29,9 +29,9 @@ operator("aten.native_dropout.default")(with_unused(dropout))
 
 def _dropped(build: Builder, input: Value, p: float, train: bool | None, *, channelwise: bool) -> Value:
     """Return the input with elements dropped in training, or in inference too if the module does so in its mode."""
-    if not p or not input.type.is_float:
+    if not p or not input.type.is_float or (train is False and build.graph.training):
         return input
-    if train is False:
+    if (train is not False) == build.graph.training:
         return build.line("dropout", [input], {"p": p, "channelwise": channelwise or None})
     return dropped(build, input, p, channelwise=channelwise)
 

@@ -33,11 +33,18 @@ def _layers(
         "layers": unless_default(layers, 1),
         "bidirectional": bidirectional or None,
         "batch_first": settings["batch_first"] or None,
-        "dropout": settings["dropout"] or None,
+        "dropout": _dropout(build, **settings),
         "nonlinearity": settings.get("nonlinearity"),
         "proj_size": params[4 if has_biases else 2].type.shape[0] if "weight_hr" in names else None,
     }
     return build.lines(operation, [input, *_states(build, hx)], attributes, parameters)
+
+
+def _dropout(build: Builder, dropout: float, train: bool, **_: Any) -> float | None:
+    """Return the dropout between layers in training; None where a network in training mode drops nothing."""
+    if dropout and train and not build.graph.training:
+        raise RuleError("a recurrent layer that drops in inference")
+    return dropout or None if train == build.graph.training else None
 
 
 def _require_learned(build: Builder, operation: str, input: Value, params: list[Value]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import Cost, Figure, shown_totals
 from netcalc.analysis.matching import COMPARED, Match, change, match_layers
+from netcalc.analysis.notes import not_computed
 from netcalc.analysis.summary import Totals
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic
@@ -174,7 +175,7 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
         tuple(program.dtype for program in programs),
         tuple(program.checkpoint_dtype for program in programs),
         tuple(program.stored_as for program in programs),
-        tuple(program.notes for program in programs),
+        tuple((*a.program.notes, *not_computed(a.unknown, a.declared)) for a in analyses),
         tuple({spec.name: spec.type for spec in program.inputs} for program in programs),
         tuple(map(_outputs, programs)),
         tuple(Totals(analysis.total.values) for analysis in analyses),

@@ -14,7 +14,7 @@ from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.explain_declared import declared_sections, declared_steps
 from netcalc.analysis.figures import FIGURES, Figure
-from netcalc.analysis.notes import not_computed
+from netcalc.analysis.notes import not_computed_below
 from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
@@ -227,7 +227,7 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         {},
         (*(section for section in sections if section.steps), *(_main_layers(analysis) if is_network else ())),
         analysis.convention.name,
-        (*program.notes, *not_computed(analysis, row.children)),
+        (*program.notes, *not_computed_below(analysis, row.children)),
         analysis.total.weight_bytes if is_network else None,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import NamedTuple
 
@@ -49,10 +49,19 @@ def step_note(analysis: Analysis) -> str:
     return f"{parts}; {_MODES[analysis.program.training]}"
 
 
-def not_computed(analysis: Analysis, rows: Iterable[Row]) -> Iterator[str]:
-    """Yield remarks on the operators below some rows whose work is not known, or declared."""
+def not_computed(unknown: Iterable[str], declared: Mapping[str, str]) -> Iterator[str]:
+    """Yield remarks on work that is not known, and on operators whose figures are declared, with their origin."""
+    if unknown:
+        yield f"sums are at least what they are; work that is not known: {', '.join(unknown)}"
+    if declared:
+        operators = (named(operator, source) for operator, source in declared.items())
+        yield f"declared, not computed: the figures of {', '.join(operators)}"
+
+
+def not_computed_below(analysis: Analysis, rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the remarks of :func:`not_computed` on what is below some rows."""
     unknown: dict[str, None] = {}
-    declared: dict[str, None] = {}
+    declared: dict[str, str] = {}
     pending = [*rows]
     while pending:
         row = pending.pop(0)
@@ -60,11 +69,8 @@ def not_computed(analysis: Analysis, rows: Iterable[Row]) -> Iterator[str]:
         work = row.node.op.declared() if isinstance(row.node, OpNode) else None
         if work is not None and isinstance(row.node, OpNode):
             unknown.update(dict.fromkeys(analysis.unknown_of(row.node)))
-            declared.update({} if work.source is None else {named(work.operator, work.source): None})
-    if unknown:
-        yield f"sums are at least what they are; work that is not known: {', '.join(unknown)}"
-    if declared:
-        yield f"declared, not computed: the figures of {', '.join(declared)}"
+            declared.update({} if work.source is None else {work.operator: work.source})
+    yield from not_computed(unknown, declared)
 
 
 def named(operator: str, source: str) -> str:

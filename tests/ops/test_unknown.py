@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from netcalc import NetcalcError, Network, as_dict, loads
+from netcalc import NetcalcError, Network, as_dict, compare, loads
 from netcalc.analysis.conventions import CONVENTIONS
 from tests.conftest import CommandResult
 from tests.generators.record_schema import record_schema
@@ -131,6 +131,17 @@ def test_records_have_the_declared_figures_by_operator(view: Any) -> None:
         assert record.get("declared") == (
             {"mylib.mix": "its authors" if "source" in figures else ""} if named else None
         )
+
+
+def test_comparisons_name_what_is_not_known_and_what_is_declared() -> None:
+    names = {"one": "", "two": ", macs: 1000, source: its authors"}
+    networks = [loads(spec(figures).replace("name: mixer", f"name: {name}")) for name, figures in names.items()]
+    compared = compare(*networks)
+    unknown, declared = compared.notes
+    assert "work that is not known: mylib.mix" in unknown[-1]
+    assert declared == ("declared, not computed: the figures of mylib.mix (its authors)",)
+    assert "one: sums are at least what they are" in str(compared)
+    assert as_dict(compared)["notes"] == [list(unknown), list(declared)]
 
 
 def test_commands_say_whose_word_the_figures_are(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ def without_shape(x: Tensor) -> Tensor:
 LIBRARY = torch.library.Library("netcalc_tests", "FRAGMENT")
 LIBRARY.define("parts(Tensor x, int size) -> (Tensor, Tensor)")
 LIBRARY.impl("parts", lambda x, size: (x[:size].clone(), x[size:].clone()), "CPU")
+LIBRARY.define("optional(Tensor x, Tensor? y=None, *, int times=2) -> Tensor")
+LIBRARY.impl("optional", lambda x, y=None, *, times=2: x.clone(), "CompositeExplicitAutograd")
 LIBRARY.define("many(Tensor[] xs) -> Tensor[]")
 LIBRARY.impl("many", lambda xs: [x + 1 for x in xs], "CPU")
 OPS = torch.ops.netcalc_tests
@@ -184,6 +186,21 @@ def test_operators_that_change_their_arguments() -> None:
         netcalc.from_torch(Calls(forward), torch.ones(3, 4))
     whole = netcalc.from_torch(Calls(forward), torch.ones(3, 4), allow_unknown=True)
     assert whole.analysis().unknown == ("netcalc_tests.accumulate.default",)
+
+
+def test_inputs_of_the_line_are_the_tensors_in_their_order() -> None:
+    seen: list[Any] = []
+
+    def cost(x: Any, y: Any = None, *, times: int = 2, out_shape: Any) -> dict[str, int]:
+        seen.append((x, y, times))
+        return {"macs": 1}
+
+    netcalc.register_torch(OPS.optional, cost=cost)
+    net = netcalc.from_torch(Calls(lambda x, y: OPS.optional(y, x, times=3)), torch.ones(3), torch.ones(4))
+    (node,) = net.program.main.nodes
+    assert [type_.shape for type_ in node.input_types] == [(4,), (3,)]
+    netcalc.from_torch(Calls(OPS.optional), torch.ones(5))
+    assert seen == [((4,), (3,), 3), ((5,), None, 2)]
 
 
 def test_shapes_of_operators_that_have_none() -> None:

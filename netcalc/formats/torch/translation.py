@@ -248,11 +248,11 @@ def _makes_tensors(node: Any) -> bool:
 
 
 def _bound(schema: Any, arguments: list[Any], keywords: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by the names of the schema, with its defaults; ``self`` is ``input``."""
+    """Return the arguments of a call in the order of the schema, with its defaults; ``self`` is ``input``."""
     names = [argument.name for argument in schema.arguments]
     bound = {argument.name: argument.default_value for argument in schema.arguments if argument.has_default_value()}
     bound |= dict(zip(names, arguments, strict=False)) | keywords
-    return {"input" if name == "self" else name: value for name, value in bound.items()}
+    return {"input" if name == "self" else name: bound[name] for name in names if name in bound}
 
 
 def _unknown(example: Any, symbols: Mapping[str, Dim]) -> Any:

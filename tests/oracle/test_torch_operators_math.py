@@ -359,6 +359,7 @@ def test_cdist() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_functions_that_are_written_out(dtype: str) -> None:
     x, y = tensor((2, 3), dtype), tensor((2, 3), dtype, 1)
+    agree([lambda x, y: torch.special.ndtr(x), lambda x, y: torch.heaviside((x * 2).round(), y)], x, y)
     agree([torch.hypot, torch.logaddexp, torch.xlogy, torch.copysign, torch.linalg.vecdot, torch.dist], x, y)
     agree([torch.linalg.cross, lambda x, y: torch.dist(x, y, 1), lambda x, y: torch.linalg.cross(x, y, dim=1)], x, y)
     special = torch.tensor([0.0, torch.inf, -torch.inf, torch.nan, 2.5])

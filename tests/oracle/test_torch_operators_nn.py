@@ -597,6 +597,12 @@ def test_losses(reduction: int) -> None:
     check(Call(lambda x, y: ATEN.hinge_embedding_loss(x, y, 0.7, reduction)), a, b.sign())
     check(Call(lambda x, y, t: ATEN.margin_ranking_loss(x, y, t, 0.2, reduction)), a, b, r(3, 4).sign())
     check(Call(lambda x, y, t: ATEN.cosine_embedding_loss(x, y, t, 0.2, reduction)), a, b, r(3).sign())
+    # targets that are neither 1 nor −1 have no loss
+    check(
+        Call(lambda x, y, t: ATEN.cosine_embedding_loss(x, y, t, 0.2, reduction)), a, b, torch.tensor([1.0, -1.0, 0.5])
+    )
+    check(Call(lambda x, t: ATEN.multi_margin_loss(x, t, 1, 0.5, None, reduction)), a, ids(3, most=4))
+    check(Call(lambda x, t, w: ATEN.multi_margin_loss(x, t, 2, 1.0, w, reduction)), a, ids(3, most=4), torch.rand(4))
     for swap in (True, False):
         check(Call(lambda x, y, z: ATEN.triplet_margin_loss(x, y, z, 0.5, 2, 1e-6, swap, reduction)), a, b, r(3, 4))  # noqa: B023
 

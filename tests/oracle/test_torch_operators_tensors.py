@@ -482,6 +482,23 @@ def test_a_table_that_is_looked_up_by_a_buffer() -> None:
     assert operations(graph)[-3:] == ["index", "unflatten", "add"]
 
 
+def test_places_in_sorted_sequences() -> None:
+    bounds, order = torch.tensor([1.0, 3.0, 3.0, 8.0]), torch.tensor([2, 0, 1, 3])
+    assert_equal(
+        [
+            lambda x, b, o: torch.bucketize(x, b),
+            lambda x, b, o: torch.bucketize(x, b, right=True, out_int32=True),
+            lambda x, b, o: torch.searchsorted(b, x, side="right"),
+            lambda x, b, o: torch.searchsorted(x, x * 1.2),
+            lambda x, b, o: torch.searchsorted(b[[1, 2, 0, 3]], x, sorter=o),
+            lambda x, b, o: torch.bucketize(torch.where(x > 3, float("nan"), x), b),
+        ],
+        numbered(3, 4),
+        bounds,
+        order,
+    )
+
+
 def test_replacement() -> None:
     j = torch.tensor([3, 0])
     assert_equal(
@@ -501,7 +518,11 @@ def test_replacement() -> None:
             lambda x, j: x.scatter_add(0, torch.zeros(2, 5, dtype=torch.int64), x),
             *(
                 lambda x, j, r=r: x.scatter_reduce(1, torch.zeros(4, 5, dtype=torch.int64), x, r)
-                for r in ("sum", "prod", "amax", "amin")
+                for r in ("sum", "prod", "amax", "amin", "mean")
+            ),
+            *(
+                lambda x, j, r=r: (x - 9).scatter_reduce(1, torch.tensor([[0, 3], [4, 4]]), x, r, include_self=False)
+                for r in ("sum", "prod", "amax", "amin", "mean")
             ),
             lambda x, j: x.masked_scatter(x > 4, -x),
             lambda x, j: torch.slice_scatter(x, x[:2] + 9, 0, 1, 3),

@@ -106,3 +106,10 @@ def chosen(build: Builder, mask: Value, input: Value, other: Value, dtype: DType
     """Return ``input`` where the mask is true, ``other`` elsewhere, in an element type."""
     operands = [cast(build, value, dtype) for value in (input, other)]
     return build.line("where", [cast(build, mask, "bool"), *operands])
+
+
+@operator_and_in_place("aten.heaviside.default")
+def heaviside(build: Builder, input: Value, values: Value) -> Value:
+    """0 for negative elements, 1 for positive ones, and ``values`` for zeros."""
+    positive = build.line("greater", [input], {"value": 0.0})
+    return chosen(build, build.line("equal", [input], {"value": 0.0}), values, positive, input.type.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -147,13 +148,27 @@ def scatter_add(build: Builder, input: Value, dim: int, index: Value, src: Value
     return scatter(build, input, dim, index, src, reduce="sum")
 
 
+#: Elements that a combination starts from where the input has no part in it.
+_NEUTRAL = {"sum": 0, "prod": 1, "mean": 0, "amax": -inf, "amin": inf}
+
+
 @operator("aten.scatter_reduce.two")
 def scatter_reduce(
     build: Builder, input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
 ) -> Value:
-    if reduce not in _REDUCE or not include_self:
-        raise RuleError(f"scatter_reduce by {reduce}{'' if include_self else ' without the input'} is not expressible")
-    return scatter(build, input, dim, index, src, reduce=reduce)
+    if not include_self:
+        neutral = _NEUTRAL[reduce]
+        if neutral in (inf, -inf) and not input.type.is_float:
+            raise RuleError(f"scatter_reduce of integers by {reduce} without the input is not expressible")
+        input = scatter(build, input, dim, index, value=neutral)
+    if reduce != "mean":
+        return scatter(build, input, dim, index, src, reduce=reduce)
+    if not input.type.is_float:
+        raise RuleError("scatter_reduce of integers by mean is not expressible")
+    ones = filled(build, input.type.shape, 1, input.type.dtype)
+    counts = ones if include_self else scatter(build, ones, dim, index, value=0)
+    counts = scatter(build, counts, dim, index, value=1, reduce="sum")
+    return build.line("div", [scatter(build, input, dim, index, src, reduce="sum"), counts])
 
 
 @operator("aten.slice_scatter.default")

@@ -95,9 +95,11 @@ def cosine_embedding_loss(
     cosine = cosine_similarity(build, input1, input2, len(target.type.shape), 0.0)
     near = build.line("sub", [cosine], {"value": 1.0, "reverse": True})
     far = _hinge(build, cosine, -margin)
-    zero = build.line("masked_fill", [far, _is_equal(build, target, 1)], {"value": 0.0})
-    loss = build.line("add", [build.line("masked_fill", [near, _is_equal(build, target, -1)], {"value": 0.0}), zero])
-    return _reduced(build, loss, reduction)
+    parts = [
+        build.line("masked_fill", [part, build.line("not_equal", [target], {"value": sign})], {"value": 0.0})
+        for part, sign in ((near, 1), (far, -1))
+    ]
+    return _reduced(build, build.line("add", parts), reduction)
 
 
 @operator("aten.triplet_margin_loss.default")
@@ -117,6 +119,22 @@ def triplet_margin_loss(
     if swap:
         far = build.line("minimum", [far, pairwise_distance(build, positive, negative, **norm)])
     return _reduced(build, _hinge(build, build.line("sub", [near, far]), margin), reduction)
+
+
+@operator("aten.multi_margin_loss.default")
+def multi_margin_loss(
+    build: Builder, input: Value, target: Value, p: int, margin: float, weight: Value | None, reduction: int
+) -> Value:
+    """The mean over classes of max(0, margin − input[target] + input)ᵖ, without the class of the target."""
+    right = build.line("unsqueeze", [target], {"axis": -1})
+    score = build.line("gather", [input, right], {"axis": -1})
+    loss = _hinge(build, build.line("sub", [input, score]), margin)
+    loss = build.line("square", [loss]) if p == 2 else loss
+    if weight is not None:
+        loss = build.line("mul", [loss, build.line("index", [weight, right], {"axis": 0})])
+    classes = build.line("arange", [], {"stop": input.type.shape[-1]})
+    others = build.line("masked_fill", [loss, build.line("equal", [classes, right])], {"value": 0.0})
+    return _reduced(build, build.line("mean", [others], {"axis": -1}), reduction)
 
 
 def _hinge(build: Builder, x: Value, margin: float) -> Value:

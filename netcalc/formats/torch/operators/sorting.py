@@ -72,3 +72,30 @@ def median(build: Builder, input: Value, dim: int, keepdim: bool) -> tuple[Value
 def median_of_all(build: Builder, input: Value) -> Value:
     flat = build.line("reshape", [input], {"shape": [-1]})
     return median(build, flat, 0, False)[0]
+
+
+@operator("aten.bucketize.Tensor")
+def bucketize(build: Builder, input: Value, boundaries: Value, out_int32: bool, right: bool) -> Value:
+    return searchsorted(build, boundaries, input, out_int32, right)
+
+
+@operator("aten.searchsorted.Tensor")
+def searchsorted(
+    build: Builder,
+    sorted_sequence: Value,
+    input: Value,
+    out_int32: bool,
+    right: bool,
+    side: str | None = None,
+    sorter: Value | None = None,
+) -> Value:
+    """The number of elements of the sequence before each element of the input, which may be NaN."""
+    ordered = sorted_sequence
+    if sorter is not None:
+        ordered = build.line("gather", [ordered, sorter], {"axis": -1})
+    if ordered.type.rank > 1:  # a sequence for each row of the input
+        ordered = build.line("unsqueeze", [ordered], {"axis": -2})
+    after = "greater" if right or side == "right" else "greater_equal"
+    elements = build.line("unsqueeze", [input], {"axis": -1})
+    before = build.line("logical_not", [build.line(after, [ordered, elements])])
+    return cast(build, build.line("sum", [before], {"axis": -1}), "int32" if out_int32 else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import sqrt
 
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
@@ -22,3 +23,10 @@ def logaddexp(build: Builder, input: Value, other: Value) -> Value:
     distance = build.line("abs", [build.line("sub", [input, other])])
     rest = build.line("log1p", [build.line("exp", [build.line("neg", [distance])])])
     return build.line("add", [build.line("maximum", [input, other]), rest])
+
+
+@operator("aten.special_ndtr.default")
+def ndtr(build: Builder, input: Value) -> Value:
+    """The distribution of normal numbers, ½·erfc(−x/√2)."""
+    tail = build.line("erfc", [build.line("mul", [input], {"value": -sqrt(0.5)})])
+    return build.line("mul", [tail], {"value": 0.5})

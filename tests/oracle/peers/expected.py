@@ -1,0 +1,41 @@
+"""The modules of this suite that differ from PyTorch, with the parts that do, and the reasons."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Expected(NamedTuple):
+    """The parts in which a module differs, such as ``import`` or ``backward``, and the reason."""
+
+    parts: set[str]
+    reason: str
+
+
+_IMPORT = {"import"}
+_BACKWARD = {"backward"}
+
+_DETACHED = "netcalc computes gradients of tensors that are detached from them"
+
+EXPECTED: dict[str, Expected] = {
+    **dict.fromkeys(
+        ("FNet", "GlobalFilter", "Spectrogram", "FFTConvolution", "AutoCorrelation", "LinearRecurrence"),
+        Expected(_IMPORT, "not all operators on complex numbers have a rule"),
+    ),
+    "ComplexLinear": Expected(_BACKWARD, "gradients of complex numbers are not computed"),
+    **dict.fromkeys(("Frozen", "StopGradient", "GAN", "MomentumContrast"), Expected(_BACKWARD, _DETACHED)),
+    "cumulative sums and maxima": Expected(_IMPORT, "there is no operation for cummax"),
+    "logcumsumexp and cumprod": Expected(_IMPORT, "there is no operation for logcumsumexp"),
+    "error functions": Expected(_IMPORT, "there is no operation for lgamma"),
+    "fractional_max_pool2d": Expected(_IMPORT, "there is no operation for pooling in drawn windows"),
+    "SpatialTransformer": Expected(
+        _BACKWARD, "the counter has a product in the backward pass of affine_grid, which is none in the forward pass"
+    ),
+    "ResultThatIsOverwritten": Expected(_BACKWARD, "autograd passes a gradient of zeros on through fill_"),
+    "Checkpointed": Expected(_BACKWARD, "the counter adds the forward pass that is computed again"),
+    "ListOfLayers": Expected(
+        _BACKWARD, "layers that are not registered are buffers, for which autograd computes gradients all the same"
+    ),
+    "gaussian_nll_loss": Expected(_IMPORT, "torch.export refuses its check of values"),
+    "ctc_loss": Expected(_IMPORT, "torch.export refuses the loss, whose shapes depend on values"),
+}

@@ -44,4 +44,6 @@ def measured(name: str, repeats: int) -> dict[str, Any]:
 if __name__ == "__main__":
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     warnings.simplefilter("ignore")
-    report("torch_import", repeats, {task: found for name in MODULES for task, found in measured(name, repeats).items()})
+    report(
+        "torch_import", repeats, {task: found for name in MODULES for task, found in measured(name, repeats).items()}
+    )

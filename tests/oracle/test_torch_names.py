@@ -119,6 +119,19 @@ class Keys(Module):
         return {name: head(x) for name, head in self.heads.items()}
 
 
+class At(Module):
+    """Keys like the marks of further calls, and calls of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = nn.ModuleDict({"@1": nn.Linear(8, 8), "a@b": nn.Linear(8, 8), "1": nn.Linear(8, 8)})
+
+    def forward(self, x: Any) -> Any:
+        for head in (*self.heads.values(), *self.heads.values()):
+            x = head(x).relu()
+        return x
+
+
 class Stages(Module):
     """Layers without parameters, under names that are not those of their operations, by themselves and in stages."""
 
@@ -149,6 +162,7 @@ CASES = [
     Case("words", Words, (torch.randn(2, 8),)),
     Case("loop", Loop, (torch.randn(2, 8),)),
     Case("keys", Keys, (torch.randn(2, 8),)),
+    Case("at", At, (torch.randn(2, 8),)),
     Case("stages", Stages, (torch.randn(2, 3, 8, 8),)),
 ]
 

@@ -222,6 +222,45 @@ def test_prelu() -> None:
         assert operations(graph) == ["prelu"]
 
 
+@pytest.mark.parametrize("slopes", [(1,), (3,), ()])
+def test_slopes_of_prelu_that_are_no_parameters(slopes: tuple[int, ...]) -> None:
+    """A buffer, and a parameter that is computed with."""
+    for shape in ((2, 3, 4), (2, 3)):
+        x, weight = tensor(shape), torch.rand(slopes)
+        assert_imports(Call(torch.nn.functional.prelu, slopes=weight.requires_grad_(False)), x)
+        assert_imports(Call(lambda x, slopes: torch.nn.functional.prelu(x, slopes * 2), slopes=weight), x)
+        module = torch.nn.Module()
+        module.register_buffer("slopes", weight)
+        module.forward = lambda x, module=module: torch.nn.functional.prelu(x, module.slopes)
+        assert_imports(module, x)
+
+
+#: Functions along an axis that take tensors without axes.
+ALONG_ONE: list[Function] = [
+    *(torch.softmax, torch.log_softmax, torch.sum, torch.cumsum, torch.amax, torch.argmax, torch.logsumexp, torch.prod),
+    *(torch.unsqueeze, torch.squeeze, torch.sort, torch.max),
+    lambda x, dim: torch.nn.functional.normalize(x, dim=dim),
+    lambda x, dim: torch.flip(x, [dim]),
+    lambda x, dim: torch.mean(x, dim, keepdim=True),
+    lambda x, dim: torch.nn.functional.cosine_similarity(x, x + 1, dim),
+    lambda x, dim: torch.transpose(x, dim, 0),
+    lambda x, dim: torch.flatten(x, dim),
+]
+
+
+@pytest.mark.parametrize("function", ALONG_ONE)
+@pytest.mark.parametrize("dim", [0, -1])
+def test_axes_of_tensors_without_axes(function: Function, dim: int) -> None:
+    assert_imports(Call(lambda x: function(x, dim)), torch.tensor(0.7))
+
+
+def test_cosine_similarity_of_broadcast_tensors() -> None:
+    """Norms are those of the shape to which both broadcast."""
+    for first, second, dim in (((8,), (2, 1, 2, 8), 2), ((3, 4), (4,), 0), ((), (3,), 0), ((2, 1), (2, 5), 1)):
+        x, y = torch.randn(first), torch.randn(second)
+        assert_imports(Call(lambda x, y, dim=dim: torch.nn.functional.cosine_similarity(x, y, dim)), x, y)
+
+
 # -- reductions ----------------------------------------------------------------------------------------
 
 REDUCTIONS: list[Function] = [

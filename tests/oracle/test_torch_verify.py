@@ -59,6 +59,19 @@ class Decaying(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
         return x * self.weight
 
 
+class Twice(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """A module that is registered twice and shares its bias with another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.again = self.second
+        self.second.bias = self.first.bias
+
+    def forward(self, x: Any) -> Any:
+        return self.first(x) + self.second(x) + self.again(x.tanh())
+
+
 @pytest.mark.parametrize(
     ("module", "args"),
     [
@@ -67,14 +80,18 @@ class Decaying(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
         (Indices(), (torch.tensor([0, 1]), torch.ones(5, 3))),
         (Counting(), (torch.ones(2, 4),)),
         (Decaying(), (torch.ones(2, 4),)),
+        (Twice(), (torch.ones(2, 4),)),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_a_module_that_changes_tensors_in_place_agrees(module: Any, args: Any) -> None:
     held = [*module.state_dict().values(), *torch.utils._pytree.tree_leaves(args)]
     before = [tensor.clone() for tensor in held]
+    parameters = [*module.named_parameters(remove_duplicate=False)]
     agreement = netcalc.from_torch(module, *args).verify_against(module, *args)
     assert agreement.ok
+    after = [*module.named_parameters(remove_duplicate=False)]
+    assert all(name == other and one is two for (name, one), (other, two) in zip(parameters, after, strict=True))
     assert all(map(torch.equal, held, before))
 
 

@@ -169,13 +169,35 @@ def _run(
     args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     try:
-        with torch.no_grad(), _unfused(torch), counter:
-            result = torch.func.functional_call(module, copies, args, kwargs)
+        with torch.no_grad(), _unfused(torch), _holding(module, copies), counter:
+            result = module(*args, **kwargs)
     except Exception as error:  # of the user's code
         raise refused("the module cannot be run", error) from error
     counts = {str(name): int(count) for name, count in counter.get_flop_counts().get("Global", {}).items()}
     leaves = torch.utils._pytree.tree_leaves(result)
     return [array_of(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)], counts
+
+
+@contextmanager
+def _holding(module: Any, tensors: Mapping[str, Any]) -> Iterator[None]:
+    """Let a module hold other tensors for a while, given by path; each takes the place of the one under all its paths.
+
+    PyTorch's ``functional_call`` does not put back tied parameters of modules that are registered twice.
+    """
+    others = {
+        id(tensor): tensors[name]
+        for name, tensor in (*module.named_parameters(), *module.named_buffers())
+        if name in tensors
+    }
+    tables = [table for part in module.modules() for table in (part._parameters, part._buffers)]
+    held = [dict(table) for table in tables]
+    try:
+        for table in tables:
+            table.update({name: others.get(id(tensor), tensor) for name, tensor in table.items()})
+        yield
+    finally:
+        for table, tensors_before in zip(tables, held, strict=True):
+            table.update(tensors_before)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from netcalc.formats.torch.operators import Rule, rule_of
 from netcalc.formats.torch.operators._complex_numbers import PARTS, Complex, rule_for
 from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
+from netcalc.formats.torch.operators._without_axes import taking_scalars
 from netcalc.formats.torch.registered import figures_of, sizes
 from netcalc.formats.torch.sizes import size_of
 from netcalc.formats.torch.unknown import Changed, unknown_line
@@ -133,7 +134,8 @@ class Translation:
         if self.casts and name in RECURRENT and RECURRENT_NOTE not in self.build.graph.notes:
             self.build.graph.notes.append(RECURRENT_NOTE)
         try:
-            return in_type_of(example, self.build, rule_for(name, rule, arguments), arguments)
+            rule = taking_scalars(rule_for(name, rule, arguments), arguments)
+            return in_type_of(example, self.build, rule, arguments)
         except RuleError as error:
             return self._unknown(node, arguments, str(error))
 
@@ -287,10 +289,21 @@ def scope_of(node: Any) -> Scope:
     stack = node.meta.get("nn_module_stack") or {}
     calls = []
     for key, (path, kind) in list(stack.items())[1:]:
-        number = str(path).partition("@")[2] or str(key).partition("@")[2]
         name = kind if isinstance(kind, str) else kind.__name__
-        calls.append(ModuleCall(str(path).partition("@")[0], int(number or 0), name.rpartition(".")[2]))
+        calls.append(ModuleCall(*_numbered(str(path), str(key)), name.rpartition(".")[2]))
     return tuple(calls)
+
+
+def _numbered(path: str, key: str) -> tuple[str, int]:
+    """Return the path of a module, and the number of the call, which follows an ``@`` in the key or in the path.
+
+    The key ends with the path, in which there may be an ``@`` as well.
+    """
+    before, _, number = key.rpartition("@")
+    if number.isdigit() and before.endswith(path):
+        return path, int(number)
+    before, _, number = path.rpartition("@")
+    return (before, int(number)) if number.isdigit() and not key.endswith(path) else (path, 0)
 
 
 def _first_paths(state: Mapping[str, Any]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._affine import affine_of
 from netcalc.formats.torch.operators._operands import unless_default, with_unused
+from netcalc.formats.torch.operators.expand import broadcast_tensors
 
 
 @operator("aten.layer_norm.default")
@@ -64,5 +65,5 @@ operator("aten._fused_rms_norm.default")(with_unused(rms_norm))
 @operator("aten.cosine_similarity.default")
 def cosine_similarity(build: Builder, x1: Value, x2: Value, dim: int, eps: float) -> Value:
     attributes = {"axis": None if dim == 1 else dim, "eps": None if eps == 1e-12 else eps}
-    units = [build.line("normalize", [x], attributes) for x in (x1, x2)]
+    units = [build.line("normalize", [x], attributes) for x in broadcast_tensors(build, [x1, x2])]
     return build.line("sum", [build.line("mul", units)], {"axis": dim})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import function, register_functions
-from netcalc.formats.torch.operators._operands import operator_and_in_place, unless_default
+from netcalc.formats.torch.operators._elementwise import combined, function, register_functions
+from netcalc.formats.torch.operators._operands import cast, operator_and_in_place, unless_default
+from netcalc.formats.torch.operators._weights import learned
 from netcalc.formats.torch.operators.random import uniform_like
 
 register_functions("relu", "relu6", "leaky_relu")
@@ -26,6 +26,14 @@ def rrelu(build: Builder, input: Value, lower: Any, upper: Any, training: bool, 
 
 @operator("aten.prelu.default")
 def prelu(build: Builder, input: Value, weight: Value) -> Value:
-    if weight.stored is None or len(weight.type.shape) != 1:
-        raise RuleError("prelu takes slopes that are parameters")
-    return build.line("prelu", [input], {"num_parameters": unless_default(weight.type.shape[0], 1)}, {"weight": weight})
+    """Rectifier with a slope for all elements or one for each channel; slopes that are no parameters multiply."""
+    shape = weight.type.shape
+    if learned(build, weight, input.type.dtype) and len(shape) == 1:
+        return build.line("prelu", [input], {"num_parameters": unless_default(shape[0], 1)}, {"weight": weight})
+    slopes = cast(build, weight, input.type.dtype)
+    if len(shape) == 1 and (after := len(input.type.shape) - 2) > 0:
+        slopes = build.line("reshape", [slopes], {"shape": [shape[0], *[1] * after]})
+    elif not input.type.shape:
+        slopes = build.line("reshape", [slopes], {"shape": []})
+    product = combined(build, "mul", input, slopes)
+    return build.line("where", [build.line("greater", [input], {"value": 0}), input, product])

@@ -581,7 +581,7 @@ class Network:
 
         return SignalComparison(tuple(map(report, inits)))
 
-    def verify_against(self, module: Any, *args: Any, seed: int = 0, **kwargs: Any) -> Agreement:
+    def verify_against(self, module: Any, *args: Any, seed: int = 0, dtype: Any = None, **kwargs: Any) -> Agreement:
         """Compare the network with the PyTorch module that it was made of, on the same random weights.
 
         The outputs of both plans are compared with the module's, FLOPs by operator with those that PyTorch's
@@ -592,14 +592,16 @@ class Network:
             args, kwargs: arguments of its ``forward``.  Floating-point tensors are drawn in their place, and integers
                 for which the spec has a range.
             seed: seed of all random numbers.
+            dtype: element type of the module, as for :func:`~netcalc.from_torch`.
 
         Raises:
             NetcalcError: E009 if PyTorch is not installed, the module fails, or has buffers without values; as
                 :meth:`run` does.
         """
         from netcalc.formats.torch.agreement import compare_module
+        from netcalc.formats.torch.conversion import type_name
 
-        return compare_module(self.program, module, args, kwargs, checked_argument("seed", seed))
+        return compare_module(self.program, module, args, kwargs, checked_argument("seed", seed), type_name(dtype))
 
     def open_weights(self, weights: Weights | None) -> Weights | None:
         """Return weights with the headers of files read where several belong together or lie on the Hub.

@@ -30,6 +30,8 @@ from netcalc.limits import MAX_SPEC_SIZE
 
 #: Mode of the operations that differ in training, such as dropout.
 Mode: TypeAlias = Literal["eval", "train"]
+#: Floating-point element types.
+FLOAT_TYPE = choice("bfloat16", "float16", "float32", "float64")
 #: Execution of a run: by a plan, or operation by operation with the reference kernels.
 PlanName: TypeAlias = Literal["fast", "reference"]
 #: Figures of a summary that are shown.
@@ -72,7 +74,7 @@ class VariantOptions(ImportOptions, total=False):
     dtype: Annotated[
         str | None,
         Option(
-            choice("bfloat16", "float16", "float32", "float64"),
+            FLOAT_TYPE,
             None,
             "Type of floating-point inputs and parameters.",
             shown_default="the spec's",

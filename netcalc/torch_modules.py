@@ -23,6 +23,7 @@ def from_torch(
     *args: Any,
     dynamic: Any = None,
     training: bool = False,
+    dtype: Any = None,
     allow_unknown: bool = False,
     drop_dead_code: bool = False,
     **kwargs: Any,
@@ -40,6 +41,8 @@ def from_torch(
             its name, such as ``{"image": {0: "batch", 2: "height"}}``.
         training: True for what the module computes in training mode, such as auxiliary heads, as a network of mode
             ``"train"``, whose dropout drops and whose norms take the statistics of the batch.
+        dtype: floating-point type of parameters, buffers and arguments, as ``"bfloat16"`` or ``torch.bfloat16``, which
+            ``module.to(dtype)`` would give them; the module is not changed.
         allow_unknown: True for lines of unknown work in place of operators that have no rule, which are errors else.
         drop_dead_code: True to leave out what the module computes and no output needs; it counts by default.
 
@@ -47,6 +50,7 @@ def from_torch(
         NetcalcError: E009 if PyTorch is not installed, ``torch.export`` refuses the module, or an operator has no rule;
             E502 for bad arguments.
     """
+    from netcalc.formats.torch.conversion import type_name
     from netcalc.formats.torch.importing import module_spec
 
     _require_module(module)
@@ -56,6 +60,7 @@ def from_torch(
         kwargs,
         dynamic=dynamic,
         training=checked_argument("training", training, FLAG),
+        dtype=type_name(dtype),
         allow_unknown=allow_unknown,
         drop_dead_code=drop_dead_code,
     )
@@ -111,13 +116,14 @@ def summary(
     convention: str = "netcalc",
     dynamic: Any = None,
     training: bool = False,
+    dtype: Any = None,
     drop_dead_code: bool = False,
     **kwargs: Any,
 ) -> Summary:
     """Return the summary of a PyTorch module, which prints as a table of its layers.
 
     Args:
-        module, args, kwargs, dynamic, training, drop_dead_code: as for :func:`from_torch`.
+        module, args, kwargs, dynamic, training, dtype, drop_dead_code: as for :func:`from_torch`.
         input_size: shape of the input, a list of the shapes of several, or their shapes by name, in place of arguments.
         dtypes: element types of these inputs in order, such as ``[torch.long]``; float32 by default.
         depth: number of parts of a path; layers with longer paths are summed up.  None for single operations.
@@ -133,7 +139,8 @@ def summary(
     elif input_size is not None:
         shapes = [input_size] if all(isinstance(size, int) for size in input_size) else [*input_size]
         args = (*args, *_empty(shapes, dtypes, input_size))
-    network = from_torch(module, *args, dynamic=dynamic, training=training, drop_dead_code=drop_dead_code, **kwargs)
+    chosen = {"dynamic": dynamic, "training": training, "dtype": dtype, "drop_dead_code": drop_dead_code}
+    network = from_torch(module, *args, **chosen, **kwargs)
     return network.summary(convention, depth=depth)
 
 

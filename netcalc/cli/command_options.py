@@ -4,7 +4,7 @@
 from typing import Annotated, TypedDict, get_args
 
 from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
-from netcalc.options import Mode
+from netcalc.options import FLOAT_TYPE, Mode
 
 
 class RunOptions(TypedDict, total=False):
@@ -105,6 +105,15 @@ class ModuleOptions(TypedDict, total=False):
             None,
             "Mode in which a PyTorch module is captured, whatever its own is.",
             shown_default="eval",
+        ),
+    ]
+    dtype: Annotated[
+        str | None,
+        Option(
+            FLOAT_TYPE,
+            None,
+            "Type of floating-point parameters, buffers and inputs of a PyTorch module.",
+            shown_default="the module's",
         ),
     ]
     verify: Annotated[bool, Option(FLAG, False, "Compare outputs, FLOPs and parameters with the PyTorch module's.")]

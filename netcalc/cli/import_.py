@@ -55,8 +55,8 @@ def command(call: Call) -> int:
         return 0
     if is_torch(source):
         return _import_module(call)
-    if call.given("example", "mode", "verify", "allow_unknown", "drop_dead_code"):
-        options = "--example, --mode, --verify, --allow-unknown and --drop-dead-code"
+    if call.given("example", "mode", "dtype", "verify", "allow_unknown", "drop_dead_code"):
+        options = "--example, --mode, --dtype, --verify, --allow-unknown and --drop-dead-code"
         message = f"{options} are for modules of PyTorch, not for {source}"
         raise NetcalcError(Diagnostic("E502", message))
     if call.format != "table":
@@ -93,6 +93,7 @@ def _import_module(call: Call) -> int:
         call["example"] or [],
         read_settings(call["set"]),
         training=call["mode"] == "train",
+        dtype=call["dtype"],
         allow_unknown=call["allow_unknown"],
         drop_dead_code=call["drop_dead_code"],
     )
@@ -101,7 +102,7 @@ def _import_module(call: Call) -> int:
     if not call["verify"]:
         return 0
     args, kwargs = imported.call[:2]
-    report = network.verify_against(imported.module, *args, seed=call["seed"], **kwargs)
+    report = network.verify_against(imported.module, *args, seed=call["seed"], dtype=call["dtype"], **kwargs)
     shown = sys.stderr if call["output"] is None else sys.stdout
     shown.writelines(line + "\n" for line in lines(report, call.view, terminal_of(sys.stderr)))
     return 0 if report.ok else EXIT_CHECK

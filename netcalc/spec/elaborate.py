@@ -58,7 +58,7 @@ def elaborate(
         NetcalcError: with every independent error found.
     """
     document = loaded.document
-    ctx = Context(training=training, dtype=document.dtype if dtype is None else _float_type(dtype))
+    ctx = Context(training=training, dtype=document.dtype if dtype is None else float_type(dtype))
     with assumptions() as assumed, limited_work():
         used = resolve_settings(loaded, settings or {}, symbolic)
         main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
@@ -170,9 +170,10 @@ def _check_initializer(text: str, place: Span | None) -> None:
         raise NetcalcError(d._replace(code="E104", span=place) for d in error.diagnostics) from None
 
 
-def _float_type(name: str) -> DType:
-    float_type = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
-    if float_type is None:
+def float_type(name: str) -> DType:
+    """Return the floating-point type of a name; NetcalcError (E502) if there is none."""
+    found = next((dtype for dtype in DTYPES if dtype == name and dtype in FLOATS), None)
+    if found is None:
         hint = f"known here: {', '.join(dtype for dtype in DTYPES if dtype in FLOATS)}"
         raise NetcalcError(Diagnostic("E502", f"a network cannot have the element type {name!r}", hint=hint))
-    return float_type
+    return found

@@ -15,6 +15,7 @@ from netcalc.formats.torch.arrays import array_of, tensor_of
 from netcalc.formats.torch.buffers import has_data, rebuilt_buffers
 from netcalc.formats.torch.capture import argument_names, in_mode, is_exported
 from netcalc.formats.torch.constants import unchanged
+from netcalc.formats.torch.conversion import converted
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.draws import drawing
 from netcalc.formats.torch.library import torch_library
@@ -34,7 +35,12 @@ _PLANS: tuple[Literal["reference", "fast"], ...] = ("reference", "fast")
 
 
 def compare_module(
-    program: Program, module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int = 0
+    program: Program,
+    module: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    seed: int = 0,
+    dtype: str | None = None,
 ) -> Agreement:
     """Return the agreement of a program with a module.
 
@@ -46,13 +52,13 @@ def compare_module(
         program: the program; symbolic sizes become the sizes of the arguments.
         module: the ``torch.nn.Module`` or the exported program.
         args, kwargs: arguments of a call; an exported program has its own if there are none.
+        seed: seed of everything drawn.
+        dtype: element type of the module's floating-point parameters and buffers; None for their own.
 
     Raises:
         NetcalcError: E009 if the module has buffers without values, or its code fails; E602 if the arguments are not
             the inputs of the program.
     """
-    from netcalc.engine.run import forward
-    from netcalc.numerics.generators import SameDraws
     from netcalc.numerics.parameters import check_weights
 
     torch = torch_library()
@@ -62,9 +68,10 @@ def compare_module(
         module = module.module()
     else:
         mode = in_mode(module, program.training)
-    tensors = _tensors(torch, module, seed)
     drawn: dict[str, int] = {}
-    with unchanged(module), mode, taken_apart(module, args, dict(kwargs)) as (args, kwargs):
+    apart = taken_apart(module, args, dict(kwargs))
+    with unchanged(module), mode, converted(module, dtype), apart as (args, kwargs):
+        tensors = _tensors(torch, module, seed)
         leaves, structure = torch.utils._pytree.tree_flatten((args, kwargs))
         names = argument_names(module, structure, len(leaves))
         passed = {name: leaf for name, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
@@ -77,16 +84,26 @@ def compare_module(
     state = {name: array_of(tensors.get(name, value)) for name, value in _state(module, tensors).items()}
     arrays = {spec.name: array_of(inputs[spec.name]) for spec in program.inputs}
     report = check_weights(program, state)
-    outputs: list[OutputAgreement] = []
-    if report.ok:
-        for plan in _PLANS[: 1 if program.training else None]:
-            computed = forward(program, arrays, weights=state, plan=plan, rng=SameDraws(seed)).outputs
-            outputs += _outputs(program, computed, expected, plan)
+    outputs = _compared(program, arrays, state, expected, seed) if report.ok else ()
     by_operation = analyze(program, "torch").by_operation
     ours = {name: int(cost.flops) for name, (_, cost) in by_operation.items()}
     return Agreement(
-        program.name, tuple(outputs), flops_agreement(ours, counts), report, tuple(starmap(DrawnNumbers, drawn.items()))
+        program.name, outputs, flops_agreement(ours, counts), report, tuple(starmap(DrawnNumbers, drawn.items()))
     )
+
+
+def _compared(
+    program: Program, inputs: Mapping[str, Any], state: Mapping[str, Any], expected: list[Any], seed: int
+) -> tuple[OutputAgreement, ...]:
+    """Return the agreement of the outputs of a run with the expected ones, by each plan; in training there is one."""
+    from netcalc.engine.run import forward
+    from netcalc.numerics.generators import SameDraws
+
+    outputs: list[OutputAgreement] = []
+    for plan in _PLANS[: 1 if program.training else None]:
+        computed = forward(program, inputs, weights=state, plan=plan, rng=SameDraws(seed)).outputs
+        outputs += _outputs(program, computed, expected, plan)
+    return tuple(outputs)
 
 
 def _sized(program: Program, passed: Mapping[str, Any]) -> Program:

@@ -70,8 +70,8 @@ def rebuilt_buffers(module: Any) -> Mapping[str, Any]:
             full_path = f"{path}.{name}".lstrip(".")
             new = next((value for value in _rebuilt(full_path, parts, again) if value is not None), None)
             old = part._buffers[name]
-            if new is not None and (new.shape, new.dtype) == (old.shape, old.dtype):
-                buffers[full_path] = new
+            if new is not None and new.shape == old.shape and new.is_floating_point() == old.is_floating_point():
+                buffers[full_path] = new.to(old.dtype)
     return buffers
 
 

@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
+from functools import partial
 from io import StringIO
 from math import nan
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.formats.torch.constants import unchanged
+from netcalc.formats.torch.conversion import converted, converted_tensor
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
 from netcalc.formats.torch.library import torch_library
@@ -30,7 +32,13 @@ class Captured(NamedTuple):
 
 
 def capture(
-    module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any = None, *, training: bool = False
+    module: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic: Any = None,
+    *,
+    training: bool = False,
+    dtype: str | None = None,
 ) -> Captured:
     """Return the program that ``torch.export`` makes of a module for the arguments of a call.
 
@@ -40,6 +48,7 @@ def capture(
         args, kwargs: arguments of ``forward``; of tensors only shapes and types count.
         dynamic: see :func:`~netcalc.formats.torch.dynamic.requested_axes`.
         training: True for the program of the module in training mode, False for that in inference.
+        dtype: element type of floating-point parameters, buffers and arguments; None for their own.
 
     Raises:
         NetcalcError: E009 if PyTorch refuses the module; E502 for arguments that are not of the form.
@@ -48,13 +57,16 @@ def capture(
     if is_exported(module):
         if args or kwargs:
             raise NetcalcError(Diagnostic("E502", "an exported program has its arguments already"))
+        if dtype is not None:
+            raise NetcalcError(Diagnostic("E502", "an exported program has its element types already"))
         return _with_dims(module, {}, {})
     if not isinstance(module, torch.nn.Module):
         message = f"a torch.nn.Module or an ExportedProgram is needed, not {type(module).__name__}"
         raise NetcalcError(Diagnostic("E502", message))
     if isinstance(module, torch.jit.ScriptModule):
         raise _without_code("the module")
-    with unchanged(module), taken_apart(module, args, dict(kwargs)) as (args, kwargs):
+    with unchanged(module), taken_apart(module, args, dict(kwargs)) as (args, kwargs), converted(module, dtype):
+        args, kwargs = torch.utils._pytree.tree_map(partial(converted_tensor, dtype=dtype), (args, kwargs))
         return _captured(module, args, kwargs, dynamic, training)
 
 

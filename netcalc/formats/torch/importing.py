@@ -15,6 +15,7 @@ from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.torch.buffers import rebuilt_buffers
 from netcalc.formats.torch.capture import capture, is_exported
 from netcalc.formats.torch.constants import constant_paths, unregistered
+from netcalc.formats.torch.conversion import converted
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.translation import Sources, translate
 from netcalc.ir import Program
@@ -35,6 +36,7 @@ class SpecOptions(TypedDict, total=False):
     """Options of :func:`module_spec` that the command line has too."""
 
     training: bool
+    dtype: str | None
     allow_unknown: bool
     drop_dead_code: bool
 
@@ -47,6 +49,7 @@ def module_spec(
     dynamic: Any = None,
     name: str | None = None,
     training: bool = False,
+    dtype: str | None = None,
     allow_unknown: bool = False,
     drop_dead_code: bool = False,
 ) -> ModuleSpec:
@@ -55,18 +58,18 @@ def module_spec(
     Args:
         name: name of the network; by default the name of the module's class.
         training: True for the spec of a network in training mode, False for one in inference.
+        dtype: element type of floating-point parameters, buffers and arguments; None for their own.
         allow_unknown: True for lines of unknown work in place of operators that have no rule.
         drop_dead_code: True to leave out what the module computes and no output needs.
 
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
-    captured = capture(module, args, kwargs, dynamic, training=training)
-    sources = (
-        Sources()
-        if is_exported(module)
-        else Sources(rebuilt_buffers(module), constant_paths(captured.exported, module))
-    )
+    captured = capture(module, args, kwargs, dynamic, training=training, dtype=dtype)
+    sources = Sources()
+    if not is_exported(module):
+        with converted(module, dtype):
+            sources = Sources(rebuilt_buffers(module), constant_paths(captured.exported, module))
     graph = translate(
         captured.exported,
         name or _class_name(module),

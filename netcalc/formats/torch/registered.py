@@ -137,7 +137,7 @@ def figures_of(
     given = {name: shapes_in(argument) for name, argument in keywords.items()}
     with assumptions() as assumed, differences() as different:
         try:
-            found = formula(*arguments, **given, **{"out_val" if work is None else "out_shape": results})
+            found = formula(*arguments, **given, out_shape=results)
         except Exception as error:  # of the user's code
             reason = f"{type(error).__name__}: {error}".removesuffix(": ")
             raise NetcalcError(Diagnostic("E009", f"{place} cannot be computed: {reason}")) from error
@@ -170,7 +170,7 @@ def _formula(packet: Any) -> Callable[..., Any] | None:
     counter = import_module("torch.utils.flop_counter")
     formula = counter.flop_registry.get(packet)
     takes_shapes = getattr(formula, "__code__", None) is counter.shape_wrapper(print).__code__
-    return formula if takes_shapes else None
+    return formula.__wrapped__ if formula is not None and takes_shapes else None
 
 
 def _checked(place: str, found: Any) -> dict[str, Dim]:

@@ -60,6 +60,8 @@ NO_REFERENCE: dict[str, str] = dict.fromkeys(
     "its numbers are random; their distribution is tested instead",
 )
 
+NO_REFERENCE |= dict.fromkeys(("svd", "eigh"), "the signs of its vectors are free; its values are compared")
+
 #: Inputs of examples that take no numbers between 0 and 1 in every place.
 INPUTS = {"cholesky": {"in0": np.eye(3, dtype=np.float32) + np.float32(0.5)}}
 

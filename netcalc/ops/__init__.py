@@ -120,6 +120,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "bits": ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"),
     "matmul": ("matmul", "einsum"),
     "linalg": ("inv", "det", "slogdet", "cholesky", "solve", "solve_triangular"),
+    "decomposition": ("qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv"),
     "reduce": ("mean", "sum", "max", "min", "prod", "var", "vector_norm", "logsumexp", "cumsum", "cumprod"),
     "sorting": ("argmax", "argmin", "topk", "sort"),
     "complex_numbers": ("real", "imag", "view_as_real", "view_as_complex", "complex", "polar", "conj", "angle"),

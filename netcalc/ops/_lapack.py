@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from netcalc.dims import Dim
+from netcalc.dims import Dim, at_least
 from netcalc.opdef import Term
 
 SOURCE = "Blackford & Dongarra 1999, LAPACK Working Note 41, appendix C"
@@ -52,3 +52,23 @@ def trtrs(n: Dim, columns: Dim, *, unit: bool = False) -> Routine:
 def potrf(n: Dim) -> Routine:
     """Return the work of the Cholesky factorization: n³/3 in leading order."""
     return Routine(n * (n + 1) * (n + 2) // 6, n * (n - 1) * (n + 1) // 6)
+
+
+def geqrf(m: Dim, n: Dim) -> Routine:
+    """Return the work of the reflections that give R: 2mn² − 2n³/3 in leading order for m ≥ n."""
+    if at_least(m - n, 0):
+        return Routine((n * (n * (3 - 2 * n + 6 * m) + 6 * m + 23)) // 6, (n * (n * (3 - 2 * n + 6 * m) + 5)) // 6)
+    return Routine((m * (m * (6 * n - 2 * m - 3) + 12 * n + 23)) // 6, (m * (m * (6 * n - 2 * m - 3) + 6 * n + 5)) // 6)
+
+
+def orgqr(m: Dim, k: Dim) -> Routine:
+    """Return the work of the first k columns of Q from as many reflections: 2mk² − 2k³/3 in leading order."""
+    return Routine(
+        k * (6 * m * k + 6 * k - 5 + k * (2 * k - 3 * (m + k) - 3)) // 3,
+        k * (6 * m * k + 3 * k - 3 * m + 1 + k * (2 * k - 3 * (m + k))) // 3,
+    )
+
+
+def halves(flops: Dim) -> Routine:
+    """Return work of which half are multiplications, as in products and reflections; one more where it is odd."""
+    return Routine(flops - flops // 2, flops // 2)

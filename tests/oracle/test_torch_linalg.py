@@ -21,6 +21,25 @@ X = near_identity(2, 4, 4)
 DEFINITE = X @ X.mT
 B = torch.randn(2, 4, 3)
 
+TALL = torch.randn(2, 5, 3)
+SYMMETRIC = B[:, :3].mT @ B[:, :3]
+
+
+def rebuilt(factors: Any) -> Any:
+    """Return a matrix of its singular vectors and values, whose signs cancel, and the values."""
+    u, s, vh = factors
+    k = s.shape[-1]
+    return (u[..., :k] * s[..., None, :].sqrt()) @ vh[..., :k, :], s
+
+
+def rotation(x: Any, y: Any) -> Any:
+    """The rotation between two sets of points (Kabsch 1976)."""
+    u, _, vh = linalg.svd(x.mT @ y)
+    sign = torch.det(u @ vh).sign()
+    ones = torch.ones_like(sign)
+    return u @ torch.diag_embed(torch.stack([ones, ones, sign], -1)) @ vh
+
+
 FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "inv": (linalg.inv, X),
     "inverse": (torch.inverse, X),
@@ -54,6 +73,26 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cross": (lambda b: torch.cross(b, b + 1), B),
     "linalg.cross": (lambda b: linalg.cross(b, b + 1, dim=-1), B),
     "trace": (torch.trace, X[0]),
+    "qr": (lambda x: tuple(linalg.qr(x)), TALL),
+    "complete qr": (lambda x: tuple(linalg.qr(x.mT, mode="complete")), TALL),
+    "torch.qr": (lambda x: tuple(torch.qr(x)), TALL),
+    "svd": (lambda x: rebuilt(linalg.svd(x, full_matrices=False)), TALL),
+    "full svd": (lambda x: rebuilt(linalg.svd(x)), TALL),
+    "torch.svd": (lambda x: rebuilt((lambda u, s, v: (u, s, v.mT))(*torch.svd(x.mT))), TALL),
+    "rotation": (rotation, TALL, TALL + torch.randn(2, 5, 3)),
+    "svdvals": (linalg.svdvals, TALL),
+    "eigh": (lambda x: (lambda v, q: (v, (q * v[..., None, :]) @ q.mT))(*linalg.eigh(x)), SYMMETRIC),
+    "eigvalsh": (lambda x: linalg.eigvalsh(x, UPLO="U"), SYMMETRIC),
+    "pinv": (linalg.pinv, TALL),
+    "pinv with bounds": (lambda x: linalg.pinv(x, atol=0.1), TALL),
+    "pinverse": (torch.pinverse, TALL),
+    "nuclear norm": (lambda x: linalg.matrix_norm(x, "nuc"), TALL),
+    "spectral norm": (lambda x: linalg.matrix_norm(x, 2, dim=(0, 1), keepdim=True), TALL),
+    "least singular value": (lambda x: linalg.norm(x, -2, dim=(1, 0)), TALL),
+    "torch.norm": (lambda x: torch.norm(x, "nuc", dim=(1, 2)), TALL),
+    "cond": (lambda x: (linalg.cond(x), linalg.cond(x, -2), linalg.cond(x, "fro"), linalg.cond(x, 1)), X),
+    "matrix_rank": (lambda x: linalg.matrix_rank(torch.cat([x, x], -1)), TALL),
+    "matrix_rank with bounds": (lambda x: linalg.matrix_rank(x, atol=1.0, rtol=0.1), TALL),
     "addr": (lambda x, b: torch.addr(x, b[:, 0], b[:, 1], beta=0.5, alpha=2), X[0], B[0]),
 }
 

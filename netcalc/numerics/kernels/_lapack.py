@@ -7,6 +7,7 @@ are left, and each takes a multiplication for its factor and n − k − 1 for t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,8 @@ from netcalc.opdef import Kind
 
 #: Counts work of a kind.
 Note: TypeAlias = Callable[[Kind, int], None]
+#: The reason why LAPACK finds no singular values or eigenvalues.
+NOT_FINITE = "the iteration does not converge, as for a matrix with NaN or infinities"
 #: Rows of a triangle that are solved one by one.
 _BLOCK = 16
 
@@ -75,6 +78,29 @@ def solved(what: str, x: Array, other: Array, note: Note) -> Array:
         note("add", matrices * other.shape[-1] * sum(range(n)))
     note("mul", matrices * other.shape[-1] * (sum(range(n)) + sum(range(n + 1))))
     return result
+
+
+def note_halves(note: Note, flops: int, matrices: int) -> None:
+    """Count work of which half are multiplications."""
+    note("mul", matrices * ((flops + 1) // 2))
+    note("add", matrices * (flops // 2))
+
+
+def singular(what: str, x: Array, note: Note, *, full: bool = False) -> tuple[Array, Array, Array]:
+    """Return singular values and vectors, and count the work of Golub and Reinsch's iteration."""
+    m, n = max(x.shape[-2:]), min(x.shape[-2:])
+    u, s, vh = of_lapack(what, partial(np.linalg.svd, full_matrices=full), x, reason=NOT_FINITE)
+    wide = full and m > n
+    note_halves(note, n * (4 * m * m + 8 * m * n + 9 * n * n if wide else 14 * m * n + 8 * n * n), count_of(x))
+    return u, s, vh
+
+
+def eigen(what: str, x: Array, note: Note, *, upper: bool) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of symmetric matrices, and count the work of the QR iteration."""
+    triangle = "U" if upper else "L"
+    values, vectors = of_lapack(what, partial(np.linalg.eigh, UPLO=triangle), x, reason=NOT_FINITE)
+    note_halves(note, 9 * x.shape[-1] ** 3, count_of(x))
+    return values, vectors
 
 
 def solved_triangular(x: Array, other: Array, note: Note, *, upper: bool, unit: bool = False) -> Array:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netcalc.numerics.kernels import Run, apply
-from tests.numerics.vjps.drawing import normal, operation
-from tests.ops.backward import BackwardPass, central_differences
+from tests.numerics.vjps.drawing import normal, symmetric_differences
+from tests.ops.backward import central_differences
 
 
 def matrices(*shape: int) -> np.ndarray:
@@ -39,15 +38,5 @@ def test_solve_triangular(shapes: tuple[tuple[int, ...], tuple[int, ...]], upper
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 4, 4)])
 def test_cholesky(shape: tuple[int, ...], upper: bool) -> None:
-    """The gradient is that of a symmetric matrix, so that it is compared along symmetric directions."""
-    op, root = operation("cholesky", upper=upper), matrices(*shape)
-    matrix = root @ root.swapaxes(-1, -2)
-    passed = BackwardPass(op, [matrix], {})
-    seeds = passed.seeds()
-    gradient = passed.product(seeds)[0]
-    np.testing.assert_allclose(gradient, gradient.swapaxes(-1, -2), atol=1e-12)
-    direction = normal(*shape, seed=2)
-    direction = direction + direction.swapaxes(-1, -2)
-    high, low = (apply(op, Run(), (matrix + step * direction,), {})[0] for step in (1e-6, -1e-6))
-    measured = np.sum(seeds[0] * (high - low)) / 2e-6
-    assert np.sum(gradient * direction) == pytest.approx(measured, rel=1e-6)
+    root = matrices(*shape)
+    symmetric_differences("cholesky", root @ root.swapaxes(-1, -2), upper=upper)

@@ -127,11 +127,24 @@ def matrix_norm(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool,
     if ord == "fro":
         return vector_norm(build, input, dim, keepdim, dtype=dtype)
     if ord in ("nuc", 2, -2):
-        raise RuleError("norms of singular values cannot be expressed")
+        return _norm_of_singular_values(build, cast(build, input, dtype_of(dtype)), ord, dim, keepdim)
     summed, searched = (axis % len(input.type.shape) for axis in (dim if abs(ord) == 1 else dim[::-1]))
     sums = vector_norm(build, input, summed, True, 1, dtype)
     norms = build.line("max" if ord > 0 else "min", [sums], {"axis": searched, "keepdim": True})
     return norms if keepdim else build.line("squeeze", [norms], {"axis": [summed, searched]})
+
+
+def _norm_of_singular_values(build: Builder, input: Value, ord: Any, dim: Any, keepdim: bool) -> Value:
+    """Return the sum, the largest or the smallest of the singular values of matrices in two axes."""
+    rank = input.type.rank
+    matrix = [axis % rank for axis in dim]
+    order = [*(axis for axis in range(rank) if axis not in matrix), *matrix]
+    last = input if order == list(range(rank)) else build.line("permute", [input], {"axes": order})
+    values = build.line("svdvals", [last])
+    norms = build.line({"nuc": "sum", 2: "max", -2: "min"}[ord], [values], {"axis": -1})
+    for axis in sorted(matrix) if keepdim else ():
+        norms = build.line("unsqueeze", [norms], {"axis": axis})
+    return norms
 
 
 @operator("aten.linalg_norm.default", "aten.linalg_norm.ord_str")

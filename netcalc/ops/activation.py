@@ -145,8 +145,8 @@ class Hardtanh(Elementwise):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.min > self.max:
-            raise ValueError("min should not be above max")
+        if not self.min <= self.max:
+            raise ValueError("min should not be above max, and neither is NaN")
         return self
 
 

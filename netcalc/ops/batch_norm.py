@@ -43,7 +43,9 @@ class _Tracking(Operation):
     normalizes_channels = True
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
-    momentum: float | None = attr("weight of the newest statistics in the running statistics", default=0.1)
+    momentum: float | None = attr(
+        "weight of the newest statistics in the running statistics", default=0.1, allow_inf_nan=False
+    )
     affine: bool = attr("learn a weight for each channel", default=True)
     bias: bool = attr("learn a bias too, if affine", default=True)
     track_running_stats: bool = attr("keep running statistics, and use them in inference", default=True)

@@ -115,6 +115,7 @@ def test_invalid_inputs(name: str, attrs: dict[str, Any], shape: tuple[int, ...]
         ("celu", {"alpha": 0}),
         ("gelu", {"approximate": "sigmoid"}),
         ("hardtanh", {"min": 2, "max": 1}),
+        ("hardtanh", {"max": float("nan")}),
         ("leaky_relu", {"slope": 0.1}),
         ("prelu", {"num_parameters": 0}),
         ("swiglu", {"gate": "third"}),

@@ -159,6 +159,7 @@ def test_integers_are_an_error(name: str) -> None:
         ("layer_norm", {"eps": -1e-5}),
         ("group_norm", {}),
         ("group_norm", {"groups": True}),
+        ("batch_norm", {"momentum": float("inf")}),
         ("local_response_norm", {"size": 0}),
     ],
 )

@@ -157,6 +157,15 @@ def test_invalid_inputs(name: str, attrs: dict[str, Any], types: list[Any], said
         declared(**attrs).infer(Context(), *types)
 
 
+def test_a_norm_of_small_order_is_as_inexact_as_its_root() -> None:
+    """The 1e5-th power of a rounded number: max_norm is kept to some thousandths only."""
+    attrs = {"num_embeddings": 3, "embedding_dim": 1, "max_norm": 0.5, "norm_type": 1e-5}
+    (y,) = execute(
+        "embedding", attrs, np.array([0, 1, 2]), weights={"weight": np.array([[2], [-3], [0.25]], "f4")}
+    ).outputs
+    np.testing.assert_allclose(y[:, 0], [0.5, -0.5, 0.25], rtol=2e-2)
+
+
 @pytest.mark.parametrize("attrs", [{"num_embeddings": 0}, {"max_norm": 0}, {"norm_type": 0}, {"padding_idx": 1.0}])
 def test_invalid_attributes(attrs: dict[str, Any]) -> None:
     declared = ops.find("embedding")

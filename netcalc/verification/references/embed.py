@@ -10,12 +10,21 @@ from netcalc.verification.references import Array, Attributes, Expected, Shape, 
 from netcalc.verification.references.reduce import norm
 
 
-def _scale(op: Attributes, row: Array) -> float:
-    """Return the factor that limits the norm of a row to ``max_norm``."""
+def _scale(op: Attributes, row: Array) -> Value:
+    """Return the factor that limits the norm of a row to ``max_norm``, with the rounding of the norm."""
     if op.max_norm is None:
-        return 1.0
-    length = norm(row, float(op.norm_type)).value
-    return op.max_norm / (length + 1e-7) if length > op.max_norm else 1.0
+        return Value(1.0, 1.0)
+    length = norm(row, float(op.norm_type))
+    if not length.value > op.max_norm:
+        return Value(1.0, 1.0)
+    factor = op.max_norm / (length.value + 1e-7)
+    return Value(factor, factor * (1 + length.magnitude / length.value))
+
+
+def _limited(op: Attributes, weight: Array, row: int, feature: int, factor: float) -> Value:
+    """Return an element of a table within ``max_norm``, times a factor."""
+    element, scale = float(weight[row, feature]) * factor, _scale(op, weight[row])
+    return Value(element * scale.value, abs(element) * scale.magnitude)
 
 
 @parameters("embedding", "embedding_bag")
@@ -25,9 +34,8 @@ def table_shape(op: Attributes, *inputs: Shape) -> dict[str, Shape]:
 
 @reference("embedding")
 def embedding(op: Attributes, ids: Array, *, weight: Array) -> Expected:
-    def at(index: Shape) -> float:
-        row = weight[int(ids[index[:-1]])]
-        return float(row[index[-1]]) * _scale(op, row) * (1.0 if op.scale is None else op.scale)
+    def at(index: Shape) -> Value:
+        return _limited(op, weight, int(ids[index[:-1]]), index[-1], 1.0 if op.scale is None else op.scale)
 
     return Expected((*ids.shape, op.embedding_dim), op.dtype, at, 1 if op.max_norm is None else op.embedding_dim)
 
@@ -49,19 +57,18 @@ def embedding_bag(
 
     def at(index: Shape) -> Any:
         bag, feature = index
-        values = [
-            float(weight[row, feature])
-            * _scale(op, weight[row])
-            * (1.0 if per_sample_weights is None else float(per_sample_weights[place]))
+        found = [
+            _limited(op, weight, row, feature, 1.0 if per_sample_weights is None else float(per_sample_weights[place]))
             for row, place in bags[bag]
             if row != padding
         ]
-        if not values:
+        if not found:
             return 0.0
+        values, magnitudes, _ = zip(*found, strict=True)
         if op.mode == "max":
-            return max(values)
+            return Value(max(values), max(magnitudes))
         count = len(values) if op.mode == "mean" else 1
-        return Value(math.fsum(values) / count, math.fsum(map(abs, values)) / count)
+        return Value(math.fsum(values) / count, math.fsum(magnitudes) / count)
 
     longest = max(map(len, bags), default=1)
     return Expected((len(bags), op.embedding_dim), op.dtype, at, longest * (1 if op.max_norm is None else 100))

@@ -32,6 +32,18 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return dtype
 
 
+def array_of(value: Any, dtype: np.dtype[Any]) -> Array:
+    """Return numbers, or nested lists of them, in an element type; lists of complex numbers end in pairs of parts.
+
+    >>> array_of([[1, 2], [3, 4]], np.dtype("complex64"))
+    array([1.+2.j, 3.+4.j], dtype=complex64)
+    """
+    array = np.asarray(value)
+    if dtype.kind == "c" and array.ndim:
+        array = array[..., 0] + 1j * array[..., 1]
+    return array.astype(dtype)
+
+
 def is_half(dtype: np.dtype[Any]) -> bool:
     """Return True for float16 and bfloat16, whose arithmetic is done in float32, as in PyTorch.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netcalc.dims import Dim, product
-from netcalc.dtypes import COMPLEX, FLOATS, DType
+from netcalc.dtypes import COMPLEX, FLOATS, INEXACT, DType
 from netcalc.limits import MAX_RANK, MAX_SIZE_BITS
 
 
@@ -37,6 +37,11 @@ class TensorType:
     def is_complex(self) -> bool:
         """True if the elements are complex numbers."""
         return self.dtype in COMPLEX
+
+    @property
+    def is_inexact(self) -> bool:
+        """True if the elements have fractions: floating-point or complex numbers."""
+        return self.dtype in INEXACT
 
     @property
     def is_symbolic(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from netcalc.arrays import Array, numpy_dtype
+from netcalc.arrays import Array, array_of, numpy_dtype
 from netcalc.dims import integer
 from netcalc.dtypes import COMPLEX, DType, real_of
 from netcalc.inits import MODES, InitRules, fans, gain
@@ -61,7 +61,7 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
     match init.kind:
         case "constant":
             with np.errstate(over="ignore"):  # a number beyond the type is infinite, as in PyTorch
-                out[...] = np.asarray(args["value"]).astype(numpy_dtype(dtype))
+                out[...] = array_of(args["value"], numpy_dtype(dtype))
         case "uniform":
             low, high = args.get("a", 0.0), args.get("b", 1.0)
             if "bound" in args:

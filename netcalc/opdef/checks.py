@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, Poly, equal, may_be_zero
-from netcalc.dtypes import INEXACT
 from netcalc.tensor_type import TensorType
 
 
@@ -26,7 +25,7 @@ def same_shape(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
 
 def require_float(x: TensorType, what: str) -> None:
     """Raise RuleError (E402) unless ``x`` holds floating-point numbers, or complex ones if the operation takes them."""
-    if x.dtype not in INEXACT:
+    if not x.is_inexact:
         raise RuleError(f"{what} takes floating-point numbers, and its input is {x.dtype}", code="E402")
 
 

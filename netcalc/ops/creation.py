@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
-from netcalc.dtypes import FLOATS, INEXACT, ITEMSIZE, DType, promote, scalar_dtype
+from netcalc.dtypes import COMPLEX, FLOATS, INEXACT, ITEMSIZE, DType, promote, scalar_dtype
 from netcalc.inits import parse_init
 from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, attr, same_shape
@@ -148,6 +148,10 @@ class _Written(_Creation):
     def typed(self, value: Any, dtype: DType) -> TensorType:
         """Return the type of a tensor that holds ``value``; RuleError if the shape or the numbers do not fit."""
         shape = _shape_of(value)
+        if dtype in COMPLEX and shape:
+            if shape[-1] != 2:
+                raise RuleError(f"{self.name}: complex numbers are written as pairs of their parts", code="E402")
+            shape = shape[:-1]
         if self.shape is not None and shape not in ((), self.shape):
             raise RuleError(f"{self.name}: the value is {TensorType(shape)}, and its shape is {TensorType(self.shape)}")
         misfit = next((number for number in _numbers_in(value) if not _fits(number, dtype)), None)
@@ -233,7 +237,7 @@ class Constant(_Written):
     """A tensor with a value that the spec gives.
 
     Without ``dtype`` the element type is as in torch.tensor: bool for true and false, int64 for whole numbers, float32
-    otherwise.
+    otherwise.  Complex numbers are pairs: ``constant: {value: [0.5, 1.0], dtype: complex64}`` is ½ + i.
     """
 
     name = "constant"

@@ -138,7 +138,7 @@ def declaration(tensor: StoredTensor) -> dict[str, Any]:
             attributes["persistent"] = False
         if tensor.value is not None:
             attributes["value"] = tensor.value
-        elif not tensor.type.is_float:  # the default, 0.0, does not fit
+        elif not tensor.type.is_inexact:  # the default, 0.0, does not fit
             attributes["value"] = False if tensor.type.dtype == "bool" else 0
     elif not tensor.trainable:
         attributes["trainable"] = False

@@ -38,6 +38,8 @@ def content_of(array: Any, dtype: str) -> Content | None:
     shape, elements = tuple(array.shape), array.size
     if not elements:
         return None
+    if dtype.startswith("complex"):
+        return _complex_content(array, dtype)
     first = array.flat[0]
     if (array == first).all() or (first != first and (array != array).all()):
         return Content(_number(first, dtype))
@@ -59,6 +61,17 @@ def content_of(array: Any, dtype: str) -> Content | None:
         return Content(_nested_list(array, dtype))
     lines = (shifted_window_lines(array, dtype) or sinusoid_lines(array, dtype)) if dtype.startswith("float") else None
     return None if lines is None else Content(computed=lines)
+
+
+def _complex_content(array: Any, dtype: str) -> Content | None:
+    """Return the content of complex numbers: one real number for all, or pairs of their parts."""
+    part = {"complex64": "float32", "complex128": "float64"}[dtype]
+    first = array.flat[0]
+    if first.imag == 0 and (array == first).all():
+        return Content(_number(first.real, part))
+    if 2 * array.size > _LISTED:
+        return None
+    return Content(_nested_list(array.reshape(*array.shape, 1).view(part), part))
 
 
 def _index_lines(array: Any, dtype: str) -> list[dict[str, Any]] | None:

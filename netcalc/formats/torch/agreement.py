@@ -132,7 +132,7 @@ def _inputs(torch: Any, program: Program, passed: Mapping[str, Any], seed: int) 
     fixed = {
         spec.name: array_of(integers[spec.name])
         for spec in program.inputs
-        if not spec.type.is_float and spec.low is None and spec.name in integers
+        if not spec.type.is_inexact and spec.low is None and spec.name in integers
     }
     drawn = run_inputs(program, fixed, seed)
     return {**integers, **{spec.name: tensor_of(array) for spec, array in zip(program.inputs, drawn, strict=True)}}
@@ -167,7 +167,8 @@ def _drawn(torch: Any, name: str, tensor: Any, generator: Any) -> Any:
         values = torch.rand(shape, generator=generator) + 0.5
     else:
         inputs = max(tensor.numel() // shape[0], 1) if len(shape) > 1 else 100
-        values = torch.randn(shape, generator=generator) / inputs**0.5
+        dtype = tensor.dtype if tensor.is_complex() else torch.float32
+        values = torch.randn(shape, generator=generator, dtype=dtype) / inputs**0.5
     return values.to(tensor.dtype)
 
 

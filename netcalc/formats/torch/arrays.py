@@ -11,7 +11,7 @@ def array_of(tensor: Any) -> Any:
     """Return a tensor as a NumPy array."""
     from netcalc.arrays import numpy_dtype
 
-    tensor = tensor.detach().cpu().contiguous()
+    tensor = tensor.detach().cpu().contiguous().resolve_conj().resolve_neg()
     name = str(tensor.dtype).removeprefix("torch.")
     if name == "bfloat16":  # which NumPy does not have
         torch = torch_library()

@@ -29,14 +29,14 @@ def stored_buffer(tensor_type: TensorType, tensor: Any, *, persistent: bool, con
     torch: Any = import_module("torch")
 
     content = array = None
-    if has_data(tensor) and tensor.numel() <= _LARGEST and not tensor.is_complex():
+    if has_data(tensor) and tensor.numel() <= _LARGEST:
         wide = tensor.detach().cpu()
         if tensor.dtype in (torch.bfloat16, torch.float16):
             wide = wide.float()
         content = content_of(wide.numpy(), tensor_type.dtype)
     if content is None:
         unknown = _NO_INDEX.get(tensor_type.dtype, True if tensor_type.dtype == "bool" else float("nan"))
-        if has_data(tensor) and not persistent and not tensor.is_complex():
+        if has_data(tensor) and not persistent:
             array = array_of(tensor).copy()
         stored = StoredTensor(tensor_type, value=unknown, unknown=True, array=array)
     else:

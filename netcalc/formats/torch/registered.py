@@ -17,7 +17,6 @@ from netcalc.dims import Dim, assumptions, differences
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.operators import rule_of
-from netcalc.formats.torch.operators._complex_numbers import Complex
 from netcalc.formats.torch.shape_functions import register_shape
 from netcalc.opdef import whole_number
 
@@ -150,8 +149,6 @@ def figures_of(
 
 def shapes_in(argument: Any) -> Any:
     """Return an argument with shapes in place of values of the graph; of numbers they are PyTorch's sizes."""
-    if isinstance(argument, Complex):
-        argument = argument.real
     if isinstance(argument, Value):
         return sizes(argument.type.shape)
     if isinstance(argument, (list, tuple)):

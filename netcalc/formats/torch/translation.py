@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
 from netcalc.dims import Dim
-from netcalc.dtypes import DTYPES, DType
+from netcalc.dtypes import DTYPES
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.dead_code import Called, dead_results
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.aliasing import Tensors, counts_batches, unreturned, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
-from netcalc.formats.torch.buffers import has_data, stored_buffer
+from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import Rule, rule_of
-from netcalc.formats.torch.operators._complex_numbers import PARTS, Complex, rule_for
 from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
 from netcalc.formats.torch.operators._without_axes import taking_scalars
@@ -33,9 +31,6 @@ from netcalc.tensor_type import TensorType
 _ITEM = "<built-in function getitem>"
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.
 _WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
-
-#: Types of the parts of complex numbers.
-_PARTS: Mapping[str, DType] = {"complex64": "float32", "complex128": "float64"}
 
 
 #: Arguments that tell the place and the layout of a new tensor.
@@ -134,7 +129,7 @@ class Translation:
         if self.casts and name in RECURRENT and RECURRENT_NOTE not in self.build.graph.notes:
             self.build.graph.notes.append(RECURRENT_NOTE)
         try:
-            rule = taking_scalars(rule_for(name, rule, arguments), arguments)
+            rule = taking_scalars(rule, arguments)
             return in_type_of(example, self.build, rule, arguments)
         except RuleError as error:
             return self._unknown(node, arguments, str(error))
@@ -240,8 +235,6 @@ def _values(result: Any) -> Iterator[Value]:
     elif isinstance(result, (list, tuple)):
         for item in result:
             yield from _values(item)
-    elif isinstance(result, Complex):
-        yield from filter(None, (result.real, result.imag))
 
 
 def _makes_tensors(node: Any) -> bool:
@@ -270,9 +263,6 @@ def _unknown(example: Any, symbols: Mapping[str, Dim]) -> Any:
         except RuleError:  # of which the error of the operator tells
             sizes.append(1)
     name: Any = str(example.dtype).removeprefix("torch.")
-    part = PARTS.get(name)
-    if part is not None:
-        return Complex(Value(TensorType(tuple(sizes), part)), Value(TensorType(tuple(sizes), part)))
     return Value(TensorType(tuple(sizes), name))
 
 
@@ -381,12 +371,6 @@ def _stored(graph: Graph, path: str, tensor: Any, spec: Any, tensor_type: Tensor
     kind = spec.kind.name
     constant = kind == "CONSTANT_TENSOR"
     persistent = spec.persistent is not False and not constant
-    if tensor_type.dtype in _PARTS and not persistent and has_data(tensor):
-        parts = {"real": tensor.real, "imag": tensor.imag}
-        part_type = replace(tensor_type, dtype=_PARTS[tensor_type.dtype])
-        for part, values in parts.items():
-            graph.tensors[f"{path}_{part}"] = stored_buffer(part_type, values, persistent=False, constant=constant)
-        return Complex(*(Value(part_type, f"{hint}_{part}", Stored(f"{path}_{part}")) for part in parts))
     _expressible(tensor_type, f"the {'parameter' if kind == 'PARAMETER' else 'buffer'} {path!r}")
     if path not in graph.tensors and kind == "PARAMETER":
         trainable = bool(getattr(tensor, "requires_grad", True))
@@ -399,9 +383,6 @@ def _stored(graph: Graph, path: str, tensor: Any, spec: Any, tensor_type: Tensor
 def _give_outputs(build: Builder, names: Sequence[str], results: Sequence[Any]) -> None:
     """Make the tensors among the results of a program the outputs of its graph."""
     for name, result in zip(names, results, strict=True):
-        if isinstance(result, Complex):
-            double = result.real.type.dtype == "float64"
-            raise _inexpressible(f"the output {name!r}", "complex128" if double else "complex64")
         if isinstance(result, Value):
             build.graph.outputs[name] = build.read(result)
     if not build.graph.outputs:
@@ -417,5 +398,5 @@ def _expressible(tensor_type: TensorType, what: str) -> TensorType:
 
 
 def _inexpressible(what: str, dtype: str) -> NetcalcError:
-    hint = "hold real tensors, and use torch.view_as_complex and torch.view_as_real" if "complex" in dtype else None
+    hint = "netcalc has complex64 and complex128" if "complex" in dtype else None
     return NetcalcError(Diagnostic("E009", f"{what} is {dtype}, which is no element type of netcalc", hint=hint))

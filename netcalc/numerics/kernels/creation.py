@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from netcalc.arrays import Array, numpy_dtype
+from netcalc.arrays import Array, array_of, numpy_dtype
 from netcalc.numerics.kernels import Run, kernel
 from netcalc.ops.creation import Arange, BufferTensor, Constant, LinearWeight, Parameter
 
@@ -21,7 +21,8 @@ def stored(op: Parameter | LinearWeight | BufferTensor, run: Run, **params: Arra
 def constant(op: Constant, run: Run) -> Array:
     numbers = np.asarray(op.value)
     dtype = numpy_dtype(op.dtype or {"b": "bool", "f": "float32"}.get(numbers.dtype.kind, "int64"))
-    return np.full(numbers.shape if op.shape is None else op.shape, op.value, dtype)
+    content = array_of(op.value, dtype)
+    return np.full(content.shape if op.shape is None else op.shape, content)
 
 
 @kernel("arange")

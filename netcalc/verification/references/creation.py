@@ -31,6 +31,12 @@ def _nesting(value: Any) -> Shape:
     return (len(value), *_nesting(value[0])) if isinstance(value, tuple) else ()
 
 
+def _value_shape(value: Any, dtype: str | None) -> Shape:
+    """Return the shape of a value, of complex numbers without the pairs of their parts."""
+    shape = _nesting(value)
+    return shape[:-1] if dtype is not None and dtype.startswith("complex") else shape
+
+
 def _leaves(value: Any) -> list[Any]:
     return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, tuple) else [value]
 
@@ -39,7 +45,7 @@ def _leaves(value: Any) -> list[Any]:
 def buffer_shape(op: Attributes) -> dict[str, Shape]:
     if op.computed is not None:
         return {"": op.computed.shape}
-    return {"": _nesting(op.value) if op.shape is None else tuple(op.shape)}
+    return {"": _value_shape(op.value, op.dtype) if op.shape is None else tuple(op.shape)}
 
 
 @reference("constant")
@@ -51,9 +57,9 @@ def constant(op: Attributes) -> Expected:
         value = op.value
         for place in index if isinstance(value, tuple) else ():
             value = value[place]
-        return converted(value, dtype)
+        return converted(complex(*value) if isinstance(value, tuple) else value, dtype)
 
-    return Expected(_nesting(op.value) if op.shape is None else tuple(op.shape), dtype, at)
+    return Expected(_value_shape(op.value, dtype) if op.shape is None else tuple(op.shape), dtype, at)
 
 
 @reference("arange")

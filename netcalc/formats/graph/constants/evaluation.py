@@ -59,7 +59,11 @@ def _outputs(graph: Graph, line: Line, constants: dict[Value, Expression]) -> It
         yield line.outputs[0], _buffer(line, graph.tensors[line.parameters[""].path])
         return
     operands = [value for value in line.inputs if value is not None]
-    if line.parameters or any(value not in constants for value in operands):
+    if (
+        line.parameters
+        or any(value.type.is_complex for value in line.outputs)
+        or any(value not in constants for value in operands)
+    ):
         return
     result: Any = None
     if line.operation in RULES:
@@ -87,7 +91,7 @@ def _buffer(line: Line, tensor: StoredTensor) -> Expression:
     """
     (value,) = line.outputs
     written = line.attributes.get("value")
-    fixed = not tensor.unknown and not (tensor.persistent and value.type.is_float)
+    fixed = not tensor.unknown and not (tensor.persistent and value.type.is_inexact)
     if isinstance(written, (bool, int, float)) and fixed:
         number = numbers.written(written, numbers.kind_of(value.type.dtype))
         if number is not None:

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from netcalc.dims import Dim, Poly
-from netcalc.dtypes import FLOATS
+from netcalc.dtypes import COMPLEX, FLOATS
 from netcalc.formats.graph.constants.expressions import (
     Call,
     Expression,
@@ -29,15 +29,15 @@ _EXACT = 2048.0
 
 
 def kind_of(dtype: str) -> str:
-    """Return the kind of an element type: float, bool or int."""
-    return "float" if dtype in FLOATS else "bool" if dtype == "bool" else "int"
+    """Return the kind of an element type: float, complex, bool or int."""
+    return "complex" if dtype in COMPLEX else "float" if dtype in FLOATS else "bool" if dtype == "bool" else "int"
 
 
 def written(value: Any, kind: str) -> Expression | None:
-    """Return a number of a spec as an expression of a kind."""
+    """Return a number of a spec as an expression of a kind; None for one that has none, as complex numbers."""
     if kind == "int":
         return int(value) if isinstance(value, int) else value if isinstance(value, Poly) else None
-    if isinstance(value, Poly):
+    if isinstance(value, Poly) or kind == "complex":
         return None
     return truth(bool(value)) if kind == "bool" else Number("float", float(value))
 

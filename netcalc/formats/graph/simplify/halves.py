@@ -41,8 +41,14 @@ def every_other(x: str, number: int) -> Pattern:
         (pairs,) = line.inputs
         return pairs is not None and pairs.type.shape[-1] == 2 and index in (number, number - 2)
 
-    split = op("unflatten", x, axis=last_axis, sizes=lambda sizes, line: len(sizes) == 2)
-    return either(_part_pattern(x, ("slice",), test), op("select", split, axis=last_axis, index=of_pairs))
+    return either(
+        _part_pattern(x, ("slice",), test), op("select", pairs_of_neighbours(x), axis=last_axis, index=of_pairs)
+    )
+
+
+def pairs_of_neighbours(x: str) -> Pattern:
+    """Return the pattern of the features in rows, of which pairs are the one case that fits complex numbers."""
+    return op("unflatten", x, axis=last_axis, sizes=lambda sizes, line: len(sizes) == 2)
 
 
 def in_front(x: str, name: str) -> Pattern:
@@ -63,10 +69,11 @@ def joined(first: Pattern, second: Pattern) -> Pattern:
 def alternating(first: Pattern, second: Pattern) -> Pattern:
     """Return the pattern of features in turns with others."""
     stacked = op("stack", first, second, axis=lambda axis, line: axis in (-1, line.outputs[0].type.rank - 1))
-    return op("flatten", stacked, start_axis=_last_but_one, end_axis=last_axis)
+    return op("flatten", stacked, start_axis=last_but_one, end_axis=last_axis)
 
 
-def _last_but_one(axis: int, line: Line) -> bool:
+def last_but_one(axis: int, line: Line) -> bool:
+    """Return True for the axis before the last one of the result."""
     return axis in (-2, line.outputs[0].type.rank - 1)
 
 

@@ -7,8 +7,17 @@ from typing import Any
 
 from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.graph.simplify.evaluation import Evaluation
-from netcalc.formats.graph.simplify.halves import alternating, behind, every_other, half, in_front, joined
-from netcalc.formats.graph.simplify.pattern import Found, Pattern, anything, either, idiom, named, op
+from netcalc.formats.graph.simplify.halves import (
+    alternating,
+    behind,
+    every_other,
+    half,
+    in_front,
+    joined,
+    last_but_one,
+    pairs_of_neighbours,
+)
+from netcalc.formats.graph.simplify.pattern import Found, Pattern, anything, either, idiom, last_axis, named, op
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
 
@@ -34,10 +43,21 @@ _HALVES = joined(*_by_halves(half("x", 0), half("x", 1)))
 _PAIRS = alternating(*_by_halves(every_other("x", 0), every_other("x", 1)))
 
 
+#: Pairs of neighbours as complex numbers, times a table of complex numbers.
+_OF_NUMBERS = op(
+    "flatten",
+    op("view_as_real", op("mul", op("view_as_complex", pairs_of_neighbours("x")), "table")),
+    start_axis=last_but_one,
+    end_axis=last_axis,
+)
+
+
 def _rotary(interleaved: bool) -> Any:
     def rotary(work: Rewriter, match: Found) -> Value | None:
         """Return the rotation as one operation, of a tensor with positions before features."""
-        x, cos, sin = (match.values[name] for name in ("x", "cos", "sin"))
+        x = match.values["x"]
+        # one table of complex numbers holds cosines and sines
+        cos, sin = (match.values.get("table") or match.values[name] for name in ("cos", "sin"))
         attributes = _attributes(work, x, cos, sin, interleaved)
         if attributes is not None:
             return work.build.line("rotary_embedding", [x], attributes)
@@ -77,6 +97,8 @@ def _found_attributes(
     arrays = [evaluation.array(table) for table in (cos, sin)]
     if any(array is None for array in arrays):
         return None
+    if cos is sin:
+        arrays = [arrays[0].real, arrays[0].imag]
     from netcalc.numerics.rotary_tables import pairs_of, rotary_attributes
 
     rows = [array.reshape(-1, array.shape[-1]) for array in arrays]
@@ -134,6 +156,7 @@ IDIOMS: tuple[Mapping[str, Rule], ...] = (
     idiom(_rotated(_TURNED_PAIRS), _rotary(interleaved=True)),
     idiom(_HALVES, _rotary(interleaved=False)),
     idiom(_PAIRS, _rotary(interleaved=True)),
+    idiom(_OF_NUMBERS, _rotary(interleaved=True)),
     idiom(joined(_rotation(_FIRST), _OTHERS), partial),
     idiom(joined(named("joined", _turned(_rotation(_turned(_FIRST)))), _OTHERS), partial),
 )

@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value, operation_named
 from netcalc.formats.torch.operators import Rule, operator
-from netcalc.formats.torch.operators._operands import number_in, operator_and_in_place, unless_default
+from netcalc.formats.torch.operators._operands import complex_constant, number_in, operator_and_in_place, unless_default
 
 #: Operations whose operands may be swapped.
 _COMMUTATIVE = (
@@ -24,6 +24,10 @@ def combined(
 ) -> Value:
     """Add an operation on two tensors, or on a tensor and a number, in either order."""
     settings = attributes or {}
+    if isinstance(input, complex):
+        input = complex_constant(build, input, other)
+    elif isinstance(other, complex):
+        other = complex_constant(build, other, input)
     first, second = (
         number_in(build, operand, [against] if isinstance(against, Value) else [])
         for operand, against in ((input, other), (other, input))

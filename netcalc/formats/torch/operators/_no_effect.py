@@ -13,8 +13,7 @@ from netcalc.formats.torch.operators import operator
     *("aten.alias.default", "aten.alias_copy.default", "aten.clone.default", "aten.contiguous.default"),
     *("aten.detach.default", "aten.detach_.default", "aten.detach_copy.default", "aten.lift_fresh.default"),
     *("aten.lift_fresh_copy.default", "aten.lift.default", "aten.pin_memory.default", "aten.positive.default"),
-    *("aten.resolve_conj.default", "aten.resolve_neg.default", "aten.requires_grad_.default", "aten.conj.default"),
-    *("aten.conj_physical.default", "aten.real.default"),
+    *("aten.resolve_conj.default", "aten.resolve_neg.default", "aten.requires_grad_.default"),
 )
 def same(build: Builder, input: Value, **layout: Any) -> Value:
     return input

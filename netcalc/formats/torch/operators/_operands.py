@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly
-from netcalc.dtypes import DTYPES, FLOATS, DType, result_type
+from netcalc.dtypes import DTYPES, FLOATS, DType, complex_of, result_type
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule, RuleT, operator
@@ -48,6 +48,12 @@ def dtype_of(dtype: Any) -> DType | None:
     return name
 
 
+def complex_constant(build: Builder, number: complex, like: Value) -> Value:
+    """Return a complex number as a tensor without axes, with parts as precise as those of its result with ``like``."""
+    value = [number.real, number.imag]
+    return build.line("constant", [], {"value": value, "dtype": complex_of(like.type.dtype)})
+
+
 def cast(build: Builder, value: Value, dtype: DType | None) -> Value:
     """Return a value in an element type; None keeps its own."""
     if dtype is None or value.type.dtype == dtype:
@@ -63,7 +69,7 @@ def number_in(build: Builder, operand: Any, others: list[Value]) -> Any:
     """
     if not isinstance(operand, Value):
         return int(operand) if isinstance(operand, bool) else operand
-    if operand.type.shape:
+    if operand.type.is_complex or operand.type.shape:
         return None
     value = _known_value(build, operand)
     if value is None or isinstance(value, bool):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -27,6 +27,18 @@ _PERMUTED = {
     *("transpose", "t", "permute", "numpy_T", "mT", "mH", "matrix_H", "adjoint", "movedim", "moveaxis", "swapaxes"),
     *("swapdims", "transpose_", "t_", "swapaxes_", "swapdims_"),
 }
+#: Complex numbers after a change of their parts or conjugates, and pairs after a change of the numbers that they are.
+_OF_NUMBERS: Mapping[str, Callable[[Builder, Value, Value], Value]] = {
+    "real": lambda build, input, value: build.line("complex", [value, build.line("imag", [input])]),
+    "imag": lambda build, input, value: build.line("complex", [build.line("real", [input]), value]),
+    "view_as_real": lambda build, input, value: build.line("view_as_complex", [value]),
+    "view_as_complex": lambda build, input, value: build.line("view_as_real", [value]),
+    **dict.fromkeys(("conj", "_conj"), lambda build, input, value: build.line("conj", [value])),
+    **dict.fromkeys(
+        ("mH", "adjoint", "matrix_H"),
+        lambda build, input, value: build.line("transpose", [build.line("conj", [value])], {"axes": [-2, -1]}),
+    ),
+}
 _SPLIT = {"split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk"}
 
 
@@ -44,6 +56,8 @@ def updated(build: Builder, target: Any, arguments: Mapping[str, Any], input: Va
         RuleError: the change cannot be expressed.
     """
     name = target._schema.name.partition("::")[2]
+    if name in _OF_NUMBERS and (input.type.is_complex or value.type.is_complex):
+        return _OF_NUMBERS[name](build, input, value)
     if name in _SAME_ORDER and value.type.elements == input.type.elements:
         return reshaped(build, value, input.type.shape)
     if name in _PERMUTED:

@@ -20,7 +20,7 @@ operator("aten.log_sigmoid.default")(partial(function, "logsigmoid"))
 
 def _floats(build: Builder, input: Value) -> Value:
     """Return the input of a function that PyTorch computes in float32 for integers."""
-    return cast(build, input, None if input.type.is_float else "float32")
+    return cast(build, input, None if input.type.is_inexact else "float32")
 
 
 def _of_floats(operation: str, build: Builder, input: Value) -> Value:

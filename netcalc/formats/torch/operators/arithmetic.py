@@ -19,7 +19,7 @@ def _scaled(build: Builder, input: Value | Any, other: Value | Any, alpha: Any) 
         return other
     if not isinstance(other, Value):
         return other * alpha
-    return build.line("mul", [cast(build, other, common_type([input, other]))], {"value": alpha})
+    return combined(build, "mul", cast(build, other, common_type([input, other])), alpha)
 
 
 def _kept_bool(build: Builder, result: Value, *operands: Any) -> Value:

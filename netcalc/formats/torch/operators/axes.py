@@ -8,6 +8,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import single
+from netcalc.formats.torch.operators.complex_numbers import conjugates
 
 
 @operator("aten.transpose.int", "aten.transpose_.default", "aten.transpose_copy.int")
@@ -21,14 +22,19 @@ def swapaxes(build: Builder, input: Value, **axes: int) -> Value:
     return transpose(build, input, *axes.values())
 
 
-@operator("aten.t.default", "aten.t_.default", "aten.t_copy.default", "aten.numpy_T.default", "aten.matrix_H.default")
+@operator("aten.t.default", "aten.t_.default", "aten.t_copy.default", "aten.numpy_T.default")
 def reversed_axes(build: Builder, input: Value) -> Value:
     return permuted(build, input, range(input.type.rank)[::-1])
 
 
-@operator("aten.mT.default", "aten.mH.default", "aten.adjoint.default")
+@operator("aten.mT.default")
 def matrix_transpose(build: Builder, input: Value) -> Value:
     return transpose(build, input, -2, -1)
+
+
+@operator("aten.mH.default", "aten.adjoint.default", "aten.matrix_H.default")
+def adjoint(build: Builder, input: Value) -> Value:
+    return transpose(build, conjugates(build, input), -2, -1)
 
 
 @operator("aten.permute.default", "aten.permute_copy.default")

@@ -10,6 +10,7 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import operator_and_in_place
 from netcalc.formats.torch.operators._weights import weighted
+from netcalc.formats.torch.operators.complex_numbers import conjugates
 from netcalc.tensor_type import TensorType
 
 
@@ -24,16 +25,21 @@ def matrix_and_vector(build: Builder, input: Value, vec: Value) -> Value:
     return build.line("matmul", [input, vec])
 
 
-@operator("aten.dot.default", "aten.vdot.default")
-def dot(build: Builder, input: Value, **factor: Value) -> Value:
-    return build.line("matmul", [input, *factor.values()])
+@operator("aten.dot.default")
+def dot(build: Builder, input: Value, tensor: Value) -> Value:
+    return build.line("matmul", [input, tensor])
+
+
+@operator("aten.vdot.default")
+def vdot(build: Builder, input: Value, other: Value) -> Value:
+    return build.line("matmul", [conjugates(build, input), other])
 
 
 @operator("aten.inner.default")
 def inner(build: Builder, input: Value, other: Value) -> Value:
     if not input.type.shape or not other.type.shape:
         return build.line("mul", [input, other])
-    if len(other.type.shape) == 2 and other.stored is not None and input.type.is_float:
+    if len(other.type.shape) == 2 and other.stored is not None and input.type.is_inexact:
         return weighted(build, "linear", input, other, None, {"out": other.type.shape[0]})
     first = "abcdefghijkl"[: len(input.type.shape) - 1]
     second = "mnopqrstuvwx"[: len(other.type.shape) - 1]
@@ -48,7 +54,7 @@ def outer(build: Builder, input: Value, vec2: Value) -> Value:
 def product(build: Builder, input: Value, weight: Value, bias: Value | None = None) -> Value:
     """Add a matrix product, and a bias; with a stored matrix it is a linear map, whose weight is the transpose."""
     stored, shape = weight.stored, weight.type.shape
-    fits = len(shape) == 2 and input.type.shape and input.stored is None and input.type.is_float
+    fits = len(shape) == 2 and input.type.shape and input.stored is None and input.type.is_inexact
     if stored is not None and fits and (bias is None or len(bias.type.shape) == 1):
         turned = stored._replace(transpose=not stored.transpose)
         transposed = Value(TensorType(shape[::-1], weight.type.dtype), weight.hint, turned)
@@ -126,7 +132,7 @@ def tensordot(build: Builder, input: Value, other: Value, dims_self: list[int], 
 
 @operator("aten.linalg_vecdot.default")
 def vecdot(build: Builder, x: Value, y: Value, dim: int) -> Value:
-    return build.line("sum", [build.line("mul", [x, y])], {"axis": dim})
+    return build.line("sum", [build.line("mul", [conjugates(build, x), y])], {"axis": dim})
 
 
 @operator("aten.trace.default")

@@ -22,7 +22,7 @@ def _total(
     operation: str, build: Builder, input: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Value:
     type_ = dtype_of(dtype)
-    default = input.type.dtype if input.type.is_float else "int64"
+    default = input.type.dtype if input.type.is_inexact else "int64"
     return build.line(operation, [input], {**_reduced(dim, keepdim), "dtype": unless_default(type_, default)})
 
 
@@ -72,7 +72,7 @@ def _numbers(build: Builder, input: Value) -> Value:
 
 @operator("aten.nansum.default")
 def nansum(build: Builder, input: Value, dim: Any, keepdim: bool, dtype: Any) -> Value:
-    numbers = _numbers(build, input) if input.type.is_float else input
+    numbers = _numbers(build, input) if input.type.is_inexact else input
     return build.line("sum", [numbers], {**_reduced(dim, keepdim), "dtype": dtype_of(dtype)})
 
 
@@ -114,7 +114,8 @@ for _name in ("var", "std", "var_mean", "std_mean"):
 @operator("aten.linalg_vector_norm.default", "aten.frobenius_norm.dim")
 def vector_norm(build: Builder, input: Value, dim: Any, keepdim: bool, ord: Any = 2, dtype: Any = None) -> Value:
     attributes = _reduced(dim, keepdim) | {"ord": unless_default(2 if ord is None else ord, 2)}
-    return build.line("vector_norm", [cast(build, input, dtype_of(dtype))], attributes)
+    x = cast(build, input, dtype_of(dtype))
+    return build.line("vector_norm", [build.line("abs", [x]) if x.type.is_complex else x], attributes)
 
 
 @operator("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dim_dtype", "aten.norm.ScalarOpt_dtype")
@@ -187,7 +188,7 @@ def pdist(build: Builder, input: Value, p: float) -> Value:
 
 
 def _cumulative(operation: str, build: Builder, input: Value, dim: int, dtype: Any) -> Value:
-    default = input.type.dtype if input.type.is_float else "int64"
+    default = input.type.dtype if input.type.is_inexact else "int64"
     return build.line(operation, [input], {"axis": dim, "dtype": unless_default(dtype_of(dtype), default)})
 
 

@@ -14,6 +14,7 @@ from netcalc.analysis.conventions import Convention, Counted, convention_named, 
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FORWARD, FORWARD_BACKWARD, STEP, Cost, Phase, Use, Weight, Work
 from netcalc.analysis.folding import Instances, folded
+from netcalc.analysis.modules import by_module
 from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of, present
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -155,14 +156,18 @@ class Analysis:
         yield from self._leaves(self.program.main, Place(), 1, unroll)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
-        """Yield rows with paths of at most ``depth`` parts; deeper rows are summed."""
-        yield from cut(self.tree(unroll=unroll), depth, 1)
+        """Yield rows with paths of at most ``depth`` parts; deeper rows, and all calls of a module, are summed."""
+        yield from cut(self.modules(unroll=unroll), depth, 1)
 
     def tree(self, *, unroll: bool = False) -> tuple[Row, ...]:
         """Return the rows as a tree by path."""
         if unroll:
             require_unrolled(self.program)
         return self._tree(self.program.main, Place(), unroll)
+
+    def modules(self, *, unroll: bool = False) -> tuple[Row, ...]:
+        """Return the rows as a tree by path in which all calls of a module are one row."""
+        return by_module(self.tree(unroll=unroll), partial(self.tree, unroll=True))
 
     def node(self, node: OpNode) -> Cost:
         """Return the cost of one operation."""
@@ -315,7 +320,16 @@ class Analysis:
         path, title = join(place.path, node.name), join(place.title, node.name)
         inputs = present(node.inputs)
         return Row(
-            path, title, node.op.name, inputs, node.outputs, compute_cost, repeat, node=node, ranges=place.ranges
+            path,
+            title,
+            node.op.name,
+            inputs,
+            node.outputs,
+            compute_cost,
+            repeat,
+            node=node,
+            ranges=place.ranges,
+            module=node.module,
         )
 
     def _tree(self, body: Body, place: Place, unroll: bool) -> tuple[Row, ...]:
@@ -349,6 +363,7 @@ class Analysis:
             leaf,
             instances.numbers,
             place.ranges,
+            node.module,
         )
 
 

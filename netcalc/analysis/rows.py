@@ -19,7 +19,9 @@ class Row(NamedTuple):
 
     ``path`` is the path of the first instance, and ``title`` the path with the numbers of all instances.
     ``compute_cost`` returns the cost of one instance, and ``repeat`` is the number of instances.  ``numbers`` are those
-    of the row's own level, and ``ranges`` the numbers of all levels, with the path before the number.
+    of the row's own level, and ``ranges`` the numbers of all levels, with the path before the number.  ``module`` is
+    the path of the module that the row is a call of, if not its own; ``calls`` is the number of calls of a module in a
+    tree by module.
     """
 
     path: str
@@ -33,6 +35,8 @@ class Row(NamedTuple):
     node: Node | None = None
     numbers: Numbers | None = None
     ranges: Ranges = ()
+    module: str = ""
+    calls: int = 1
 
     @property
     def label(self) -> str:
@@ -97,10 +101,18 @@ def grouped(rows: list[tuple[tuple[str, ...], Row]], place: Place) -> tuple[Row,
         children = (*here, *grouped(below, inside))
         inputs, outputs = members[0][1].inputs, members[-1][1].outputs
         cost = cache(partial(_sum, children))
-        result.append(
-            Row(inside.path, inside.title, "sequence", inputs, outputs, cost, 1, children, ranges=place.ranges)
-        )
+        row = Row(inside.path, inside.title, "sequence", inputs, outputs, cost, 1, children, ranges=place.ranges)
+        result.append(row._replace(module=_module_of(members)))
     return tuple(result)
+
+
+def _module_of(members: Iterable[tuple[tuple[str, ...], Row]]) -> str:
+    """Return the path of the module that rows under one name are a further call of; or an empty text."""
+    modules = set()
+    for parts, row in members:
+        inner = "".join(f".{part}" for part in parts[1:])
+        modules.add(row.module.removesuffix(inner) if inner and row.module.endswith(inner) else "")
+    return modules.pop() if len(modules) == 1 else ""
 
 
 def _sum(rows: Iterable[Row]) -> Cost:

@@ -14,6 +14,7 @@ from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
+from netcalc.analysis.modules import every_row
 from netcalc.analysis.notes import notes_in
 from netcalc.analysis.rows import present
 from netcalc.analysis.sizes import Sizes, sizes_of
@@ -54,11 +55,13 @@ class _LayerFields(NamedTuple):
     """The numbers of the instances level by level."""
     receptive_field: Fields | None = None
     """With `--receptive-field`: one for each spatial axis of the input; none if the layer does not depend on it."""
+    calls: int = 1
+    """With `--depth`, of a module that is called several times: number of its calls, whose figures are summed."""
 
 
 @recorded(
     *("path", "op", Entry("inputs", "input_shapes"), Entry("outputs", "output_shapes"), "repeat", "instances"),
-    Entry("receptive_field", optional=True),
+    *(Entry("receptive_field", optional=True), Entry("calls", optional=True)),
 )
 class Layer(_LayerFields, Figures):
     """An operation, or with `--depth` a part of the network; figures count one instance."""
@@ -85,12 +88,17 @@ class Layer(_LayerFields, Figures):
         shapes = {"inputs": "input_shapes", "outputs": "output_shapes"}
         return {name: getattr(self, shapes.get(name, name)) for name in fields}
 
+    def further_fields(self) -> dict[str, Any]:
+        """Return the fields that only some layers have."""
+        fields = {} if self.receptive_field is None else {"receptive_field": self.receptive_field}
+        return fields if self.calls == 1 else {**fields, "calls": self.calls}
+
     @classmethod
     def of(cls, row: Row, receptive_field: Fields | None = None) -> Layer:
         """Return the layer of a row of an analysis."""
         inputs, outputs = _types(row.inputs), _types(row.outputs)
         values, repeat = row.cost.values, row.repeat
-        return cls(row.path, row.op, inputs, outputs, values, repeat, row.title, row.ranges, receptive_field)
+        return cls(row.path, row.op, inputs, outputs, values, repeat, row.title, row.ranges, receptive_field, row.calls)
 
 
 class Totals(Cost):
@@ -189,6 +197,23 @@ class Summary(Result):
             return _main_layers(analysis, analysis.program.main)
         rows = analysis.rows(depth=self.depth, unroll=self.unroll)
         return tuple(Layer.of(row, _fields_of(row, self.receptive)) for row in rows)
+
+    @cached_property
+    def modules(self) -> Mapping[str, Layer]:
+        """Every module and operation by its path, with the sums of its parts and of all its calls.
+
+        The whole network has the empty path.  Parameters count where they are first used.
+
+        Raises:
+            NetcalcError: E502 if there are too many instances of repeated blocks.
+        """
+        program = self.analysis.program
+        outputs = program.main.output_types
+        inputs = tuple(spec.type for spec in program.inputs)
+        modules = {"": Layer("", "network", inputs, outputs, self.totals.values)}
+        for row in every_row(self.analysis.modules(unroll=True)):
+            modules.setdefault(row.path, Layer.of(row))
+        return modules
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -292,10 +317,7 @@ class Summary(Result):
     def record_layers(self, layers: Iterable[Layer]) -> list[dict[str, Any]]:
         """Return some layers with the figures of the view."""
         fields = layer_fields(self.view, self.phases)
-        further = (
-            {} if layer.receptive_field is None else {"receptive_field": layer.receptive_field} for layer in layers
-        )
-        return [layer.record(fields) | more for layer, more in zip(layers, further, strict=True)]
+        return [layer.record(fields) | layer.further_fields() for layer in layers]
 
 
 def _layers(analysis: Analysis, body: Body) -> Iterator[Layer]:
@@ -320,7 +342,7 @@ def _all_layers(
         path, title, times, shared = copies.name, copies.label, copies.times, node.shares is not None
         around: Ranges = ((copies.named(""), copies.numbers),) if copies.numbers is not None and times > 1 else ()
         start, heading = (path and path + "."), (title and title + ".")
-        for name, op, inputs, outputs, values, repeat, label, inner, _ in inside(node.body):
+        for name, op, inputs, outputs, values, repeat, label, inner, *_ in inside(node.body):
             ranges = around + tuple([(start + stem if stem else path, numbers) for stem, numbers in inner])
             yield _layer(
                 (
@@ -333,6 +355,7 @@ def _all_layers(
                     heading + label if label else title,
                     ranges,
                     None,
+                    1,
                 )
             )
 

@@ -80,8 +80,9 @@ class OpNode(_Typed):
 
     ``name`` is the path within the body; it is empty for the single operation of a repeat. ``ties`` gives, by name, the
     parameters that another operation owns; ``frozen`` excludes the parameters from training. ``computed`` gives the
-    initial value of a buffer: a body without inputs and parameters.  ``applied`` is None for a node that is not as it
-    was built.
+    initial value of a buffer: a body without inputs and parameters.  ``module`` is the path of the module that the node
+    is a call of, if that is not its own: from the enclosing body, or from the root with a leading slash.  ``applied``
+    is None for a node that is not as it was built.
 
     In PyTorch's eager mode the reference writes the output over the first input if ``inplace``, and its variables hold
     the values in ``holds`` meanwhile, used or not.
@@ -98,6 +99,7 @@ class OpNode(_Typed):
     computed: Body | None = None
     inplace: bool = False
     holds: tuple[Value, ...] = ()
+    module: str = ""
     applied: Applied | None = field(default=None, init=False, repr=False)
 
 
@@ -108,7 +110,8 @@ class CallNode(_Typed):
     The outputs of an iteration are the first inputs of the next; the other inputs are the same for all. The path of an
     iteration is ``name`` itself, or ``name.start``, ``name.start+1``, … if ``start`` is given; a name that ends in
     ``_`` or ``-`` is followed by the number without a dot. With ``shares`` all iterations use the weights of that call.
-    ``holds`` are values that the reference's variables hold during all iterations in PyTorch's eager mode.
+    ``holds`` are values that the reference's variables hold during all iterations in PyTorch's eager mode.  ``module``
+    is as for an operation.
     """
 
     name: str
@@ -120,6 +123,7 @@ class CallNode(_Typed):
     shares: Tie | None = None
     span: Span | None = None
     holds: tuple[Value, ...] = ()
+    module: str = ""
 
     @property
     def carried(self) -> int:

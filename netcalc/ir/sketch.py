@@ -75,7 +75,9 @@ class Sketch:
 
 
 def _call_of(node: Any, times: int) -> CallNode:
-    return CallNode(node.name, node.body, node.inputs, node.outputs, times, node.start, node.shares, node.span)
+    call = CallNode(node.name, node.body, node.inputs, node.outputs, times, node.start, node.shares, node.span)
+    call.module = node.module
+    return call
 
 
 class _Writer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from netcalc.analysis.abridge import abridge
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, Cost, Figure, Phase, View
+from netcalc.analysis.modules import every_row
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import OpNode
 from netcalc.opdef import attribute_text
@@ -103,8 +104,8 @@ class ReportView(NamedTuple):
 
 def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw") -> Table:
     """The layers as a tree, with sums for the parts of the network."""
-    fields = _fields(report)
-    tree = report.analysis.tree(unroll=unroll)
+    tree = report.analysis.modules(unroll=unroll)
+    fields = _fields(report, every_row(tree))
     abridged = abridge(tree)
     rows = _tree(abridged, fields, depth, 1, fold=not report.chosen)
     notes = [] if abridged == tree else [_ABRIDGED]
@@ -115,7 +116,7 @@ def layer_list(
     report: ReportView, shown: Sequence[LayerRow], others: Sequence[LayerRow] = (), *, layout: str = "nchw"
 ) -> Table:
     """Layers with their full paths; if there are ``others``, sums of the layers shown and of the others."""
-    fields = _fields(report)
+    fields = _fields(report, shown)
     rows = [Row([row.title, *(field.value(row) for field in fields)], row.repeat) for row in shown]
     columns = [Column("layer", "path"), *(field.column for field in fields)]
     if report.view == "shapes":
@@ -125,7 +126,7 @@ def layer_list(
 
 def layer_data(report: ReportView, rows: Sequence[LayerRow], *, layout: str = "nchw") -> Table:
     """The columns that a user chooses, for programs: each row by the path of its first instance."""
-    fields = _fields(report)
+    fields = _fields(report, rows)
 
     def plain(value: Any) -> Any:
         return value.replace("×", "x") if isinstance(value, str) else value
@@ -215,13 +216,19 @@ _LEADING: dict[View, tuple[_Field, ...]] = {
 }
 
 
-def _fields(report: ReportView) -> list[_Field]:
+#: Calls of a module that is called several times.
+_CALLS = _Field(Column("calls", "total", ALWAYS - 3), lambda row: row.calls if row.calls > 1 else None)
+
+
+def _fields(report: ReportView, rows: Iterable[LayerRow]) -> list[_Field]:
     figures = [_figure_field(report, figure) for figure in report.figures]
     share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
     receptive = [] if report.receptive is None else _receptive(report.receptive)
     if report.chosen:
         return [*_chosen(report, share), *receptive]
-    return [*_LEADING[report.columns], *figures, *receptive, *([share] if report.view != "shapes" else [])]
+    calls = [_CALLS] if any(row.calls > 1 for row in rows) else []
+    shares = [share] if report.view != "shapes" else []
+    return [*_LEADING[report.columns], *calls, *figures, *receptive, *shares]
 
 
 def _chosen(report: ReportView, share: _Field) -> Iterator[_Field]:
@@ -233,6 +240,7 @@ def _chosen(report: ReportView, share: _Field) -> Iterator[_Field]:
     fields = {"op": _OPERATION, "inputs": _INPUT, "outputs": _OUTPUT, "tensors": _TENSORS, "share": share}
     fields |= {str(field.column.title): field for field in (_OPERATION, _INPUT, _OUTPUT)}  # as tables are headed
     fields["repeat"] = _Field(Column("repeat", "total"), lambda row: row.repeat)
+    fields["calls"] = _Field(Column("calls", "total"), lambda row: row.calls)
     declared = filter(None, map(ops.find, report.analysis.by_operation))
     attributes = sorted({name for operation in declared for name in operation.model_fields})
     for name in report.chosen:

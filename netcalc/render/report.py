@@ -46,7 +46,7 @@ class _Report(Presentation[Summary]):
         return result.analysis.rows(depth=result.depth, unroll=result.unroll)
 
     def keys(self, result: Summary) -> Mapping[str, Callable[[Any], Any]]:
-        keys: dict[str, Callable[[Any], Any]] = {name: attrgetter(name) for name in ("path", "op", "repeat")}
+        keys: dict[str, Callable[[Any], Any]] = {name: attrgetter(name) for name in ("path", "op", "repeat", "calls")}
         for name, figure in FIGURES.items():
             if figure.phase in result.phases:
                 keys[name] = lambda row, figure=figure: figure.of(_figures(row))  # type: ignore[misc]
@@ -100,6 +100,9 @@ def _layer_data(
     shapes = ("inputs", "outputs")
     columns = [Column(field, "shapes" if field in shapes else "total") for field in fields]
     rows = [[_datum(layer, field) for field in fields] for layer in layers]
+    if any(layer.calls > 1 for layer in layers):
+        columns.append(Column("calls", "total"))
+        rows = [[*row, layer.calls] for row, layer in zip(rows, layers, strict=True)]
     if any(layer.receptive_field is not None for layer in layers):
         from netcalc.render.receptive_field import COLUMNS, plain_fields
 

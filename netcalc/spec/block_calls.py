@@ -17,7 +17,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Block
 from netcalc.spec.line_inputs import DEFAULT, output_values, with_defaults, with_taken
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among
+from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_among, module_of
 from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import require_met
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
@@ -144,6 +144,7 @@ def add_call(
     if is_absolute(line):
         elaboration.bind_to_spec()
     node.shares = tie_call(node, line, scope, elaboration.main)
+    node.module = module_of(line, path, scope)
     mark(node, line, scope)
     elaboration.expansion.add(node, scope.body)
     return node

@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ANYTHING = re.compile(r"(?s).*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.
-_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "about", "source", "message", "holds", "formerly"})
+_TEXT_KEYS = frozenset({"name", "from", "as", "tie", "module", "about", "source", "message", "holds", "formerly"})
 #: Modifiers of a line that hold an expression without ``${}``.
 _EXPRESSION_KEYS = frozenset({"when", "repeat", "share", "freeze", "inline"})
 

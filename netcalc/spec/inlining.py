@@ -32,6 +32,7 @@ def is_inline(line: Line, scope: Scope) -> bool:
     reasons = {
         "name": "an inlined block has no path part of its own, so that it has no name",
         "tie": "an inlined block has no path of its own, so that its weights are tied line by line",
+        "module": "an inlined block has no path of its own, so that its lines are calls of modules one by one",
         "share": "an inlined block has no path of its own, so that its iterations cannot share weights",
     }
     for modifier, reason in reasons.items():

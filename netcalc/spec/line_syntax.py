@@ -19,6 +19,7 @@ MODIFIERS: dict[str, str] = {
     "share": "with repeat: every iteration uses the weights of the first",
     "when": "a condition; if it is false the line is skipped, and its names stand for its input",
     "tie": "the weights it uses: the path of a layer, or a mapping from parameter to path",
+    "module": "path of the module that the line is a further call of: reports by module count it there",
     "inline": "with a block: its lines have the paths that they would have in place of the line",
     "lora": "with linear: a low-rank adapter, {rank, alpha, rank_stabilized, dropout}, which is trained even if frozen",
     "freeze": "if true, its parameters are not trained",

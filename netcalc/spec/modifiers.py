@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
-from netcalc.ir import Value
+from netcalc.ir import Value, join
 from netcalc.spec.evaluate import evaluate, evaluate_expression
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.scope import AbsentList, Outputs, Scope
@@ -31,6 +31,30 @@ def line_name(line: Line, scope: Scope) -> str | None:
         shown = name if isinstance(name, TensorType) else repr(name)
         raise cursor.error("E104", f"name: should consist of letters, digits, '_', '-' and '.', not {shown}")
     return str(name)
+
+
+def module_of(line: Line, path: str, scope: Scope) -> str:
+    """Return the path of the module that a line or sequence at a path is a call of, empty for its own.
+
+    It starts in the body at hand, or with a slash at the top of the spec.
+
+    Raises:
+        NetcalcError: E104 if it is not a valid path.
+    """
+    cursor = line.modifier("module")
+    if cursor is None:
+        around = next((outer for outer in _in_body(scope) if outer.module), None)
+        return "" if around is None else around.module + path.removeprefix(around.prefix)
+    text = str(cursor.data) if isinstance(cursor.data, (str, int)) and not isinstance(cursor.data, bool) else ""
+    if not text or not _is_valid(text.removeprefix("/")):
+        raise cursor.error("E104", f"module: should be the path of a module, not {cursor.data!r}")
+    inlined = next((outer.prefix for outer in _in_body(scope) if outer.inlined is not None), "")
+    target = text if text.startswith("/") else join(inlined, text)
+    return "" if target == path else target
+
+
+def _in_body(scope: Scope) -> Iterator[Scope]:
+    return (outer for outer in scope.enclosing() if outer.body is scope.body)
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate
 from netcalc.spec.line_inputs import start_value, with_defaults, with_taken
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.modifiers import claim_path, define_outputs, line_name, module_of
 from netcalc.spec.nodes import build_operation
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.ties import is_absolute, tie_operation
@@ -68,6 +68,7 @@ def elaborate_operation(
     node.ties, node.computed = tie_operation(node, line, scope, elaboration.main), computed
     if not anonymous:  # the iteration of a repeat is a call, which holds values outside
         mark_operation(node, line, scope)
+        node.module = module_of(line, path, scope)
     elaboration.expansion.add(node, scope.body)
     ports = [port.name for port in declared.outputs]
     if declared.outputs[0].variadic:

@@ -107,7 +107,7 @@ def _nested_structure(body: Body) -> Any:
 
 def _without_identity(node: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the description of a node without the identity of another body."""
-    return (*node[:1], *node[2:]) if len(node) == 7 else (*node[:7], *node[8:])
+    return (*node[:1], *node[2:]) if len(node) == 8 else (*node[:7], *node[8:])
 
 
 def _entry(entry: CheckpointEntry) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ def _entry(entry: CheckpointEntry) -> tuple[Any, ...]:
 
 def _node(node: Node) -> tuple[Any, ...]:
     if isinstance(node, CallNode):
-        return node.name, id(node.body), node.times, node.start, node.shares
+        return node.name, id(node.body), node.times, node.start, node.shares, node.module
     assert isinstance(node, OpNode)
     # an operation is equal to one of another kind of number (1 and True), so its type is compared too
     return (
@@ -128,4 +128,5 @@ def _node(node: Node) -> tuple[Any, ...]:
         node.frozen,
         node.inplace,
         id(node.computed),
+        node.module,
     )

@@ -150,6 +150,7 @@ class Scope(Mapping[str, Any]):
     later: dict[str, Span | None] = field(default_factory=dict)  # names of lines that have not been elaborated yet
     counter: list[int] = field(default_factory=lambda: [0])  # shared by scopes that number their lines together
     patches: tuple[Pending, ...] = ()  # those that apply to lines of the body
+    module: str = ""  # path of the module that a named sequence is a further call of
     inlined: Loaded | None = None  # the file of the block whose lines are inlined here; names around it are hidden
     hidden: int = 0  # number of first nodes that paths do not lead to: those before an inlined block
     current: Outputs | None = None  # `_` in expressions: the value that the current line receives

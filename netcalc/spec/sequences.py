@@ -7,7 +7,7 @@ from netcalc.spec.eager import hold
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.line_inputs import resolve_value
 from netcalc.spec.line_syntax import Line
-from netcalc.spec.modifiers import claim_path, define_outputs, line_name
+from netcalc.spec.modifiers import claim_path, define_outputs, line_name, module_of
 from netcalc.spec.scope import Outputs, Scope
 
 
@@ -27,6 +27,7 @@ def elaborate_sequence(elaboration: Elaboration, line: Line, scope: Scope, curre
     inner = scope
     if name is not None:
         inner = scope.child(sequence=claim_path(join(scope.prefix, name), line, scope))
+        inner.module = module_of(line, inner.prefix, scope)
     before = len(scope.body.nodes)
     result = elaboration.lines(lines, inner, current)
     if name is not None and current is not None and current.type is not None:

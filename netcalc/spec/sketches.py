@@ -206,9 +206,9 @@ def alike(body: SketchedBody, made: Body) -> bool:
 def _outline(nodes: Sequence[Node]) -> Any:
     """Return the names, operations and calls of a body."""
     return [
-        (node.name, node.times, node.start, node.shares, _outline(node.body.nodes))
+        (node.name, node.times, node.start, node.shares, node.module, _outline(node.body.nodes))
         if isinstance(node, CallNode)
-        else (node.name, node.op.name, [param.name for param in node.params], node.inplace, node.frozen)
+        else (node.name, node.op.name, [param.name for param in node.params], node.inplace, node.frozen, node.module)
         for node in nodes
     ]
 

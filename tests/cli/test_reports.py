@@ -15,6 +15,8 @@ from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
 
+CALLS = str(Path(__file__).parent.parent / "fixtures" / "calls.yaml")
+
 REPORTS: dict[str, list[str]] = {
     "shapes": ["shapes", SMALL],
     "shapes-hwc": ["shapes", SMALL, "--layout", "hwc"],
@@ -37,6 +39,9 @@ REPORTS: dict[str, list[str]] = {
     "shapes-json": ["shapes", SMALL, "--format", "json", "--depth", "1"],
     "params-json": ["params", SMALL, "--format", "json", "--depth", "1"],
     "flops-json": ["flops", SMALL, "--format", "json", "--depth", "1"],
+    "summary-calls": ["summary", CALLS],
+    "params-calls-csv": ["params", CALLS, "--depth", "1", "--format", "csv"],
+    "flops-calls-json": ["flops", CALLS, "--depth", "1", "--format", "json"],
     "symbolic-gpt2": ["summary", "gpt2", "--symbolic", "batch", "--symbolic", "length", "--depth", "2"],
     "symbolic-resnet18": ["flops", "resnet18", "--symbolic", "height", "--symbolic", "width", "--depth", "1"],
     "symbolic-bert": ["flops", "bert-base", "--symbolic", "batch", "--symbolic", "length", "--depth", "1"],

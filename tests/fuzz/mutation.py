@@ -278,6 +278,7 @@ _MODIFIERS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("from", ("x", "_", ["x", "x"], [], {"in": "x"}, "a.0", "in")),
     ("as", ("a", ["a", "b"], [])),
     ("tie", ("a", {"weight": "a.weight"}, "/a")),
+    ("module", ("a", "a.b", "/a", "0", 1)),
 )
 _CHANGES: tuple[Callable[[Any, Any, random.Random], None], ...] = (
     *(_delete, _duplicate, _swap, _number, _text, _scale, _scale, _scale, _retype, _rename, _splice, _splice, _insert),

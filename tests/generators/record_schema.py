@@ -57,7 +57,7 @@ def _add_view(schema: Schema, types: TypeSchemas, view: View) -> None:
     totals = [figure for figure in FIGURES.values() if figure.total_in(view)]
     _add_figures(schema["properties"]["totals"], totals, types.of(Dim))
     layer, fields = types.definitions["Layer"], layer_fields(view, STEP)
-    optional = ("receptive_field",) if view == "shapes" else ()
+    optional = ("receptive_field", "calls") if view == "shapes" else ("calls",)
     layer["properties"] = {name: text for name, text in layer["properties"].items() if name in (*fields, *optional)}
     layer["required"] = [name for name in layer["properties"] if name not in optional]
     _add_figures(layer, [FIGURES[name] for name in fields if name in FIGURES], types.of(Dim))

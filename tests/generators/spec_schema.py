@@ -67,6 +67,7 @@ _MODIFIERS: dict[str, dict[str, Any]] = {
     "share": _CONDITION,
     "when": _CONDITION,
     "tie": {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]},
+    "module": _TEXT,
     "inline": _CONDITION,
     "lora": {
         "anyOf": [

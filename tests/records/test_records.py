@@ -19,6 +19,7 @@ from tests.conftest import CommandResult
 from tests.generators.record_schema import record_schema
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")
+CALLS = str(Path(__file__).parent.parent / "fixtures" / "calls.yaml")
 #: A network with buffers, one that is symbolic, a mixture of experts, and one with recurrent layers.
 SPECS = [SMALL, "resnet34", "mixtral-8x7b", "switch-base-8", "lstm-lm-ptb-small", "transformer", "mlp"]
 

@@ -25,7 +25,7 @@ from netcalc.reference.spec_list import listed_specs
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
 from netcalc.verification.agreement import Agreement, DrawnNumbers, FlopsAgreement, OutputAgreement
-from tests.records.test_records import OPEN, SMALL, changes, validator
+from tests.records.test_records import CALLS, OPEN, SMALL, changes, validator
 
 #: Mappings by names that may have any key or value.
 _OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
@@ -67,6 +67,7 @@ def _view(view: View) -> Callable[[Path], list[Any]]:
     networks = [_small(), mixture, api.load(SMALL, symbolic=["batch"]), api.load("lstm-lm-ptb-small")]
     results = [network.summary(view=view) for network in networks]
     results += [_mlp().summary(view=view, training="adamw"), _small().summary(view=view, depth=1)]
+    results.append(api.load(CALLS).summary(view=view, depth=1))
     if view == "shapes":
         results.append(_small().summary(view=view, receptive_field=True))
     return lambda folder: results

@@ -125,6 +125,7 @@ def test_a_shipped_block_finds_its_own_blocks_and_no_vars() -> None:
         ("{name: a, inline: true, pair: {}}", "name: an inlined block has no path part"),
         ("{inline: true, relu: {}}", "inline: applies to blocks, and relu is not one"),
         ("{inline: true, sequence: [relu]}", "inline: applies to blocks"),
+        ("{inline: true, module: fc, pair: {}}", "module: an inlined block has no path"),
         ("{inline: true, tie: fc, pair: {}}", "tie: an inlined block has no path"),
         ("{repeat: 2, share: true, inline: true, pair: {}}", "share: an inlined block has no path"),
     ],

@@ -13,6 +13,7 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.graph.structure import Structure, structure_of
 from netcalc.formats.graph.uses import use_counts
 from netcalc.ops import find
+from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
 
 
 def fold_blocks(root: Sequence, outputs: tuple[Value, ...]) -> list[Block]:
@@ -107,7 +108,9 @@ def _block(group: list[Sequence], structures: dict[int, Structure], names: set[s
     for sequence, structure, values in zip(group, members, passed, strict=True):
         inputs = tuple(structure.inputs[index] for index in order)
         outputs = tuple(structure.made[index] for index in exported)
-        calls[id(sequence)] = Call(sequence.name, block, inputs, outputs, values, sequence.place, sequence.shares)
+        calls[id(sequence)] = Call(
+            sequence.name, block, inputs, outputs, values, sequence.place, sequence.shares, sequence.module
+        )
     return block
 
 
@@ -138,7 +141,7 @@ def _name(kind: str, names: set[str]) -> str:
     """Return a name for a block after the class of its module: ``BasicBlock`` becomes ``basic_block``."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind).lower()
     words = re.sub(r"\W", "_", words).strip("_") or "block"
-    if find(words) is not None or words[0].isdigit():
+    if find(words) is not None or words in MODIFIERS or words == SEQUENCE or words[0].isdigit():
         words = f"{words}_block" if not words[0].isdigit() else f"block_{words}"
     name = free_name(words, names)
     names.add(name)

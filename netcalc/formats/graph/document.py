@@ -9,6 +9,7 @@ from typing import Any
 from netcalc.formats.graph.blocks import fold_blocks
 from netcalc.formats.graph.branches import fold_branches
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.calls import note_calls
 from netcalc.formats.graph.items import Block, Item, Required, Sequence, free_name
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.graph.overlaps import separate_overlaps
@@ -31,6 +32,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     separate_overlaps(graph)
     root = tree_of(graph)
     copies, paths = place_tensors(graph, root)
+    note_calls(root)
     outputs = tuple(graph.outputs.values())
     blocks = fold_blocks(root, outputs)
     written = {block.name: _block(block, paths) for block in blocks}

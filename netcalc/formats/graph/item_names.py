@@ -169,8 +169,7 @@ def names_of(item: Item) -> Iterator[str]:
     yield item.name
     if isinstance(item, (Cycle, Turns)):
         for inner in with_branches(list(item.whole)):
-            if not isinstance(inner, Step) or inner.line.parameters:  # other lines of a repeat lose their names
-                yield from names_of(inner)
+            yield from names_of(inner)
     elif isinstance(item, Call) and item.stem is not None:
         yield from (f"{item.stem}{item.start + index}" for index in range(item.times))
 
@@ -187,10 +186,19 @@ def with_branches(items: list[Item]) -> list[Item]:
 
 
 def _drop_in_turns(flat: list[Item]) -> None:
-    """Drop the names of lines without parameters in repeats, which would be the same in each turn."""
+    """Drop the names of lines without parameters in repeats that would be the same in each turn.
+
+    A line that is a module, which all turns call, says so.
+    """
     for turns in (item for item in flat if isinstance(item, Turns)):
-        for item in with_branches(turns.items):
-            if isinstance(item, Step) and not item.line.parameters:
+        firsts = with_branches(turns.items)
+        for number, item in enumerate(with_branches(list(turns.whole))):
+            if (
+                isinstance(item, Step)
+                and not item.line.parameters
+                and id(firsts[number % len(firsts)]) not in turns.names
+            ):
+                item.module = item.module or (item.place if item.path else "")
                 item.name = ""
 
 

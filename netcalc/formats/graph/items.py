@@ -46,6 +46,10 @@ class Step:
         frozen: True if none of its parameters is trained.
         branches: the items that make its inputs, by the name of the branch, where the lines before do not.
         origin: the value from which all branches start.
+        path: the path of the module in the source that it is, or of a part of one that has no module of its own; empty
+            for other lines.
+        place: its path in the network.
+        module: the place of the module that it is a further call of; or an empty text.
     """
 
     line: Line
@@ -56,6 +60,9 @@ class Step:
     frozen: bool = False
     branches: dict[str, list[Item]] = field(default_factory=dict)
     origin: Value | None = None
+    path: str = ""
+    place: str = ""
+    module: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -69,6 +76,7 @@ class Sequence:
         items: the lines, calls and sequences in it.
         place: its path in the network.
         shares: the place of an earlier call of the same module, whose tensors it uses; or an empty text.
+        module: the place of the module that it is a further call of; or an empty text.
     """
 
     name: str
@@ -77,6 +85,7 @@ class Sequence:
     items: list[Item] = field(default_factory=list)
     place: str = ""
     shares: str = ""
+    module: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -130,6 +139,7 @@ class Call:
         place: its path in the network.
         shares: the place of an earlier call with the same tensors, or an empty text; with ``times``, any text says that
             all calls use the parameters of the first.
+        module: the place of the module that it is a further call of; or an empty text.
         times: number of repeated calls; 0 for a single one.
         stem: the name without the number of the call; None for one that is not numbered.
         start: the number of the call, or of the first of them.
@@ -143,6 +153,7 @@ class Call:
     arguments: dict[str, Any]
     place: str = ""
     shares: str = ""
+    module: str = ""
     times: int = 0
     stem: str | None = None
     start: int = 0

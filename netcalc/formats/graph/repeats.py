@@ -8,7 +8,7 @@ from typing import Any
 
 from netcalc.dims import Poly
 from netcalc.formats.graph.cycles import fold_cycles
-from netcalc.formats.graph.items import Call, Cycle, Expression, Item, Sequence
+from netcalc.formats.graph.items import Call, Cycle, Expression, Item, Sequence, Step
 from netcalc.formats.graph.model import Value
 from netcalc.formats.repetition import literal, shortened
 
@@ -58,6 +58,8 @@ def _unwrapped(sequence: Sequence) -> list[Item]:
         return [sequence]
     for item in sequence.items:
         for call in item.whole if isinstance(item, Cycle) else [item]:
+            if sequence.module and isinstance(call, (Step, Sequence, Call)):
+                call.module = sequence.module + (call.module or call.place).removeprefix(sequence.place)
             numbers = isinstance(call, Call) and call.name == "${index}"
             call.name = f"{sequence.name}.{call.name}" if call.name and not numbers else sequence.name
             if isinstance(call, Call) and call.stem is not None:
@@ -101,7 +103,7 @@ def _repeated(run: list[Call]) -> Call:
         return first
     fixed = last.shares or stem.endswith((".", "_", "-"))
     name = stem.removesuffix(".") if fixed else f"{stem}${{index}}"
-    repeated = Call(name, first.block, first.inputs, last.outputs, {}, first.place, last.shares)
+    repeated = Call(name, first.block, first.inputs, last.outputs, {}, first.place, last.shares, first.module)
     repeated.times, repeated.stem, repeated.start = len(run), first.stem, first.start
     repeated.earlier = [call.outputs for call in run[:-1]]
     for name in first.block.arguments:

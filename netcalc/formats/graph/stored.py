@@ -77,7 +77,8 @@ class _Placing:
                 if not item.name:
                     item.name = free_name(_holder_name(item.line), taken)
                 item.name = self._free(item.name, path, taken, item.line.parameters)
-                self._hold(item, _joined_path(path, item.name), around)
+                item.place = _joined_path(path, item.name)
+                self._hold(item, item.place, around)
 
     def name_others(self, sequence: Sequence, path: str) -> None:
         """Give lines without tensors other names where their paths are those of others, or lead into a sequence."""
@@ -90,8 +91,9 @@ class _Placing:
                 leads = (_joined_path(path, ".".join(parts[:depth])) for depth in range(1, len(parts)))
                 number = 1 if self.sequences.intersection(leads) else 0
                 item.name = self._free(item.name, path, taken, {}, number)
+                item.place = _joined_path(path, item.name)
                 if not number:
-                    self.passing.add(_joined_path(path, item.name))
+                    self.passing.add(item.place)
 
     def _free(self, name: str, path: str, taken: set[str], parameters: Mapping[str, Stored], number: int = 0) -> str:
         """Return the name with the first number, from the one given, that is free; 0 stands for no number.

@@ -47,8 +47,9 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
         return tuple(_key(item) for item in items)
 
     def _key(item: Item) -> Hashable:
+        module = inside(item.module, sequence.place) if isinstance(item, (Sequence, Step)) and item.module else ""
         if isinstance(item, Sequence):
-            return (item.name, key(item.items))
+            return (item.name, module, key(item.items))
         assert isinstance(item, Step)  # blocks are not called before structures are known
         line = item.line
         return (
@@ -63,6 +64,7 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
             if sequence.shares
             else tuple(sorted((n, inside(path, sequence.place)) for n, path in item.ties.items())),
             item.frozen,
+            module,
         )
 
     within = use_counts([sequence])

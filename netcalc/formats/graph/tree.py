@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from netcalc.formats.graph.items import Item, Sequence, Step, free_name, spec_name
-from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored
+from netcalc.formats.graph.model import Graph, Line, ModuleCall, Stored, operation_named
 
 
 def tree_of(graph: Graph) -> Sequence:
@@ -76,12 +76,29 @@ def _dissolved(sequence: Sequence, path: str) -> list[Item]:
         return [sequence]
     holders = [step for step in steps if _held_path(step.line) == path]
     if len(steps) == 1 and not (steps[0].given and not holders):
-        steps[0].name, steps[0].given = sequence.name, True
+        steps[0].name, steps[0].given, steps[0].path = sequence.name, True, path
         return [*steps]
     if len(holders) == 1 and all(step is holders[0] or not step.line.parameters for step in steps):
-        holders[0].name, holders[0].given = sequence.name, True
+        _name_around(holders[0], steps, sequence.name, path)
+        holders[0].name, holders[0].given, holders[0].path = sequence.name, True, path
         return [*steps]
     return [sequence]
+
+
+def _name_around(holder: Step, steps: list[Step], name: str, path: str) -> None:
+    """Name the lines of a module at a path that stand around the one of its tensors, which has the module's name.
+
+    Lines of the same module have no work and need no name if they are views.
+    """
+    taken = {step.name for step in steps if step.given}
+    for step in steps:
+        if step is holder or (not step.given and operation_named(step.line.operation).view):
+            continue
+        if not step.given:
+            step.name, step.given = free_name(step.line.operation, taken), True
+            step.path = f"{path}.{step.name}"
+            taken.add(step.name)
+        step.name = f"{name}.{step.name}"
 
 
 def _held_path(line: Line) -> str | None:

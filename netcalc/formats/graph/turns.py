@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from netcalc.formats.graph.items import Call, Item, Sequence, Step, Turns
 from netcalc.formats.graph.model import Value
-from netcalc.formats.graph.repeats import split_number
 from netcalc.formats.graph.uses import made_by, use_counts
 
 #: Largest number of items in a turn.
 _LONGEST = 24
+
+_NUMBER = re.compile("([0-9]+)")
 
 
 def fold_turns(items: list[Item], used: Counter[Value]) -> list[Item]:
@@ -140,7 +142,8 @@ class _Match:
             and first.frozen == other.frozen
             and not (first.ties or other.ties or first.entries or other.entries)
         )
-        if not alike or (first.line.parameters and not self._same_names(first, other)):
+        named = first.line.parameters or first.path != other.path  # calls of one module may have any names
+        if not alike or (named and not self._same_names(first, other)):
             return False
         for a, b in zip(first.branches.values(), other.branches.values(), strict=True):
             if len(a) != len(b) or not all(map(self.items, a, b)):
@@ -163,10 +166,16 @@ class _Match:
 
     def _same_names(self, first: Step | Call, other: Step | Call) -> bool:
         """Return True for names that are alike but for a number, which grows by the same step in each turn."""
-        (stem, number), (same, further) = split_number(first.name), split_number(other.name)
-        if number is None or further is None or stem != same or (further - number) % self.turn:
+        parts, others = _NUMBER.split(first.name), _NUMBER.split(other.name)
+        differing = [index for index, (a, b) in enumerate(zip(parts, others, strict=False)) if a != b]
+        if len(parts) != len(others) or len(differing) != 1 or not differing[0] % 2:
             return False
-        step = (further - number) // self.turn
+        index = differing[0]
+        number, further = int(parts[index]), int(others[index])
+        step, rest = divmod(further - number, self.turn)
+        if [str(number), str(further)] != [parts[index], others[index]] or rest or step < 1:
+            return False
         turn = "turn" if step == 1 else f"{step} * turn"
-        self.steps[id(first)] = f"{stem}${{{turn} + {number}}}" if number else f"{stem}${{{turn}}}"
-        return step > 0
+        parts[index] = f"${{{turn} + {number}}}" if number else f"${{{turn}}}"
+        self.steps[id(first)] = "".join(parts)
+        return True

@@ -107,7 +107,7 @@ class _Writer:
             if isinstance(item, Sequence):
                 with self.names.inner_scope():
                     inner, current = self.lines(item.items, current, (*around, item))
-                written.append({"name": item.name, "sequence": inner})
+                written.append({"name": item.name, **self._module(item, around), "sequence": inner})
             elif isinstance(item, Cycle):
                 written.append(self._cycle(item, current, around))
                 current = item.whole[-1].outputs[0]
@@ -146,6 +146,7 @@ class _Writer:
         if id(item) in self.names.aliases:
             names = self.names.aliases[id(item)]
             line["as"] = names if len(names) > 1 else names[0]
+        line |= self._module(item, around)
         if isinstance(item, Call):
             return line | self._call(item)
         if item.ties:
@@ -176,6 +177,18 @@ class _Writer:
         (only,) = defaults if len(defaults) == 1 else ("",)
         short = only in arguments and not isinstance(arguments[only], (dict, list))
         return {**line, call.block.name: arguments[only] if short else arguments}
+
+    def _module(self, item: Step | Call | Sequence, around: tuple[Sequence, ...]) -> dict[str, str]:
+        """Return what ``module`` says: the module that an item is a call of, unless it has the path of this module."""
+        module = item.module
+        names = [self.body.place, *(sequence.name for sequence in around), item.name]
+        if not module or module == ".".join(filter(None, names)):
+            return {}
+        for sequence in reversed(around):
+            if sequence.module and module.startswith(f"{sequence.place}."):
+                module = sequence.module + module.removeprefix(sequence.place)
+        path = inside(module, self.body.place)
+        return {"module": path if self.body.is_block else path.removeprefix("/")}
 
     def _source(self, item: Step | Call, current: Value | None, around: tuple[Sequence, ...]) -> Any:
         """Return what ``from`` says: None if the item takes the line before, or nothing."""

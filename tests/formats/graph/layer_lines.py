@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 SPECS = Path(__file__).parents[3] / "specs"
 #: What stands beside the operation or block of a line.
-MODIFIERS = {"name", "from", "as", "repeat", "share", "when", "tie", "inline", "lora", "freeze", "eager"}
+MODIFIERS = {"name", "from", "as", "repeat", "share", "when", "tie", "module", "inline", "lora", "freeze", "eager"}
 
 
 def read(text: str) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def is_elementwise(node: GraphNode) -> bool:
     if op.combines:
         return len(tensors) + len(op.numbers()) == 2 and not getattr(op, "rounding", None)
     if op.normalizes_channels:
-        return not op.own_statistics(False)
+        return not op.own_statistics(False) and len(tensors) == 1
     return op.elementwise and len(tensors) == 1
 
 

@@ -1,6 +1,7 @@
 """Normalization by channel, with running statistics for inference."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from netcalc.dims import Dim, product
 from netcalc.opdef import (
@@ -17,11 +18,21 @@ from netcalc.opdef import (
     aligned,
     attr,
     axes_of,
+    every,
+    ports,
     require_float,
     require_rank,
 )
 from netcalc.ops import operation
-from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
+from netcalc.ops._statistics import (
+    NORM_INPUTS,
+    affine_terms,
+    check_given,
+    has_affine,
+    learned_affine,
+    moments,
+    reciprocal_root,
+)
 from netcalc.tensor_type import TensorType
 
 
@@ -40,6 +51,7 @@ def _folded_work(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 class _Tracking(Operation):
     """Base of normalization by channel (axis 1), with the statistics of the input or with running statistics."""
 
+    inputs = (*NORM_INPUTS, *ports("running_mean?", "running_var?"))
     normalizes_channels = True
 
     eps: float = attr("added to the variance", default=1e-5, ge=0)
@@ -50,13 +62,20 @@ class _Tracking(Operation):
     bias: bool = attr("learn a bias too, if affine", default=True)
     track_running_stats: bool = attr("keep running statistics, and use them in inference", default=True)
 
-    def own_statistics(self, training: bool) -> bool:
-        """True if the input is normalized by its own statistics rather than the running ones."""
-        return training or not self.track_running_stats
+    def own_statistics(self, training: bool, *, given: bool = False) -> bool:
+        """True if the input is normalized by its own statistics rather than running ones, which may be ``given``."""
+        return (training and not given) or not self.track_running_stats
 
-    def checked(self, ctx: Context, x: TensorType, values: Dim) -> TensorType:
-        """Return ``x``; RuleError if a mean has too few ``values``, or if the divisor could be zero."""
-        if self.own_statistics(ctx.training):
+    def checked(self, ctx: Context, x: TensorType, values: Dim, given: Sequence[TensorType | None]) -> TensorType:
+        """Return ``x``; RuleError if a mean has too few ``values``, the divisor could be zero, or inputs do not fit."""
+        named = self.named((None, *given))
+        check_given(self.name, x.shape[1:2], x, **named)
+        statistics = [name for name in named if name.startswith("running")]
+        if len(statistics) == 1:
+            raise RuleError(f"{self.name} takes running_mean and running_var, not {statistics[0]} alone")
+        if statistics and not self.track_running_stats:
+            raise RuleError(f"{self.name} without track_running_stats takes no {statistics[0]}")
+        if self.own_statistics(ctx.training, given=bool(statistics)):
             if values < 2:
                 raise RuleError(
                     f"{self.name} with statistics of the input takes more than one value per channel, and this is {x}"
@@ -65,10 +84,17 @@ class _Tracking(Operation):
                 raise RuleError("batch_norm by the input's own statistics takes an eps above 0")
         return x
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+    def params(
+        self,
+        ctx: Context,
+        x: TensorType,
+        weight: TensorType | None = None,
+        bias: TensorType | None = None,
+        *statistics: TensorType | None,
+    ) -> Sequence[Param]:
         channels = x.shape[1]
-        learned = affine_params((channels,), self.affine, self.affine and self.bias)
-        if not self.track_running_stats:
+        learned = learned_affine(self, (channels,), weight, bias)
+        if not self.track_running_stats or any(statistics):
             return learned
         return (
             *learned,
@@ -76,6 +102,16 @@ class _Tracking(Operation):
             Buffer("running_var", (channels,), ONES),
             Buffer("num_batches_tracked", (), ZEROS, dtype="int64"),
         )
+
+    def _mixes(self, others: int, training: bool) -> bool | None:
+        """Return True if a norm with so many other inputs uses statistics of its input; None if that is not known."""
+        if training and self.track_running_stats and others == 2:  # weight and bias, or mean and variance
+            return None
+        return self.own_statistics(training, given=others > 2)
+
+    def tracks(self, inputs: Sequence[Any]) -> bool:
+        """Return True if the norm keeps running statistics of its own, which are no inputs."""
+        return self.track_running_stats and "running_mean" not in self.named(inputs)
 
     def tracked(self, channels: Dim) -> tuple[Term, ...]:
         """Return the work of updating both running statistics."""
@@ -93,7 +129,9 @@ class BatchNorm(_Tracking):
     Training uses the mean and the biased variance of the batch, and updates the running statistics with the weight
     ``momentum`` (null: the cumulative average) and the unbiased variance.  In inference the running statistics are
     used, folded with weight and bias into one multiplication and one addition per element.  Without
-    ``track_running_stats`` the statistics of the batch are used in inference too.
+    ``track_running_stats`` the statistics of the batch are used in inference too.  Weight, bias and running statistics
+    that other lines compute are inputs, and no parameters or buffers then; such statistics are used in training,
+    too, and never updated.
     """
 
     name = "batch_norm"
@@ -109,28 +147,31 @@ class BatchNorm(_Tracking):
         "- relu",
     )
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(self, ctx: Context, x: TensorType, *given: TensorType | None) -> TensorType:
         require_float(x, "batch_norm")
         require_rank(x, (2, 3, 4, 5), "batch_norm")
-        return self.checked(ctx, x, x.shape[0] * product(x.shape[2:]))
+        return self.checked(ctx, x, x.shape[0] * product(x.shape[2:]), given)
 
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        (x,) = inputs
-        mixed = [axis for axis in range(x.rank) if axis != 1] if self.own_statistics(training) else []
-        return [axes_of(x, dict.fromkeys(mixed, "all"))]
+        x, *others = inputs
+        if (own := self._mixes(len(others), training)) is None:
+            return None
+        mixed = [axis for axis in range(x.rank) if axis != 1] if own else []
+        return [axes_of(x, dict.fromkeys(mixed, "all")), *(every(other, "all") for other in others)]
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
-        if not self.own_statistics(ctx.training):
-            return _folded_work(self.affine, **elements)
+        weight, bias = has_affine(self, inputs)
+        if not self.own_statistics(ctx.training, given=not self.tracks(inputs)):
+            return _folded_work(weight, **elements)
         work = (
             *moments(batch * product(rest), channels=channels),
             *reciprocal_root(channels=channels),
-            *((Term.of("mul", "folded weight", channels=channels),) if self.affine else ()),
-            *affine_terms(True, self.affine and self.bias, **elements),
+            *((Term.of("mul", "folded weight", channels=channels),) if weight else ()),
+            *affine_terms(True, bias, **elements),
         )
-        if not (ctx.training and self.track_running_stats):
+        if not (ctx.training and self.tracks(inputs)):
             return work
         average = (Term.of("div", "cumulative average"),) if self.momentum is None else ()
         return (*work, *self.tracked(channels), Term.of("add", "batches tracked"), *average)
@@ -186,7 +227,8 @@ class InstanceNorm(_Tracking):
     """(x − mean)/√(variance + eps) for each channel of each sample, then weight and bias if ``affine``.
 
     With ``track_running_stats`` training updates running statistics (the mean over the samples; unchanged with
-    ``momentum: null``, as in PyTorch), and inference normalizes with them.
+    ``momentum: null``, as in PyTorch), and inference normalizes with them.  Inputs in place of parameters and
+    buffers are as for ``batch_norm``.
     """
 
     name = "instance_norm"
@@ -205,28 +247,31 @@ class InstanceNorm(_Tracking):
     affine: bool = attr("learn a weight for each channel", default=False)
     track_running_stats: bool = attr("keep running statistics, and use them in inference", default=False)
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(self, ctx: Context, x: TensorType, *given: TensorType | None) -> TensorType:
         require_float(x, "instance_norm")
         require_rank(x, (3, 4, 5), "instance_norm")
-        return self.checked(ctx, x, product(x.shape[2:]))
+        return self.checked(ctx, x, product(x.shape[2:]), given)
 
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        (x,) = inputs
-        spatial = range(2, x.rank) if self.own_statistics(training) else ()
-        return [axes_of(x, dict.fromkeys(spatial, "all"))]
+        x, *others = inputs
+        if (own := self._mixes(len(others), training)) is None:
+            return None
+        spatial = range(2, x.rank) if own else ()
+        return [axes_of(x, dict.fromkeys(spatial, "all")), *(every(other, "all") for other in others)]
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
-        if not self.own_statistics(ctx.training):
-            return _folded_work(self.affine, **elements)
+        weight, bias = has_affine(self, inputs)
+        if not self.own_statistics(ctx.training, given=not self.tracks(inputs)):
+            return _folded_work(weight, **elements)
         work = (
             *moments(product(rest), batch=batch, channels=channels),
             *reciprocal_root(batch=batch, channels=channels),
             Term.of("mul", "normalize", **elements),
-            *affine_terms(self.affine, self.affine and self.bias, **elements),
+            *affine_terms(weight, bias, **elements),
         )
-        if not (ctx.training and self.track_running_stats):
+        if not (ctx.training and self.tracks(inputs)):
             return work
         return (
             *work,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from netcalc.dims import Dim, divided, product
 from netcalc.models import model_validator
@@ -18,13 +18,22 @@ from netcalc.opdef import (
     Term,
     attr,
     axes_of,
+    every,
     normal_axis,
     require_float,
     same_shape,
 )
 from netcalc.ops import operation
 from netcalc.ops._lists import Axes, Sizes
-from netcalc.ops._statistics import affine_params, affine_terms, moments, reciprocal_root
+from netcalc.ops._statistics import (
+    NORM_INPUTS,
+    affine_terms,
+    check_given,
+    has_affine,
+    learned_affine,
+    moments,
+    reciprocal_root,
+)
 from netcalc.tensor_type import TensorType
 
 
@@ -53,7 +62,9 @@ class _Trailing(Operation):
         """Return the number of rows, and the shape over which each is normalized."""
         return product(x.shape[: -self.count]), x.shape[-self.count :]
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> TensorType:
         require_float(x, self.name)
         _, trailing = self.split(x)
         if self.normalized_shape is None:
@@ -62,11 +73,12 @@ class _Trailing(Operation):
         elif not same_shape(trailing, self.normalized_shape):
             expected = TensorType(self.normalized_shape)
             raise RuleError(f"{self.name} over {expected} takes an input that ends in {expected}, and this is {x}")
+        check_given(self.name, self.split(x)[1], x, weight=weight, bias=bias)
         return x
 
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        (x,) = inputs
-        return [axes_of(x, dict.fromkeys(range(-self.count, 0), "all"))]
+        x, *others = inputs
+        return [axes_of(x, dict.fromkeys(range(-self.count, 0), "all")), *(every(other, "all") for other in others)]
 
 
 @operation
@@ -74,10 +86,12 @@ class LayerNorm(_Trailing):
     """(x − mean)/√(variance + eps) · weight + bias over the trailing axes, separately for each position.
 
     The variance is the biased one.  ``axes`` is the number of trailing axes that are normalized together;
-    ``normalized_shape`` gives their sizes instead, and the input must have them.
+    ``normalized_shape`` gives their sizes instead, and the input must have them.  A weight or a bias that other lines
+    compute is an input, and no parameter then.
     """
 
     name = "layer_norm"
+    inputs = NORM_INPUTS
     reference = "torch.nn.LayerNorm; Ba et al. 2016, arXiv:1607.06450"
     shape_rule = "unchanged"
     param_rule = "weight and bias of the normalized shape"
@@ -88,17 +102,19 @@ class LayerNorm(_Trailing):
     eps: float = attr("added to the variance", default=1e-5, ge=0)
     bias: bool = attr("learn a bias too, if affine", default=True)
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
-        return affine_params(self.split(x)[1], self.affine, self.affine and self.bias)
+    def params(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> Sequence[Param]:
+        return learned_affine(self, self.split(x)[1], weight, bias)
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         rows, shape = self.split(inputs[0])
         features = product(shape)
         return (
             *moments(features, rows=rows),
             *reciprocal_root(rows=rows),
             Term.of("mul", "normalize", rows=rows, features=features),
-            *affine_terms(self.affine, self.affine and self.bias, rows=rows, features=features),
+            *affine_terms(*has_affine(self, inputs), rows=rows, features=features),
         )
 
 
@@ -107,10 +123,12 @@ class RMSNorm(_Trailing):
     """x/√(mean(x²) + eps) · weight over the trailing axes, separately for each position.
 
     ``eps: null`` is the machine epsilon of the computation.  With an ``offset`` the scale is offset + weight: Gemma has
-    offset 1 and stored weights that start at zero.
+    offset 1 and stored weights that start at zero.  A weight that other lines compute is an input, and no parameter
+    then.
     """
 
     name = "rms_norm"
+    inputs = NORM_INPUTS[:2]
     reference = "torch.nn.RMSNorm; Zhang & Sennrich 2019, arXiv:1910.07467"
     shape_rule = "unchanged"
     param_rule = "weight of the normalized shape"
@@ -121,14 +139,15 @@ class RMSNorm(_Trailing):
     eps: float | None = attr("added to the mean square; null: machine epsilon", default=None, ge=0)
     offset: float = attr("added to the weight", default=0.0)
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
+    def params(self, ctx: Context, x: TensorType, weight: TensorType | None = None) -> Sequence[Param]:
         start = Init.of("constant", value=1.0 - self.offset)
-        return (Param("weight", self.split(x)[1], start),) if self.affine else ()
+        return (Param("weight", self.split(x)[1], start),) if self.affine and weight is None else ()
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         rows, shape = self.split(inputs[0])
         features = product(shape)
-        offset = (Term.of("add", "offset", features=features),) if self.affine and self.offset else ()
+        weighted = self.affine or "weight" in self.named(inputs)
+        offset = (Term.of("add", "offset", features=features),) if weighted and self.offset else ()
         return (
             Term.of("mul", "square", rows=rows, features=features),
             Term.of("add", "mean square", rows=rows, sums=features - 1),
@@ -136,7 +155,7 @@ class RMSNorm(_Trailing):
             *reciprocal_root(rows=rows),
             Term.of("mul", "normalize", rows=rows, features=features),
             *offset,
-            *affine_terms(self.affine, False, rows=rows, features=features),
+            *affine_terms(weighted, False, rows=rows, features=features),
         )
 
 
@@ -144,10 +163,12 @@ class RMSNorm(_Trailing):
 class GroupNorm(Operation):
     """(x − mean)/√(variance + eps) · weight + bias over groups of channels, separately for each sample.
 
-    The channels are axis 1, and ``groups`` must divide their number.  One group normalizes a whole sample.
+    The channels are axis 1, and ``groups`` must divide their number.  One group normalizes a whole sample.  A weight
+    or a bias that other lines compute is an input, and no parameter then.
     """
 
     name = "group_norm"
+    inputs = NORM_INPUTS
     reference = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
     shorthand = "groups"
     shape_rule = "(N, C, …) unchanged"
@@ -161,7 +182,9 @@ class GroupNorm(Operation):
     affine: bool = attr("learn a weight for each channel", default=True)
     bias: bool = attr("learn a bias too, if affine", default=True)
 
-    def infer(self, ctx: Context, x: TensorType) -> TensorType:
+    def infer(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> TensorType:
         require_float(x, "group_norm")
         if x.rank < 2:
             raise RuleError(f"group_norm takes an input of at least 2 dimensions, and this one has {x.rank}: {x}")
@@ -169,23 +192,26 @@ class GroupNorm(Operation):
             raise RuleError(f"group_norm: {x.shape[1]} channels do not divide into {self.groups} groups")
         if product(x.shape) // self.groups < 2:
             raise RuleError("group_norm has a single value to normalize", hint="use fewer groups")
+        check_given("group_norm", x.shape[1:2], x, weight=weight, bias=bias)
         return x
 
-    def params(self, ctx: Context, x: TensorType) -> Sequence[Param]:
-        return affine_params(x.shape[1:2], self.affine, self.affine and self.bias)
+    def params(
+        self, ctx: Context, x: TensorType, weight: TensorType | None = None, bias: TensorType | None = None
+    ) -> Sequence[Param]:
+        return learned_affine(self, x.shape[1:2], weight, bias)
 
     def reach(self, inputs: Sequence[TensorType], output: TensorType, training: bool) -> Sequence[Reach] | None:
-        (x,) = inputs
-        return [axes_of(x, dict.fromkeys(range(1, x.rank), "all"))]
+        x, *others = inputs
+        return [axes_of(x, dict.fromkeys(range(1, x.rank), "all")), *(every(other, "all") for other in others)]
 
-    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+    def cost(self, ctx: Context, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> Sequence[Term]:
         batch, channels, *rest = inputs[0].shape
         elements = {"batch": batch, "channels": channels, "positions": product(rest)}
         return (
             *moments(channels // self.groups * product(rest), batch=batch, groups=self.groups),
             *reciprocal_root(batch=batch, groups=self.groups),
             Term.of("mul", "normalize", **elements),
-            *affine_terms(self.affine, self.affine and self.bias, **elements),
+            *affine_terms(*has_affine(self, inputs), **elements),
         )
 
 

@@ -1,4 +1,4 @@
-"""Products with a weight or a bias that is an input: the same values as with a parameter, and no parameter."""
+"""Products and norms with weights that are inputs: the same values as with parameters, and no parameters."""
 
 from __future__ import annotations
 
@@ -67,3 +67,66 @@ def test_other_types() -> None:
     assert declared is not None
     with pytest.raises(RuleError, match="takes a weight of float32, as its input, and not of float16"):
         declared(out=6).infer(Context(), TensorType((2, 5)), TensorType((6, 5), "float16"))
+
+
+#: norm: (attributes, shape of the input, of weight and bias, True if it has running statistics)
+NORMS: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...], bool]] = {
+    "layer_norm": ({"axes": 2}, (2, 3, 5), (3, 5), False),
+    "rms_norm": ({"eps": 1e-5, "offset": 0.5}, (2, 3, 5), (5,), False),
+    "group_norm": ({"groups": 2}, (2, 6, 4, 3), (6,), False),
+    "batch_norm": ({}, (2, 6, 4, 3), (6,), True),
+    "instance_norm": ({"affine": True, "track_running_stats": True}, (2, 6, 4), (6,), True),
+}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(("dtype", "vectors"), [("float16", "float16"), ("float16", "float32"), ("float32", "float32")])
+@pytest.mark.parametrize("name", NORMS)
+def test_norms(name: str, dtype: str, vectors: str, training: bool) -> None:
+    attrs, size, shape, tracks = NORMS[name]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=size).astype(dtype)
+    names = ["weight", *(["bias"] if name != "rms_norm" else [])]
+    names += ["running_mean", "running_var"] if tracks else []
+    values = {name: np.abs(rng.normal(size=shape)).astype(vectors) for name in names}
+    counter = {"num_batches_tracked": np.zeros((), np.int64)} if tracks else {}
+    own, fixed = (execute(name, attrs, x, weights={**values, **counter}, training=t).outputs[0] for t in (True, False))
+    for given in ([], names[:1], names[1:2], names[:2], names[2:], names):
+        inputs = [values[each] if each in given else None for each in names]
+        learned = {each: value for each, value in values.items() if each not in given}
+        learned |= counter if "running_mean" not in given else {}
+        (found,) = execute(name, attrs, x, *inputs, weights=learned, training=training).outputs
+        assert_close(found, own if training and "running_mean" not in given else fixed)
+    if name != "rms_norm":
+        (shifted,) = execute(
+            name, attrs | {"affine": False}, x, None, *inputs[1:], weights={}, training=training
+        ).outputs
+        (plain,) = execute(
+            name, attrs | {"affine": False}, x, None, None, *inputs[2:], weights={}, training=training
+        ).outputs
+        assert np.abs(shifted - plain).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "types", "said"),
+    [
+        ("layer_norm", {}, [(2, 5), (4,)], "layer_norm takes a weight of 5, and this is 4"),
+        ("group_norm", {"groups": 2}, [(2, 4, 3), (4,), (4, 1)], "group_norm takes a bias of 4, and this is 4×1"),
+        ("batch_norm", {}, [(2, 4), None, None, (4,)], "running_mean and running_var, not running_mean alone"),
+        ("instance_norm", {}, [(2, 4, 3), None, None, (4,), (4,)], "without track_running_stats takes no running_mean"),
+    ],
+)
+def test_norms_with_other_vectors(name: str, attrs: dict[str, Any], types: list[Any], said: str) -> None:
+    declared = ops.find(name)
+    assert declared is not None
+    with pytest.raises(RuleError) as refused:
+        declared(**attrs).infer(Context(), *(None if shape is None else TensorType(shape) for shape in types))
+    assert said in refused.value.message
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "int64"])
+def test_norms_of_other_types(dtype: Any) -> None:
+    declared = ops.find("layer_norm")
+    assert declared is not None
+    with pytest.raises(RuleError, match=f"takes a weight of float32, as its input, and not of {dtype}"):
+        declared().infer(Context(), TensorType((2, 5)), TensorType((5,), dtype))

@@ -330,6 +330,18 @@ def test_einsum_by_fvcore(equation: str, shapes: Shapes) -> None:
     check({"einsum": equation}, shapes, lambda *x: torch.einsum(equation, *x), tools=["fvcore"])
 
 
+@pytest.mark.parametrize("vectors", [1, 2])
+def test_norms_with_weights_that_are_inputs(vectors: int) -> None:
+    affine = [(4,)] * vectors
+    line = {"affine": False}
+    check({"layer_norm": line}, [(2, 3, 4), *affine], lambda x, *given: F.layer_norm(x, (4,), *given))
+    check({"group_norm": {"groups": 2, **line}}, [(2, 4, 3), *affine], lambda x, *given: F.group_norm(x, 2, *given))
+    check({"instance_norm": line}, [(2, 4, 3), *affine], lambda x, *given: F.instance_norm(x, None, None, *given))
+    if vectors == 2:
+        order = [(2, 4, 3), *affine, (4,), (4,)]
+        check({"batch_norm": line}, order, lambda x, w, b, mean, var: F.batch_norm(x, mean, var, w, b))
+
+
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_transformer_layers(norm_first: bool, training: bool) -> None:

@@ -77,6 +77,24 @@ CASES = {
         "{batch_norm: {track_running_stats: false}}", IMAGE, nn.BatchNorm2d(8, track_running_stats=False)
     ),
     "instance_norm": Case("{instance_norm: {affine: true}}", IMAGE, nn.InstanceNorm2d(8, affine=True)),
+    "layer_norm of given weights": Case(
+        "{layer_norm: {}, from: [x, w, b]}",
+        {**X, "w": [16], "b": [16]},
+        lambda x, w, b: functional.layer_norm(x, (16,), w, b),
+    ),
+    "rms_norm of a given weight": Case(
+        "{rms_norm: {}, from: [x, w]}", {**X, "w": [16]}, lambda x, w: functional.rms_norm(x, (16,), w)
+    ),
+    "instance_norm of given weights": Case(
+        "{instance_norm: {}, from: [x, w, b]}",
+        {**IMAGE, "w": [8], "b": [8]},
+        lambda x, w, b: functional.instance_norm(x, None, None, w, b),
+    ),
+    "batch_norm of given vectors": Case(
+        "{batch_norm: {}, from: [x, w, b, mean, var]}",
+        {**IMAGE, "w": [8], "b": [8], "mean": [8], "var": [8]},
+        lambda x, w, b, mean, var: functional.batch_norm(x, mean, var, w, b),
+    ),
     "rms_norm": Case("rms_norm", X, nn.RMSNorm(16)),
     "rms_norm without weight": Case("{rms_norm: {affine: false}}", X, nn.RMSNorm(16, elementwise_affine=False)),
     "local_response_norm": Case("{local_response_norm: 3}", IMAGE, nn.LocalResponseNorm(3)),

@@ -182,3 +182,46 @@ def test_normalize(shape: list[int], p: float, axis: Any, eps: float) -> None:
         lambda w, x: F.normalize(x, p, axis, eps),
         tolerance=1e-4,
     )
+
+
+@draws
+@given(
+    kind=st.sampled_from(["layer_norm", "group_norm", "rms_norm"]),
+    count=st.integers(1, 2),
+    given=st.tuples(flags, flags),
+)
+def test_given_weights_of_samples(kind: str, count: int, given: tuple[bool, bool]) -> None:
+    x = normal([2, 4, 3, 2])
+    shape = [4] if kind == "group_norm" else [*x.shape[-count:]]
+    vectors = [normal(shape) if is_given else None for is_given in given][: 1 if kind == "rms_norm" else 2]
+
+    def reference(weights: dict[str, Any], x: Any, weight: Any = None, bias: Any = None) -> Any:
+        if kind == "group_norm":
+            return F.group_norm(x, 2, weight, bias, 1e-3)
+        if kind == "layer_norm":
+            return F.layer_norm(x, shape, weight, bias, 1e-3)
+        return F.rms_norm(x, shape, weight, 1e-3)
+
+    attrs = {"groups": 2} if kind == "group_norm" else {"axes": count}
+    gradients = kind != "group_norm" or given != (False, True)  # for which PyTorch fails
+    agree(kind, {**attrs, "affine": False, "eps": 1e-3}, [x, *vectors], reference, gradients=gradients)
+
+
+@draws
+@given(
+    kind=st.sampled_from(["batch_norm", "instance_norm"]),
+    given=st.tuples(flags, flags),
+    own=flags,
+    axes=st.integers(1, 3),
+    training=flags,
+)
+def test_given_vectors_of_channels(kind: str, given: tuple[bool, bool], own: bool, axes: int, training: bool) -> None:
+    x = normal([2, 4, *[3, 2, 2][:axes]])
+    vectors = [normal([4]) if is_given else None for is_given in given]
+    statistics = [] if own else [normal([4]), np.abs(normal([4]))]
+
+    def reference(weights: dict[str, Any], x: Any, weight: Any, bias: Any, mean: Any = None, var: Any = None) -> Any:
+        return getattr(F, kind)(x, mean, var, weight, bias, own, eps=1e-3)
+
+    attrs = {"affine": False, "track_running_stats": not own, "eps": 1e-3}
+    agree(kind, attrs, [x, *vectors, *statistics], reference, constants=(3, 4), training=training)

@@ -260,7 +260,10 @@ def test_norms_of_channels(kind: str, weight: str | None, bias: str | None, stat
                 return F.batch_norm(x, mean, var, w, b, own)
             return F.instance_norm(x, mean, var, w, b, own)
 
-    assert_imports(Norm(), r(3, 4, 5, 2))
+    graph = assert_imports(Norm(), r(3, 4, 5, 2))
+    norms = [line for line in graph.lines if line.operation.endswith("norm")]
+    assert [line.operation.removeprefix("frozen_") for line in norms] == [f"{kind}_norm"]
+    assert {*operations(graph)} <= {norms[0].operation, "relu", "parameter", "buffer"}
 
 
 def test_frozen_batch_norm() -> None:
@@ -301,7 +304,8 @@ def test_norms_of_samples(norm: str, weight: str | None, bias: str | None) -> No
                 return F.rms_norm(x, sizes, w, 1e-4)
             return F.group_norm(x, 2, w, b) if norm == "group" else F.layer_norm(x, sizes, w, b, 1e-3)
 
-    assert_imports(Norm(), r(2, 4, 3) if norm == "group" else r(2, 3, 4))
+    graph = assert_imports(Norm(), r(2, 4, 3) if norm == "group" else r(2, 3, 4))
+    assert [name for name in operations(graph) if name not in ("relu", "parameter")] == [f"{norm}_norm"]
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,18 @@ def _conv(node: OpNode, macs: Dim, training: bool) -> RuleCount:
 
 
 def _norm(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    affine = any(not param.is_buffer for param in node.params)
-    return RuleCount(0, _input(node).elements * (5 if affine else 4))
+    return RuleCount(0, _input(node).elements * (5 if _is_weighted(node) else 4))
+
+
+def _is_weighted(node: OpNode) -> bool:
+    """Return True for a norm with a weight, which may be an input."""
+    return _op(node).affine or "weight" in node.op.named(node.inputs)
 
 
 def _batch_norm(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    if _op(node).own_statistics(training):
+    if _op(node).own_statistics(training, given="running_mean" in node.op.named(node.inputs)):
         return _norm(node, macs, training)
-    return RuleCount(0, _input(node).elements * (2 if _op(node).affine else 1))
+    return RuleCount(0, _input(node).elements * (2 if _is_weighted(node) else 1))
 
 
 def _pool(node: OpNode, macs: Dim, training: bool) -> RuleCount:

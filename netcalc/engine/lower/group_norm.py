@@ -67,6 +67,8 @@ def lower_group_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the three steps of a group or instance normalization."""
     op, operand, result = node.op, node.operand, node.outputs[0]
     rank = len(operand.shape)
+    if any(tensor is not None for tensor in node.inputs[1:]):  # the passes take constants
+        return False
     if op.normalizes_channels and not op.own_statistics(False):
         return lower_elementwise(context, node)
     if 0 in operand.shape or rank < 3:

@@ -32,7 +32,7 @@ from netcalc.numerics.kernels import wide
 def lower_norm(context: LoweringContext, node: GraphNode) -> bool:
     """Emit the normalization of each vector, which is a row."""
     operand, result = node.operand, node.outputs[0]
-    if 0 in operand.shape:
+    if 0 in operand.shape or any(tensor is not None for tensor in node.inputs[1:]):  # the passes take constants
         return False
     rank, count = len(operand.shape), node.op.count
     slot = context.layout.slot(operand)

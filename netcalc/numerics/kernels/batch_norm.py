@@ -9,16 +9,26 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import Run, kernel, wide
-from netcalc.numerics.kernels.norm import affine, by_channel, centered, mean, reciprocal_root
+from netcalc.numerics.kernels.norm import affine, by_channel, centered, either, mean, reciprocal_root
 from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
 
 
 @kernel("batch_norm")
 def batch_norm(
-    op: BatchNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None, **tracked: Array
+    op: BatchNorm,
+    run: Run,
+    x: Array,
+    factor: Array | None = None,
+    shift: Array | None = None,
+    *statistics: Array | None,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    **tracked: Array,
 ) -> Array:
-    if op.track_running_stats and not run.training:
-        return _scale_and_shift(op.eps, x, weight, bias, tracked["running_mean"], tracked["running_var"])
+    weight, bias = either(factor, weight), either(shift, bias)
+    running = _running(statistics, tracked)
+    if op.track_running_stats and running is not None and (not run.training or not tracked):
+        return _scale_and_shift(op.eps, x, weight, bias, *running)
     others = (0, *range(2, x.ndim))
     middle, rest, variance = centered(wide(x), others)
     scale = reciprocal_root(variance, op.eps)
@@ -43,10 +53,20 @@ def frozen_batch_norm(
 
 @kernel("instance_norm")
 def instance_norm(
-    op: InstanceNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None, **tracked: Array
+    op: InstanceNorm,
+    run: Run,
+    x: Array,
+    factor: Array | None = None,
+    shift: Array | None = None,
+    *statistics: Array | None,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    **tracked: Array,
 ) -> Array:
-    if op.track_running_stats and not run.training:
-        return _scale_and_shift(op.eps, x, weight, bias, tracked["running_mean"], tracked["running_var"])
+    weight, bias = either(factor, weight), either(shift, bias)
+    running = _running(statistics, tracked)
+    if op.track_running_stats and running is not None and (not run.training or not tracked):
+        return _scale_and_shift(op.eps, x, weight, bias, *running)
     middle, rest, variance = centered(wide(x), tuple(range(2, x.ndim)))
     shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in (weight, bias))
     root = reciprocal_root(variance, op.eps)
@@ -56,6 +76,13 @@ def instance_norm(
         samples = (mean(middle, (0,)), mean(variance, (0,)))
         _track(run, op.momentum or 0.0, *samples, math.prod(x.shape[2:]), tracked)
     return y.astype(x.dtype, copy=False)
+
+
+def _running(statistics: tuple[Array | None, ...], tracked: Mapping[str, Array]) -> tuple[Array, Array] | None:
+    """Return running mean and variance: the inputs if they are some, or the buffers; None if there are none."""
+    are_given = any(vector is not None for vector in statistics)
+    middle, variance = statistics if are_given else (tracked.get(name) for name in ("running_mean", "running_var"))
+    return None if middle is None or variance is None else (middle, variance)
 
 
 def _scale_and_shift(

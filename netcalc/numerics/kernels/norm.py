@@ -50,37 +50,62 @@ def affine(x: Array, weight: Array | None, bias: Array | None) -> Array:
     return x if bias is None else x + bias
 
 
+def either(computed: Array | None, parameter: Array | None) -> Array | None:
+    """Return a tensor that is an input if it is one, or the parameter."""
+    return parameter if computed is None else computed
+
+
 def trailing(op: LayerNorm | RMSNorm) -> tuple[int, ...]:
     """Return the axes that are normalized together."""
     return tuple(range(-(len(op.normalized_shape or ()) or op.axes or 1), 0))
 
 
 @kernel("layer_norm")
-def layer_norm(op: LayerNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
+def layer_norm(
+    op: LayerNorm,
+    run: Run,
+    x: Array,
+    factor: Array | None = None,
+    shift: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Array:
     y, middle, root = standardized(wide(x), trailing(op), op.eps)
     run.keep(result1=middle, result2=root)
-    return affine(y, weight, bias).astype(x.dtype, copy=False)
+    return affine(y, either(factor, weight), either(shift, bias)).astype(x.dtype, copy=False)
 
 
 @kernel("rms_norm")
-def rms_norm(op: RMSNorm, run: Run, x: Array, *, weight: Array | None = None) -> Array:
+def rms_norm(op: RMSNorm, run: Run, x: Array, factor: Array | None = None, *, weight: Array | None = None) -> Array:
     inner = wide(x)
     eps = float(np.finfo(inner.dtype).eps) if op.eps is None else op.eps
     root = reciprocal_root(mean(inner * inner, trailing(op)), eps)
     run.keep(result1=root)
     y = inner * root
+    weight = either(factor, weight)
     if weight is not None and op.offset:
         weight = wide(weight) + op.offset
     return affine(y, weight, None).astype(x.dtype, copy=False)
 
 
 @kernel("group_norm")
-def group_norm(op: GroupNorm, run: Run, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Array:
+def group_norm(
+    op: GroupNorm,
+    run: Run,
+    x: Array,
+    factor: Array | None = None,
+    shift: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Array:
     batch, channels = x.shape[:2]
     grouped = wide(x).reshape(batch, op.groups, channels // op.groups, -1)
     y, middle, root = standardized(grouped, (2, 3), op.eps)
     run.keep(result1=middle.reshape(batch, -1), result2=root.reshape(batch, -1))
-    shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in (weight, bias))
+    vectors = either(factor, weight), either(shift, bias)
+    shaped = (None if vector is None else by_channel(vector, x.ndim) for vector in vectors)
     return affine(y.reshape(x.shape), *shaped).astype(x.dtype, copy=False)
 
 

@@ -17,11 +17,11 @@ from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize,
 def _affine(back: Back, g: Array, normal: Array | None, axes: tuple[int, ...]) -> Gradients:
     """Return the gradients of weight and bias: sums over ``axes``."""
     gradients: Gradients = {}
-    if back.wants("weight"):
+    for source in back.among("weight", 1):
         assert normal is not None
-        gradients["weight"] = np.add.reduce(g * normal, axis=axes)
-    if back.wants("bias"):
-        gradients["bias"] = np.add.reduce(g, axis=axes)
+        gradients[source] = np.add.reduce(g * normal, axis=axes)
+    for source in back.among("bias", 2):
+        gradients[source] = np.add.reduce(g, axis=axes)
     return gradients
 
 
@@ -29,10 +29,10 @@ def _affine(back: Back, g: Array, normal: Array | None, axes: tuple[int, ...]) -
 def layer_norm(op: LayerNorm, back: Back, gradient: Array) -> Gradients:
     g, axes, normal = wide(gradient), trailing(op), None
     gradients: Gradients = {}
-    if back.wants(0, "weight"):
+    if back.wants(0, "weight", 1):
         normal = (wide(back.saved["input"]) - back.saved["result1"]) * back.saved["result2"]
         if back.wants(0):
-            h = g * wide(back.saved["weight"]) if op.affine else g
+            h = g * wide(back.saved["weight"]) if "weight" in back.saved else g
             gradients[0] = through_statistics(h, normal, back.saved["result2"], axes)
     return gradients | _affine(back, g, normal, tuple(range(g.ndim - len(axes))))
 
@@ -44,7 +44,7 @@ def rms_norm(op: RMSNorm, back: Back, gradient: Array) -> Gradients:
     gradients: Gradients = {}
     if back.wants(0):
         h = g
-        if op.affine:
+        if "weight" in back.saved:
             weight = wide(back.saved["weight"])
             h = g * (weight + op.offset if op.offset else weight)
         gradients[0] = through_statistics(h, normal, root, axes, centered=False)
@@ -57,12 +57,12 @@ def group_norm(op: GroupNorm, back: Back, gradient: Array) -> Gradients:
     shape = g.shape
     grouped = (shape[0], op.groups, shape[1] // op.groups, -1)
     gradients: Gradients = {}
-    if back.wants(0, "weight"):
+    if back.wants(0, "weight", 1):
         middle, root = (back.saved[name].reshape(shape[0], op.groups, 1, 1) for name in ("result1", "result2"))
         spread = (wide(back.saved["input"]).reshape(grouped) - middle) * root
         normal = spread.reshape(shape)
         if back.wants(0):
-            h = g * by_channel(wide(back.saved["weight"]), g.ndim) if op.affine else g
+            h = g * by_channel(wide(back.saved["weight"]), g.ndim) if "weight" in back.saved else g
             gradients[0] = through_statistics(h.reshape(grouped), spread, root, (2, 3)).reshape(shape)
     return gradients | _affine(back, g, normal, (0, *range(2, g.ndim)))
 

@@ -22,6 +22,15 @@ _RULE = (
 _FIXED = "with running statistics: ∂L/∂x = ∂L/∂y·γ/√(σ² + ε)"
 
 
+def _is_weighted(op: BatchNorm | InstanceNorm, call: BackwardCall) -> bool:
+    return op.affine or call.present(1)
+
+
+def _saved(call: BackwardCall, name: str, index: int) -> Saved:
+    """Return a vector as a saved tensor: an input if it is one, or the parameter or buffer."""
+    return call.saved_input(name, index) if call.present(index) else call.saved_parameter(name, name)
+
+
 class _Channels(Backward):
     """Gradient through the statistics of each channel, or through the affine map by running statistics."""
 
@@ -37,31 +46,31 @@ class _Channels(Backward):
     def saves(self, op: BatchNorm | InstanceNorm, call: BackwardCall) -> Sequence[Saved]:
         x = call.input()
         saved: list[Saved] = []
-        own = op.own_statistics(call.training)
-        if call.wants("weight") or (own and call.wants(0)):
+        own = op.own_statistics(call.training, given=call.present(3))
+        if call.wants("weight", 1) or (own and call.wants(0)):
             saved.append(call.saved_input("input"))
-        if call.wants(0) and op.affine:
-            saved.append(call.saved_parameter("weight", "weight"))
-        if not call.wants(0, "weight"):
+        if call.wants(0) and _is_weighted(op, call):
+            saved.append(_saved(call, "weight", 1))
+        if not call.wants(0, "weight", 1):
             return saved
         if own:
             channels = self.groups(call)[0] * x.shape[1]
             return [*saved, *(call.saved_kept(f"result{n}", channels, dtype=wide_dtype(x)) for n in (1, 2))]
-        if call.wants("weight"):
-            saved.append(call.saved_parameter("running_mean", "running_mean"))
-        return [*saved, call.saved_parameter("running_var", "running_var")]
+        if call.wants("weight", 1):
+            saved.append(_saved(call, "running_mean", 3))
+        return [*saved, _saved(call, "running_var", 4)]
 
     def cost(self, op: BatchNorm | InstanceNorm, call: BackwardCall) -> Sequence[Term]:
-        if not op.own_statistics(call.training):
-            return _by_fixed(op.affine, call)
+        if not op.own_statistics(call.training, given=call.present(3)):
+            return _by_fixed(_is_weighted(op, call), call)
         samples, values = self.groups(call)
         channels = {"samples": samples, "channels": call.input().shape[1]}
         every, sums = {**channels, "values": values}, {**channels, "sums": values - 1}
         work: list[Term] = []
-        if call.wants(0, "weight"):
+        if call.wants(0, "weight", 1):
             work += [Term.of("add", "center", **every), Term.of("mul", "product with centered", **every)]
             work.append(Term.of("add", "sum of products", **sums))
-        if call.wants(0, "bias"):
+        if call.wants(0, "bias", 2):
             work.append(Term.of("add", "sum of gradient", **sums))
         if call.wants(0):
             work += [
@@ -69,13 +78,13 @@ class _Channels(Backward):
                 Term.of("div", "means", **channels, each=2),
                 Term.of("mul", "through variance", **every),
                 Term.of("add", "through statistics", **every, each=2),
-                *([Term.of("mul", "folded weight", **channels)] if op.affine else []),
+                *([Term.of("mul", "folded weight", **channels)] if _is_weighted(op, call) else []),
                 Term.of("mul", "by scale", **every),
             ]
         over = {"samples_less_one": samples - 1, "channels": channels["channels"]}
-        if call.wants("weight"):
+        if call.wants("weight", 1):
             work += [Term.of("mul", "gradient of weight", **channels), Term.of("add", "gradient of weight", **over)]
-        if call.wants("bias"):
+        if call.wants("bias", 2):
             work.append(Term.of("add", "gradient of bias", **over))
         return work
 
@@ -121,14 +130,14 @@ def _by_fixed(affine: bool, call: BackwardCall) -> Sequence[Term]:
     batch, channels, *rest = call.input().shape
     values = batch * product(rest)
     every = {"channels": channels, "values": values}
-    work: list[Term] = list(reciprocal_root(channels=channels)) if call.wants(0, "weight") else []
+    work: list[Term] = list(reciprocal_root(channels=channels)) if call.wants(0, "weight", 1) else []
     if call.wants(0):
         work += [Term.of("mul", "folded weight", channels=channels)] if affine else []
         work.append(Term.of("mul", "by scale", **every))
-    if call.wants("weight"):
+    if call.wants("weight", 1):
         work += [Term.of("add", "center", **every), Term.of("mul", "product with centered", **every)]
         work += [Term.of("add", "sum of products", channels=channels, sums=values - 1)]
         work.append(Term.of("mul", "gradient of weight", channels=channels))
-    if call.wants("bias"):
+    if call.wants("bias", 2):
         work.append(Term.of("add", "gradient of bias", channels=channels, sums=values - 1))
     return work

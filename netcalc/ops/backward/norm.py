@@ -15,10 +15,10 @@ from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize,
 def _affine(call: BackwardCall, rows: Dim, features: Dim) -> list[Term]:
     """Return the work of the gradients of weight and bias, which are sums over all rows."""
     work: list[Term] = []
-    if call.wants("weight"):
+    if call.wants("weight", 1):
         work.append(Term.of("mul", "gradient of weight", rows=rows, features=features))
         work.append(Term.of("add", "gradient of weight", rows_less_one=rows - 1, features=features))
-    if call.wants("bias"):
+    if call.wants("bias", 2):
         work.append(Term.of("add", "gradient of bias", rows_less_one=rows - 1, features=features))
     return work
 
@@ -26,9 +26,11 @@ def _affine(call: BackwardCall, rows: Dim, features: Dim) -> list[Term]:
 def _saved_tensors(call: BackwardCall, *statistics: Saved) -> list[Saved]:
     """Return the input, the weight if the input's gradient needs it, and the statistics."""
     saved: list[Saved] = []
-    if call.wants(0, "weight"):
+    if call.wants(0, "weight", 1):
         saved += [call.saved_input("input"), *statistics]
-    if call.wants(0) and call.param("weight"):
+    if call.wants(0) and call.present(1):
+        saved.append(call.saved_input("weight", 1))
+    elif call.wants(0) and call.param("weight"):
         saved.append(call.saved_parameter("weight", "weight"))
     return saved
 
@@ -55,10 +57,10 @@ class LayerNormBackward(Backward):
         features = product(shape)
         elements = {"rows": rows, "features": features}
         work: list[Term] = []
-        if call.wants(0, "weight"):
+        if call.wants(0, "weight", 1):
             work += normal_terms(**elements)
         if call.wants(0):
-            work += [Term.of("mul", "by weight", **elements)] if op.affine else []
+            work += [Term.of("mul", "by weight", **elements)] if op.affine or call.present(1) else []
             work += through_statistics(features, rows=rows)
         return [*work, *_affine(call, rows, features)]
 
@@ -84,7 +86,7 @@ class RMSNormBackward(Backward):
         elements = {"rows": rows, "features": features}
         work = [Term.of("mul", "normalize", **elements)]
         if call.wants(0):
-            if op.affine:
+            if op.affine or call.present(1):
                 work += [Term.of("add", "offset", features=features)] if op.offset else []
                 work.append(Term.of("mul", "by weight", **elements))
             work += through_statistics(features, centered=False, rows=rows)
@@ -113,10 +115,10 @@ class GroupNormBackward(Backward):
         positions = product(rest)
         elements = {"batch": batch, "channels": channels, "positions": positions}
         work: list[Term] = []
-        if call.wants(0, "weight"):
+        if call.wants(0, "weight", 1):
             work += normal_terms(**elements)
         if call.wants(0):
-            work += [Term.of("mul", "by weight", **elements)] if op.affine else []
+            work += [Term.of("mul", "by weight", **elements)] if op.affine or call.present(1) else []
             work += through_statistics(channels // op.groups * positions, batch=batch, groups=op.groups)
         return [*work, *_affine(call, batch * positions, channels)]
 

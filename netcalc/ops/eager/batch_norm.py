@@ -13,7 +13,7 @@ class BatchNormEager(Eager):
     """The kernel returns the statistics of the batch if it uses them, and empty tensors otherwise."""
 
     def moments(self, op: BatchNorm, call: EagerCall) -> Sequence[Moment]:
-        if not op.own_statistics(call.training):
+        if not op.own_statistics(call.training, given=call.present(3)):
             return (Moment(),)
         channels = call.input().shape[1]
         return (Moment((call.work("mean", channels), call.work("rstd", channels))),)
@@ -25,9 +25,11 @@ class InstanceNormEager(Eager):
 
     def moments(self, op: InstanceNorm, call: EagerCall) -> Sequence[Moment]:
         batch, channels = call.input().shape[:2]
-        repeated = [call.work(param.name, batch * channels) for param in call.params if param.shape == (channels,)]
+        vectors = [param.name for param in call.params if param.shape == (channels,)]
+        vectors += [port.name for index, port in enumerate(op.inputs) if index and call.present(index)]
+        repeated = [call.work(name, batch * channels) for name in vectors]
         statistics = [call.work(name, batch * channels) for name in ("mean", "rstd")]
-        return (Moment((*repeated, *(statistics if op.own_statistics(call.training) else ()))),)
+        return (Moment((*repeated, *(statistics if op.own_statistics(call.training, given=call.present(3)) else ()))),)
 
 
 @eager("frozen_batch_norm")

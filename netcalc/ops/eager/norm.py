@@ -41,7 +41,7 @@ class RMSNormEager(Eager):
         shape = _shape_of_statistics(op, call)
         mean, rstd = call.work("mean", *shape), call.work("rstd", *shape)
         first = Moment((call.like("squares"), mean, rstd), outputs=False)
-        if not call.has_param("weight"):
+        if not (call.has_param("weight") or call.present(1)):
             return first, Moment((rstd,))
         return first, Moment((rstd, call.like("normalized")))
 

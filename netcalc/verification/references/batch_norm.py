@@ -10,6 +10,9 @@ import numpy as np
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, parameters, reference, updates
 from netcalc.verification.references._sums import double, mean, standardized, total
 
+#: The inputs after the first, and the parameters in place of which they are.
+_VECTORS = ("weight", "bias", "running_mean", "running_var")
+
 
 def _by_running_statistics(op: Attributes, x: Array, arrays: dict[str, Array]) -> Expected:
     """Return the normalization by running statistics."""
@@ -24,8 +27,11 @@ def _by_running_statistics(op: Attributes, x: Array, arrays: dict[str, Array]) -
 
 
 @reference("batch_norm", "frozen_batch_norm", "instance_norm")
-def normalized(op: Attributes, x: Array, **given: Array) -> Expected:
-    if op.name == "frozen_batch_norm" or (op.track_running_stats and not op.training):
+def normalized(op: Attributes, x: Array, *computed: Array | None, **given: Array) -> Expected:
+    given |= {name: array for name, array in zip(_VECTORS, computed, strict=False) if array is not None}
+    if op.name == "frozen_batch_norm" or (
+        op.track_running_stats and (not op.training or any(array is not None for array in computed[2:]))
+    ):
         return _by_running_statistics(op, x, given)
 
     def at(index: Shape) -> Value:
@@ -41,7 +47,7 @@ def normalized(op: Attributes, x: Array, **given: Array) -> Expected:
 def running(
     op: Attributes,
     x: Array,
-    *,
+    *computed: Array | None,
     running_mean: Array | None = None,
     running_var: Array | None = None,
     num_batches_tracked: Array | None = None,
@@ -82,11 +88,13 @@ def running(
 
 
 @parameters("batch_norm", "instance_norm")
-def tracked_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
+def tracked_parameters(op: Attributes, x: Shape, *computed: Shape | None) -> dict[str, Shape]:
+    given = {name for name, shape in zip(_VECTORS, computed, strict=False) if shape is not None}
     learned = [name for name in ("weight", "bias") if op.affine and (name == "weight" or op.bias)]
-    buffers = ["running_mean", "running_var"] if op.track_running_stats else []
-    count: dict[str, Shape] = {"num_batches_tracked": ()} if op.track_running_stats else {}
-    return dict.fromkeys((*learned, *buffers), x[1:2]) | count
+    tracks = op.track_running_stats and "running_mean" not in given
+    buffers = ["running_mean", "running_var"] if tracks else []
+    count: dict[str, Shape] = {"num_batches_tracked": ()} if tracks else {}
+    return dict.fromkeys((name for name in (*learned, *buffers) if name not in given), x[1:2]) | count
 
 
 @parameters("frozen_batch_norm")

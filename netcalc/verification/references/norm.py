@@ -18,26 +18,43 @@ def _count(op: Attributes) -> int:
 
 
 @reference("layer_norm")
-def layer_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Expected:
+def layer_norm(
+    op: Attributes,
+    x: Array,
+    scale: Array | None = None,
+    offset: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Expected:
     count = _count(op)
+    vectors = weight if scale is None else scale, bias if offset is None else offset
 
     def at(index: Shape) -> Value:
         inner = index[x.ndim - count :]
-        factor, shift = (None if vector is None else vector[inner] for vector in (weight, bias))
+        factor, shift = (None if vector is None else vector[inner] for vector in vectors)
         return standardized(x[index], x[index[: x.ndim - count]], op.eps, factor, shift)
 
     return Expected(x.shape, x.dtype.name, at, math.prod(x.shape[x.ndim - count :]))
 
 
 @parameters("layer_norm")
-def layer_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
-    shape = x[len(x) - _count(op) :]
-    return ({"weight": shape} if op.affine else {}) | ({"bias": shape} if op.affine and op.bias else {})
+def layer_norm_parameters(
+    op: Attributes, x: Shape, weight: Shape | None = None, bias: Shape | None = None
+) -> dict[str, Shape]:
+    return _learned(op, x[len(x) - _count(op) :], weight, bias)
+
+
+def _learned(op: Attributes, shape: Shape, weight: Shape | None, bias: Shape | None) -> dict[str, Shape]:
+    """Return the shapes of weight and bias, if they are learned and no inputs."""
+    learned = {"weight": op.affine and weight is None, "bias": op.affine and op.bias and bias is None}
+    return {name: shape for name, is_learned in learned.items() if is_learned}
 
 
 @reference("rms_norm")
-def rms_norm(op: Attributes, x: Array, *, weight: Array | None = None) -> Expected:
+def rms_norm(op: Attributes, x: Array, scale: Array | None = None, *, weight: Array | None = None) -> Expected:
     count = _count(op)
+    weight = weight if scale is None else scale
     machine = np.finfo(np.float64 if x.dtype == np.float64 else np.float32).eps
 
     def at(index: Shape) -> Value:
@@ -52,25 +69,36 @@ def rms_norm(op: Attributes, x: Array, *, weight: Array | None = None) -> Expect
 
 
 @parameters("rms_norm")
-def rms_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
-    return {"weight": x[len(x) - _count(op) :]} if op.affine else {}
+def rms_norm_parameters(op: Attributes, x: Shape, weight: Shape | None = None) -> dict[str, Shape]:
+    return {"weight": x[len(x) - _count(op) :]} if op.affine and weight is None else {}
 
 
 @reference("group_norm")
-def group_norm(op: Attributes, x: Array, *, weight: Array | None = None, bias: Array | None = None) -> Expected:
+def group_norm(
+    op: Attributes,
+    x: Array,
+    scale: Array | None = None,
+    offset: Array | None = None,
+    *,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Expected:
     share = x.shape[1] // op.groups
+    vectors = weight if scale is None else scale, bias if offset is None else offset
 
     def at(index: Shape) -> Value:
         first = index[1] - index[1] % share
-        factor, shift = (None if vector is None else vector[index[1]] for vector in (weight, bias))
+        factor, shift = (None if vector is None else vector[index[1]] for vector in vectors)
         return standardized(x[index], x[index[0], first : first + share], op.eps, factor, shift)
 
     return Expected(x.shape, x.dtype.name, at, share * math.prod(x.shape[2:]))
 
 
 @parameters("group_norm")
-def group_norm_parameters(op: Attributes, x: Shape) -> dict[str, Shape]:
-    return ({"weight": x[1:2]} if op.affine else {}) | ({"bias": x[1:2]} if op.affine and op.bias else {})
+def group_norm_parameters(
+    op: Attributes, x: Shape, weight: Shape | None = None, bias: Shape | None = None
+) -> dict[str, Shape]:
+    return _learned(op, x[1:2], weight, bias)
 
 
 @reference("local_response_norm")

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netcalc.analysis.signal.state import Call, Signal
+from netcalc.analysis.signal.state import Call, Outcome, Signal, unknown
 
 NO_EPS = "eps, since the variance before the norm is not known"
+
+
+def computed_affine(call: Call) -> Outcome | None:
+    """Return the outcome of a norm that takes weight, bias or statistics of other lines; None for any other norm."""
+    given = [position for position, signal in enumerate(call.inputs) if signal is not None]
+    if len(given) < 2:
+        return None
+    return Outcome(unknown("the affine map is computed by other lines"), dict.fromkeys(given))
 
 
 def weight_square(call: Call) -> float:

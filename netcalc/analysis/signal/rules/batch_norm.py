@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 from netcalc.analysis.signal.rules import rule
-from netcalc.analysis.signal.rules._affine import NO_EPS, affine, weight_square
+from netcalc.analysis.signal.rules._affine import NO_EPS, affine, computed_affine, weight_square
 from netcalc.analysis.signal.state import Call, Outcome, Signal, unknown
 
 
 @rule("batch_norm", "frozen_batch_norm")
 def _batch_norm(call: Call) -> Outcome:
     """Normalization of a channel by the statistics of all samples and positions, or by the running statistics."""
+    if (outcome := computed_affine(call)) is not None:
+        return outcome
     op, x = call.op, call.x
     if not op.own_statistics(call.training):
         factor = 1 / math.sqrt(1 + op.eps)  # the initial statistics are mean 0 and variance 1

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from netcalc.analysis.signal.rules import rule
-from netcalc.analysis.signal.rules._affine import NO_EPS, affine, weight_square
+from netcalc.analysis.signal.rules._affine import NO_EPS, affine, computed_affine, weight_square
 from netcalc.analysis.signal.state import Call, Outcome, Signal, unknown
 
 #: Channels in a group below which their mean is not close to its expectation.
@@ -39,6 +39,8 @@ def _group_norm(call: Call) -> Outcome:
 
 def _sample_norm(call: Call, features: int, *, centered: bool) -> Outcome:
     """Normalization of a sample by the statistics of its own ``features`` elements."""
+    if (outcome := computed_affine(call)) is not None:
+        return outcome
     x = call.x
     offset = x.mean if centered else 0.0
     eps = _EPSILON if call.op.eps is None else call.op.eps

@@ -68,7 +68,13 @@ def standardized(work: Rewriter, line: Line) -> Sequence[Value] | None:
     if len(line.inputs) < 2 or line.inputs[1] is None:
         return None
     norm = _behind_views(work, line.inputs[1], line)
-    if norm is None or norm.operation != "batch_norm" or norm.parameters or norm.attributes.get("affine", True):
+    if (
+        norm is None
+        or norm.operation != "batch_norm"
+        or norm.parameters
+        or len(norm.inputs) > 1
+        or norm.attributes.get("affine", True)
+    ):
         return None
     weight = _behind_views(work, norm.inputs[0], norm)
     filters = line.inputs[1].type

@@ -9,7 +9,7 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Stored, Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._affine import Affine, affine_of, along_channels
+from netcalc.formats.torch.operators._affine import normed
 from netcalc.formats.torch.operators._operands import unless_default, with_unused
 
 #: Names of the statistics of a norm of batches.
@@ -32,23 +32,38 @@ def batch_norm(
         buffers = {name: statistics[name] for name in _RUNNING}
         attributes = {"eps": unless_default(eps, 1e-5)}
         return build.line("frozen_batch_norm", [input], attributes, {"weight": weight, "bias": bias, **buffers})
-    if statistics and not _follow_mode(build, input, training, statistics):
-        return _by_given(build, input, weight, bias, statistics, eps)
-    affine = affine_of(build, input, weight, bias)
-    attributes = {
+    settings = {
         "eps": unless_default(eps, 1e-5),
-        "momentum": unless_default(momentum, 0.1) if statistics else None,
+        "momentum": unless_default(momentum, 0.1),
         "track_running_stats": None if statistics else False,
-        **affine.attributes(),
     }
-    result = _norm(build, "batch_norm", input, attributes, {**affine.parameters, **statistics})
-    return affine.applied(build, result, channels=True)
+    used = _held(build, input, training, statistics)
+    return _tracking(build, "batch_norm", input, (weight, bias), settings, **used)
 
 
-def _norm(build: Builder, operation: str, x: Value, attributes: dict[str, Any], parameters: dict[str, Value]) -> Value:
-    """Add the line of a norm; a weight of NaN in its averages stands for cumulative ones, which have no such weight."""
-    cumulative = attributes["momentum"] is not None and isnan(attributes["momentum"])
-    result = build.line(operation, [x], attributes | ({"momentum": None} if cumulative else {}), parameters)
+def _held(build: Builder, x: Value, of_input: bool, statistics: dict[str, Value]) -> dict[str, Any]:
+    """Return running statistics as buffers of a norm, if it can hold them, or as inputs, which it always uses."""
+    if not statistics:
+        return {}
+    if _follow_mode(build, x, of_input, statistics):
+        return {"buffers": statistics}
+    return {"statistics": tuple(statistics[name] for name in _RUNNING)}
+
+
+def _tracking(
+    build: Builder,
+    operation: str,
+    x: Value,
+    affine: tuple[Value | None, Value | None],
+    settings: dict[str, Any],
+    **used: Any,
+) -> Value:
+    """Add a norm; a weight of NaN in its averages stands for cumulative ones, which have no such weight."""
+    momentum = settings.pop("momentum")
+    cumulative = "buffers" in used and momentum is not None and isnan(momentum)
+    if "buffers" in used and not cumulative:
+        settings = {**settings, "momentum": momentum}
+    result = normed(build, operation, x, affine, settings, **used)
     if cumulative:  # None would be the default
         build.graph.lines[-1].attributes["momentum"] = None
     return result
@@ -89,16 +104,6 @@ def _can_hold(build: Builder, x: Value, *values: Value | None) -> bool:
     return len(held) == len(values) and all(t.buffer and t.persistent and t.type.dtype in dtypes for t in held)
 
 
-def _by_given(
-    build: Builder, x: Value, weight: Value | None, bias: Value | None, statistics: dict[str, Value], eps: float
-) -> Value:
-    """Add the lines of a norm with statistics that are no buffers."""
-    mean, variance = (along_channels(build, statistics[name], x) for name in _RUNNING)
-    root = build.line("rsqrt", [build.line("add", [variance], {"value": eps})])
-    result = build.line("mul", [build.line("sub", [x, mean]), root])
-    return Affine({}, weight, bias).applied(build, result, channels=True)
-
-
 @operator("aten.instance_norm.default")
 def instance_norm(
     build: Builder,
@@ -111,17 +116,13 @@ def instance_norm(
     **running: Any,
 ) -> Value:
     statistics = _used_statistics(build, input, use_input_stats, **running)
-    if statistics and not _follow_mode(build, input, use_input_stats, statistics):
-        return _by_given(build, input, weight, bias, statistics, eps)
-    affine = affine_of(build, input, weight, bias)
-    attributes = {
+    settings = {
         "eps": unless_default(eps, 1e-5),
-        "momentum": unless_default(momentum, 0.1) if statistics else None,
+        "momentum": unless_default(momentum, 0.1),
         "track_running_stats": True if statistics else None,
-        **affine.attributes(default=False),
     }
-    result = _norm(build, "instance_norm", input, attributes, {**affine.parameters, **statistics})
-    return affine.applied(build, result, channels=True)
+    used = _held(build, input, use_input_stats, statistics)
+    return _tracking(build, "instance_norm", input, (weight, bias), settings, is_affine=False, **used)
 
 
 operator(

@@ -7,7 +7,7 @@ from typing import Any
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._affine import affine_of
+from netcalc.formats.torch.operators._affine import normed
 from netcalc.formats.torch.operators._operands import unless_default, with_unused
 from netcalc.formats.torch.operators.expand import broadcast_tensors
 
@@ -22,34 +22,24 @@ def layer_norm(
     eps: float,
     **_: Any,
 ) -> Value:
-    affine = affine_of(build, input, weight, bias)
-    attributes = {
-        "axes": unless_default(len(normalized_shape), 1),
-        "eps": unless_default(eps, 1e-5),
-        **affine.attributes(),
-    }
-    result = build.line("layer_norm", [input], attributes, affine.parameters)
-    return affine.applied(build, result, channels=False)
+    attributes = {"axes": unless_default(len(normalized_shape), 1), "eps": unless_default(eps, 1e-5)}
+    return normed(build, "layer_norm", input, (weight, bias), attributes)
 
 
 @operator("aten.rms_norm.default")
 def rms_norm(
     build: Builder, input: Value, normalized_shape: list[Any], weight: Value | None, eps: float | None
 ) -> Value:
-    affine = affine_of(build, input, weight, None)
-    attributes = {"axes": unless_default(len(normalized_shape), 1), "eps": eps, "affine": affine.attributes()["affine"]}
-    result = build.line("rms_norm", [input], attributes, affine.parameters)
-    return affine.applied(build, result, channels=False)
+    attributes = {"axes": unless_default(len(normalized_shape), 1), "eps": eps}
+    return normed(build, "rms_norm", input, (weight, None), attributes)
 
 
 @operator("aten.group_norm.default")
 def group_norm(
     build: Builder, input: Value, num_groups: int, weight: Value | None, bias: Value | None, eps: float, **_: Any
 ) -> Value:
-    affine = affine_of(build, input, weight, bias)
-    attributes = {"groups": num_groups, "eps": unless_default(eps, 1e-5), **affine.attributes()}
-    result = build.line("group_norm", [input], attributes, affine.parameters)
-    return affine.applied(build, result, channels=True)
+    attributes = {"groups": num_groups, "eps": unless_default(eps, 1e-5)}
+    return normed(build, "group_norm", input, (weight, bias), attributes)
 
 
 @operator("aten.native_group_norm.default")

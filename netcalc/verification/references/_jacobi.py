@@ -11,11 +11,10 @@ from netcalc.verification.references import Array
 _SWEEPS = 40
 
 
-def singular_values(matrix: Array) -> Array:
-    """Return singular values in descending order: rotations make the columns orthogonal (Hestenes 1958)."""
+def orthogonal_columns(matrix: Array) -> tuple[Array, Array]:
+    """Return A·V with orthogonal columns, and V: for a matrix with as many rows as columns (Hestenes 1958)."""
     columns = matrix.astype(np.float64)
-    columns = columns if columns.shape[0] >= columns.shape[1] else columns.T
-    columns = columns.copy()
+    turns = np.eye(columns.shape[1])
     for _ in range(_SWEEPS):
         largest = 0.0
         for i in range(columns.shape[1]):
@@ -24,9 +23,16 @@ def singular_values(matrix: Array) -> Array:
                 if abs(c) <= 1e-16 * math.sqrt(a * b):
                     continue
                 largest = max(largest, abs(c) / math.sqrt(a * b))
-                columns[:, [i, j]] = columns[:, [i, j]] @ _rotation(a, b, c)
+                turn = _rotation(a, b, c)
+                columns[:, [i, j]], turns[:, [i, j]] = columns[:, [i, j]] @ turn, turns[:, [i, j]] @ turn
         if largest < 1e-15:
             break
+    return columns, turns
+
+
+def singular_values(matrix: Array) -> Array:
+    """Return singular values in descending order."""
+    columns, _ = orthogonal_columns(matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T)
     return np.sort(np.sqrt((columns**2).sum(0)))[::-1]
 
 

@@ -1,4 +1,4 @@
-"""References of :mod:`netcalc.ops.decomposition`: Jacobi's rotations, reflections, and normal equations.
+"""References of :mod:`netcalc.ops.decomposition`: Jacobi's rotations, and reflections.
 
 Vectors have signs that nothing defines, so that they have no values here.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Attributes, Expected, Shape, Value, reference
 from netcalc.verification.references._elimination import solution
-from netcalc.verification.references._jacobi import eigenvalues, singular_values
+from netcalc.verification.references._jacobi import eigenvalues, orthogonal_columns, singular_values
 
 
 def _values(x: Array, count: int, compute: Callable[[Array], Array]) -> Expected:
@@ -104,21 +104,21 @@ def pinv(op: Attributes, x: Array) -> Expected:
     *batch, m, n = x.shape
 
     @cache
-    def of(place: Shape) -> tuple[Array, float] | None:
-        """Return the inverse by normal equations, and its error; None for a matrix of lower rank."""
-        wide = x[place].astype(np.longdouble)
-        values = singular_values(x[place])
-        rtol = max(m, n) * np.finfo(x.dtype).eps if op.rtol is None else op.rtol
-        if values[-1] <= 8 * max(rtol * values[0], op.atol):
-            return None
-        inverse = solution(wide.T @ wide, wide.T) if m >= n else solution(wide @ wide.T, wide).T
-        return inverse, float(values[0] / values[-1] ** 2)
+    def of(place: Shape) -> tuple[Array, float]:
+        """Return the inverse as a sum over singular values, and its error; infinite for a value at the bound."""
+        columns, turns = orthogonal_columns(x[place] if m >= n else x[place].T)
+        values = np.sqrt((columns**2).sum(0))
+        largest, eps = values.max(), float(np.finfo(x.dtype).eps)
+        bound = max((max(m, n) * eps if op.rtol is None else op.rtol) * largest, op.atol)
+        kept = values > bound
+        inverse = (turns[:, kept] / values[kept] ** 2) @ columns[:, kept].T
+        if (np.abs(values - bound) <= 8 * max(m, n) * eps * largest).any():
+            return inverse, math.inf
+        least, dropped = values[kept].min(initial=math.inf), values[~kept].max(initial=0.0)
+        return inverse if m >= n else inverse.T, float(largest / (least * (least - dropped)))
 
     def at(index: Shape) -> Value:
-        found = of(index[:-2])
-        if found is None:
-            return Value(0.0, math.inf)
-        inverse, error = found
-        return Value(float(inverse[index[-2:]]), error)
+        inverse, error = of(index[:-2])
+        return Value(float(inverse[index[-2:]]) if math.isfinite(error) else 0.0, error)
 
     return Expected((*batch, n, m), x.dtype.name, at, m * n)

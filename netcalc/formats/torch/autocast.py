@@ -14,7 +14,9 @@ from netcalc.formats.torch.operators import Rule
 from netcalc.formats.torch.operators._operands import cast
 
 #: Recurrent layers, of which PyTorch casts single products, or the whole, as the processor has it.
-RECURRENT = {*("aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input")}
+RECURRENT = {
+    *("aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input", "netcalc.recurrent.default")
+}
 RECURRENT_NOTE = (
     "recurrent layers in a region of torch.autocast have the types that torch.export gives; PyTorch computes some of"
     " their products in the lower type, and on some processors the whole layer"

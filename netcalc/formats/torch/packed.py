@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -150,9 +151,8 @@ class _Packing:
         sequences = self._unpacked(rows, sizes)
         outputs, ends = [], []
         for group, (_, start, stop) in zip(sequences.in_groups(), sequences.spans, strict=True):
-            several = isinstance(hx, (list, tuple))
-            states = [self._part(state, start, stop) for state in hx] if several else self._part(hx, start, stop)
-            output, *end = function(group, states, *settings, False)
+            states = [self._part(state, start, stop) for state in (hx if isinstance(hx, (list, tuple)) else [hx])]
+            output, *end = _layer_operator()(function.__name__, group, states, *settings)
             outputs.append(output)
             ends.append(end)
         result, _ = self._packed(Packed(sequences.lengths, groups=tuple(outputs)))
@@ -166,6 +166,33 @@ class _Packing:
             layers, _, size = state.shape
             return self._torch.zeros(layers, stop - start, size, dtype=state.dtype, device=state.device)
         return state[:, start:stop]
+
+
+@cache
+def _layer_operator() -> Any:
+    """Return an operator of PyTorch that stands for a recurrent layer on a batch, and only has shapes.
+
+    Those of PyTorch are traced step by step to find theirs, which takes seconds for each.
+    """
+    torch = torch_library()
+    library = torch.library.Library("netcalc", "FRAGMENT")
+    library.define(
+        "recurrent(str name, Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
+        "float dropout, bool train, bool bidirectional) -> Tensor[]"
+    )
+
+    def shapes(name: str, input: Any, hx: list[Any], *settings: Any) -> list[Any]:
+        directions = 2 if settings[-1] else 1
+        output = input.new_empty(*input.shape[:2], directions * hx[0].shape[-1])
+        return [output, *(torch.empty_like(state) for state in hx)]
+
+    torch.library.register_fake("netcalc::recurrent", shapes, lib=library)
+    _LIBRARIES.append(library)
+    return torch.ops.netcalc.recurrent.default
+
+
+#: Definitions of operators, which end with the object.
+_LIBRARIES: list[Any] = []
 
 
 def packing(module: Any) -> AbstractContextManager[Any]:

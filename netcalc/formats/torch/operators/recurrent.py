@@ -64,6 +64,16 @@ operator("aten.rnn_tanh.input")(partial(_layers, "rnn"))
 operator("aten.rnn_relu.input")(partial(_layers, "rnn", nonlinearity="relu"))
 
 
+@operator("netcalc.recurrent.default")
+def layers(
+    build: Builder, name: str, input: Value, hx: list[Value], params: list[Value], has_biases: bool, **settings: Any
+) -> tuple[Value, ...]:
+    """A layer on some of the sequences of a packed batch (:mod:`netcalc.formats.torch.packed`)."""
+    operation, _, nonlinearity = name.partition("_")
+    settings |= {"batch_first": False, "nonlinearity": "relu" if nonlinearity == "relu" else None}
+    return _layers(operation, build, input, hx, params, has_biases, **settings)
+
+
 def _cell(
     operation: str, build: Builder, input: Value, hx: Any, nonlinearity: str | None = None, **weights: Value | None
 ) -> Any:

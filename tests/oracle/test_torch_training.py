@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import netcalc
@@ -147,6 +148,27 @@ def test_outputs_in_training_mode(case: Case) -> None:
     again = netcalc.loads(net.to_yaml(), mode="train")
     assert again.cost("torch", training="adam") == net.cost("torch", training="adam")
     assert again.verify(backward=True).ok
+
+
+def test_running_statistics_are_updated_as_in_torch() -> None:
+    torch.manual_seed(0)
+    module, image = norms(), torch.randn(4, 3, 8, 8)
+    net = netcalc.from_torch(module, image, training=True)
+    state = {name: tensor.numpy().copy() for name, tensor in module.state_dict().items()}
+    updated = net.run({"input": image.numpy()}, weights=state).buffers
+    module.train()(image)
+    expected = {name: tensor.numpy() for name, tensor in module.named_buffers()}
+    assert expected.keys() - updated.keys() == {"7.num_batches_tracked"}  # an instance norm does not count
+    for name, array in updated.items():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_counts_of_batches_are_no_lines(device: str) -> None:
+    with torch.device(device):
+        module, image = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), torch.zeros(2, 3, 8, 8)
+    text = netcalc.from_torch(module, image, training=True).to_yaml()
+    assert text.partition("layers:\n")[2].count("\n  - ") == 1, text
 
 
 def test_layers_stay_readable() -> None:

@@ -110,13 +110,6 @@ def unreturned(node: Any) -> list[Any]:
     return [node for item in written(node) for node in (item if isinstance(item, (list, tuple)) else [item])]
 
 
-def counts_batches(node: Any) -> bool:
-    """Return True for a count of a norm's batches in training, ``num_batches_tracked``, which its operation has too."""
-    if str(node.target) != "aten.add_.Tensor" or not node.args[0].name.endswith("num_batches_tracked"):
-        return False
-    return not any(user.users or user.target is not node.target for user in node.args[0].users)
-
-
 def written_to(schema: Any) -> tuple[str, ...]:
     """Return the names of the arguments that an operator only writes its results to, as ``aten.mm.out``."""
     return tuple(a.name for a in schema.arguments if a.is_out)

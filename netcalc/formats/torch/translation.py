@@ -13,7 +13,7 @@ from netcalc.dtypes import DTYPES
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.dead_code import Called, dead_results
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
-from netcalc.formats.torch.aliasing import Tensors, counts_batches, unreturned, written, written_to
+from netcalc.formats.torch.aliasing import Tensors, unreturned, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
 from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
@@ -62,7 +62,7 @@ class Translation:
                 return node.args[0]
             if node.op == "get_attr":
                 self.tensors[node] = getattr(module, node.target)
-            elif node.op != "placeholder" and not counts_batches(node):
+            elif node.op != "placeholder":
                 self._call(node)
         return None
 

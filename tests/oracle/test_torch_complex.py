@@ -251,8 +251,52 @@ def test_complex_inputs_and_outputs() -> None:
     }
 
 
+class Attention(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """Attention of Llama's own code, with a table of complex numbers for more positions than there are."""
+
+    def __init__(self, heads: int = 2, features: int = 32) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(features, features, bias=False) for _ in range(3))
+        size = features // heads
+        angles = torch.outer(torch.arange(64.0), 1.0 / 500.0 ** (torch.arange(0, size, 2) / size))
+        self.table = torch.polar(torch.ones_like(angles), angles)
+
+    def rotated(self, x: Any) -> Any:
+        pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * self.table[: x.shape[1]].view(1, x.shape[1], 1, -1)).flatten(3).type_as(x)
+
+    def forward(self, x: Any) -> Any:
+        q, k, v = (layer(x).unflatten(-1, (self.heads, -1)) for layer in (self.query, self.key, self.value))
+        heads = [t.transpose(1, 2) for t in (self.rotated(q), self.rotated(k), v)]
+        return nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
+
+
 def test_rotations_by_complex_numbers_are_recognized() -> None:
     assert "rotary_embedding: {interleaved: true}" in netcalc.from_torch(Rotation(), wave(2, 9, 8)).to_yaml()
+
+
+def test_rotations_by_a_long_table_of_complex_numbers_are_recognized() -> None:
+    module, x = Attention(), wave(2, 9, 32)
+    net = netcalc.from_torch(module, x)
+    text = net.to_yaml()
+    assert text.count("rotary_embedding: {theta: 500.0, interleaved: true}") == 2
+    assert "complex" not in text
+    assert net.verify_against(module, x).ok
+    with (
+        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+        torch.utils.flop_counter.FlopCounterMode(display=False) as counter,
+    ):
+        module(x).sum().backward()
+    assert net.analysis("torch", backward=True).total.flops_total == counter.get_total_flops()
+
+
+def test_other_factors_of_complex_pairs_are_no_rotations() -> None:
+    module, x = Attention(), wave(2, 9, 32)
+    module.table = module.table * 1.01
+    text = netcalc.from_torch(module, x).to_yaml()
+    assert "rotary_embedding" not in text
+    assert text.count("view_as_complex: {}") == 2
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,12 @@ class Evaluation:
             return None
         operation = line.operation
         if operation == "buffer":
-            if not isinstance(attributes.get("value"), (list, int, float)) or attributes.get("persistent", True):
+            if attributes.get("persistent", True):
+                return None
+            array = self.work.build.graph.tensors[line.parameters[""].path].array
+            if array is not None:  # too long for the attribute
+                return (array,)
+            if not isinstance(attributes.get("value"), (list, int, float)):
                 return None
             operation = "constant"
             attributes = {"dtype": "float32", **attributes}

@@ -41,14 +41,8 @@ def every_other(x: str, number: int) -> Pattern:
         (pairs,) = line.inputs
         return pairs is not None and pairs.type.shape[-1] == 2 and index in (number, number - 2)
 
-    return either(
-        _part_pattern(x, ("slice",), test), op("select", pairs_of_neighbours(x), axis=last_axis, index=of_pairs)
-    )
-
-
-def pairs_of_neighbours(x: str) -> Pattern:
-    """Return the pattern of the features in rows, of which pairs are the one case that fits complex numbers."""
-    return op("unflatten", x, axis=last_axis, sizes=lambda sizes, line: len(sizes) == 2)
+    split = op("unflatten", x, axis=last_axis, sizes=lambda sizes, line: len(sizes) == 2)
+    return either(_part_pattern(x, ("slice",), test), op("select", split, axis=last_axis, index=of_pairs))
 
 
 def in_front(x: str, name: str) -> Pattern:

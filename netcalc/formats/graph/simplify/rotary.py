@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from netcalc.formats.graph.model import Line, Value
@@ -15,10 +15,10 @@ from netcalc.formats.graph.simplify.halves import (
     in_front,
     joined,
     last_but_one,
-    pairs_of_neighbours,
 )
 from netcalc.formats.graph.simplify.pattern import Found, Pattern, anything, either, idiom, last_axis, named, op
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
+from netcalc.tensor_type import TensorType
 
 
 def _negative(x: Pattern) -> Pattern:
@@ -43,10 +43,10 @@ _HALVES = joined(*_by_halves(half("x", 0), half("x", 1)))
 _PAIRS = alternating(*_by_halves(every_other("x", 0), every_other("x", 1)))
 
 
-#: Pairs of neighbours as complex numbers, times a table of complex numbers.
+#: Pairs of features as complex numbers, times a table of complex numbers.
 _OF_NUMBERS = op(
     "flatten",
-    op("view_as_real", op("mul", op("view_as_complex", pairs_of_neighbours("x")), "table")),
+    op("view_as_real", op("mul", op("view_as_complex", "pairs"), "table")),
     start_axis=last_but_one,
     end_axis=last_axis,
 )
@@ -55,27 +55,43 @@ _OF_NUMBERS = op(
 def _rotary(interleaved: bool) -> Any:
     def rotary(work: Rewriter, match: Found) -> Value | None:
         """Return the rotation as one operation, of a tensor with positions before features."""
-        x = match.values["x"]
-        # one table of complex numbers holds cosines and sines
-        cos, sin = (match.values.get("table") or match.values[name] for name in ("cos", "sin"))
-        attributes = _attributes(work, x, cos, sin, interleaved)
-        if attributes is not None:
-            return work.build.line("rotary_embedding", [x], attributes)
-        attributes = _attributes(work, x, cos, sin, interleaved, place=-3)
-        if attributes is None:
-            return None
-        turned = work.build.line("transpose", [x], _HEADS_IN_FRONT)
-        turned = work.build.line("rotary_embedding", [turned], attributes)
-        return work.build.line("transpose", [turned], _HEADS_IN_FRONT)
+        x, cos, sin = (match.values[name] for name in ("x", "cos", "sin"))
+        return _rotation_of(work, x.type, lambda: x, cos, sin, interleaved)
 
     return rotary
 
 
+def of_numbers(work: Rewriter, match: Found) -> Value | None:
+    """Return the rotation of pairs that are complex numbers; the table holds cosines and sines."""
+    pairs, table = match.values["pairs"], match.values["table"]
+    *lead, count, _ = pairs.type.shape
+
+    def features() -> Value:
+        return work.build.line("flatten", [pairs], {"start_axis": pairs.type.rank - 2})
+
+    return _rotation_of(work, pairs.type.with_shape(*lead, 2 * count), features, table, table, interleaved=True)
+
+
+def _rotation_of(
+    work: Rewriter, type_: TensorType, features: Callable[[], Value], cos: Value, sin: Value, interleaved: bool
+) -> Value | None:
+    """Return the rotation of features of a type by two tables; None if these are no rotary tables."""
+    attributes = _attributes(work, type_, cos, sin, interleaved)
+    if attributes is not None:
+        return work.build.line("rotary_embedding", [features()], attributes)
+    attributes = _attributes(work, type_, cos, sin, interleaved, place=-3)
+    if attributes is None:
+        return None
+    turned = work.build.line("transpose", [features()], _HEADS_IN_FRONT)
+    turned = work.build.line("rotary_embedding", [turned], attributes)
+    return work.build.line("transpose", [turned], _HEADS_IN_FRONT)
+
+
 def _attributes(
-    work: Rewriter, x: Value, cos: Value, sin: Value, interleaved: bool, place: int = -2
+    work: Rewriter, x: TensorType, cos: Value, sin: Value, interleaved: bool, place: int = -2
 ) -> dict[str, Any] | None:
     """Return the attributes of the rotation by two tables whose positions are along an axis of x."""
-    key = (cos, sin, x.type.shape[-1], interleaved, place)
+    key = (cos, sin, x.shape[-1], interleaved, place)
     computed = work.memory.setdefault("rotary", {})
     if key not in computed:
         computed[key] = _found_attributes(work, x, cos, sin, interleaved, place)
@@ -84,14 +100,10 @@ def _attributes(
 
 
 def _found_attributes(
-    work: Rewriter, x: Value, cos: Value, sin: Value, interleaved: bool, place: int
+    work: Rewriter, x: TensorType, cos: Value, sin: Value, interleaved: bool, place: int
 ) -> dict[str, Any] | None:
-    features = x.type.shape[-1]
-    if (
-        x.type.rank < -place
-        or not isinstance(features, int)
-        or any(not _is_along(table, x, place) for table in (cos, sin))
-    ):
+    features = x.shape[-1]
+    if x.rank < -place or not isinstance(features, int) or any(not _is_along(table, x, place) for table in (cos, sin)):
         return None
     evaluation = work.memory.setdefault(Evaluation, Evaluation(work))
     arrays = [evaluation.array(table) for table in (cos, sin)]
@@ -111,10 +123,10 @@ def _found_attributes(
     return {**attributes, "interleaved": True} if interleaved else attributes
 
 
-def _is_along(table: Value, x: Value, place: int) -> bool:
+def _is_along(table: Value, x: TensorType, place: int) -> bool:
     """Return True for a table of the positions along an axis of x: all others but the last have size 1."""
     shape = table.type.shape
-    if len(shape) < -place or len(shape) > x.type.rank or shape[place] != x.type.shape[place]:
+    if len(shape) < -place or len(shape) > x.rank or shape[place] != x.shape[place]:
         return False
     return all(size == 1 for axis, size in enumerate(shape[:-1]) if axis != len(shape) + place)
 
@@ -156,7 +168,7 @@ IDIOMS: tuple[Mapping[str, Rule], ...] = (
     idiom(_rotated(_TURNED_PAIRS), _rotary(interleaved=True)),
     idiom(_HALVES, _rotary(interleaved=False)),
     idiom(_PAIRS, _rotary(interleaved=True)),
-    idiom(_OF_NUMBERS, _rotary(interleaved=True)),
+    idiom(_OF_NUMBERS, of_numbers),
     idiom(joined(_rotation(_FIRST), _OTHERS), partial),
     idiom(joined(named("joined", _turned(_rotation(_turned(_FIRST)))), _OTHERS), partial),
 )

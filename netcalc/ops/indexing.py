@@ -146,6 +146,8 @@ class Scatter(Movement):
             raise RuleError(f"scatter takes an index for each element of its source: {index} against {source}")
         if source.dtype != x.dtype or (self.reduce is not None and x.dtype == "bool"):
             raise RuleError(f"scatter: the source is {source.dtype}, and the input is {x.dtype}", code="E402")
+        if x.is_complex and self.reduce not in (None, "sum"):
+            raise RuleError(f"scatter of complex numbers takes no {self.reduce}", code="E402")
         axis = normal_axis(self.axis, x.rank, "scatter")
         for other, (size, needed) in enumerate(zip(x.shape, index.shape, strict=True)):
             if other != axis and needed > size:

@@ -173,6 +173,19 @@ def test_joined() -> None:
     agree("index_select", {"axis": 0}, [x, places], lambda w, x, at: x.index_select(0, at))
 
 
+@pytest.mark.parametrize("name", ["index_put", "scatter"])
+def test_sums_at_positions(name: str) -> None:
+    x, y, index = numbers((3, 4)), numbers((3, 2), seed=1), np.array([[0, 1], [2, 2], [3, 0]])
+    if name == "scatter":
+        agree(name, {"axis": 1, "reduce": "sum"}, [x, index, y], lambda w, x, at, y: x.scatter_add(1, at, y))
+        return
+    places = np.array([1, 1])
+    attrs = {"axis": 1, "accumulate": True}
+    agree(
+        name, attrs, [x, y, places], lambda w, x, y, at: x.index_put((torch.arange(3)[:, None], at), y, accumulate=True)
+    )
+
+
 def line(text: str, x: str = "{shape: [2, 4, 8], dtype: complex64}") -> Any:
     return netcalc.loads(f"{{netcalc: 1, inputs: {{x: {x}}}, layers: [{text}]}}")
 

@@ -194,6 +194,12 @@ FUNCTIONS: dict[str, Any] = {
         torch.fft.hfft2(z),
         torch.fft.ihfftn(x, dim=(0,)),
     ),
+    "made": lambda z, x: (
+        torch.full((3, 4), 1 + 2j) * z,
+        torch.zeros(3, 4, dtype=torch.cfloat).scatter_add(1, torch.zeros(3, 4, dtype=torch.long), z),
+        z + torch.tensor([1 + 2j, 3, 4, 5]),
+        torch.ones(3, 4, dtype=torch.cdouble) * x[..., :4],
+    ),
     "shifts": lambda z, x: (
         torch.fft.fftshift(z),
         torch.fft.ifftshift(x, dim=-1),

@@ -24,7 +24,7 @@ def index_put(op: IndexPut, run: Run, x: Array, values: Array, *indices: Array) 
     places = _places(op.name, op.axis, x, indices)
     if op.accumulate:
         np.add.at(result, places, np.asarray(values))
-        run.note("add", result[places].size)
+        run.note("add", result[places].size * _parts(result))
     else:
         result[places] = values
     return like(x, result)
@@ -45,7 +45,7 @@ def scatter(op: Scatter, run: Run, x: Array, index: Array, source: Array) -> Arr
             result[where] = plain
         case "sum":
             np.add.at(result, where, plain)
-            run.note("add", plain.size)
+            run.note("add", plain.size * _parts(plain))
         case "prod":
             np.multiply.at(result, where, plain)
             run.note("mul", plain.size)
@@ -65,6 +65,11 @@ def masked_scatter(op: MaskedScatter, run: Run, x: Array, mask: Array, source: A
         raise RuleError(f"{op.name}: {count} elements to replace, and the source has {source.size}", code="E602")
     result[chosen] = np.asarray(source).reshape(-1)[:count]
     return like(x, result)
+
+
+def _parts(x: Array) -> int:
+    """Return the number of real sums in a sum of two elements."""
+    return 2 if np.iscomplexobj(x) else 1
 
 
 def _places(what: str, axes: Any, x: Array, indices: tuple[Array, ...]) -> tuple[Any, ...]:

@@ -55,7 +55,7 @@ def constant(op: Attributes) -> Expected:
 
     def at(index: Shape) -> Any:
         value = op.value
-        for place in index if isinstance(value, tuple) else ():
+        for place in index if _value_shape(value, dtype) else ():
             value = value[place]
         return converted(complex(*value) if isinstance(value, tuple) else value, dtype)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -71,15 +72,16 @@ def _scattered(x: Array, written: Iterator[tuple[Shape, object]], how: str | Non
         if how is None:
             return here[place][-1]
         is_whole = x.dtype.kind in "iub"
-        terms = [int(term) if is_whole else float(term) for term in (x[place], *here[place])]
+        wide: Callable[[Any], Any] = int if is_whole else complex if x.dtype.kind == "c" else float
+        terms = [wide(term) for term in (x[place], *here[place])]
         match how:
             case "sum":
                 if is_whole:
                     return sum(terms)
                 total = x[place]
                 for term in terms[1:]:  # each sum is rounded to the type of the tensor
-                    total = x.dtype.type(float(total) + term)
-                return Value(float(total), float(sum(map(abs, terms))))
+                    total = x.dtype.type(wide(total) + term)
+                return Value(wide(total), float(sum(map(abs, terms))))
             case "prod":
                 return math.prod(terms)
         return max(terms) if how == "amax" else min(terms)

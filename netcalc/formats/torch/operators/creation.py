@@ -54,7 +54,8 @@ def full(
 ) -> Value:
     """Equal numbers, of the type of the number or of an input, whose shape they have where no size is given."""
     if input is None:
-        return filled(build, size, fill_value, dtype_of(dtype) or scalar_dtype(fill_value))
+        own: DType = "complex64" if isinstance(fill_value, complex) else scalar_dtype(fill_value)
+        return filled(build, size, fill_value, dtype_of(dtype) or own)
     return filled(build, input.type.shape if size is None else size, fill_value, dtype_of(dtype) or input.type.dtype)
 
 
@@ -106,12 +107,14 @@ def _places(build: Builder, rows: Any, columns: Any, dtype: Any, inside: Callabl
 
 def filled(build: Builder, shape: Sequence[Dim], number: Any, dtype: DType) -> Value:
     """Return a tensor whose elements are all the same number."""
-    if not isinstance(number, Poly):
+    if isinstance(number, complex):
+        number = [number.real, number.imag]
+    elif not isinstance(number, Poly):
         number = float(number) if dtype in FLOATS else bool(number) if dtype == "bool" else int(number)
     attributes = {
         "value": number,
         "shape": [1 if size == 0 else size for size in shape] or None,
-        "dtype": None if scalar_dtype(number) == dtype else dtype,
+        "dtype": dtype if isinstance(number, list) or scalar_dtype(number) != dtype else None,
     }
     result = build.line("constant", [], attributes)
     for axis, size in enumerate(shape):

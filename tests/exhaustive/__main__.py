@@ -16,7 +16,7 @@ from typing import Any
 from tests.exhaustive.record import RECORDS, read, write
 
 #: The checks, by the names of their modules.
-CHECKS = ("hostile", "mutants", "faults", "operations", "imports", "backward", "pages")
+CHECKS = ("hostile", "mutants", "faults", "operations", "imports", "backward", "modules", "pages")
 
 
 def main(arguments: list[str]) -> int:

@@ -1,0 +1,136 @@
+"""Drawn modules of PyTorch, imported: parameters, FLOPs, the text of the spec, and outputs as PyTorch has them.
+
+A module that ``torch.export`` refuses for reasons of its own counts as "refused", one whose outputs differ as much
+where PyTorch rounds otherwise as "rough"; any other error or difference is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import netcalc
+from netcalc.diagnostics import NetcalcError
+from tests.exhaustive.drawn_modules.program import drawn_text, executed
+from tests.exhaustive.drawn_modules.rounding import rounding_otherwise
+from tests.exhaustive.numbered import Cases
+from tests.formats.torch.models import quiet
+
+#: Packages that the check needs.
+NEEDED = ("torch",)
+SAMPLE = 40
+#: Differences, in parts of what is allowed, that rounding may explain in a module that enlarges it.
+SENSITIVE = 100
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this check."""
+    MODULES.add_options(parser, 2000)
+
+
+def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Run the cases."""
+    return MODULES.run(options)
+
+
+def sample(result: dict[str, Any]) -> dict[str, Any]:
+    """Rerun the first cases of the recorded seed."""
+    return MODULES.sample(result["seed"], SAMPLE)
+
+
+def _text(seed: int, number: int) -> str:
+    import_module("torch").set_num_threads(1)
+    with warnings.catch_warnings(), quiet():
+        warnings.simplefilter("ignore")
+        return drawn_text(Random(f"{seed}/{number}"))
+
+
+def _exercised(seed: int, number: int) -> str:
+    names = executed(_text(seed, number), f"<module {seed}/{number}>")
+    with warnings.catch_warnings(), quiet():
+        warnings.simplefilter("ignore")
+        args, kwargs = names["arguments"]()
+        try:
+            network = netcalc.from_torch(names["make"](), *args, **kwargs)
+        except NetcalcError:
+            if _is_refused(names):
+                return "refused"
+            raise
+        return _compared(network, names)
+
+
+def _is_refused(names: dict[str, Any]) -> bool:
+    """Return True if PyTorch itself refuses to export a module."""
+    torch = import_module("torch")
+    torch.export.register_dataclass(names["Record"])  # which netcalc takes apart
+    args, kwargs = names["arguments"]()
+    try:
+        torch.export.export(names["make"](), args, kwargs, strict=False)
+    except Exception:
+        return True
+    return False
+
+
+def _compared(network: netcalc.Network, names: dict[str, Any]) -> str:
+    """Return the outcome of a comparison of a network with its module; AssertionError if they differ."""
+    module = names["make"]()
+    args, kwargs = names["arguments"]()
+    again = netcalc.loads(network.to_yaml())
+    figures = {
+        "parameters": (network.params, sum(parameter.numel() for parameter in module.parameters())),
+        "FLOPs": (network.cost("torch").flops, _flops(names)),
+        "parameters of the text": (again.params, network.params),
+        "work of the text": (_work(again), _work(network)),
+    }
+    wrong = [f"{name}: {found}, not {true}" for name, (found, true) in figures.items() if found != true]
+    report = network.verify_against(module, *args, **kwargs)
+    if not report.weights.ok:
+        wrong.append(f"weights: {report.weights}")
+    far = [output for output in report.outputs if not output.ok]
+    rough = bool(far) and not wrong and all(flops.ok for flops in report.flops) and _rounds(network, names, far)
+    if wrong or (far and not rough):
+        raise AssertionError("; ".join([*wrong, *map(str, far)]))
+    return "rough" if rough else "ok"
+
+
+def _rounds(network: netcalc.Network, names: dict[str, Any], far: list[Any]) -> bool:
+    """Return True if outputs that are too far from the module's change as much when the module rounds otherwise."""
+    changes = dict.fromkeys(((output.name, output.plan) for output in far), 0.0)
+    for seed in range(3):
+        args, kwargs = names["arguments"]()
+        with rounding_otherwise(seed):
+            report = network.verify_against(names["make"](), *args, **kwargs)
+        others = {(output.name, output.plan): output.difference for output in report.outputs}
+        changes = {key: max(change, others[key]) for key, change in changes.items()}
+    return all(
+        abs(changes[output.name, output.plan] - output.difference) > output.tolerance / 4
+        and output.difference < SENSITIVE * output.tolerance
+        for output in far
+    )
+
+
+def _work(network: netcalc.Network) -> tuple[int, ...]:
+    """Return counts by several conventions."""
+    return (network.macs, network.flops, network.cost("torch").flops, network.cost("fvcore").macs)
+
+
+def _flops(names: dict[str, Any]) -> int:
+    torch: Any = import_module("torch")
+    args, kwargs = names["arguments"]()
+    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    plain = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)
+    attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+    try:
+        with plain, attention, counter:
+            names["make"]()(*args, **kwargs)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+    return int(counter.get_total_flops())
+
+
+MODULES = Cases("modules", "modules", _exercised, _text)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import netcalc
+from tests.oracle.module_outputs import Case, assert_agrees
 
 torch = pytest.importorskip("torch")
 
@@ -144,3 +145,38 @@ def test_repeats_of_blocks_with_two_outputs() -> None:
     weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
     (found,) = network.run({"x": x.numpy(), "y": y.numpy()}, weights=weights).outputs.values()
     torch.testing.assert_close(torch.as_tensor(found), module(x, y).detach(), rtol=1e-5, atol=1e-6)
+
+
+class Scaled(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Parameter(torch.rand(8)), nn.Parameter(torch.rand(8))
+
+    def forward(self, x: Any) -> Any:
+        return (x * self.first).tanh() + self.second
+
+
+class Residual(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.scaled = nn.ModuleList([Scaled(), Scaled()])
+
+    def forward(self, x: Any) -> Any:
+        return x + self.scaled[1](self.scaled[0](x))
+
+
+class CalledAgain(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """Equal modules, of which further calls use parameters that lines inside the first calls read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Residual() for _ in range(3))
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(layer(x))
+        return x
+
+
+def test_further_calls_of_equal_modules_that_compute_with_parameters() -> None:
+    assert_agrees(Case("called again", CalledAgain, (torch.randn(2, 8),)))

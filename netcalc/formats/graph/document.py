@@ -91,8 +91,9 @@ def _block(block: Block, paths: Collection[str]) -> dict[str, Any]:
         declared["inputs"] = names
     if body.outputs:
         declared["outputs"] = body.outputs
-    block.first_output = body.outputs[0] if body.outputs else ""
-    block.suffixes = ["", *(f".{name}" for name in body.outputs[1:])]
+    own = [name.rpartition(".")[2] for name in body.outputs]  # outputs are called by the last parts of their names
+    block.first_output = own[0] if own else ""
+    block.suffixes = ["", *(f".{name}" for name in own[1:])]
     declared["layers"] = body.lines
     if body.checkpoint:
         declared["checkpoint"] = body.checkpoint

@@ -173,6 +173,20 @@ def test_bytes_follow() -> None:
     assert types["first.weight"] == types["sum"] == "float32"
 
 
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "RNNCell", "GRUCell", "LSTMCell"])
+def test_results_of_recurrent_layers_have_the_types_of_pytorch(kind: str) -> None:
+    module, x = getattr(nn, kind)(8, 8).eval(), torch.zeros(3, 8)
+    with region():
+        network = netcalc.from_torch(module, x)
+        with torch.no_grad():
+            results = torch.utils._pytree.tree_leaves(module(x))
+        report = network.verify_against(module, x)
+    assert all(output.difference < 2.0**-6 for output in report.outputs)  # products are rounded in PyTorch alone
+    assert [str(result.dtype).removeprefix("torch.") for result in results] == [
+        value.type.dtype for value in network.program.main.outputs
+    ]
+
+
 def test_recurrent_layers_have_a_note() -> None:
     module = nn.LSTM(8, 8, batch_first=True)
     with region():

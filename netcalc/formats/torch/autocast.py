@@ -18,8 +18,9 @@ RECURRENT = {
     *("aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input", "netcalc.recurrent.default")
 }
 RECURRENT_NOTE = (
-    "recurrent layers in a region of torch.autocast have the types that torch.export gives; PyTorch computes some of"
-    " their products in the lower type, and on some processors the whole layer"
+    "recurrent layers in a region of torch.autocast compute in float32, and their results have the types that"
+    " torch.export gives; PyTorch computes products in the lower type, and an LSTM as a whole where the processor has a"
+    " kernel of it"
 )
 
 
@@ -33,7 +34,7 @@ def in_type_of(example: Any, build: Builder, rule: Rule, arguments: Mapping[str,
     """Return the result of a rule, with inputs in the type in which the operator was computed.
 
     PyTorch's lists of operators decide; the type of the result in the export tells what they decided.  Layers keep
-    their parameters as they are stored, if their inputs alone give the type.
+    their parameters as they are stored, if their inputs alone give the type.  Where no inputs do, results are cast.
 
     Args:
         example: the results of the operator in the export.
@@ -65,7 +66,16 @@ def in_type_of(example: Any, build: Builder, rule: Rule, arguments: Mapping[str,
         if _type_of(again) == wanted:
             return again
     build.undo(start)
-    return rule(build, **arguments)
+    return _cast_results(build, rule(build, **arguments), example)
+
+
+def _cast_results(build: Builder, result: Any, example: Any) -> Any:
+    """Return results in the floating-point types that they have in the export."""
+    if isinstance(result, (list, tuple)) and isinstance(example, (list, tuple)):
+        return tuple(_cast_results(build, one, other) for one, other in zip(result, example, strict=False))
+    wanted = _float_type(example)
+    is_float = isinstance(result, Value) and result.type.is_float
+    return cast(build, result, wanted) if is_float and wanted is not None else result
 
 
 def _float_type(example: Any) -> DType | None:

@@ -254,6 +254,8 @@ def _has_multiply_adds(name: str) -> bool:
     declared = ops.find(name)
     assert declared is not None
     node = example_node(declared)
+    if node.op.declared() is not None:  # by a user's word, not by a rule
+        return False
     return any(term.kind == "mac" for term in node.op.cost(Context(), node.input_types, node.output_types))
 
 

@@ -208,14 +208,14 @@ def _holding(module: Any, tensors: Mapping[str, Any]) -> Iterator[None]:
         if name in tensors
     }
     tables = [table for part in module.modules() for table in (part._parameters, part._buffers)]
-    held = [dict(table) for table in tables]
+    held = [(table, name, tensor) for table in tables for name, tensor in table.items() if id(tensor) in others]
     try:
-        for table in tables:
-            table.update({name: others.get(id(tensor), tensor) for name, tensor in table.items()})
+        for table, name, tensor in held:  # one by one: tables of TorchScript have no `update`
+            table[name] = others[id(tensor)]
         yield
     finally:
-        for table, tensors_before in zip(tables, held, strict=True):
-            table.update(tensors_before)
+        for table, name, tensor in held:
+            table[name] = tensor
 
 
 @contextmanager

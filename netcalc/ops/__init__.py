@@ -50,6 +50,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "softplus",
         "softsign",
         "identity",
+        "detach",
     ),
     "softmax": ("softmax", "log_softmax"),
     "gated_units": ("glu", "reglu", "geglu", "swiglu"),

@@ -29,6 +29,14 @@ class Identity(Elementwise):
 
 
 @operation
+class Detach(Identity):
+    """x itself, of any type, through which no gradient flows."""
+
+    name = "detach"
+    reference = "torch.Tensor.detach"
+
+
+@operation
 class ELU(Elementwise):
     """x where positive, alpha·(exp(x) − 1) elsewhere."""
 

@@ -21,6 +21,7 @@ scales = st.sampled_from([0.1, 1, 10, 100])
 
 PLAIN: dict[str, Callable[[Any], Any]] = {
     "identity": torch.nn.Identity(),
+    "detach": torch.detach,
     "relu": F.relu,
     "relu6": F.relu6,
     "selu": F.selu,

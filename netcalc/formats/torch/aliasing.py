@@ -57,6 +57,12 @@ class Tensors:
         self._same[node] = other
         self[node] = self[other]
 
+    def owner(self, node: Any) -> Any:
+        """Return the node whose tensor a node of the same graph stands for."""
+        while node.op != "placeholder" and node in self._same:
+            node = self._same[node]
+        return node
+
     def write(self, node: Any, value: Any) -> None:
         """Give the tensor of a node new elements."""
         base = self._base(node)

@@ -19,6 +19,7 @@ from netcalc.formats.torch.buffers import stored_buffer
 from netcalc.formats.torch.missing import Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import Rule, rule_of
+from netcalc.formats.torch.operators._no_effect import detach
 from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
 from netcalc.formats.torch.operators._without_axes import taking_scalars
@@ -30,7 +31,8 @@ from netcalc.tensor_type import TensorType
 #: The selection of one of several results.
 _ITEM = "<built-in function getitem>"
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.
-_WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
+_GRADIENTS = "wrap_with_set_grad_enabled"
+_WRAPPERS = {_GRADIENTS: 1, "wrap_with_autocast": 4}
 
 
 #: Arguments that tell the place and the layout of a new tensor.
@@ -113,7 +115,10 @@ class Translation:
             return self._size(node, example)
         if name in _WRAPPERS:
             with self._region(name == "wrap_with_autocast" and bool(node.args[2])):
-                return self._wrapped(*node.args[_WRAPPERS[name] :])
+                results = self._wrapped(*node.args[_WRAPPERS[name] :])
+            if name == _GRADIENTS and node.args[0] is False:
+                self._detach(results)
+            return results
         if name == _ITEM:
             return self._argument(node.args[0])[node.args[1]]
         if not hasattr(node.target, "_schema"):  # a function of Python or an operator on functions
@@ -201,6 +206,13 @@ class Translation:
             else:
                 self.tensors[placeholder] = argument
         return self._walk(module)
+
+    def _detach(self, results: Any) -> None:
+        """Stop gradients at the results of a subgraph that is computed without them, but for tensors of its caller."""
+        for node in results if isinstance(results, (list, tuple)) else [results]:
+            if self.tensors.owner(node).op != "placeholder" and isinstance(value := self._argument(node), Value):
+                self.build.scope, self.build.hint = scope_of(node), node.name
+                self.tensors[node] = detach(self.build, value)
 
     def _bound(self, node: Any) -> dict[str, Any]:
         """Return the arguments of a call by the names of the schema, with the present values of tensors."""

@@ -54,6 +54,7 @@ def _softplus(x: Array, beta: float, threshold: float) -> Array:
 register(
     {
         "identity": lambda op, x: x,
+        "detach": lambda op, x: x,
         "elu": lambda op, x: _elu(x, op.alpha),
         "selu": lambda op, x: SELU_SCALE * _elu(x, SELU_ALPHA),
         "celu": lambda op, x: _celu(x, op.alpha),

@@ -28,5 +28,6 @@ NO_GRADIENT: dict[str, str] = {
         ),
         "gradients of complex numbers are not computed; a backward pass through them is refused",
     ),
+    "detach": "it is there to stop it",
     "unknown": "it stands for an operator that has no rule",
 }

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch import nn
 
 from tests.oracle.peers.registry import floats, integers, layer
+
+
+class Unpooled(nn.Module):
+    """Maxima put back to where they were."""
+
+    def __init__(self, axes: int) -> None:
+        super().__init__()
+        self.pool = getattr(nn, f"MaxPool{axes}d")(2, return_indices=True)
+        self.unpool = getattr(nn, f"MaxUnpool{axes}d")(2)
+
+    def forward(self, x: Any) -> Any:
+        return self.unpool(*self.pool(x), output_size=x.shape)
+
 
 LINE, IMAGE, VOLUME = floats(2, 4, 12), floats(2, 4, 9, 8), floats(1, 4, 5, 6, 7)
 
@@ -77,6 +93,10 @@ layer("adaptive_avg_pool2d", lambda: nn.AdaptiveAvgPool2d((3, None)), IMAGE)
 layer("adaptive_avg_pool2d to one", lambda: nn.AdaptiveAvgPool2d(1), IMAGE)
 layer("adaptive_avg_pool3d", lambda: nn.AdaptiveAvgPool3d(2), VOLUME)
 layer("adaptive_max_pool2d", lambda: nn.AdaptiveMaxPool2d((4, 2)), IMAGE)
+layer("adaptive_max_pool3d", lambda: nn.AdaptiveMaxPool3d((2, 3, 1)), VOLUME)
+layer("lp_pool3d", lambda: nn.LPPool3d(3, 2), VOLUME)
+layer("avg_pool2d ceil mode", lambda: nn.AvgPool2d(2, ceil_mode=True), IMAGE)
+layer("max_pool2d of one image", lambda: nn.MaxPool2d(2), floats(4, 9, 8))
 layer("adaptive_max_pool1d with indices", lambda: nn.AdaptiveMaxPool1d(3, return_indices=True), LINE)
 layer("fractional_max_pool2d", lambda: nn.FractionalMaxPool2d(2, output_size=(4, 4)), IMAGE)
 
@@ -86,7 +106,8 @@ ACTIVATIONS = (
     *(nn.Hardsigmoid, nn.Hardswish, nn.Hardtanh, nn.Hardshrink, nn.Softplus, nn.Softshrink, nn.Softsign, nn.Tanhshrink),
     nn.LogSigmoid,
 )
-layer("all activations", lambda: nn.Sequential(*(activation() for activation in ACTIVATIONS)), floats(2, 8))
+for activation in ACTIVATIONS:
+    layer(activation.__name__, activation, floats(2, 8))
 layer("gelu by tanh", lambda: nn.GELU(approximate="tanh"), floats(2, 8))
 layer(
     "activations in place",
@@ -106,6 +127,10 @@ IDS = integers(10, 2, 6, low=1)
 layer("embedding", lambda: nn.Embedding(10, 4), IDS)
 layer("embedding with padding_idx", lambda: nn.Embedding(10, 4, padding_idx=0), IDS)
 layer("embedding of given weights", lambda: nn.Embedding.from_pretrained(torch.ones(10, 4)), IDS)
+layer("embedding of any shape", lambda: nn.Embedding(10, 4), integers(10, 2, 3, 2))
+layer("embedding of limited norm", lambda: nn.Embedding(10, 4, max_norm=0.5), IDS)
+layer("embedding scaled by frequency", lambda: nn.Embedding(10, 4, scale_grad_by_freq=True), IDS)
+layer("embedding_bag with padding_idx", lambda: nn.EmbeddingBag(10, 4, padding_idx=2), IDS)
 layer("embedding_bag of rows", lambda: nn.EmbeddingBag(10, 4, mode="mean"), IDS)
 layer("embedding_bag maximum", lambda: nn.EmbeddingBag(10, 4, mode="max"), IDS)
 layer("embedding_bag with weights", lambda: nn.EmbeddingBag(10, 4, mode="sum"), IDS, per_sample_weights=floats(2, 6))
@@ -122,13 +147,22 @@ layer("upsample linear", lambda: nn.Upsample(scale_factor=3, mode="linear"), LIN
 layer("upsample trilinear", lambda: nn.Upsample(scale_factor=2, mode="trilinear"), VOLUME)
 layer("unfold", lambda: nn.Unfold(3, padding=1, stride=2), IMAGE)
 layer("fold", lambda: nn.Fold((6, 6), 2, stride=2), floats(2, 12, 9))
-layer("paddings", lambda: nn.Sequential(nn.ZeroPad2d(1), nn.ReflectionPad2d((1, 2, 0, 1)), nn.CircularPad2d(1)), IMAGE)
-layer("constant and replication padding", lambda: nn.Sequential(nn.ConstantPad1d(2, 3.5), nn.ReplicationPad1d(1)), LINE)
+for axes, tensor in ((1, LINE), (2, IMAGE), (3, VOLUME)):
+    for mode in ("Zero", "Reflection", "Replication", "Circular"):
+        layer(f"{mode}Pad{axes}d", partial(getattr(nn, f"{mode}Pad{axes}d"), (1, 2) * axes), tensor)
+    layer(f"ConstantPad{axes}d", partial(getattr(nn, f"ConstantPad{axes}d"), (2, 0) * axes, 3.5), tensor)
+    layer(f"Dropout{axes}d", getattr(nn, f"Dropout{axes}d"), tensor)
+    layer(f"MaxUnpool{axes}d", partial(Unpooled, axes), tensor)
+layer("UpsamplingNearest2d", lambda: nn.UpsamplingNearest2d(scale_factor=3), IMAGE)
+layer("UpsamplingBilinear2d", lambda: nn.UpsamplingBilinear2d(size=(6, 6)), IMAGE)
+layer("unflatten by names of sizes", lambda: nn.Unflatten(1, torch.Size([2, 2])), LINE)
 
 # -- distances, dropout -----------------------------------------------------------------------------
 layer("cosine_similarity", lambda: nn.CosineSimilarity(dim=1), floats(2, 8), floats(2, 8))
 layer("pairwise_distance", lambda: nn.PairwiseDistance(p=2), floats(2, 8), floats(2, 8))
-layer("all dropouts in inference", lambda: nn.Sequential(nn.Dropout(0.5), nn.Dropout2d(), nn.AlphaDropout()), IMAGE)
+layer(
+    "dropouts in inference", lambda: nn.Sequential(nn.Dropout(0.5), nn.AlphaDropout(), nn.FeatureAlphaDropout()), IMAGE
+)
 
 # -- recurrent --------------------------------------------------------------------------------------
 SEQUENCE = floats(5, 2, 8)
@@ -140,6 +174,12 @@ layer("lstm of one sequence", lambda: nn.LSTM(8, 6, bias=False), floats(5, 8))
 layer("lstm with states", lambda: nn.LSTM(8, 6), SEQUENCE, (floats(1, 2, 6), floats(1, 2, 6)))
 layer("gru", lambda: nn.GRU(8, 6, 2), SEQUENCE)
 layer("gru both directions with state", lambda: nn.GRU(8, 6, bidirectional=True), SEQUENCE, floats(2, 2, 6))
+layer("rnn tanh, two layers, batch first", lambda: nn.RNN(8, 6, 2, batch_first=True, bias=False), SEQUENCE)
+layer("gru of one sequence", lambda: nn.GRU(8, 6, batch_first=True), floats(5, 8))
+layer("lstm with projection, both directions", lambda: nn.LSTM(8, 6, 2, proj_size=3, bidirectional=True), SEQUENCE)
+layer("rnn cell relu", lambda: nn.RNNCell(8, 6, nonlinearity="relu", bias=False), floats(2, 8), floats(2, 6))
+layer("gru cell without a state", lambda: nn.GRUCell(8, 6), floats(2, 8))
+layer("lstm cell of one example", lambda: nn.LSTMCell(8, 6), floats(8))
 layer("rnn cell", lambda: nn.RNNCell(8, 6), floats(2, 8))
 layer("lstm cell", lambda: nn.LSTMCell(8, 6), floats(2, 8), (floats(2, 6), floats(2, 6)))
 layer("gru cell", lambda: nn.GRUCell(8, 6, bias=False), floats(2, 8), floats(2, 6))

@@ -10,6 +10,18 @@ from torch.nn import functional as F  # noqa: N812
 
 from tests.oracle.peers.registry import case, floats, integers, layer
 
+
+class Against(nn.Module):
+    """A loss with a target that is a constant."""
+
+    def __init__(self, loss: nn.Module, target: Any) -> None:
+        super().__init__()
+        self.loss, self.target = loss, target
+
+    def forward(self, x: Any) -> Any:
+        return self.loss(x, self.target)
+
+
 SCORES, CLASSES, PAIR = floats(4, 5), integers(5, 4), (floats(4, 5), floats(4, 5))
 BINARY = integers(2, 4, 5).float()
 SIGNS = integers(2, 4) * 2.0 - 1
@@ -49,6 +61,21 @@ layer(
     torch.tensor([6, 6]),
     torch.tensor([3, 2]),
 )
+
+
+layer("binary cross entropy", lambda: nn.Sequential(nn.Sigmoid(), Against(nn.BCELoss(), BINARY)), SCORES)
+layer("weighted cross_entropy summed", lambda: nn.CrossEntropyLoss(torch.ones(5) / 2, reduction="sum"), SCORES, CLASSES)
+layer(
+    "nll_loss of images",
+    lambda: nn.Sequential(nn.LogSoftmax(1), Against(nn.NLLLoss(), integers(5, 2, 3))),
+    floats(2, 5, 3),
+)
+layer("triplet loss of a distance", lambda: nn.TripletMarginWithDistanceLoss(margin=0.5), *PAIR, floats(4, 5))
+layer("multi_margin_loss of squares", lambda: nn.MultiMarginLoss(p=2, margin=0.5), SCORES, CLASSES)
+layer("kl_div summed", lambda: nn.KLDivLoss(reduction="sum"), SCORES, floats(4, 5))
+layer("poisson_nll_loss of logarithms, summed", lambda: nn.PoissonNLLLoss(reduction="sum"), *PAIR)
+layer("margin_ranking_loss of each", lambda: nn.MarginRankingLoss(reduction="none"), floats(4), floats(4) + 0.1, SIGNS)
+layer("l1_loss summed", lambda: nn.L1Loss(reduction="sum"), *PAIR)
 
 
 @case(floats(2, 4), integers(3, 2))

@@ -18,10 +18,6 @@ from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
 from tests.oracle.peers.registry import Case
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import fvcore.nn as fvcore
-
 PASSES = ("forward", "backward")
 #: Largest difference of an output, relative to its largest element.
 TOLERANCE = 1e-5
@@ -136,6 +132,8 @@ def fvcore_flops(case: Case) -> int | None:
     if case.kwargs:
         return None
     with quiet():
+        import fvcore.nn as fvcore
+
         torch.manual_seed(0)
         analysis = fvcore.FlopCountAnalysis(case.make().eval(), case.args)
         analysis.unsupported_ops_warnings(False).uncalled_modules_warnings(False).tracer_warnings("none")

@@ -284,6 +284,21 @@ class FNet(nn.Module):
         return self.fc(torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real)
 
 
+@case(floats(2, 4, 8))
+class SpectralConv1d(nn.Module):
+    """Products of low frequencies with complex weights (FNO)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 3, 3, dtype=torch.cfloat))
+
+    def forward(self, x: Any) -> Any:
+        spectrum = torch.fft.rfft(x)
+        out = torch.zeros(2, 3, 5, dtype=torch.cfloat)
+        out[..., :3] = torch.einsum("bix,iox->box", spectrum[..., :3], self.weight)
+        return torch.fft.irfft(out, n=8)
+
+
 @case(floats(2, 4, 6, 6))
 class GlobalFilter(nn.Module):
     """A learned filter of all frequencies of an image, whose parts are a real parameter (GFNet)."""

@@ -27,5 +27,6 @@ def test_module(name: str) -> None:
 
 
 def test_most_modules_agree() -> None:
-    assert len(CASES) >= 500
+    assert len(CASES) >= 600
     assert EXPECTED.keys() <= CASES.keys()
+    assert len(EXPECTED) <= 0.03 * len(CASES)

@@ -7,5 +7,6 @@ from netcalc.analysis.signal.rules._functions import function
 from netcalc.analysis.signal.rules._views import view
 from netcalc.ops import FAMILIES
 
-rule(*(name for name in FAMILIES["activation"] if name != "identity"))(function)
+# a gradient ends at `detach`, which is no part of these predictions
+rule(*(name for name in FAMILIES["activation"] if name not in ("identity", "detach")))(function)
 rule("identity")(view)

@@ -32,11 +32,22 @@ def embedding(build: Builder, weight: Value, indices: Value, padding_idx: int, *
 @operator("aten.embedding_renorm_.default")
 def embedding_renorm(build: Builder, input: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
     """Note the limit, which is an attribute of the look-up that follows."""
+    input = _attached(build, input)
     if not learned(build, input, _TABLE):
         raise RuleError("a limit of the norms of a computed table")
     assert input.stored is not None
     build.limits[input.stored] = (max_norm, norm_type)
     return input
+
+
+def _attached(build: Builder, table: Value) -> Value:
+    """Return the stored tensor whose elements a detached table shares; any other table as it is."""
+    line = build.maker(table)
+    source = line.inputs[0] if line is not None and line.operation == "detach" else None
+    reader = None if source is None else build.maker(source)
+    if source is None or reader is None or reader.operation != "parameter":
+        return table
+    return Value(source.type, source.hint, reader.parameters[""])
 
 
 def _limit(build: Builder, weight: Value) -> dict[str, Any]:

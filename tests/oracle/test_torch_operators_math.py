@@ -245,6 +245,8 @@ ALONG_ONE: list[Function] = [
     lambda x, dim: torch.nn.functional.cosine_similarity(x, x + 1, dim),
     lambda x, dim: torch.transpose(x, dim, 0),
     lambda x, dim: torch.flatten(x, dim),
+    lambda x, dim: torch.movedim(x, dim, 0),
+    torch.median,
 ]
 
 

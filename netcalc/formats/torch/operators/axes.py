@@ -44,7 +44,7 @@ def permute(build: Builder, input: Value, dims: Sequence[int]) -> Value:
 
 @operator("aten.movedim.intlist", "aten.moveaxis.intlist")
 def movedim(build: Builder, input: Value, source: Sequence[int], destination: Sequence[int]) -> Value:
-    rank = input.type.rank
+    rank = max(input.type.rank, 1)
     moved = {to % rank: axis % rank for axis, to in zip(source, destination, strict=True)}
     others = iter(axis for axis in range(rank) if axis not in moved.values())
     return permuted(build, input, [moved[place] if place in moved else next(others) for place in range(rank)])

@@ -65,7 +65,8 @@ def kthvalue(build: Builder, input: Value, k: Any, dim: int, keepdim: bool) -> t
 
 @operator("aten.median.dim")
 def median(build: Builder, input: Value, dim: int, keepdim: bool) -> tuple[Value, ...]:
-    return _ranked(build, input, (input.type.shape[dim] - 1) // 2, dim, keepdim)
+    size = input.type.shape[dim] if input.type.shape else 1
+    return _ranked(build, input, (size - 1) // 2, dim, keepdim)
 
 
 @operator("aten.median.default")

@@ -119,6 +119,27 @@ class Keys(Module):
         return {name: head(x) for name, head in self.heads.items()}
 
 
+class Marks(Module):
+    """Layers, some tied, under keys that hold the marks of expressions and patterns in names of a checkpoint."""
+
+    KEYS = ("${index}", "*", "a*b*", "{}", "${}", "$*", "{i}", "[x]?", "/x")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = nn.ModuleDict({key: nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8)) for key in self.KEYS})
+        self.layers = nn.ModuleList(nn.ModuleDict({"*${index}": nn.Linear(8, 8)}) for _ in range(3))
+        self.others = nn.ModuleDict({f"{key}-": nn.Linear(8, 8) for key in self.KEYS})
+        for key in self.KEYS:
+            self.others[f"{key}-"].weight = self.heads[key][0].weight
+
+    def forward(self, x: Any) -> Any:
+        for head in (*self.heads.values(), *self.others.values()):
+            x = head(x)
+        for layer in self.layers:
+            x = layer["*${index}"](x).relu()
+        return x
+
+
 class At(Module):
     """Keys like the marks of further calls, and calls of them."""
 
@@ -162,6 +183,7 @@ CASES = [
     Case("words", Words, (torch.randn(2, 8),)),
     Case("loop", Loop, (torch.randn(2, 8),)),
     Case("keys", Keys, (torch.randn(2, 8),)),
+    Case("marks", Marks, (torch.randn(2, 8),)),
     Case("at", At, (torch.randn(2, 8),)),
     Case("stages", Stages, (torch.randn(2, 3, 8, 8),)),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from glob import escape
 from itertools import takewhile
 from typing import Any
 
@@ -51,7 +52,10 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     document["layers"] = body.lines
     document["outputs"] = dict(zip(graph.outputs, body.outputs, strict=True))
     if body.checkpoint or copies:
-        document["checkpoint"] = {**body.checkpoint, **({"ignore": copies} if copies else {})}
+        document["checkpoint"] = {
+            **body.checkpoint,
+            **({"ignore": [escape(path) for path in copies]} if copies else {}),
+        }
     return document
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -11,6 +12,9 @@ from netcalc.formats.graph.items import Call, Cycle, Entry, Expression, Item, Se
 from netcalc.formats.graph.model import Value, given, operation_named
 from netcalc.formats.graph.naming import Names
 from netcalc.opdef import Operation
+
+#: Characters that begin an expression or a number in the names of a checkpoint section, or stand for any text.
+_SPECIAL = re.compile(r"\*|\$(?=\{)|\{(?=\})")
 
 
 class Body(NamedTuple):
@@ -248,8 +252,14 @@ def _entry(entry: Entry) -> Any:
     form: dict[str, Any] = {"chunk" if entry.equal else "slice": list(entry.part)} if entry.part else {}
     if entry.transpose:
         form["transpose"] = True
-    places = [{"from": path, **form} if form else path for path in (entry.path, *entry.also)]
+    names = [_literal(path) for path in (entry.path, *entry.also)]
+    places = [{"from": name, **form} if form else name for name in names]
     return places[0] if len(places) == 1 else {"any": places}
+
+
+def _literal(path: str) -> str:
+    """Return a path as the name of a checkpoint section that stands for it: no expression, number or pattern in it."""
+    return _SPECIAL.sub(lambda special: f'${{"{special[0]}"}}', path)
 
 
 def _attributes(item: Step) -> dict[str, Any]:

@@ -153,6 +153,29 @@ class At(Module):
         return x
 
 
+class Residual(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(x).relu() + x
+
+
+class Underscores(Module):
+    """Equal modules in lists whose names end as that of a repeat does where numbers follow without a dot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers_ = nn.ModuleList(Residual() for _ in range(3))
+        self.inner = nn.ModuleDict({"layers-": nn.ModuleList([Residual(), Residual()])})
+
+    def forward(self, x: Any) -> Any:
+        for layer in (*self.layers_, *self.inner["layers-"]):
+            x = layer(x)
+        return x
+
+
 class Stages(Module):
     """Layers without parameters, under names that are not those of their operations, by themselves and in stages."""
 
@@ -185,6 +208,7 @@ CASES = [
     Case("keys", Keys, (torch.randn(2, 8),)),
     Case("marks", Marks, (torch.randn(2, 8),)),
     Case("at", At, (torch.randn(2, 8),)),
+    Case("underscores", Underscores, (torch.randn(2, 8),)),
     Case("stages", Stages, (torch.randn(2, 3, 8, 8),)),
 ]
 

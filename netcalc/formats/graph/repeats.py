@@ -12,6 +12,9 @@ from netcalc.formats.graph.items import Call, Cycle, Expression, Item, Sequence,
 from netcalc.formats.graph.model import Value
 from netcalc.formats.repetition import literal, shortened
 
+#: Ends of the name of a repeat after which the numbers of its iterations follow without a dot.
+_NO_DOT = ("_", "-")
+
 
 def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
     """Return items with a repeat in place of calls in a row, where each takes the output of the one before.
@@ -60,7 +63,7 @@ def _unwrapped(sequence: Sequence) -> list[Item]:
         for call in item.whole if isinstance(item, Cycle) else [item]:
             if sequence.module and isinstance(call, (Step, Sequence, Call)):
                 call.module = sequence.module + (call.module or call.place).removeprefix(sequence.place)
-            numbers = isinstance(call, Call) and call.name == "${index}"
+            numbers = isinstance(call, Call) and call.name == "${index}" and not sequence.name.endswith(_NO_DOT)
             call.name = f"{sequence.name}.{call.name}" if call.name and not numbers else sequence.name
             if isinstance(call, Call) and call.stem is not None:
                 call.stem = f"{sequence.name}.{call.stem}"
@@ -101,8 +104,9 @@ def _repeated(run: list[Call]) -> Call:
     first.stem, first.start = None if start is None else stem, start or 0
     if len(run) == 1:
         return first
-    fixed = last.shares or stem.endswith((".", "_", "-"))
-    name = stem.removesuffix(".") if fixed else f"{stem}${{index}}"
+    base = stem.removesuffix(".")
+    fixed = last.shares or base.endswith(_NO_DOT) != stem.endswith(".")  # each number follows as it does in the stem
+    name = base if fixed else f"{stem}${{index}}"
     repeated = Call(name, first.block, first.inputs, last.outputs, {}, first.place, last.shares, first.module)
     repeated.times, repeated.stem, repeated.start = len(run), first.stem, first.start
     repeated.earlier = [call.outputs for call in run[:-1]]

@@ -180,3 +180,33 @@ class CalledAgain(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 
 def test_further_calls_of_equal_modules_that_compute_with_parameters() -> None:
     assert_agrees(Case("called again", CalledAgain, (torch.randn(2, 8),)))
+
+
+class Gate(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Sigmoid()
+
+    def forward(self, x: Any) -> Any:
+        return self.scale(x) + x
+
+
+class InPlainList(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """A module in a plain list, of whose layers ``torch.export`` gives paths as if it were the whole.
+
+    It does so in a model with a module under two names; one of these paths is that of a buffer, which nothing reads.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.zeros((), dtype=torch.long))
+        self.parts = [Gate()]
+        self.act = self.again = nn.Tanh()
+
+    def forward(self, x: Any) -> Any:
+        y = self.parts[0](x)
+        return self.again(self.act(y)) * y.sum(-1, keepdim=True)
+
+
+def test_a_layer_is_not_called_as_a_buffer_is() -> None:
+    assert_agrees(Case("in a plain list", InPlainList, (torch.randn(2, 8),)))

@@ -98,7 +98,7 @@ class _Placing:
     def _free(self, name: str, path: str, taken: set[str], parameters: Mapping[str, Stored], number: int = 0) -> str:
         """Return the name with the first number, from the one given, that is free; 0 stands for no number.
 
-        Neither the path of the item nor those of its parameters are to be the paths of others.
+        Neither the path of the item nor those of its parameters are to be the paths of others, tensors included.
         """
         free = f"{name}_{number}" if number else name
         while (free != name and free in taken) or not self._is_free(_joined_path(path, free), parameters):
@@ -115,7 +115,7 @@ class _Placing:
                 return False
             if self.held.get(natural, stored) != stored:
                 return False
-        return own not in self.paths
+        return own not in self.paths and (own not in self.graph.tensors or "" in parameters)
 
     def _hold(self, item: Step, own: str, around: tuple[Sequence, ...]) -> None:
         """Note which tensors of a line are tied, and where the checkpoint has the others."""

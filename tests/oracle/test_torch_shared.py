@@ -210,3 +210,20 @@ class InPlainList(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 
 def test_a_layer_is_not_called_as_a_buffer_is() -> None:
     assert_agrees(Case("in a plain list", InPlainList, (torch.randn(2, 8),)))
+
+
+class OneBias(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """Layers of which two parameters are one tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell, self.norm = nn.GRUCell(8, 4), nn.LayerNorm(4)
+        self.cell.bias_hh = self.cell.bias_ih
+        self.norm.bias = self.norm.weight
+
+    def forward(self, x: Any) -> Any:
+        return self.norm(self.cell(x, self.norm(self.cell(x))))
+
+
+def test_two_parameters_of_a_layer_that_are_one_tensor() -> None:
+    assert_agrees(Case("one bias", OneBias, (torch.randn(2, 8),)))

@@ -125,6 +125,11 @@ def test_bilinear() -> None:
     assert check(nn.Bilinear(3, 4, 5, bias=False), r(2, 6, 3), r(2, 6, 4)) == ["bilinear"]
 
 
+def test_bilinear_with_computed_weights() -> None:
+    check(Call(lambda x, y, a, b: nn.functional.bilinear(x, y, 2 * a, b)), r(2, 6, 3), r(2, 6, 4), r(5, 3, 4), r(5))
+    check(Call(lambda x, y, a: nn.functional.bilinear(x, y, a)), r(3), r(4), r(5, 3, 4))
+
+
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 3)])
 @pytest.mark.parametrize("buffer", [True, False])
 def test_embedding(shape: tuple[int, ...], buffer: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
@@ -22,9 +21,18 @@ def linear(build: Builder, input: Value, weight: Value, bias: Value | None) -> V
 def bilinear(build: Builder, input1: Value, input2: Value, weight: Value, bias: Value | None) -> Value:
     dtype = input1.type.dtype
     if not all(value is None or learned(build, value, dtype) for value in (weight, bias)):
-        raise RuleError("a bilinear map with a computed weight or bias")
+        return _bilinear_of_computed(build, input1, input2, weight, bias)
     attributes = {"out": weight.type.shape[0], "bias": None if bias is not None else False}
     return build.line("bilinear", [input1, input2], attributes, {"weight": weight, "bias": bias})
+
+
+def _bilinear_of_computed(build: Builder, input1: Value, input2: Value, weight: Value, bias: Value | None) -> Value:
+    """Σⱼ x₂ⱼ·Σᵢ x₁ᵢ·Aᵢⱼ + b, as products and sums of elements, since PyTorch runs no product of matrices."""
+    rows = build.line("unsqueeze", [build.line("unsqueeze", [input1], {"axis": -2})], {"axis": -1})
+    column = build.line("unsqueeze", [input2], {"axis": -2})
+    first = build.line("sum", [build.line("mul", [rows, weight])], {"axis": -2})
+    result = build.line("sum", [build.line("mul", [first, column])], {"axis": -1})
+    return result if bias is None else build.line("add", [result, bias])
 
 
 @operator("aten._weight_norm.default")

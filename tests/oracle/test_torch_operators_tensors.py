@@ -325,6 +325,25 @@ def test_views_of_weights_stay_weights() -> None:
     assert operations(graph)[1:] == ["slice", "add"]
 
 
+@pytest.mark.parametrize("index", [torch.tensor(1), torch.tensor(2, dtype=torch.int32)])
+def test_indices_that_tensors_without_axes_hold(index: Any) -> None:
+    def changed(x: Any, i: Any) -> Any:
+        x = x.clone()
+        x[:, i].mul_(2)
+        x[i].add_(1)
+        return x
+
+    functions = [lambda x, i: x[:, i], lambda x, i: x[i, i, None, 1:], lambda x, i: x[i.item()], changed]
+    assert operations(assert_equal(functions, numbered(3, 4, 4), index)).count("index") == 6
+    assert_equal([lambda x, i: x[:, i]], numbered(3, 4, 4), -index)
+
+
+def test_numbers_of_tensors_that_are_no_indices() -> None:
+    for function in (lambda x, i: x[:i], lambda x, i: (x[i], x * i.item())):
+        with pytest.raises(NetcalcError, match=r"aten\.item"):
+            assert_equal([function], numbered(3, 4), torch.tensor(1))
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [

@@ -30,6 +30,8 @@ from netcalc.tensor_type import TensorType
 
 #: The selection of one of several results.
 _ITEM = "<built-in function getitem>"
+#: Operators that read a number from a tensor.
+_READ = ("aten.item.default", "aten._local_scalar_dense.default")
 #: Higher-order operators that call a subgraph once, with the number of arguments before it.
 _GRADIENTS = "wrap_with_set_grad_enabled"
 _WRAPPERS = {_GRADIENTS: 1, "wrap_with_autocast": 4}
@@ -140,11 +142,16 @@ class Translation:
             return self._unknown(node, arguments, str(error))
 
     def _size(self, node: Any, example: Any) -> Any:
-        """Return a size; 1, and an error, for a number that is none, unless only conditions and sizes use it."""
+        """Return a size; 1, and an error, for a number that is none, unless only conditions and sizes use it.
+
+        An index that is read from a tensor stays this tensor.
+        """
         try:
             return size_of(example, self.symbols)
         except RuleError as error:
-            if _makes_tensors(node):
+            if str(node.target) in _READ and all(_selects(user, node) for user in _users(node)):
+                return self._argument(node.args[0])
+            if _users(node):
                 self.missing.add(str(node.target), self._path(), str(error))
             return 1
 
@@ -249,9 +256,14 @@ def _values(result: Any) -> Iterator[Value]:
             yield from _values(item)
 
 
-def _makes_tensors(node: Any) -> bool:
-    """Return True if operators on tensors use a number directly; sizes that are made of it say what they are."""
-    return any(hasattr(user.meta.get("val"), "shape") or user.op == "output" for user in node.users)
+def _users(node: Any) -> list[Any]:
+    """Return the operators on tensors that use a number directly; sizes that are made of it say what they are."""
+    return [user for user in node.users if hasattr(user.meta.get("val"), "shape") or user.op == "output"]
+
+
+def _selects(user: Any, index: Any) -> bool:
+    """Return True for an operator that selects by an index."""
+    return str(user.target) == "aten.select.int" and user.args[2] is index
 
 
 def _bound(schema: Any, arguments: list[Any], keywords: dict[str, Any]) -> dict[str, Any]:

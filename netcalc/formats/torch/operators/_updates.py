@@ -66,6 +66,8 @@ def updated(build: Builder, target: Any, arguments: Mapping[str, Any], input: Va
         return replaced(build, input, value, arguments["dim"], *bounds(**{**arguments, "input": input}))
     if name == "select":
         axis, index = arguments["dim"] % input.type.rank, arguments["index"]
+        if isinstance(index, Value):
+            return build.line("index_put", [input, value, index], {"axis": axis})
         start = index + input.type.shape[axis] if index < 0 else index
         return replaced(build, input, build.line("unsqueeze", [value], {"axis": axis}), axis, start, start + 1)
     if name in _SPLIT:

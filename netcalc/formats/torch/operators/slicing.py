@@ -43,6 +43,8 @@ def bounds(
 
 @operator("aten.select.int", "aten.select_copy.int")
 def select(build: Builder, input: Value, dim: int, index: Any) -> Value:
+    if isinstance(index, Value):
+        return build.line("index", [input, index], {"axis": dim})
     return build.line("select", [input], {"axis": dim, "index": index})
 
 

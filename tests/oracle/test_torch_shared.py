@@ -147,39 +147,31 @@ def test_repeats_of_blocks_with_two_outputs() -> None:
     torch.testing.assert_close(torch.as_tensor(found), module(x, y).detach(), rtol=1e-5, atol=1e-6)
 
 
-class Scaled(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = nn.Parameter(torch.rand(8)), nn.Parameter(torch.rand(8))
-
-    def forward(self, x: Any) -> Any:
-        return (x * self.first).tanh() + self.second
-
-
 class Residual(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
     def __init__(self) -> None:
         super().__init__()
-        self.scaled = nn.ModuleList([Scaled(), Scaled()])
+        self.inner = nn.Sequential(nn.Linear(8, 3, bias=False), nn.LayerNorm(3))
 
     def forward(self, x: Any) -> Any:
-        return x + self.scaled[1](self.scaled[0](x))
+        return x + self.inner[0:](x).mean()
 
 
 class CalledAgain(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
-    """Equal modules, of which further calls use parameters that lines inside the first calls read."""
+    """Equal modules, of which further calls take parameters that lines inside the first calls convert."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(Residual() for _ in range(3))
+        self.layers = nn.ModuleList([Residual(), Residual()])
 
     def forward(self, x: Any) -> Any:
-        for layer in self.layers:
-            x = layer(layer(x))
+        with torch.autocast("cpu", dtype=torch.float16):
+            for layer in (*self.layers, *self.layers):
+                x = layer(x)
         return x
 
 
 def test_further_calls_of_equal_modules_that_compute_with_parameters() -> None:
-    assert_agrees(Case("called again", CalledAgain, (torch.randn(2, 8),)))
+    assert_agrees(Case("called again", CalledAgain, (torch.randn(2, 8),), tolerance=1e-3))
 
 
 class Gate(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]

@@ -131,3 +131,22 @@ def test_import_in_a_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main([*source, "--dtype", "bfloat16", "--verify", "-o", "net.yaml"]) == 0
     assert "outputs, FLOPs and parameters agree" in capsys.readouterr().out
     assert netcalc.load("net.yaml").cost().weight_bytes == 2 * (4 * 2 + 2)
+
+
+class Ramp(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """A layer of numbers that a spec has as lines, whose results are joined with others of one type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(2, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(x.new_tensor([1.0, 2.0])).scatter(-1, torch.tensor([1]), 0.5) + x
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_computed_numbers_have_the_type_of_the_module(name: str) -> None:
+    module, x = Ramp().to(getattr(torch, name)), torch.zeros(4, dtype=getattr(torch, name))
+    net = netcalc.from_torch(module, x)
+    assert net.verify_against(module, x).ok
+    assert netcalc.loads(net.to_yaml()).cost().weight_bytes == net.cost().weight_bytes

@@ -129,7 +129,10 @@ class Builder:
 def declaration(tensor: StoredTensor) -> dict[str, Any]:
     """Return the attributes of the operation ``parameter`` or ``buffer`` that is a tensor."""
     if tensor.computed is not None:
-        return {**({} if tensor.persistent else {"persistent": False}), "computed": tensor.computed}
+        persistent = {} if tensor.persistent else {"persistent": False}
+        is_other = tensor.type.is_float and tensor.type.dtype != "float32"  # than the type of computed numbers
+        dtype = {"dtype": tensor.type.dtype} if is_other else {}
+        return {**persistent, **dtype, "computed": tensor.computed}
     attributes: dict[str, Any] = {"shape": list(tensor.type.shape)}
     if tensor.type.dtype != "float32":
         attributes["dtype"] = tensor.type.dtype

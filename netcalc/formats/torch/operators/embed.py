@@ -41,13 +41,20 @@ def embedding_renorm(build: Builder, input: Value, indices: Value, max_norm: flo
 
 
 def _attached(build: Builder, table: Value) -> Value:
-    """Return the stored tensor whose elements a detached table shares; any other table as it is."""
+    """Return the stored tensor whose elements a detached table shares, and leave out the lines that only detach it.
+
+    Any other table is returned as it is.
+    """
     line = build.maker(table)
     source = line.inputs[0] if line is not None and line.operation == "detach" else None
     reader = None if source is None else build.maker(source)
     if source is None or reader is None or reader.operation != "parameter":
         return table
-    return Value(source.type, source.hint, reader.parameters[""])
+    stored = reader.parameters[""]
+    for made in (line, reader):
+        if build.graph.lines[-1] is made:
+            build.undo(len(build.graph.lines) - 1)
+    return Value(source.type, source.hint, stored)
 
 
 def _limit(build: Builder, weight: Value) -> dict[str, Any]:

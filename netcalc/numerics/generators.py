@@ -28,18 +28,6 @@ def held_seed(seed: int) -> int:
     return seed % _SEEDS
 
 
-class SameDraws(np.random.Generator):
-    """A generator by which operations that drop keep the elements for which ``bernoulli`` with this seed draws 1."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(np.random.PCG64(seed))
-        self._seed = seed
-
-    def random(self, *args: Any, **kwargs: Any) -> Any:
-        """Return numbers at least p where those of ``bernoulli`` are below 1 − p, the same in every call."""
-        return 1 - generator(self._seed, "/bernoulli").random(*args, **kwargs)
-
-
 def draws_at(seed: int, path: str) -> np.random.Generator:
     """Return the generator of an operation that draws in inference: the same in every execution with this seed."""
     return generator(held_seed(seed), f"/run/{path}")

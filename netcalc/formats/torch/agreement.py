@@ -97,7 +97,7 @@ def _compared(
 ) -> tuple[OutputAgreement, ...]:
     """Return the agreement of the outputs of a run with the expected ones, by each plan; in training there is one."""
     from netcalc.engine.run import forward
-    from netcalc.numerics.generators import SameDraws
+    from netcalc.numerics.same_draws import SameDraws
 
     outputs: list[OutputAgreement] = []
     for plan in _PLANS[: 1 if program.training else None]:

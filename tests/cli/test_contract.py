@@ -48,7 +48,7 @@ def test_rows_add_up(spec: str, options: list[str], netcalc: Callable[..., Comma
     assert found["sizes"]["total"] == sum(size for part, size in found["sizes"].items() if part != "total")
     assert set(found["totals"]) - PARTS == TOTALS
     for layer in found["layers"]:
-        assert set(layer) == LAYER
+        assert set(layer) - {"calls"} == LAYER  # given where a module is called several times
         assert all(isinstance(size, int) for side in ("inputs", "outputs") for shape in layer[side] for size in shape)
     for figure in ("params", "buffers", "macs", "flops"):
         rows = sum(layer[figure] * layer["repeat"] for layer in found["layers"])

@@ -112,9 +112,10 @@ def test_parameters_count_with_their_bytes_and_not_as_work() -> None:
     assert "declared" not in str(net.summary(view="flops"))
 
 
-def test_a_backward_pass_is_not_known() -> None:
+def test_a_backward_pass_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     summary = loads(spec(", macs: 1000")).summary(backward=True)
     assert summary.unknown == ("backward pass of mylib.mix",)
+    monkeypatch.setenv("COLUMNS", "120")
     page = str(summary)
     assert "at least backward 0 MAC, 0 FLOP; total at least 266.2 kFLOP" in page
     (row,) = (line for line in page.splitlines() if line.startswith("mix "))

@@ -157,6 +157,19 @@ def test_rows_of_padding_have_no_gradient(table: Any) -> None:
     assert_same_gradients(program, module, {name: texts.numpy()}, {output: module(texts)})
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_a_computed_table(mode: str) -> None:
+    module = nn.EmbeddingBag(5, 4, mode=mode).double()
+    for shape in ((2, 3), (3, 1)):
+        check(module, ids(*shape))
+        check(Call(lambda x, table: F.embedding_bag(x, table * 2, mode=mode)), ids(*shape), r(5, 4))
+    check(
+        Call(lambda x, t, w: F.embedding_bag(x, 2 * t, per_sample_weights=w, mode="sum")), ids(2, 3), r(5, 4), r(2, 3)
+    )
+    with pytest.raises(NetcalcError, match="bags of several sizes"):
+        check(module, ids(7), torch.tensor([0, 3]))
+
+
 def test_embedding_bag_with_weights() -> None:
     assert check(nn.EmbeddingBag(5, 4, mode="sum"), ids(7), torch.tensor([0, 3]), r(7)) == ["embedding_bag"]
 

@@ -97,7 +97,9 @@ def embedding_bag(
     **gradient: bool,
 ) -> Value:
     if not learned(build, weight, _TABLE):
-        raise RuleError("embedding_bag with a computed table")
+        if padding_idx is not None and padding_idx >= 0:
+            raise RuleError("embedding_bag with a computed table and ids that are ignored")
+        return _bags_of(build, rows_of(build, weight, indices), offsets, mode, per_sample_weights)
     rows, features = weight.type.shape
     attributes = {
         "num_embeddings": rows,
@@ -108,6 +110,19 @@ def embedding_bag(
         **_limit(build, weight),
     }
     return build.line("embedding_bag", [indices, offsets, per_sample_weights], attributes, {"weight": weight})
+
+
+def _bags_of(build: Builder, rows: Value, offsets: Value, mode: int, weights: Value | None) -> Value:
+    """Return the sums, means or maxima of rows, in bags of as many rows as the step of a range of offsets."""
+    line, (count,) = build.maker(offsets), offsets.type.shape
+    attributes = line.attributes if line is not None and line.operation == "arange" else {}
+    size = attributes.get("step", 1)
+    if not attributes or attributes.get("start", 0) != 0 or count * size != rows.type.shape[0]:
+        raise RuleError("embedding_bag with a computed table and bags of several sizes")
+    if weights is not None:
+        rows = build.line("mul", [rows, build.line("unsqueeze", [weights], {"axis": 1})])
+    bags = build.line("unflatten", [rows], {"axis": 0, "sizes": [-1, size]})
+    return build.line(("sum", "mean", "max")[mode], [bags], {"axis": 1})
 
 
 @operator("aten.one_hot.default")

@@ -219,3 +219,19 @@ class OneBias(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 
 def test_two_parameters_of_a_layer_that_are_one_tensor() -> None:
     assert_agrees(Case("one bias", OneBias, (torch.randn(2, 8),)))
+
+
+class Numbered(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """A module that is called twice before another one, whose name is that of the first with a number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act, self.act_1 = nn.SiLU(), nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+
+    def forward(self, x: Any) -> Any:
+        y = self.act(self.act(x))
+        return self.act_1(self.act_1(y)) + y
+
+
+def test_further_calls_leave_the_names_of_other_modules() -> None:
+    assert_agrees(Case("numbered", Numbered, (torch.randn(2, 8),)))

@@ -16,6 +16,7 @@ def tree_of(graph: Graph) -> Sequence:
     root = Sequence("", "", graph.name)
     opened: list[tuple[ModuleCall | None, Sequence]] = [(None, root)]
     closed: set[ModuleCall] = set()
+    paths = {call.path for line in graph.lines for call in line.scope}
     for line in graph.lines:
         scope = [call for call in line.scope if call not in closed]
         depth = 0
@@ -27,13 +28,23 @@ def tree_of(graph: Graph) -> Sequence:
             if call in closed:  # gone on with after other lines: its lines stand in the sequence around it
                 continue
             parent = opened[-1][1]
-            taken = {item.name for item in parent.items}
-            sequence = Sequence(free_name(spec_name(_relative(call, parent)), taken), call.path, call.kind)
+            sequence = Sequence(_call_name(call, parent, paths), call.path, call.kind)
             parent.items.append(sequence)
             opened.append((call, sequence))
         opened[-1][1].items.append(Step(replace(line, attributes=dict(line.attributes))))  # arguments replace some
     _name(root, set(), set())
     return root
+
+
+def _call_name(call: ModuleCall, parent: Sequence, paths: set[str]) -> str:
+    """Return a free name for a call in the sequence around it: a further call does not take the path of a module."""
+    taken = {item.name for item in parent.items}
+    own = name = spec_name(_relative(call, parent))
+    while name in taken:
+        name = free_name(own, taken)
+        if (f"{parent.path}.{name}" if parent.path else name) in paths:
+            taken.add(name)
+    return name
 
 
 def _relative(call: ModuleCall, parent: Sequence) -> str:

@@ -59,7 +59,8 @@ def page(names: list[str]) -> str:
     for family, pattern in families.items():
         chosen = [name for name in left if re.fullmatch(pattern, name)]
         left = [name for name in left if name not in chosen]
-        lines += ["", f"## {family}", "", ", ".join(f"`{name}`" for name in chosen)]
+        if chosen:
+            lines += ["", f"## {family}", "", ", ".join(f"`{name}`" for name in chosen)]
     return "\n".join(lines) + "\n"
 
 

@@ -283,7 +283,7 @@ def _equal(one: Any, other: Any) -> bool:
     if (one.shape, one.dtype) != (other.shape, other.dtype):
         return False
     close = 2e-3 if one.dtype.itemsize == 2 else 1e-5
-    finite = np.isfinite(wide(other).astype(np.float64))
+    finite = np.isfinite(wide(other))
     largest = float(np.abs(wide(other)[finite]).max(initial=0))
     return np.allclose(wide(one), wide(other), rtol=close, atol=close * largest, equal_nan=True)
 

@@ -118,6 +118,10 @@ def _work(network: netcalc.Network) -> tuple[int, ...]:
 
 
 def _flops(names: dict[str, Any]) -> int:
+    """Return the FLOPs of a forward pass without gradients, as the convention counts it.
+
+    With gradients PyTorch calls other operators for some products, and refuses some changes of views in place.
+    """
     torch: Any = import_module("torch")
     args, kwargs = names["arguments"]()
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
@@ -126,8 +130,8 @@ def _flops(names: dict[str, Any]) -> int:
     plain = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)
     attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     try:
-        with plain, attention, counter:
-            names["make"]()(*args, **kwargs)
+        with plain, attention, torch.no_grad(), counter:
+            names["make"]().requires_grad_(requires_grad=False)(*args, **kwargs)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
     return int(counter.get_total_flops())

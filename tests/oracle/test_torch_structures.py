@@ -165,6 +165,9 @@ def test_torchscript() -> None:
     net = netcalc.from_torch(around, x)
     assert net.params == 35
     assert net.verify_against(around, x).ok
+    half = netcalc.from_torch(around, x, dtype="bfloat16")
+    assert (half.params, half.program.inputs[0].type.dtype) == (35, "bfloat16")
+    assert {parameter.dtype for parameter in around.parameters()} == {torch.float32}
 
 
 def test_an_attribute_that_no_operation_takes_is_a_reason() -> None:

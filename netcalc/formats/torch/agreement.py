@@ -18,6 +18,7 @@ from netcalc.formats.torch.constants import unchanged
 from netcalc.formats.torch.conversion import converted
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.draws import drawing
+from netcalc.formats.torch.holding import holding
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.structures import taken_apart
 from netcalc.ir import Program
@@ -183,39 +184,18 @@ def _run(
     torch: Any, module: Any, tensors: Mapping[str, Any], args: Any, kwargs: Any
 ) -> tuple[list[Any], dict[str, int]]:
     """Return the results of a call of the module with copies of the tensors, which it may change, and its FLOPs."""
-    copies = {name: tensor.clone() for name, tensor in tensors.items()}
+    named = (*module.named_parameters(), *module.named_buffers())
+    copies = {id(tensor): tensors[name].clone() for name, tensor in named if name in tensors}
     args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     try:
-        with torch.no_grad(), _unfused(torch), _holding(module, copies), counter:
+        with torch.no_grad(), _unfused(torch), holding(module, lambda tensor: copies.get(id(tensor), tensor)), counter:
             result = module(*args, **kwargs)
     except Exception as error:  # of the user's code
         raise refused("the module cannot be run", error) from error
     counts = {str(name): int(count) for name, count in counter.get_flop_counts().get("Global", {}).items()}
     leaves = torch.utils._pytree.tree_leaves(result)
     return [array_of(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)], counts
-
-
-@contextmanager
-def _holding(module: Any, tensors: Mapping[str, Any]) -> Iterator[None]:
-    """Let a module hold other tensors for a while, given by path; each takes the place of the one under all its paths.
-
-    PyTorch's ``functional_call`` does not put back tied parameters of modules that are registered twice.
-    """
-    others = {
-        id(tensor): tensors[name]
-        for name, tensor in (*module.named_parameters(), *module.named_buffers())
-        if name in tensors
-    }
-    tables = [table for part in module.modules() for table in (part._parameters, part._buffers)]
-    held = [(table, name, tensor) for table in tables for name, tensor in table.items() if id(tensor) in others]
-    try:
-        for table, name, tensor in held:  # one by one: tables of TorchScript have no `update`
-            table[name] = others[id(tensor)]
-        yield
-    finally:
-        for table, name, tensor in held:
-            table[name] = tensor
 
 
 @contextmanager

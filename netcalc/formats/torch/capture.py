@@ -17,6 +17,7 @@ from netcalc.formats.torch.constants import unchanged
 from netcalc.formats.torch.conversion import converted, converted_tensor
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
+from netcalc.formats.torch.holding import holding
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
 from netcalc.formats.torch.packed import packing
@@ -248,14 +249,8 @@ def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any
                 made[id(tensor)] = torch.nn.Parameter(new, tensor.requires_grad) if is_parameter else new
         return made[id(tensor)]
 
-    saved = [dict(table) for table in tables]
-    try:
-        for table in tables:
-            table.update({name: replaced(tensor) for name, tensor in table.items()})
+    with holding(module, replaced, attributes=True):
         yield [replaced(leaf) for leaf in leaves]
-    finally:
-        for table, old in zip(tables, saved, strict=True):
-            table.update(old)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from netcalc.arguments import NAME, checked_argument
+from netcalc.formats.torch.holding import holding
 from netcalc.formats.torch.library import torch_library
 from netcalc.spec.elaborate import float_type
 
@@ -40,17 +41,9 @@ def converted(module: Any, dtype: str | None) -> Iterator[None]:
     if dtype is None:
         yield
         return
-    parts = list(module.modules())
-    tables = [table for part in parts for table in (part._parameters, part._buffers)]
-    saved = [dict(table) for table in tables]
     made: dict[int, Any] = {}
-    try:
-        for table in tables:
-            table.update({name: _without_data(tensor, dtype, made) for name, tensor in table.items()})
+    with holding(module, lambda tensor: _without_data(tensor, dtype, made)):
         yield
-    finally:
-        for table, old in zip(tables, saved, strict=True):
-            table.update(old)
 
 
 def _without_data(tensor: Any, dtype: str, made: dict[int, Any]) -> Any:

@@ -510,10 +510,52 @@ def test_cell_in_a_loop() -> None:
     assert check(Loop(), r(2, 4), r(2, 3)) == ["gru_cell"] * 3
 
 
-def test_computed_weights_of_a_recurrent_layer_are_refused() -> None:
-    module = Call(lambda x, h, w, u: ATEN.gru_cell(x, h, w.relu(), u), w=r(9, 4), u=r(9, 3))
-    with pytest.raises(NetcalcError, match="computed weights"):
-        assert_imports(module, r(2, 4), r(2, 3))
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"num_layers": 2, "bidirectional": True, "batch_first": True},
+        {"bias": False},
+        {"proj_size": 2},
+        {"nonlinearity": "relu"},
+    ],
+    ids=str,
+)
+def test_recurrent_layer_with_computed_weights(kind: str, options: dict[str, Any]) -> None:
+    """Step by step, with the work of the layer."""
+    if ("proj_size" in options and kind != "LSTM") or ("nonlinearity" in options and kind != "RNN"):
+        return
+    layer = filled(getattr(nn, kind)(4, 3, **options))
+    names = [name for name, _ in layer.named_parameters()]
+
+    def run(x: Any, *tensors: Any) -> Any:
+        return torch.func.functional_call(layer, {name: 2 * t for name, t in zip(names, tensors, strict=True)}, (x,))
+
+    module = Call(run, **{name: tensor.detach() for name, tensor in layer.named_parameters()})
+    graph = assert_imports(module, r(5, 2, 4))
+    assert kind.lower() not in operations(graph)
+
+
+def test_recurrent_layer_of_a_plain_list() -> None:
+    class Layers(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = [filled(nn.GRU(4, 4)), filled(nn.LSTM(4, 4))]
+
+        def forward(self, x: Any) -> Any:
+            for layer in self.layers:
+                x, _ = layer(x)
+            return x
+
+    assert_imports(Layers(), r(3, 2, 4))
+
+
+@pytest.mark.parametrize("cell", [nn.LSTMCell(4, 3), nn.GRUCell(4, 3), nn.RNNCell(4, 3, nonlinearity="relu")])
+def test_cell_with_computed_weights(cell: Any) -> None:
+    states = (r(2, 3), r(2, 3)) if isinstance(cell, nn.LSTMCell) else r(2, 3)
+    parametrized = torch.nn.utils.parametrizations.weight_norm(filled(cell), "weight_hh")
+    assert_imports(parametrized, r(2, 4), states)
 
 
 # -- images -----------------------------------------------------------------------------------------

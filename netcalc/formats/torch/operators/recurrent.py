@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._computed_recurrence import Recurrence, Weights, computed_layers
 from netcalc.formats.torch.operators._operands import constant_value, unless_default
 from netcalc.formats.torch.operators._weights import learned
 
@@ -26,14 +28,20 @@ def _layers(
         names.append("weight_hr")
     suffixes = [f"_l{layer}{end}" for layer in range(layers) for end in ("", "_reverse")[:directions]]
     parameters = dict(zip([name + suffix for suffix in suffixes for name in names], params, strict=True))
-    _require_learned(build, operation, input, params)
+    dropout = _dropout(build, **settings)
+    if not _all_learned(build, input, params):
+        recurrence = Recurrence(build, operation, settings.get("nonlinearity"))
+        each = [_weights({name: parameters[name + suffix] for name in names}) for suffix in suffixes]
+        by_layer = [each[start : start + directions] for start in range(0, len(each), directions)]
+        batch_first = settings["batch_first"]
+        return computed_layers(recurrence, input, _listed(hx), by_layer, dropout, batch_first=batch_first)
     attributes = {
         "hidden": params[0].type.shape[0] // _GATES[operation],
         "bias": None if has_biases else False,
         "layers": unless_default(layers, 1),
         "bidirectional": bidirectional or None,
         "batch_first": settings["batch_first"] or None,
-        "dropout": _dropout(build, **settings),
+        "dropout": dropout,
         "nonlinearity": settings.get("nonlinearity"),
         "proj_size": params[4 if has_biases else 2].type.shape[0] if "weight_hr" in names else None,
     }
@@ -47,14 +55,22 @@ def _dropout(build: Builder, dropout: float, train: bool, **_: Any) -> float | N
     return dropout or None if train == build.graph.training else None
 
 
-def _require_learned(build: Builder, operation: str, input: Value, params: list[Value]) -> None:
-    if not all(learned(build, value, input.type.dtype) for value in params):
-        raise RuleError(f"{operation} with computed weights")
+def _all_learned(build: Builder, input: Value, params: Iterable[Value]) -> bool:
+    return all(learned(build, value, input.type.dtype) for value in params)
+
+
+def _weights(parameters: Mapping[str, Value]) -> Weights:
+    """Return weights by the names that ``torch.nn`` has for parameters."""
+    return Weights(**{name.replace("weight", "w").replace("bias", "b"): value for name, value in parameters.items()})
+
+
+def _listed(hx: Any) -> list[Value]:
+    return hx if isinstance(hx, list) else [hx]
 
 
 def _states(build: Builder, hx: Any) -> list[Value]:
     """Return the initial states, one or a list; none if they are zeros, which is what absent ones are."""
-    states = hx if isinstance(hx, list) else [hx]
+    states = _listed(hx)
     return [] if all(constant_value(build, state) in (0, False) for state in states) else states
 
 
@@ -79,7 +95,10 @@ def _cell(
 ) -> Any:
     names = {"weight_ih": "w_ih", "weight_hh": "w_hh", "bias_ih": "b_ih", "bias_hh": "b_hh"}
     parameters = {name: value for name, short in names.items() if (value := weights[short]) is not None}
-    _require_learned(build, operation, input, list(parameters.values()))
+    if not _all_learned(build, input, parameters.values()):
+        recurrence, used = Recurrence(build, operation, nonlinearity), _weights(parameters)
+        states = recurrence.after(recurrence.linear(input, used.w_ih, used.b_ih), _listed(hx), used)
+        return tuple(states) if operation == "lstm" else states[0]
     attributes = {
         "hidden": parameters["weight_hh"].type.shape[1],
         "bias": None if len(parameters) > 2 else False,

@@ -14,6 +14,7 @@ from typing import Any
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
+from netcalc.formats.torch.constants import unregistered
 from tests.exhaustive.drawn_modules.program import drawn_text, executed
 from tests.exhaustive.drawn_modules.rounding import rounding_otherwise
 from tests.exhaustive.numbered import Cases
@@ -130,8 +131,11 @@ def _flops(names: dict[str, Any]) -> int:
     plain = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)
     attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     try:
+        module = names["make"]().requires_grad_(requires_grad=False)
+        for _, tensor in unregistered(module):
+            tensor.requires_grad_(requires_grad=False)
         with plain, attention, torch.no_grad(), counter:
-            names["make"]().requires_grad_(requires_grad=False)(*args, **kwargs)
+            module(*args, **kwargs)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
     return int(counter.get_total_flops())

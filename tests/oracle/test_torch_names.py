@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -223,3 +224,11 @@ def test_modules_without_parameters_keep_their_names() -> None:
     leaves = {name for name, part in module.named_modules() if name and not list(part.children())}
     assert len(leaves) == 10
     assert leaves <= set(netcalc.from_torch(module, torch.randn(2, 3, 8, 8)).shapes)
+
+
+def test_equal_modules_below_a_name_that_a_spec_has_not() -> None:
+    """Names in a block would be relative to the place of its call, where the state dict has no tensors."""
+    equal = [nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.GELU()) for _ in range(3)]
+    module = nn.Sequential(OrderedDict(body=nn.Sequential(OrderedDict([("a$", nn.Sequential(*equal))]))))
+    net = netcalc.from_torch(module, torch.zeros(2, 4))
+    assert net.verify_against(module, torch.zeros(2, 4)).weights.ok

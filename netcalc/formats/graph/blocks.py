@@ -53,10 +53,24 @@ def _survey(
     for _, item in inner:
         _survey(item, used, structures, alike, sites)
     structure = structures[id(sequence)] = structure_of(sequence, used)
-    if sequence.name:
+    if sequence.name and not _is_stored_elsewhere(sequence):
         alike[structure.key].append(sequence)
     for index, item in inner:
         sites[structures[id(item)].key].add((structure.key, index))
+
+
+def _is_stored_elsewhere(sequence: Sequence) -> bool:
+    """Return True for a module whose parameters have other paths in the source, which a block could not name.
+
+    Names in a block are relative to the place of its call.
+    """
+    return sequence.path != sequence.place and any(_has_entries(item) for item in sequence.items)
+
+
+def _has_entries(item: Item) -> bool:
+    if isinstance(item, Sequence):
+        return any(map(_has_entries, item.items))
+    return isinstance(item, Step) and bool(item.entries)
 
 
 def _is_worthwhile(sequence: Sequence) -> bool:

@@ -38,10 +38,9 @@ class KnownValues:
 
     def elements(self, tensor: Any) -> list[int] | None:
         """Return the elements of a vector of integers; None if they are not known."""
-        from torch.utils._python_dispatch import _disable_current_modes
-
+        without_modes = self._torch.utils._python_dispatch._disable_current_modes
         try:
-            with _disable_current_modes(), self._torch._C.DisableTorchFunction():
+            with without_modes(), self._torch._C.DisableTorchFunction():
                 found: list[int] = self._value(tensor).tolist()
                 return found
         except Exception:  # of an input, or of a function that cannot be repeated
@@ -49,9 +48,6 @@ class KnownValues:
 
     def _value(self, tensor: Any) -> Any:
         """Return a tensor with the elements of one in the export; LookupError for an input of the module."""
-        from torch._subclasses.fake_tensor import FakeTensor
-        from torch._subclasses.functional_tensor import FunctionalTensor
-
         if not isinstance(tensor, self._torch.Tensor):
             return tensor
         if tensor in self._made:
@@ -64,6 +60,7 @@ class KnownValues:
         for path, buffer in self._module.named_buffers():
             if buffer is tensor and path in self._buffers:
                 return self._buffers[path]
-        if isinstance(tensor, (FakeTensor, FunctionalTensor)):
+        subclasses = self._torch._subclasses
+        if isinstance(tensor, (subclasses.FakeTensor, subclasses.functional_tensor.FunctionalTensor)):
             raise LookupError("an input")
         return tensor

@@ -36,6 +36,7 @@ SPECS = (
     "llama-4-scout",
     "deepseek-v3",
     "deepseek-v2-lite",
+    "granite-3.0-3b-a800m",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.
 WITHOUT_PADDING = {"llama-4-scout"}

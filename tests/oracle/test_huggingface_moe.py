@@ -211,6 +211,20 @@ def deepseek_v2(draw: st.DrawFn) -> Fields:
     return fields | {"mlp_bias": draw(st.booleans()), "topk_method": method}
 
 
+@st.composite
+def granitemoe(draw: st.DrawFn) -> Fields:
+    experts = draw(st.integers(1, 5))
+    return common(draw) | {
+        "num_local_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "attention_bias": draw(st.booleans()),
+        "embedding_multiplier": draw(st.sampled_from([1.0, 12.0])),
+        "residual_multiplier": draw(st.sampled_from([1.0, 0.22])),
+        "attention_multiplier": draw(st.sampled_from([1.0, 0.5])),
+        "logits_scaling": draw(st.sampled_from([1.0, 6.0])),
+    }
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
@@ -227,6 +241,7 @@ CASES = [
     ("GptOss", ["Model", SEQUENCE, TOKEN], gpt_oss()),
     ("Llama4", [], llama4()),
     ("Llama4Text", ["Model"], llama4()),
+    ("GraniteMoe", ["Model"], granitemoe()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),
 ]

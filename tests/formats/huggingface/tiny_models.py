@@ -155,6 +155,7 @@ TINY: dict[str, Fields] = {
     "gpt_neox": WORDS | WIDTH | PLACES,
     "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
     "granite": DECODER,
+    "granitemoe": DECODER | {"num_local_experts": 4},
     "hubert": WORDS | WIDTH | WAVE,
     "jamba": HYBRID | {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 4},
     "led": LED,

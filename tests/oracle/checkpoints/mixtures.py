@@ -1,0 +1,29 @@
+"""Later decoders of transformers with mixtures of experts, small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, rope
+from tests.oracle.checkpoints.model import Model, models
+
+__all__ = ["mixtures"]
+
+
+def mixtures() -> Iterator[Model]:
+    yield from _granite()
+
+
+def _granite() -> Iterator[Model]:
+    multipliers = {"embedding_multiplier": 12.0, "residual_multiplier": 0.22, "attention_multiplier": 0.015625}
+    yield from models(
+        "GraniteMoeForCausalLM",
+        "granite-3.0-3b-a800m",
+        config=GROUPED | {"num_local_experts": 6, "num_experts_per_tok": 2},
+        settings=GROUPED_SIZES | {"experts": 6, "experts_per_token": 2},
+        rms_norm_eps=1e-6,
+        rope_parameters=rope(1e4),
+        tie_word_embeddings=True,
+        logits_scaling=6.0,
+        **multipliers,
+    )

@@ -203,6 +203,19 @@ def test_modernbert(data: st.DataObject) -> None:
 
 @draws
 @given(st.data())
+def test_esm(data: st.DataObject) -> None:
+    names = {"hidden_act", "type_vocab_size"}  # which ESM does not have
+    architecture = "Esm" + data.draw(st.sampled_from(["Model", *HEADS[1:4]]))
+    flags = dict.fromkeys(["emb_layer_norm_before", "token_dropout"], st.booleans())
+    drawn = data.draw(bert(architecture, position_embedding_type=st.sampled_from(["absolute", "rotary"]), **flags))
+    fields = {name: value for name, value in drawn.items() if name not in names}
+    fields |= {"hidden_size": 2 * fields["hidden_size"], "pad_token_id": 1, "mask_token_id": 2}
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
 def test_albert(data: st.DataObject) -> None:
     groups = data.draw(st.integers(1, 3))
     sizes = {"num_hidden_layers": st.integers(groups, 5), "inner_group_num": st.integers(1, 2)}

@@ -21,7 +21,15 @@ NO_LOSS: dict[str, str] = {
         (
             *(f"bert-{size}" for size in ("base", "base-cased", "large", "mini", "small", "tiny")),
             *("albert-base", "bigbird-roberta-base", "camembert-base", "deberta-v3-base", "distilbert-base"),
-            *("electra-small", "fnet-base", "longformer-base-4096", "mobilebert", "modernbert-base", "mpnet-base"),
+            *(
+                "electra-small",
+                "esm2-650m",
+                "fnet-base",
+                "longformer-base-4096",
+                "mobilebert",
+                "modernbert-base",
+                "mpnet-base",
+            ),
             *("roberta-base", "roberta-large", "xlm-roberta-base", "xlnet-base-cased", "vilt-b32"),
         ),
         "without a head; with one it has a loss",

@@ -136,6 +136,7 @@ TINY: dict[str, Fields] = {
     "dinov2": SIZES | PATCHES,
     "distilbert": WORDS | PLACES | {"dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4},
     "electra": ENCODER | {"embedding_size": 6},
+    "esm": WORDS | WIDTH | PLACES | {"mask_token_id": 3},
     "falcon": WORDS | SIZES | {"num_kv_heads": 2, "new_decoder_architecture": True},
     "fnet": WORDS | PLACES | {"hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 20},
     "gemma": DECODER | {"head_dim": 6},

@@ -36,6 +36,7 @@ def randomise(module: Any) -> Any:
     stored = module.state_dict()
     for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
         fixed = isinstance(tensor, torch.nn.Parameter) and not tensor.requires_grad
+        fixed |= name.endswith("inv_freq")  # follows from the configuration
         if name not in stored or fixed or not tensor.is_floating_point():
             continue
         drawn = rng.normal(size=tuple(tensor.shape))

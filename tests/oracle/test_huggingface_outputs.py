@@ -44,6 +44,8 @@ NEMOTRON_H |= {
     "num_experts_per_tok": 2,
 }
 NEMOTRON_H |= {"moe_intermediate_size": 12, "moe_shared_expert_intermediate_size": 10, "routed_scaling_factor": 1.5}
+SMOLLM3 = {"use_sliding_window": True, "sliding_window": 4, "no_rope_layer_interval": 2, "attention_bias": True}
+SMOLLM3 |= {"mlp_bias": True, "head_dim": 8}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -86,6 +88,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("OlmoeForCausalLM", GROUPED | {"num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": True}),
     ("GraniteModel", GROUPED | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
     ("Cohere2ForCausalLM", GROUPED | {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4}),
+    *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
+    ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),
     ("Qwen3MoeForCausalLM", GROUPED | QWEN3_MOE | {"mlp_only_layers": [0], "norm_topk_prob": True}),
     ("Qwen3MoeForQuestionAnswering", GROUPED | QWEN3_MOE | {"use_sliding_window": True, "sliding_window": 4}),

@@ -55,6 +55,12 @@ DECODERS: dict[str, dict[str, Any]] = {
     "olmoe-1b-7b": {"length": 7, "padding_mask": True},
     "granite-3.0-2b": {"length": 7, "padding_mask": True},
     "granite-3.0-3b-a800m": {"length": 7, "padding_mask": True},
+    "smollm3-3b": {
+        "length": 7,
+        "window": 3,
+        "layer_types": ["full_attention", "sliding_attention"],
+        "padding_mask": True,
+    },
     "starcoder2-3b": {"length": 7, "window": 3, "padding_mask": True},
     "stablelm-3b-4e1t": {"length": 7, "padding_mask": True},
     "glm-4-9b": {"length": 7, "padding_mask": True},

@@ -209,6 +209,7 @@ TINY: dict[str, Fields] = {
     "siglip": {"text_config": WORDS | WIDTH | PLACES, "vision_config": WIDTH | PATCHES},
     "siglip_text_model": WORDS | WIDTH | PLACES,
     "siglip_vision_model": WIDTH | PATCHES,
+    "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,
     "swin": SWIN,

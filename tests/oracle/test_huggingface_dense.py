@@ -1,0 +1,70 @@
+"""Random configurations of dense decoders: figures are those of transformers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_agrees, ids
+from tests.oracle.test_huggingface_moe import Fields, common, layer_types
+
+ROPE = st.sampled_from(
+    [
+        None,
+        {"rope_type": "default", "rope_theta": 500.0},
+        {"rope_type": "linear", "factor": 2.0},
+        {"rope_type": "dynamic", "factor": 2.0},
+        {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "attention_factor": 1.1},
+        {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    ]
+)
+
+
+def dense(draw: st.DrawFn, *, divided: bool = True) -> Fields:
+    """Return the fields that all these decoders have."""
+    return common(draw, divided=divided) | {"rope_parameters": draw(ROPE), "attention_dropout": 0.1}
+
+
+def head_dim(draw: st.DrawFn) -> Fields:
+    """Return the features of a head, which many classes read and few name among their fields."""
+    return {"head_dim": size} if (size := draw(st.none() | st.sampled_from([2, 6]))) else {}
+
+
+@st.composite
+def smollm3(draw: st.DrawFn) -> Fields:
+    fields = dense(draw) | head_dim(draw)
+    layers = fields["num_hidden_layers"]
+    rotary = st.lists(st.integers(0, 1), min_size=layers, max_size=layers + 1)
+    types = layer_types(draw, layers)
+    windowed = draw(st.booleans())
+    return fields | {
+        "use_sliding_window": windowed,
+        "sliding_window": draw(st.integers(1, 9)) if windowed or types else None,
+        "no_rope_layers": draw(st.none() | rotary),
+        "no_rope_layer_interval": draw(st.integers(1, 3)),
+        "layer_types": types,
+        "attention_bias": draw(st.booleans()),
+        "mlp_bias": draw(st.booleans()),
+    }
+
+
+SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
+#: Base of the names of architectures, the ends of the names, and fields.
+CASES = [
+    ("SmolLM3", HEADS, smollm3()),
+]
+
+
+@pytest.mark.parametrize(("base", "ends", "strategy"), CASES, ids=[base for base, *_ in CASES])
+@draws
+@given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))
+def test_figures_of_random_configurations(
+    base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
+) -> None:
+    end = data.draw(st.sampled_from(ends))
+    head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
+    inputs = {"input_ids": ids(batch, length)}
+    assert_agrees(base + end, head | data.draw(strategy), inputs, {"batch": batch, "length": length})

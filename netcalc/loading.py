@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from netcalc.arguments import NAME, accepts, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, pairs_of
-from netcalc.formats import load_model, pending_downloads
+from netcalc.formats import check_found, load_model, pending_downloads
 from netcalc.network import Network
 from netcalc.options import (
     ComparisonOptions,
@@ -63,7 +63,8 @@ def load(spec: str | Path, **options: Unpack[ModelOptions]) -> Network:
     Raises:
         NetcalcError: with every error in the spec and the settings; E502 if an argument is of a wrong type.
     """
-    return _network(load_model(spec, options["max_spec_size"]), options, spec)
+    (source,) = _loaded([spec], options)
+    return _network(source, options, spec)
 
 
 @accepts
@@ -113,7 +114,7 @@ def import_spec(model: str | Path, **options: Unpack[ImportOptions]) -> str:
     """
     from netcalc.formats import import_model
 
-    return import_model(model, read_settings(options["set"]), options["max_spec_size"])
+    return import_model(model, read_settings(options["set"]), options["max_spec_size"], options["ignore"])
 
 
 def model_types() -> ModelTypes:
@@ -176,10 +177,8 @@ def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions])
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more and one convention", hint=hint))
     if sum(model == "-" for model in models) > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
-    sources = [
-        model.request.source if isinstance(model, Network) else load_model(model, options["max_spec_size"])
-        for model in models
-    ]
+    loaded = iter(_loaded([model for model in models if not isinstance(model, Network)], options))
+    sources = [model.request.source if isinstance(model, Network) else next(loaded) for model in models]
     settings = _settings_of_each(read_settings(options["set"]), sources)
     quantize, prune = (_of_each(texts(options[name]), len(models)) for name in ("quantize", "prune"))
     networks = [
@@ -257,7 +256,8 @@ def describe(spec: str | Path, **options: Unpack[DescribeOptions]) -> SpecRefere
     """
     from netcalc.reference.specs import describe as describe_loaded
 
-    return describe_loaded(load_model(spec, options["max_spec_size"]), options["convention"])
+    (source,) = _loaded([spec], options)
+    return describe_loaded(source, options["convention"])
 
 
 @accepts
@@ -328,12 +328,19 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     problems: list[Diagnostic] = []
     for spec in specs:
         try:
-            source = load_model(spec, options["max_spec_size"])
+            (source,) = _loaded([spec], options)
             rows += checked_spec(str(spec), source.document, Request(source).program)
         except NetcalcError as error:
             problems += error.diagnostics
             rows += failed_spec(str(spec), error.diagnostics)
     return CheckReport(tuple(rows), tuple(problems))
+
+
+def _loaded(models: Sequence[str | Path], options: SourceOptions) -> list[Loaded]:
+    """Return models by their names; NetcalcError (E502) for a field to ignore that none of them has."""
+    loaded = [load_model(model, options["max_spec_size"], options["ignore"]) for model in models]
+    check_found(options["ignore"], (field for source in loaded for field in source.ignored))
+    return loaded
 
 
 def _network(source: Loaded, options: ModelOptions, model: str | Path | None = None) -> Network:

@@ -48,6 +48,10 @@ class SourceOptions(TypedDict, total=False):
     """Reading of a spec."""
 
     max_spec_size: Annotated[int, Option(COUNT, MAX_SPEC_SIZE, "Largest spec file that is read.", metavar="BYTES")]
+    ignore: Annotated[
+        Sequence[str],
+        Option(NAMES, (), "Read a configuration without a field that is not known; repeatable.", metavar="FIELD"),
+    ]
 
 
 class ImportOptions(SourceOptions, total=False):

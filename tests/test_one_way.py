@@ -260,11 +260,13 @@ FUNCTIONS = {"compare", "check", "describe"}
 PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "columns", "plot", "charts"}
 #: Options of the list of all specs.
 LIST = {"search", "family", "yaml", "sort", "top", "filter"}
+#: An option that specs refuse; tests/formats/huggingface/test_ignored.py compares it.
+OF_CONFIGURATIONS = {"ignore"}
 CASES = [
     (verb, name)
     for verb in VERBS
     for name in ["", *(declared.name for declared in command_module(verb).command.parameters)]
-    if name not in PAGE and not (verb == "specs" and name in LIST)
+    if name not in {*PAGE, *OF_CONFIGURATIONS} and not (verb == "specs" and name in LIST)
 ]
 #: Options of which the record of a verb shows nothing.
 UNSEEN = {

@@ -53,6 +53,8 @@ def checked_spec(spec: str, document: Document, program: Program) -> Iterable[Ch
     """
     total = analyze(program, "torch").total
     yield CheckRow(spec, "shapes", "", integer(total.params), True, "parameters")
+    for note in program.origin_notes:
+        yield CheckRow(spec, "origin", "", None, True, note)
     for required in document.require:
         yield CheckRow(spec, "requirement", str(required.that), None, True, required.message)
     for published in document.published:

@@ -36,8 +36,9 @@ class HeavyLayer(NamedTuple):
 
 
 def notes_in(program: Program, view: View) -> tuple[str, ...]:
-    """Return the remarks on what a view counts: `shapes` counts nothing, and `params` no work."""
-    return {"shapes": (), "params": program.storage_notes}.get(view, program.notes)
+    """Return the remarks on what a view shows: `shapes` counts nothing, and `params` no work."""
+    origin = program.origin_notes
+    return {"shapes": origin, "params": (*origin, *program.storage_notes)}.get(view, program.notes)
 
 
 def step_note(analysis: Analysis) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "declared", "storage", "sizes", "notes"),
+    "shapes": (*_WORK, "declared", "storage", "sizes"),
     "params": (*_WORK, "sizes"),
     "flops": ("storage", "sizes"),
 }

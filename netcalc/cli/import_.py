@@ -9,8 +9,8 @@ arguments of --set. Its code is run, without memory for parameters. --example gi
 image=float32:1,3,224,224, or with sizes that stay symbolic ids=int64:batch=1,length=16, or a constant,
 use_cache=false. A .pt2 file of torch.export.save has its arguments already.
 
-A field, a value or an architecture that netcalc does not know is an error, so that no figure is a guess. --set takes
-fields of the configuration, and dims and vars of the spec.
+A field, a value or an architecture that netcalc does not know is an error, so that no figure is a guess; --ignore goes
+on without a field. --set takes fields of the configuration, and dims and vars of the spec.
 """
 
 from __future__ import annotations

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
+from netcalc.formats.ignored import Ignored, check_found
 from netcalc.formats.sources import Source, described, find_source
 from netcalc.formats.table import FORMATS, GGUF, TORCH, implementation, named_format
 from netcalc.limits import MAX_SPEC_SIZE
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HUB_PREFIX",
+    "check_found",
     "import_model",
     "is_gguf",
     "is_torch",
@@ -33,13 +35,14 @@ __all__ = [
 ]
 
 
-def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
+def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE, ignore: Iterable[str] = ()) -> Loaded:
     """Load a spec, or a model in a foreign format, which becomes a spec.
 
     Args:
         model: a spec (a path, a name or ``-``); the configuration of a Hugging Face model, or its folder; a ``.gguf``
             file; or the name of a model on the Hub, ``hf:org/name[@revision]``.
         max_size: largest size in bytes of each file that is read.
+        ignore: fields of the configuration that are left out; those that it has are ``ignored`` of the result.
 
     Raises:
         NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read,
@@ -48,13 +51,16 @@ def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
     source = find_source(str(model), max_size)
     if source is None or source.is_spec(max_size):
         return load_document(model, max_size)
-    description = described(source, max_size)
+    ignored = Ignored(ignore)
+    description = described(source._replace(ignored=ignored), max_size)
     loaded = load_cursor(description.document, source.label, max_size=max_size)
-    loaded.storage = description.storage
+    loaded.storage, loaded.ignored, loaded.notes = description.storage, tuple(ignored.found), ignored.notes
     return loaded
 
 
-def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE) -> str:
+def import_model(
+    model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE, ignore: Iterable[str] = ()
+) -> str:
     """Return the text of the spec that is equivalent to a model in a foreign format.
 
     Args:
@@ -62,9 +68,10 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
             module whose ``forward`` takes no arguments.
         settings: values of fields of the configuration, dims and vars by name, in place of its own.
         max_size: largest size in bytes of each file that is read.
+        ignore: fields of the configuration that are left out, which notes of the spec name.
 
     Raises:
-        NetcalcError: as :func:`load_model`; E502 for a spec.
+        NetcalcError: as :func:`load_model`; E502 for a spec, and for fields to ignore that the configuration lacks.
     """
     from netcalc.formats.documents import imported
     from netcalc.formats.spec_text import spec_text
@@ -76,9 +83,11 @@ def import_model(model: str | Path, settings: Mapping[str, Any], max_size: int =
         raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
     if (row := source.format) is not None and row.only_import is not None:
         return spec_text(implementation(row.document).import_document(source.label, settings))
-    description = described(source, max_size)
+    ignored = Ignored(ignore)
+    description = described(source._replace(ignored=ignored), max_size)
+    check_found(ignore, ignored.found)
     loaded = load_cursor(description.document, source.label, max_size=max_size)
-    return spec_text(imported(description, loaded, settings))
+    return spec_text(imported(description, loaded, settings, ignored.notes))
 
 
 def is_gguf(model: str | Path) -> bool:

@@ -6,7 +6,7 @@ expressions of the table.  Values have their places in the foreign file, express
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
@@ -114,13 +114,16 @@ def typed(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "type": options.get("type", _TYPES.get(type(options["default"]), "any"))}
 
 
-def imported(description: Description, loaded: Loaded, settings: Mapping[str, Any]) -> dict[str, Any]:
+def imported(
+    description: Description, loaded: Loaded, settings: Mapping[str, Any], notes: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return a document with numbers in place of fields, as data that can be written to a file.
 
     Args:
         description: the document, with expressions.
         loaded: the spec of the document.
         settings: values of fields, dims and vars by name, in place of the document's values.
+        notes: remarks on how the model was read.
 
     Raises:
         NetcalcError: for invalid settings.
@@ -135,7 +138,8 @@ def imported(description: Description, loaded: Loaded, settings: Mapping[str, An
     names = {name for name in own if name in parent.vars or name in used}
     dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
     variables = {name: _plain_data(values[name]) for name in loaded.document.vars if name in names}
-    return {**head, "dims": dims, "vars": variables, **data}
+    remarks = {"notes": [{"text": note} for note in notes]} if notes else {}
+    return {**head, **remarks, "dims": dims, "vars": variables, **data}
 
 
 def _plain_data(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists, is_folder
 from netcalc.formats.hub import PREFIX
+from netcalc.formats.ignored import Ignored
 from netcalc.formats.table import CONFIG, FOLDER_FILES, FORMATS, Format, implementation, json_format, named_format
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.shipped import shipped_file, unaliased
@@ -29,6 +30,7 @@ class Source(NamedTuple):
     name: str  # of the model
     repository: Repository | None = None
     content: Cursor | None = None  # of a JSON file that has been read
+    ignored: Ignored | None = None  # fields that are left out
 
     @property
     def format(self) -> Format | None:
@@ -46,7 +48,12 @@ class Source(NamedTuple):
 
         if self.content is not None:
             return self.content
-        return parse_json(read_spec(self.path, self.label, max_size), self.label)
+        content = parse_json(read_spec(self.path, self.label, max_size), self.label)
+        if self.ignored is None:
+            return content
+        from netcalc.spec.cursor import Cursor
+
+        return Cursor(self.ignored.without(content.data), content.path, content.spans)
 
     def beside(self, filename: str, max_size: int) -> Source | None:
         """Return another file of the folder or repository, None if there is none of the name."""

@@ -244,6 +244,7 @@ class Program:
     init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
     about: str = ""
     source: str = ""
+    origin_notes: tuple[str, ...] = ()  # remarks on how the model was read
     work_notes: tuple[str, ...] = ()  # remarks of the spec on the work that is counted
     storage_notes: tuple[str, ...] = ()  # remarks on the form in which parameters are stored
     architecture: str = ""  # model type in configurations of Hugging Face
@@ -264,7 +265,7 @@ class Program:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on what is counted."""
-        return (*self.storage_notes, *self.work_notes)
+        return (*self.origin_notes, *self.storage_notes, *self.work_notes)
 
 
 def join(prefix: str, name: str) -> str:

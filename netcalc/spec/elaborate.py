@@ -77,6 +77,7 @@ def elaborate(
         init=main.initializers,
         about=document.about,
         source=document.source,
+        origin_notes=loaded.notes,
         work_notes=notes,
         storage_notes=storage_notes,
         architecture=document.architecture,

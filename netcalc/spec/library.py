@@ -47,8 +47,9 @@ class Loaded:
     """A spec with everything that it extends and imports; ``path`` is its file, if it has one.
 
     ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``storage`` is how
-    the model's checkpoint stores parameters.  ``kept`` are the bodies of its blocks (:mod:`netcalc.spec.body_cache`),
-    and ``derived`` is what follows from the spec alone.
+    the model's checkpoint stores parameters.  ``ignored`` are fields of its configuration that were left out, and
+    ``notes`` remarks on how the model was read.  ``kept`` are the bodies of its blocks
+    (:mod:`netcalc.spec.body_cache`), and ``derived`` is what follows from the spec alone.
     """
 
     document: Document
@@ -62,6 +63,8 @@ class Loaded:
     has_own_lines: bool = True  # False if it inherits its `layers`
     added: frozenset[str] = frozenset()
     storage: OwnStorage = _PLAIN
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -14,6 +14,7 @@ from netcalc.formats.documents import Description
 from netcalc.formats.gguf.storage import stored_types
 from netcalc.formats.gguf.tables import table_of
 from netcalc.formats.gguf.translation import Translation
+from netcalc.formats.ignored import Ignored
 from netcalc.formats.sources import Source
 from netcalc.ir.storage import OwnStorage
 from netcalc.weights.gguf.tensors import GgufFile, open_gguf
@@ -28,7 +29,7 @@ def describe(source: Source, max_size: int) -> Description:
         NetcalcError: E007 for what netcalc does not know, which is never left out silently; E605 if the file cannot be
             read.
     """
-    file, translation = opened(source.path)
+    file, translation = opened(source.path, source.ignored)
     document = translation.translated(model_name(source.path))
     types = {name: tensor.type for name, tensor in file.tensors.items()}
     try:
@@ -40,9 +41,11 @@ def describe(source: Source, max_size: int) -> Description:
     return Description(document, set(translation.values), of_file=("checkpoint",), storage=storage)
 
 
-def opened(path: Path) -> tuple[GgufFile, Translation]:
+def opened(path: Path, ignored: Ignored | None = None) -> tuple[GgufFile, Translation]:
     """Return a file with its translation; NetcalcError as for :func:`describe`."""
     file = open_gguf(path)
+    if ignored is not None:
+        file = file._replace(metadata=ignored.without(file.metadata))
     return file, Translation(file, table_of(file.metadata.get("general.architecture"), file.name))
 
 

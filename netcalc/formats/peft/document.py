@@ -73,11 +73,11 @@ def base_of(config: Cursor, source: Source) -> Source:
         folders = (source.path.parent / name, Path(name))
         base = next((folder for folder in folders if exists(folder / CONFIG)), None)
         if base is not None:
-            return Source(base / CONFIG, str(base / CONFIG), base.resolve().name)
+            return Source(base / CONFIG, str(base / CONFIG), base.resolve().name, ignored=source.ignored)
         message = f"the base model {written(name, quoted=True)} is no folder of a model here"
         hint = "base_model_name_or_path may be the path of its folder, or hf:org/name for a model on the Hub"
         raise NetcalcError(Diagnostic("E007", message, place.span, hint=hint))
     named = name if name.startswith(PREFIX) else PREFIX + name
     revision = config.data.get("revision")
     repository = Repository(HubName.of(f"{named}@{revision}" if isinstance(revision, str) else named))
-    return repository_source(repository, MAX_SPEC_SIZE, (CONFIG,))
+    return repository_source(repository, MAX_SPEC_SIZE, (CONFIG,))._replace(ignored=source.ignored)

@@ -103,6 +103,13 @@ def test_values_that_a_spec_cannot_express(added: dict[str, Any], code: str, mes
     assert message in found[0].message
 
 
+def test_ignored_keys_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, added={"attention.sliding_windw": 4})
+    network = netcalc.load(path, ignore=["llama.attention.sliding_windw"])
+    assert network.params == netcalc.load(write(tmp_path)).params
+    assert "llama.attention.sliding_windw" in network.program.notes[0]
+
+
 def test_missing_keys_and_tensors(tmp_path: Path) -> None:
     removed = ("block_count", "embedding_length", "token_embd.weight")
     messages = [problem.message for problem in problems(write(tmp_path, removed=removed))]

@@ -22,6 +22,7 @@ STATES = {
     "jamba-v0.1": "ssm",
     "bamba-9b": "ssm",
     "nemotron-h-8b": "ssm",
+    "granite-4.0-h-small": "ssm",
     "qwen3-next-80b-a3b": "rule",
     "rwkv-4-169m": "",
 }

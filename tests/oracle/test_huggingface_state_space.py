@@ -93,6 +93,27 @@ def bamba(draw: st.DrawFn) -> Fields:
 
 
 @st.composite
+def granitemoehybrid(draw: st.DrawFn) -> Fields:
+    fields = hybrid(draw)
+    heads, experts = draw(st.sampled_from([2, 4])), draw(st.integers(0, 4))
+    layers = fields["num_hidden_layers"]
+    kinds = st.sampled_from(["linear_attention", "mamba", "full_attention", "attention"])
+    return fields | {
+        "layer_types": draw(st.none() | st.lists(kinds, min_size=layers, max_size=layers)),
+        "mamba_n_heads": heads,
+        "mamba_d_head": draw(st.sampled_from(["auto", fields["mamba_expand"] * fields["hidden_size"] // heads])),
+        "mamba_n_groups": draw(st.integers(1, 2)),
+        "mamba_chunk_size": draw(st.integers(2, 9)),
+        "time_step_limit": draw(st.sampled_from([(0.0, float("inf")), (0.01, 0.1)])),
+        "attention_bias": draw(st.booleans()),
+        "num_local_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, max(experts, 1))),
+        "shared_intermediate_size": draw(st.integers(1, 20)),
+        "position_embedding_type": draw(st.sampled_from([None, "rope", "nope"])),
+    }
+
+
+@st.composite
 def rwkv(draw: st.DrawFn) -> Fields:
     """Return fields of RWKV, whose weights cannot be drawn for one layer or one feature."""
     return {
@@ -179,6 +200,7 @@ CASES = [
     ("Mamba2", ["Model", "ForCausalLM"], mamba2()),
     ("Jamba", ["Model", "ForCausalLM", "ForSequenceClassification"], jamba()),
     ("Bamba", ["Model", "ForCausalLM"], bamba()),
+    ("GraniteMoeHybrid", ["Model", "ForCausalLM"], granitemoehybrid()),
     ("Rwkv", ["Model", "ForCausalLM"], rwkv()),
     ("NemotronH", ["Model", "ForCausalLM"], nemotron_h()),
     ("Qwen3Next", ["Model", "ForCausalLM", *HEADS], qwen3_next()),

@@ -23,6 +23,7 @@ qwen2-0.5b qwen2-72b qwen2-7b qwen2-vl-7b qwen3-0.6b qwen3-30b-a3b qwen3-32b qwe
 stablelm-3b-4e1t
 granite-3.0-3b-a800m
 smollm3-3b
+granite-4.0-h-small
 """
 TYPES = dict.fromkeys(FLOAT16.split(), "float16") | dict.fromkeys(BFLOAT16.split(), "bfloat16")
 

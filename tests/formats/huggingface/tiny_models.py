@@ -157,6 +157,13 @@ TINY: dict[str, Fields] = {
     "gptj": WORDS | {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24, "rotary_dim": 2},
     "granite": DECODER,
     "granitemoe": DECODER | {"num_local_experts": 4},
+    "granitemoehybrid": HYBRID
+    | {
+        "layer_types": ["linear_attention", "full_attention"] * 2,
+        "num_local_experts": 4,
+        "position_embedding_type": "rope",
+    }
+    | {"shared_intermediate_size": 10, "mamba_n_heads": 4, "mamba_chunk_size": 4},
     "hubert": WORDS | WIDTH | WAVE,
     "jamba": HYBRID | {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 4},
     "led": LED,

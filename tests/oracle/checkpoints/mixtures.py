@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, rope
+from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, SIZES, rope
 from tests.oracle.checkpoints.model import Model, models
 
 __all__ = ["mixtures"]
@@ -26,4 +26,19 @@ def _granite() -> Iterator[Model]:
         tie_word_embeddings=True,
         logits_scaling=6.0,
         **multipliers,
+    )
+    types = ["linear_attention", "full_attention"]
+    yield from models(
+        "GraniteMoeHybridForCausalLM",
+        "granite-4.0-h-small",
+        config=GROUPED
+        | {"num_local_experts": 6, "num_experts_per_tok": 2, "shared_intermediate_size": 12, "mamba_d_state": 5}
+        | {"mamba_n_heads": 8, "mamba_chunk_size": 4, "layer_types": types},
+        settings=SIZES
+        | {"kv_heads": 2, "experts": 6, "experts_per_token": 2, "d_expert": 24, "d_shared": 12, "state": 5}
+        | {"mixer_heads": 8, "mixer_head_dim": 8, "chunk": 4, "layer_types": types},
+        rms_norm_eps=1e-5,
+        tie_word_embeddings=True,
+        logits_scaling=16.0,
+        **multipliers | {"attention_multiplier": 0.0078125},
     )

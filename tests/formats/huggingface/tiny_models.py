@@ -36,6 +36,7 @@ IMAGES: Fields = {
     "vision_config": WIDTH | {"model_type": "clip_vision_model", "image_size": 12, "patch_size": 6},
     "image_token_index": 9,
 }
+TOWER: Fields = {"depth": 2, "hidden_size": 16, "intermediate_size": 12, "num_heads": 2, "patch_size": 3}
 HYBRID = DECODER | {"num_hidden_layers": 4, "mamba_d_state": 4}
 DELTA: Fields = {
     "head_dim": 8,
@@ -201,6 +202,12 @@ TINY: dict[str, Fields] = {
     "phi3": DECODER,
     "qwen2": DECODER,
     "qwen2_moe": DECODER | EXPERTS | {"shared_expert_intermediate_size": 8},
+    "qwen2_5_vl": {
+        "text_config": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
+        "vision_config": TOWER | {"out_hidden_size": 16, "window_size": 12, "fullatt_block_indexes": [1]},
+        "image_token_id": 9,
+    },
+    "qwen2_5_vl_text": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
     "qwen2_vl": {
         "text_config": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
         "vision_config": {"depth": 2, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "patch_size": 3},

@@ -20,6 +20,8 @@ SIZES |= {"images": 2, "height": 12, "width": 12, "patch": 6, "vision_d_model": 
 SIZES |= {"vision_layers": 2, "vision_d_ff": 20, "image_token": 9}
 #: One image in the first text, and one in the second.
 IDS = [[8, 9, 9, 9, 9, 20, 21, 22, 23, 24, 25], [8, 30, 31, 9, 9, 9, 9, 32, 33, 34, 35]]
+#: The same with an image of nine features each.
+LONG = [[8, *[9] * 9, *range(20, 30)], [8, 30, 31, *[9] * 9, *range(32, 40)]]
 
 
 def multimodal() -> Iterator[Model]:
@@ -69,6 +71,21 @@ def multimodal() -> Iterator[Model]:
         | {"vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 64},
         arguments={"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()},
         values={"input_ids": IDS},
+    )
+    yield Model(
+        "qwen2.5-vl-7b",
+        "Qwen2_5_VLForConditionalGeneration",
+        {
+            "text_config": TEXT | turned | {"num_key_value_heads": 2, "rms_norm_eps": 1e-6},
+            "vision_config": {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "out_hidden_size": 32}
+            | {"num_heads": 2, "patch_size": 2, "window_size": 8, "fullatt_block_indexes": [0]},
+            "image_token_id": 9,
+        },
+        sizes
+        | {"height": 12, "width": 12, "patch": 2, "kv_heads": 2, "rope_sections": [2, 1, 1], "vision_d_model": 16}
+        | {"vision_heads": 2, "vision_d_ff": 20, "vision_window": 8, "vision_full_layers": [0], "length": 20},
+        arguments={"image_grid_thw": [[1, 6, 6]] * 2, "mm_token_type_ids": (np.array(LONG) == 9).astype(int).tolist()},
+        values={"input_ids": LONG},
     )
     yield Model(
         "llama-4-scout-vision",

@@ -216,6 +216,20 @@ def test_esm(data: st.DataObject) -> None:
 
 @draws
 @given(st.data())
+def test_nomic_bert(data: st.DataObject) -> None:
+    architecture = "NomicBert" + data.draw(st.sampled_from(["Model", *HEADS[1:4]]))
+    drawn = data.draw(bert(architecture, head_dim=st.sampled_from([None, 2, 6])))
+    scaled = {"rope_type": "linear", "factor": 2.0, "rope_theta": 500.0}
+    fields = drawn | {
+        "hidden_size": 2 * drawn["hidden_size"],
+        "rope_parameters": data.draw(st.sampled_from([None, scaled])),
+    }
+    length = data.draw(st.integers(1, 9))
+    assert_agrees(architecture, fields, {"input_ids": ids(2, length)}, {"batch": 2, "length": length})
+
+
+@draws
+@given(st.data())
 def test_albert(data: st.DataObject) -> None:
     groups = data.draw(st.integers(1, 3))
     sizes = {"num_hidden_layers": st.integers(groups, 5), "inner_group_num": st.integers(1, 2)}

@@ -40,6 +40,7 @@ DISTIL = {
 MPNET = ENCODER | LABELS | {"pad_token_id": 1}
 MODERN = ENCODER | LABELS | {"global_attn_every_n_layers": 2, "local_attention": 4} | TOKENS
 ESM = ENCODER | LABELS | {"max_position_embeddings": 20}
+NOMIC = ENCODER | LABELS | {"rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("BartForSequenceClassification", PAIR | {"eos_token_id": 6}),
@@ -70,6 +71,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("ModernBertModel", MODERN | {"layer_types": ["sliding_attention"] * 2, "attention_bias": True, "mlp_bias": True}),
     ("ModernBertForQuestionAnswering", MODERN | {"num_labels": 2, "norm_bias": True}),
     ("ModernBertForSequenceClassification", MODERN | {"classifier_pooling": "mean", "classifier_bias": True}),
+    *((f"NomicBert{head}", NOMIC) for head in ("Model", "ForMaskedLM")),
+    *((f"NomicBertFor{head}Classification", NOMIC | {"head_dim": 4}) for head in ("Sequence", "Token")),
     ("EsmModel", ESM),
     ("EsmForMaskedLM", ESM | {"position_embedding_type": "rotary", "emb_layer_norm_before": True}),
     *(

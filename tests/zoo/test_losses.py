@@ -29,6 +29,7 @@ NO_LOSS: dict[str, str] = {
                 "mobilebert",
                 "modernbert-base",
                 "mpnet-base",
+                "nomic-embed-text-v1",
             ),
             *("roberta-base", "roberta-large", "xlm-roberta-base", "xlnet-base-cased", "vilt-b32"),
         ),

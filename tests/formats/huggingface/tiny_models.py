@@ -192,6 +192,7 @@ TINY: dict[str, Fields] = {
     "modernbert": WORDS | WIDTH | PLACES | {"local_attention": 6, "cls_token_id": 3, "sep_token_id": 4},
     "mpnet": WORDS | WIDTH | PLACES,
     "mt5": T5 | {"feed_forward_proj": "gated-gelu"},
+    "nomic_bert": ENCODER,
     "olmo2": DECODER,
     "olmoe": DECODER | {"num_experts": 4, "num_experts_per_tok": 2},
     "nemotron_h": WORDS | NEMOTRON_H,

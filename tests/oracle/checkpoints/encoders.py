@@ -40,6 +40,7 @@ def encoders() -> Iterator[Model]:
     protein = BERT | {"layer_norm_eps": 1e-5, "pad_token_id": 1, "position_embedding_type": "rotary"}
     rotary = {name: size for name, size in BERT_SIZES.items() if name != "max_length"}
     yield from models("EsmModel", "esm2-650m", config=protein, settings=rotary, token_dropout=True, mask_token_id=32)
+    yield from models("NomicBertModel", "nomic-embed-text-v1", config=BERT, settings=rotary)
     yield from models("DistilBertModel", "distilbert-base", config=BERT | {"hidden_dim": 24}, settings=BERT_SIZES)
     narrow: dict[str, Any] = {"config": BERT | {"embedding_size": 16}, "settings": BERT_SIZES | {"d_embed": 16}}
     yield from models("AlbertModel", "albert-base", **narrow, hidden_act="gelu_new")

@@ -225,6 +225,18 @@ def granitemoe(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def minimax_m2(draw: st.DrawFn) -> Fields:
+    experts, head_dim = draw(st.integers(1, 5)), draw(st.sampled_from([4, 8]))
+    rotary = draw(st.sampled_from([{}, {"rotary_dim": 2}, {"rope_parameters": {"partial_rotary_factor": 0.5}}]))
+    return common(draw, divided=False) | {
+        "head_dim": head_dim,
+        "num_local_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        **rotary,
+    }
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
@@ -241,6 +253,7 @@ CASES = [
     ("GptOss", ["Model", SEQUENCE, TOKEN], gpt_oss()),
     ("Llama4", [], llama4()),
     ("Llama4Text", ["Model"], llama4()),
+    ("MiniMaxM2", ["Model"], minimax_m2()),
     ("GraniteMoe", ["Model"], granitemoe()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),

@@ -126,6 +126,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "bamba-9b": {"length": 7},
     "nemotron-h-8b": {"length": 7},
     "granite-4.0-h-small": {"length": 7},
+    "minimax-m2": {"length": 7, "padding_mask": True},
     "qwen3-next-80b-a3b": {"length": 7},
     "rwkv-4-169m": {"length": 7},
     "lstm-lm-ptb-small": {"length": 7},

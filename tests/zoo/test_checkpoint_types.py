@@ -24,6 +24,7 @@ stablelm-3b-4e1t
 granite-3.0-3b-a800m
 smollm3-3b
 granite-4.0-h-small
+minimax-m2
 """
 TYPES = dict.fromkeys(FLOAT16.split(), "float16") | dict.fromkeys(BFLOAT16.split(), "bfloat16")
 

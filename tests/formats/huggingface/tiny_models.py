@@ -241,5 +241,6 @@ TINY: dict[str, Fields] = {
     "whisper": WORDS | SIDES | SOUND,
     "xlm-roberta": ENCODER,
     "xlnet": WORDS | {"d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 20},
+    "minimax_m2": DECODER | {"head_dim": 6, "num_local_experts": 4, "num_experts_per_tok": 2},
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

@@ -12,6 +12,7 @@ __all__ = ["mixtures"]
 
 def mixtures() -> Iterator[Model]:
     yield from _granite()
+    yield from _with_correction_bias()
 
 
 def _granite() -> Iterator[Model]:
@@ -41,4 +42,15 @@ def _granite() -> Iterator[Model]:
         tie_word_embeddings=True,
         logits_scaling=16.0,
         **multipliers | {"attention_multiplier": 0.0078125},
+    )
+
+
+def _with_correction_bias() -> Iterator[Model]:
+    """Mixtures whose router adds a bias to the scores that select."""
+    yield from models(
+        "MiniMaxM2ForCausalLM",
+        "minimax-m2",
+        config=GROUPED | {"head_dim": 8, "num_local_experts": 6, "num_experts_per_tok": 2},
+        settings=GROUPED_SIZES | {"head_dim": 8, "experts": 6, "experts_per_token": 2},
+        rope_parameters=rope(5e6, partial_rotary_factor=0.5),
     )

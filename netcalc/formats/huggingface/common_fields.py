@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 #: Fields that are read in every configuration.
 READ = frozenset(
     {
@@ -16,28 +19,57 @@ READ = frozenset(
     }
 )
 
-#: Fields that change a model in a way that netcalc does not know, with the values that are harmless; a table may name
-#: one all the same.
-REFUSED = {
-    "add_cross_attention": (None, False),
-    "auto_map": (None, {}),
+_FLAG = (None, False)
+_NUMBER = (None, 0)
+
+#: Fields of parts that few classes have, with the values that say that a model has no such part. Other values change it
+#: in a way that netcalc does not know, unless the table of its type names the field or what it says.
+ABSENT: Mapping[str, tuple[Any, ...]] = {
+    "add_cross_attention": _FLAG,
+    "attention_bias": _FLAG,
+    "attention_dropout": _NUMBER,
+    "attn_logit_softcapping": (None,),
+    "attn_pdrop": _NUMBER,
     "cross_attention_hidden_size": (None,),
-    "is_decoder": (None, False),
-    "is_encoder_decoder": (None, False),
+    "embd_pdrop": _NUMBER,
+    "embedding_dropout": _NUMBER,
+    "final_logit_softcapping": (None,),
+    "hidden_dropout": _NUMBER,
+    "is_decoder": _FLAG,
+    "is_encoder_decoder": _FLAG,
+    "lm_head_bias": _FLAG,
+    "mlp_bias": _FLAG,
+    "mlp_only_layers": (None, []),
+    "n_routed_experts": _NUMBER,
+    "n_shared_experts": _NUMBER,
+    "num_experts": _NUMBER,
+    "num_local_experts": _NUMBER,
+    "num_shared_experts": _NUMBER,
     "pruned_heads": (None, {}),
-    "tie_encoder_decoder": (None, False),
+    "qk_layernorm": _FLAG,
+    "qkv_bias": _FLAG,
+    "resid_pdrop": _NUMBER,
+    "shared_expert_intermediate_size": _NUMBER,
+    "sliding_window": (None,),
+    "tie_encoder_decoder": _FLAG,
+    "use_qk_norm": _FLAG,
+    "use_qkv_bias": _FLAG,
+    "use_sliding_window": _FLAG,
 }
 
-#: Hints at what to do about a field that is refused.
-HINTS = {
-    "auto_map": "the model has code of its own; without the field it is read as the class of transformers computes it"
+#: Vars that say the same as a field of another name, in a family whose classes lack the field.
+STATED = {
+    "qk_layernorm": "qk_norm",
+    "qkv_bias": "attention_bias",
+    "use_qk_norm": "qk_norm",
+    "use_qkv_bias": "attention_bias",
 }
 
+#: ``auto_map`` names code beside the class that ``architectures`` names, which is not run.
 _BOOKKEEPING = """
-_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path _num_labels attn_implementation
-experts_implementation finetuning_task gradient_checkpointing label2id language model_max_length output_past
-problem_type task_specific_params tf_legacy_loss tokenizer_class torchscript transformers_version use_bfloat16
-transformers.js_config
+attn_implementation auto_map experts_implementation finetuning_task gradient_checkpointing internal_version label2id
+language model_max_length output_past problem_type task_specific_params tf_legacy_loss tokenizer_class torchscript
+transformers_version transformers.js_config unsloth_fixed unsloth_version use_bfloat16 use_flash_attn
 """
 _OUTPUTS = "output_attentions output_hidden_states return_dict use_cache use_return_dict"
 _TOKENS = """
@@ -45,12 +77,16 @@ begin_suppress_tokens bos_token_id cls_token_id decoder_start_token_id eos_token
 forced_decoder_ids forced_eos_token_id mask_token_id pad_token_id prefix sep_token_id suppress_tokens unk_token_id
 """
 _GENERATION = """
-bad_words_ids diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size
-exponential_decay_length_penalty length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams
-num_return_sequences output_scores remove_invalid_values repetition_penalty return_dict_in_generate temperature top_k
-top_p typical_p
+bad_words_ids cache_implementation constraints diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size
+encoder_repetition_penalty epsilon_cutoff eta_cutoff exponential_decay_length_penalty force_words_ids guidance_scale
+length_penalty low_memory max_length max_new_tokens max_time min_length min_new_tokens min_p no_repeat_ngram_size
+num_beam_groups num_beams num_return_sequences output_logits output_scores penalty_alpha prompt_lookup_num_tokens
+remove_invalid_values renormalize_logits repetition_penalty return_dict_in_generate sequence_bias stop_strings
+temperature token_healing top_k top_p typical_p watermarking_config
 """
-_WORKING = "chunk_size_feed_forward initializer_range"
+#: A class that reads another epsilon leaves ``norm_eps`` unread.
+_WORKING = "chunk_size_feed_forward initializer_range norm_eps"
 
-#: Fields of PreTrainedConfig, now or in earlier versions of transformers, that are not looked at.
+#: Fields of PreTrainedConfig and GenerationConfig, now or in earlier versions of transformers, that are not looked at;
+#: nor are fields whose name begins with an underscore.
 WITHOUT_EFFECT = frozenset(f"{_BOOKKEEPING} {_OUTPUTS} {_TOKENS} {_GENERATION} {_WORKING}".split())

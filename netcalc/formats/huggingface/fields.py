@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, did_you_mean, written
+from netcalc.diagnostics import Diagnostic, Related, did_you_mean, nearest, written
 from netcalc.formats.huggingface.activations import activations_of
-from netcalc.formats.huggingface.common_fields import HINTS, READ, REFUSED, WITHOUT_EFFECT
+from netcalc.formats.huggingface.common_fields import ABSENT, READ, STATED, WITHOUT_EFFECT
 from netcalc.formats.huggingface.quantization import quantization_problems
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
 from netcalc.spec.cursor import Cursor
+
+
+class _Unknown(NamedTuple):
+    """A field that nothing knows, the type of its configuration, and the nearest known field."""
+
+    name: str
+    of_type: str
+    near: str | None
+    place: Cursor
+
+    def described(self) -> str:
+        """Return the field with its value."""
+        meant = f"; did you mean {self.near!r}?" if self.near else ""
+        return f"{self.name} is {written(self.place.data, length=60)}{meant}"
 
 
 class Fields:
@@ -21,13 +35,16 @@ class Fields:
     Attributes:
         given: the values of fields that are given, each with its place.
         chosen: the type of each configuration within.
+        stated: vars of the spec that a field of the same meaning states a value of, each with the field's place.
         problems: errors (E007) for fields and values that nothing knows.
     """
 
     def __init__(self) -> None:
         self.given: dict[str, tuple[Any, Cursor]] = {}
         self.chosen: dict[str, str] = {}
+        self.stated: list[tuple[str, Cursor]] = []
         self.problems: list[Diagnostic] = []
+        self._unknown: list[_Unknown] = []
 
     def read(self, config: Cursor, table: Table, prefix: str = "") -> None:
         """Read the fields of a configuration; ``prefix`` precedes the names of a configuration within."""
@@ -42,14 +59,18 @@ class Fields:
                 if name in self.given and self.given[name][0] != place.data:
                     self.problem(f"{within + key!r} and {self.given[name][1].path[-1]!r} are one field", place)
                 self.given[name] = (self._converted(field, place, fields[field]), place)
-            elif key in REFUSED and key not in harmless:
-                if place.data not in REFUSED[key]:
-                    message = f"{within}{key} = {written(place.data, quoted=True)} is not known"
-                    self.problem(message, place, HINTS.get(key))
-            elif key not in {*harmless, *nested} and not (key in SOURCES and "rope_theta" in fields):
+            elif key in {*harmless, *nested} or key.startswith("_") or (key in SOURCES and "rope_theta" in fields):
+                continue
+            elif (stated := STATED.get(key, key)) in table.constants:
+                if not same(place.data, table.constants[stated]):
+                    message = f"{within}{key} = {written(place.data)}, and a model of type {table.model_type} has it "
+                    self.problem(f"{message}{written(table.constants[stated])}", place, going_on(within + key))
+            elif stated in table.part("vars") and not prefix:
+                self.stated.append((stated, place))
+            elif not any(same(place.data, value) for value in ABSENT.get(key, ())):
                 names = [*fields, *also]
-                message = f"the field {within + key!r} of {table.model_type} is not known; it is {written(place.data)}"
-                self.problem(message, place, did_you_mean(key, names) if len(names) > 12 else None)
+                near = nearest(key, names) if len(names) > 12 else None
+                self._unknown.append(_Unknown(within + key, table.model_type, near, place))
         for unknown in quantization_problems(config):
             self.problem(*unknown)
         self._read_rope(config, fields, prefix)
@@ -63,6 +84,19 @@ class Fields:
                 for name in [name for name in self.given if name.startswith(f"{prefix}{key}_")]:
                     del self.given[name]
                 self._read_nested(config, other, kinds, prefix, key)
+
+    def report_unknown(self, model_type: str) -> None:
+        """Add one error for all fields that nothing knows, if there are any."""
+        fields = self._unknown
+        if len(fields) == 1:
+            (name, of_type, near, place) = fields[0]
+            hint = f"did you mean {near!r}? {going_on(name)}" if near else going_on(name)
+            self.problem(f"the field {name!r} of {of_type} is not known; it is {written(place.data)}", place, hint)
+        elif fields:
+            message = f"{len(fields)} fields of {model_type} are not known: {', '.join(field.name for field in fields)}"
+            related = tuple(Related(field.described(), field.place.key_span) for field in fields)
+            hint = "--ignore FIELD goes on without one"
+            self.problems.append(Diagnostic("E007", message, fields[0].place.key_span, related, hint=hint))
 
     def _check_lists(self, fields: dict[str, Any], prefix: str) -> None:
         """Check the number of items of lists that have one for each layer."""
@@ -159,6 +193,16 @@ class Fields:
             if "num_labels" in fields and value is not None:
                 number = len(value) if isinstance(value, (dict, list)) else value
                 self.given[f"{prefix}num_labels"] = (number, config[name])
+
+
+def same(value: Any, other: Any) -> bool:
+    """Return True for equal values, of which both or neither are booleans."""
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
+def going_on(field: str) -> str:
+    """Return the hint at what reads a configuration without a field."""
+    return f"--ignore {field} goes on without it"
 
 
 def _with_infinities(value: Any) -> Any:

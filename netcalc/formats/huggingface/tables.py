@@ -14,6 +14,7 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
+    always: {VAR: value}                        # what the class computes, without a field or a var for it
     without_effect: [FIELD]                     # on shapes and work
 
 ``also`` are other names of a field, and ``names`` the names of the activations that a class reads in its own way.
@@ -39,7 +40,7 @@ from netcalc.formats.table_files import find_table, hint_without_table, table_na
 from netcalc.spec.cursor import Cursor
 
 #: The keys of a table.
-KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "without_effect")
+KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "always", "without_effect")
 
 
 class Table(NamedTuple):
@@ -57,6 +58,12 @@ class Table(NamedTuple):
     def nested(self) -> dict[str, list[Table]]:
         """The tables of the types that each configuration within may have."""
         return {field: [_nested(kind) for kind in _kinds(kinds)] for field, kinds in self.part("nested").items()}
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The vars that are the same for every configuration; a field that the class does not read may state them."""
+        own = {name: value for name, value in self.part("vars").items() if not isinstance(value, str | list | dict)}
+        return {**own, **self.part("always")}
 
     @property
     def overriding(self) -> dict[str, str]:

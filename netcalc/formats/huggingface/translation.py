@@ -8,11 +8,13 @@ from netcalc.diagnostics import did_you_mean, written
 from netcalc.dtypes import FLOATS
 from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
-from netcalc.formats.huggingface.fields import Fields
+from netcalc.formats.huggingface.fields import Fields, going_on, same
 from netcalc.formats.huggingface.tables import Table
 from netcalc.schemes.configuration import assumed_dtype
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
+from netcalc.spec.library import load_cursor
+from netcalc.spec.settings import resolve_settings
 
 
 def translated(config: Cursor, table: Table, name: str) -> Cursor:
@@ -50,7 +52,19 @@ class _Translation:
             value, place = self.fields.given.get(field, (options["default"], origin))
             document.declare(field, options, value, place, used=field not in others)
         document.copy_entries(self.table.cursor, entry)
-        return document.finished()
+        self.fields.report_unknown(self.table.model_type)
+        finished = document.finished()
+        return self._checked(finished) if self.fields.stated else finished
+
+    def _checked(self, document: Cursor) -> Cursor:
+        """Return the finished document if vars have the values that other fields state; NetcalcError (E007) if not."""
+        values = resolve_settings(load_cursor(document, self.config.span.file if self.config.span else ""), {}, ())
+        for name, place in self.fields.stated:
+            if not same(place.data, values[name]):
+                key = ".".join(map(str, place.path))
+                message = f"{key} = {written(place.data)}, and by the other fields it is {written(values[name])}"
+                self.fields.problem(message, place, going_on(key))
+        return self.document.finished()
 
     def _model(self) -> tuple[str | None, Cursor | None]:
         """Return the architecture that the configuration names, and its entry in the table."""
@@ -63,9 +77,10 @@ class _Translation:
             return self.fields.problem(message, place, f"for models of type {self.table.model_type}: {names}")
         if named[0] not in models.data:
             hint = did_you_mean(named[0], models.data)
-            return self.fields.problem(
-                f"the architecture {named[0]!r} is not known", self.config["architectures"][0], hint
-            )
+            if self.config.data.get("auto_map"):
+                hint = "the repository has code of its own for it, which is not run"
+            message = f"the architecture {named[0]!r} is not known"
+            return self.fields.problem(message, self.config["architectures"][0], hint)
         return named[0], models[named[0]]
 
     def _fields_of_others(self, architecture: str | None) -> frozenset[str]:

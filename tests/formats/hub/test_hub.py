@@ -42,7 +42,7 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pyt
     sentences = files_of(sentence_folder(tmp_path_factory.mktemp("sentences"), "projected"))
     adapter = written("llama", tmp_path_factory.mktemp("adapter"), base_model_name_or_path="acme/base")
     config = json.loads(files["config.json"])
-    own_code = json.dumps(config | {"auto_map": {"AutoModel": "model.Model"}}).encode()
+    own_code = json.dumps(config | {"architectures": ["Model"], "auto_map": {"AutoModel": "model.Model"}}).encode()
     narrow = json.dumps(config | {"intermediate_size": config["intermediate_size"] + 8}).encode()
     index = b'{"weight_map": {"lm_head.weight": "../../secret.safetensors"}}'
     lost = b'{"weight_map": {"lm_head.weight": "model-00007-of-00007.safetensors"}}'
@@ -224,7 +224,7 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "no revision": (["summary", "hf:acme/tiny@v3"], ["E008", "acme/tiny has no revision 'v3'"]),
     "no configuration": (["summary", "hf:acme/empty"], ["E008", "acme/empty has no config.json"]),
     "pipeline": (["summary", "hf:acme/pipeline"], ["E007", "hf:acme/pipeline/model_index.json", "diffusers"]),
-    "own code": (["summary", "hf:acme/own-code"], ["E007", "auto_map", "hf:acme/own-code/config.json:"]),
+    "own code": (["summary", "hf:acme/own-code"], ["E007", "code of its own", "hf:acme/own-code/config.json:"]),
     "server down": (["summary", "hf:acme/down"], ["E008", "status 503", "try again"]),
     "too large": (["summary", "hf:acme/tiny", "--max-spec-size", "100"], ["E008", "the limit is 100"]),
     "pickles": (["verify", "hf:acme/pickled"], ["E008", "no weights in safetensors files"]),

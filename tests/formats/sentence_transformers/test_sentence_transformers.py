@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "task": ("sentence_bert_config.json", lambda data: data | {"transformer_task": "fill-mask"}, "transformer_task"),
     "query length": ("sentence_bert_config.json", lambda data: data | {"query_length": 32}, "query_length = 32"),
     "length": ("sentence_bert_config.json", lambda data: data | {"max_seq_length": "many"}, "max_seq_length"),
-    "transformer": ("config.json", lambda data: data | {"auto_map": {"AutoModel": "m.M"}}, "auto_map"),
+    "transformer": ("config.json", lambda data: data | {"experts": 8}, "experts"),
     "architecture": ("config.json", lambda data: data | {"architectures": ["Net"]}, "'Net' is not known"),
 }
 

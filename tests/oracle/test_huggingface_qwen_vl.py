@@ -77,6 +77,28 @@ def qwen2_5_vl(draw: st.DrawFn) -> tuple[Fields, Grid]:
     return fields, (merge * draw(st.integers(1, 5)), merge * draw(st.integers(1, 5)))
 
 
+@st.composite
+def qwen3_vl_text(draw: st.DrawFn) -> Fields:
+    fields = common(draw, divided=False)
+    pairs = draw(st.integers(1, 5))
+    fields |= {"head_dim": 2 * pairs, "attention_bias": draw(st.booleans())}
+    return fields | sections(draw, pairs, mrope_interleaved=True)
+
+
+@st.composite
+def qwen3_vl(draw: st.DrawFn) -> tuple[Fields, Grid]:
+    text, vision = draw(qwen3_vl_text()), tower(draw)
+    merge = vision["spatial_merge_size"]
+    vision |= {
+        "out_hidden_size": text["hidden_size"],
+        "num_position_embeddings": draw(st.integers(1, 20)),
+        "deepstack_visual_indexes": sorted(draw(st.sets(st.integers(0, vision["depth"] - 1)))),
+    }
+    fields = {"text_config": text, "vision_config": vision, "image_token_id": IMAGE}
+    fields["tie_word_embeddings"] = draw(st.booleans())
+    return fields, (merge * draw(st.integers(1, 3)), merge * draw(st.integers(1, 3)))
+
+
 def assert_agrees_on_images(architecture: str, fields: Fields, grid: Grid, batch: int, length: int) -> None:
     """Assert agreement for texts of an image and ``length`` more tokens."""
     vision = fields["vision_config"]
@@ -101,6 +123,19 @@ def test_qwen2_5_vl_text(fields: Fields, batch: int, length: int) -> None:
     assert_agrees("Qwen2_5_VLTextModel", fields, {"input_ids": ids(batch, length)}, {"batch": batch, "length": length})
 
 
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(qwen3_vl(), st.integers(1, 2), st.integers(1, 4))
+def test_qwen3_vl(end: str, drawn: tuple[Fields, Grid], batch: int, length: int) -> None:
+    assert_agrees_on_images(f"Qwen3VL{end}", *drawn, batch, length)
+
+
+@draws
+@given(qwen3_vl_text(), st.integers(1, 2), st.integers(1, 9))
+def test_qwen3_vl_text(fields: Fields, batch: int, length: int) -> None:
+    assert_agrees("Qwen3VLTextModel", fields, {"input_ids": ids(batch, length)}, {"batch": batch, "length": length})
+
+
 TEXT = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 20}
 TEXT |= {"num_key_value_heads": 2}
 VISION = {
@@ -117,6 +152,11 @@ CASES: list[tuple[str, Fields]] = [
         "Qwen2_5_VLForConditionalGeneration",
         {"text_config": TEXT | {"rope_parameters": TURNED}}
         | {"vision_config": VISION | {"window_size": 18, "fullatt_block_indexes": [1]}},
+    ),
+    (
+        "Qwen3VLForConditionalGeneration",
+        {"text_config": TEXT | {"head_dim": 10, "rope_parameters": TURNED | {"mrope_section": [2, 2, 1]}}}
+        | {"vision_config": VISION | {"num_position_embeddings": 17, "deepstack_visual_indexes": [0, 1]}},
     ),
 ]
 

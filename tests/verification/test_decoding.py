@@ -84,6 +84,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "deepseek-v2-lite": {"length": 7, "padding_mask": True, "absorbed": False},
     "qwen2-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
     "qwen2.5-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
+    "qwen3-vl-8b": {"length": 7},
     "llava-1.5-7b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-3-4b": {"length": 7, "window": 3, "padding_mask": True},
     "llama-4-scout-vision": {"length": 7, "chunk": 3, "padding_mask": True},

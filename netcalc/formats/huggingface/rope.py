@@ -54,6 +54,7 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
             parameters = {name: "default" if value == "mrope" else value for name, value in parameters.items()}
             if (sections := parameters.pop("mrope_section", None)) is not None:
                 rope["mrope_section"] = sections
+            parameters.pop("mrope_interleaved", None)  # no class reads it
         theta, scaling, share = _rope_parts(parameters, config)
         if stated:  # otherwise the class has its default
             rope["rope_scaling"] = scaling

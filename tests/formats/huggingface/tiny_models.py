@@ -209,6 +209,12 @@ TINY: dict[str, Fields] = {
         "image_token_id": 9,
     },
     "qwen2_5_vl_text": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
+    "qwen3_vl": {
+        "text_config": DECODER | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
+        "vision_config": TOWER | {"out_hidden_size": 16, "num_position_embeddings": 9, "deepstack_visual_indexes": [0]},
+        "image_token_id": 9,
+    },
+    "qwen3_vl_text": DECODER | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
     "qwen2_vl": {
         "text_config": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
         "vision_config": {"depth": 2, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "patch_size": 3},

@@ -88,6 +88,23 @@ def multimodal() -> Iterator[Model]:
         values={"input_ids": LONG},
     )
     yield Model(
+        "qwen3-vl-8b",
+        "Qwen3VLForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"num_key_value_heads": 2, "rms_norm_eps": 1e-6, "head_dim": 12}
+            | {"rope_parameters": {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [2, 2, 2]}},
+            "vision_config": {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "out_hidden_size": 32}
+            | {"num_heads": 2, "patch_size": 3, "num_position_embeddings": 9, "deepstack_visual_indexes": [0, 1]},
+            "image_token_id": 9,
+        },
+        sizes
+        | {"height": 12, "width": 12, "patch": 3, "kv_heads": 2, "head_dim": 12, "rope_sections": [2, 2, 2]}
+        | {"vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 20, "vision_positions": 9, "deep_layers": [0, 1]},
+        arguments={"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()},
+        values={"input_ids": IDS},
+    )
+    yield Model(
         "llama-4-scout-vision",
         "Llama4ForConditionalGeneration",
         {

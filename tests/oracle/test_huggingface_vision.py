@@ -78,6 +78,40 @@ def test_encoders_of_clip_and_siglip(
     assert_agrees(architecture, fields, inputs, dims)
 
 
+SIGLIPS = ["Siglip2Model", "Siglip2ForImageClassification", "Siglip2TextModel", "Siglip2VisionModel"]
+
+
+@draws
+@given(clip(), st.data(), BATCHES, st.sampled_from(SIGLIPS))
+def test_siglip2(fields: dict[str, Any], data: st.DataObject, batch: int, architecture: str) -> None:
+    """Patches of images of a drawn shape, with padding, on the CPU for the positions to be interpolated."""
+    draw, sides = data.draw, st.integers(1, 3)
+    text, vision = fields["text_config"], fields["vision_config"]
+    del vision["image_size"], fields["projection_dim"]
+    vision |= {
+        "num_patches": draw(sides) ** 2,
+        "vision_use_head": architecture != "Siglip2VisionModel" or draw(st.booleans()),
+    }
+    text["projection_size"] = (
+        vision["hidden_size"] if architecture == "Siglip2Model" else draw(st.sampled_from([None, 5]))
+    )
+    rows, columns, padding = draw(sides), draw(sides), draw(st.integers(0, 2))
+    patches = torch.zeros(batch, rows * columns + padding, vision["num_channels"] * vision["patch_size"] ** 2)
+    inputs = {"pixel_values": patches, "pixel_attention_mask": torch.ones(patches.shape[:2], dtype=torch.int64)}
+    inputs |= {
+        "spatial_shapes": torch.tensor([[rows, columns]] * batch),
+        "input_ids": torch.zeros(2, 7, dtype=torch.int64),
+    }
+    dims = {"images": batch, "rows": rows, "columns": columns, "padding": padding, "texts": 2, "length": 7}
+    if "Text" in architecture:
+        fields, inputs = text, {"input_ids": inputs["input_ids"]}
+        dims = {"texts": 2, "length": 7}
+    elif architecture != "Siglip2Model":
+        fields = vision if "Vision" in architecture else fields
+        del inputs["input_ids"]
+    assert_agrees(architecture, fields, inputs, dims, device="cpu")
+
+
 @st.composite
 def images_of(draw: st.DrawFn, sides: int = 3) -> dict[str, Any]:
     """Draw the fields of the image and its patches."""

@@ -39,7 +39,9 @@ NO_LOSS: dict[str, str] = {
     **dict.fromkeys(("rnn", "lstm", "gru"), "a layer, not a model"),
     **dict.fromkeys(("detr-resnet-50", "conditional-detr-resnet-50", "yolos-small"), "boxes are matched at run time"),
     "vit-mae-base": "its patches are predicted from the image itself",
-    "siglip-base-patch16-224": "a sigmoid for each pair of an image and a text",
+    **dict.fromkeys(
+        ("siglip-base-patch16-224", "siglip2-base-patch16-naflex"), "a sigmoid for each pair of an image and a text"
+    ),
 }
 #: Specs of the tutorial, which are about signals in networks, and need no loss.
 TEACHING = {name: "" for name in catalogue() if name.startswith("tutorial")}

@@ -34,3 +34,12 @@ def vision_models() -> Iterator[Model]:
     text = SIZES | {"vocab_size": 50, "max_position_embeddings": 9}
     towers = {"text_config": text, "vision_config": SIZES | {"image_size": 32, "patch_size": 16}}
     yield from _like("SiglipModel", "siglip-base-patch16-224", "clip", towers)
+    naflex = {"text_config": text, "vision_config": SIZES | {"patch_size": 4, "num_patches": 16}}
+    yield Model(
+        "siglip2-base-patch16-naflex",
+        "Siglip2Model",
+        naflex,
+        FAMILIES["clip"]["small"]["siglip2-base-patch16-naflex"],
+        {"spatial_shapes": [[3, 2]] * 3},
+        values={"pixel_attention_mask": [[1] * 6 + [0]] * 3},
+    )

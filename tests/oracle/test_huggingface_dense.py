@@ -15,7 +15,6 @@ ROPE = st.sampled_from(
         None,
         {"rope_type": "default", "rope_theta": 500.0},
         {"rope_type": "linear", "factor": 2.0},
-        {"rope_type": "dynamic", "factor": 2.0},
         {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "attention_factor": 1.1},
         {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     ]
@@ -50,11 +49,18 @@ def smollm3(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def olmo(draw: st.DrawFn) -> Fields:
+    more = {"attention_bias": draw(st.booleans()), "clip_qkv": draw(st.none() | st.just(0.5))}
+    return dense(draw) | head_dim(draw) | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
     ("SmolLM3", HEADS, smollm3()),
+    ("Olmo", HEADS[:3], olmo()),
 ]
 
 

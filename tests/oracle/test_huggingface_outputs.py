@@ -88,6 +88,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("OlmoeForCausalLM", GROUPED | {"num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": True}),
     ("GraniteModel", GROUPED | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
     ("Cohere2ForCausalLM", GROUPED | {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4}),
+    ("OlmoForCausalLM", GROUPED | {"clip_qkv": 0.3, "attention_bias": True}),
+    ("OlmoForSequenceClassification", GROUPED | {"head_dim": 8}),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

@@ -26,6 +26,7 @@ PADDING = {
     "opus-mt-en-de": 58100,
     "pegasus-large": 0,
     "phi-3-mini": 32000,
+    "olmo-7b": 1,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

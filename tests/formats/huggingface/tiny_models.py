@@ -233,6 +233,7 @@ TINY: dict[str, Fields] = {
     "siglip2_vision_model": WIDTH | {"patch_size": 2, "num_patches": 9},
     "siglip_text_model": WORDS | WIDTH | PLACES,
     "siglip_vision_model": WIDTH | PATCHES,
+    "olmo": DECODER | {"clip_qkv": 0.5},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

@@ -15,3 +15,4 @@ FOUR_SIZES = GROUPED_SIZES | {"layers": 4}
 
 def dense_decoders() -> Iterator[Model]:
     yield from models("SmolLM3ForCausalLM", "smollm3-3b", config=FOUR, settings=FOUR_SIZES, rope_parameters=rope(5e6))
+    yield from models("OlmoForCausalLM", "olmo-7b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(1e4))

@@ -39,6 +39,7 @@ SPECS = (
     "granite-3.0-3b-a800m",
     "minimax-m2",
     "olmo-7b",
+    "olmo-3-7b",
     "smollm3-3b",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.

@@ -20,6 +20,13 @@ ROPE = st.sampled_from(
     ]
 )
 
+#: The same for each type of layer; scaling is known of layers without a window alone.
+ROPE_BY_TYPE = st.builds(
+    lambda full, local: full and {"full_attention": full, "sliding_attention": local},
+    ROPE,
+    st.sampled_from([None, {"rope_type": "default", "rope_theta": 50.0}]),
+)
+
 
 def dense(draw: st.DrawFn, *, divided: bool = True) -> Fields:
     """Return the fields that all these decoders have."""
@@ -55,12 +62,21 @@ def olmo(draw: st.DrawFn) -> Fields:
     return dense(draw) | head_dim(draw) | more
 
 
+@st.composite
+def olmo3(draw: st.DrawFn) -> Fields:
+    fields = dense(draw) | head_dim(draw)
+    layers = fields["num_hidden_layers"]
+    more = {"attention_bias": draw(st.booleans()), "sliding_window": draw(st.integers(1, 9))}
+    return fields | more | {"layer_types": layer_types(draw, layers), "rope_parameters": draw(ROPE_BY_TYPE)}
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
     ("SmolLM3", HEADS, smollm3()),
     ("Olmo", HEADS[:3], olmo()),
+    ("Olmo3", HEADS[:3], olmo3()),
 ]
 
 

@@ -46,6 +46,13 @@ NEMOTRON_H |= {
 NEMOTRON_H |= {"moe_intermediate_size": 12, "moe_shared_expert_intermediate_size": 10, "routed_scaling_factor": 1.5}
 SMOLLM3 = {"use_sliding_window": True, "sliding_window": 4, "no_rope_layer_interval": 2, "attention_bias": True}
 SMOLLM3 |= {"mlp_bias": True, "head_dim": 8}
+OLMO3: dict[str, Any] = {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4, "head_dim": 8}
+OLMO3 |= {
+    "rope_parameters": {
+        "full_attention": {"rope_type": "yarn", "factor": 2.0, "rope_theta": 100.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
+    }
+}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -90,6 +97,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Cohere2ForCausalLM", GROUPED | {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4}),
     ("OlmoForCausalLM", GROUPED | {"clip_qkv": 0.3, "attention_bias": True}),
     ("OlmoForSequenceClassification", GROUPED | {"head_dim": 8}),
+    ("Olmo3ForCausalLM", GROUPED | OLMO3),
+    ("Olmo3ForSequenceClassification", GROUPED | {"num_hidden_layers": 4, "sliding_window": 3, "attention_bias": True}),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

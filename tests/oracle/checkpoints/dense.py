@@ -16,3 +16,13 @@ FOUR_SIZES = GROUPED_SIZES | {"layers": 4}
 def dense_decoders() -> Iterator[Model]:
     yield from models("SmolLM3ForCausalLM", "smollm3-3b", config=FOUR, settings=FOUR_SIZES, rope_parameters=rope(5e6))
     yield from models("OlmoForCausalLM", "olmo-7b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(1e4))
+    scaled = rope(5e5) | {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192}
+    scaled |= {"attention_factor": 1.2079441541679836, "beta_fast": 32.0, "beta_slow": 1.0}
+    yield from models(
+        "Olmo3ForCausalLM",
+        "olmo-3-7b",
+        config=FOUR | {"sliding_window": 4},
+        settings=FOUR_SIZES | {"window": 4},
+        rms_norm_eps=1e-6,
+        rope_parameters={"sliding_attention": rope(5e5), "full_attention": scaled},
+    )

@@ -70,6 +70,18 @@ def olmo3(draw: st.DrawFn) -> Fields:
     return fields | more | {"layer_types": layer_types(draw, layers), "rope_parameters": draw(ROPE_BY_TYPE)}
 
 
+@st.composite
+def exaone4(draw: st.DrawFn) -> Fields:
+    fields = dense(draw) | head_dim(draw)
+    layers = fields["num_hidden_layers"]
+    types = layer_types(draw, layers) if draw(st.booleans()) else ["full_attention"] * layers
+    if types == ["full_attention"] * layers:
+        return fields | {"sliding_window": draw(st.none() | st.integers(1, 9)), "layer_types": types}
+    pattern = draw(st.integers(1, 4)) if types is None else draw(st.sampled_from([4, "LLLG"]))
+    more = {"sliding_window": draw(st.integers(1, 9)), "sliding_window_pattern": pattern}
+    return fields | more | {"layer_types": types}
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -77,6 +89,7 @@ CASES = [
     ("SmolLM3", HEADS, smollm3()),
     ("Olmo", HEADS[:3], olmo()),
     ("Olmo3", HEADS[:3], olmo3()),
+    ("Exaone4", HEADS, exaone4()),
 ]
 
 

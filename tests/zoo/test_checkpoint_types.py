@@ -22,7 +22,7 @@ llama-4-scout llama-4-scout-vision mistral-7b mixtral-8x7b nemotron-h-8b olmoe-1
 qwen2-0.5b qwen2-72b qwen2-7b qwen2-vl-7b qwen2.5-vl-7b qwen3-0.6b qwen3-30b-a3b qwen3-32b qwen3-8b qwen3-next-80b-a3b
 stablelm-3b-4e1t
 granite-3.0-3b-a800m
-smollm3-3b olmo-3-7b
+smollm3-3b exaone-4.0-32b olmo-3-7b
 granite-4.0-h-small
 minimax-m2
 bamba-9b bloom-176b command-r7b deepseek-v2-lite deepseek-v3 falcon-7b gemma-2b gemma-3-1b gemma-3-4b gemma-7b

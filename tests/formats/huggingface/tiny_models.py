@@ -235,6 +235,7 @@ TINY: dict[str, Fields] = {
     "siglip_vision_model": WIDTH | PATCHES,
     "olmo": DECODER | {"clip_qkv": 0.5},
     "olmo3": DECODER | {"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]},
+    "exaone4": DECODER | {"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, rope
+from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, LLAMA3, rope
 from tests.oracle.checkpoints.model import Model, models
 
 __all__ = ["dense_decoders"]
@@ -25,4 +25,12 @@ def dense_decoders() -> Iterator[Model]:
         settings=FOUR_SIZES | {"window": 4},
         rms_norm_eps=1e-6,
         rope_parameters={"sliding_attention": rope(5e5), "full_attention": scaled},
+    )
+    yield from models(
+        "Exaone4ForCausalLM",
+        "exaone-4.0-32b",
+        config=FOUR | {"sliding_window": 4},
+        settings=FOUR_SIZES | {"window": 4, "head_dim": 8},
+        rms_norm_eps=1e-5,
+        rope_parameters=rope(1e6, factor=16.0, **LLAMA3),
     )

@@ -37,6 +37,8 @@ SPECS = (
     "deepseek-v3",
     "deepseek-v2-lite",
     "granite-3.0-3b-a800m",
+    "hunyuan-a13b",
+    "ernie-4.5-21b-a3b",
     "minimax-m2",
     "olmo-7b",
     "olmo-3-7b",

@@ -237,6 +237,35 @@ def minimax_m2(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def ernie4_5_moe(draw: st.DrawFn) -> Fields:
+    experts = draw(st.integers(1, 5))
+    return common(draw) | {
+        "use_bias": draw(st.booleans()),
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "moe_num_experts": experts,
+        "moe_k": draw(st.integers(1, experts)),
+        "moe_num_shared_experts": draw(st.integers(0, 2)),
+        "moe_layer_start_index": draw(st.integers(0, 3)),
+        "moe_layer_end_index": draw(st.integers(-1, 4)),
+        "moe_layer_interval": draw(st.integers(1, 2)),
+    }
+
+
+@st.composite
+def hunyuan_v1_moe(draw: st.DrawFn) -> Fields:
+    fields, experts = common(draw, divided=False), draw(st.integers(1, 5))
+    layers, chosen = fields["num_hidden_layers"], st.integers(1, experts)
+    scaled = {"rope_type": "dynamic", "rope_theta": 100.0, "alpha": 1000.0, "factor": 1.0}
+    return fields | {
+        "head_dim": draw(st.sampled_from([4, 6])),
+        "attention_bias": draw(st.booleans()),
+        "num_experts": experts,
+        "moe_topk": draw(chosen | st.lists(chosen, min_size=layers, max_size=layers)),
+        "rope_parameters": draw(st.none() | st.just(scaled)),
+    }
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
@@ -254,6 +283,8 @@ CASES = [
     ("Llama4", [], llama4()),
     ("Llama4Text", ["Model"], llama4()),
     ("MiniMaxM2", ["Model"], minimax_m2()),
+    ("Ernie4_5_Moe", ["Model"], ernie4_5_moe()),
+    ("HunYuanMoEV1", ["Model", SEQUENCE], hunyuan_v1_moe()),
     ("GraniteMoe", ["Model"], granitemoe()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),

@@ -30,6 +30,8 @@ glm-4-9b glm-4.5-air gpt-oss-20b granite-3.0-2b granite-3.0-3b-a800m granite-4.0
 llama-3-8b llama-3.1-405b llama-3.1-8b llama-3.2-1b llama-4-scout llama-4-scout-vision mistral-7b mixtral-8x7b
 nemotron-h-8b olmoe-1b-7b phi-3-mini qwen1.5-moe-a2.7b qwen2-0.5b qwen2-72b qwen2-7b qwen2-vl-7b qwen2.5-vl-7b
 qwen3-0.6b qwen3-30b-a3b qwen3-32b qwen3-8b qwen3-next-80b-a3b qwen3-vl-8b smollm3-3b stablelm-3b-4e1t
+ernie-4.5-21b-a3b
+hunyuan-a13b
 """
 TYPES = dict.fromkeys(FLOAT16.split(), "float16") | dict.fromkeys(BFLOAT16.split(), "bfloat16")
 

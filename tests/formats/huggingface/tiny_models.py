@@ -254,5 +254,8 @@ TINY: dict[str, Fields] = {
     "xlm-roberta": ENCODER,
     "xlnet": WORDS | {"d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 20},
     "minimax_m2": DECODER | {"head_dim": 6, "num_local_experts": 4, "num_experts_per_tok": 2},
+    "ernie4_5_moe": DECODER
+    | {"moe_k": 2, "moe_num_experts": 4, "moe_intermediate_size": 6, "moe_num_shared_experts": 1},
+    "hunyuan_v1_moe": DECODER | {"head_dim": 6, "num_experts": 4, "moe_topk": [2, 1]},
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

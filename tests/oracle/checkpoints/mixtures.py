@@ -13,6 +13,7 @@ __all__ = ["mixtures"]
 def mixtures() -> Iterator[Model]:
     yield from _granite()
     yield from _with_correction_bias()
+    yield from _hunyuan()
 
 
 def _granite() -> Iterator[Model]:
@@ -53,4 +54,23 @@ def _with_correction_bias() -> Iterator[Model]:
         config=GROUPED | {"head_dim": 8, "num_local_experts": 6, "num_experts_per_tok": 2},
         settings=GROUPED_SIZES | {"head_dim": 8, "experts": 6, "experts_per_token": 2},
         rope_parameters=rope(5e6, partial_rotary_factor=0.5),
+    )
+    experts = {"moe_num_experts": 6, "moe_k": 2, "moe_intermediate_size": 12}
+    yield from models(
+        "Ernie4_5_MoeForCausalLM",
+        "ernie-4.5-21b-a3b",
+        config=GROUPED | experts,
+        settings=GROUPED_SIZES | {"experts": 6, "experts_per_token": 2, "d_expert": 12},
+        rope_parameters=rope(5e5),
+    )
+
+
+def _hunyuan() -> Iterator[Model]:
+    yield from models(
+        "HunYuanMoEV1ForCausalLM",
+        "hunyuan-a13b",
+        config=GROUPED | {"head_dim": 8, "num_experts": 6, "moe_topk": [2, 3]},
+        settings=GROUPED_SIZES | {"head_dim": 8, "experts": 6, "experts_per_token": [2, 3]},
+        tie_word_embeddings=True,
+        rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "alpha": 1000.0, "factor": 1.0},
     )

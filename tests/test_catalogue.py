@@ -56,6 +56,11 @@ def test_an_alias_names_one_spec() -> None:
         ("vit-base-patch16-224", "vit_b_16"),
         ("meta-llama/Llama-3.1-8B", "llama-3.1-8b"),
         ("facebook/opt-125m", "opt-125m"),
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen2-7b"),
+        ("qwen2.5-7b", "qwen2-7b"),
+        ("Llama-3.3-70B-Instruct", "llama-3.1-70b"),
+        ("BAAI/bge-base-en-v1.5", "bert-base"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "minilm-l6-h384"),
         ("OpenAI-Community/GPT2-XL", "gpt2-xl"),
     ],
 )

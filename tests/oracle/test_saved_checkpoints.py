@@ -28,7 +28,7 @@ from tests.oracle.checkpoints.harness import (  # noqa: E402
 )
 from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
-from tests.zoo.harness import built, in_double  # noqa: E402
+from tests.zoo.harness import SIZES, built, in_double  # noqa: E402
 
 #: Shipped specs whose networks none of these libraries has, so that there is no file to load.
 WITHOUT_FILES = {"mlp", "seed_cnn", "gcn", "unet", "unet-padded", "transformer", "transformer-big"}
@@ -40,7 +40,7 @@ IN_DOUBLE = {"mobilebert"}
 
 
 def test_every_shipped_spec_is_covered() -> None:
-    covered = [*TRANSFORMERS_MODELS, *TORCH_MODELS, *WITHOUT_FILES]
+    covered = [*TRANSFORMERS_MODELS, *TORCH_MODELS, *WITHOUT_FILES, *SIZES]
     assert sorted(covered) == sorted(shipped())
 
 

@@ -21,6 +21,8 @@ from netcalc.ir.check import check
 from netcalc.numerics.parameters import check_weights
 from netcalc.request import Request
 from netcalc.spec import elaborate, load_document
+from netcalc.spec.shipped import shipped
+from netcalc.spec.yaml_document import parse_yaml
 
 HERE = Path(__file__).parent
 TRUTH = HERE.parent / "truth"
@@ -34,6 +36,21 @@ FAMILIES: dict[str, dict[str, Any]] = {path.stem: json.loads(path.read_text()) f
 SMALL: dict[str, dict[str, Any]] = {
     spec: small for family in FAMILIES.values() for spec, small in family["small"].items()
 }
+
+#: Keys of a spec that is another size of the one that it extends: nothing but values of vars, and what describes it.
+_OF_SIZES = {"netcalc", "name", "about", "aliases", "extends", "family", "architecture", "source", "published", "vars"}
+
+
+def is_size(name: str) -> bool:
+    """Return True for a shipped spec that has the lines of the one that it extends, and other values of its vars."""
+    data = parse_yaml(shipped()[name].read_text(encoding="utf-8"), name).data
+    declares = any(isinstance(value, dict) and "default" in value for value in data.get("vars", {}).values())
+    of_checkpoint = data.pop("checkpoint", {}).keys() - {"dtype"}
+    return "extends" in data and not declares and not of_checkpoint and {*data} <= _OF_SIZES
+
+
+#: Sizes that are not executed themselves, but what they extend is.
+SIZES = {name for name in shipped() if name not in SMALL and is_size(name)}
 
 
 @cache

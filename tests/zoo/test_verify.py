@@ -9,11 +9,11 @@ import pytest
 from netcalc.spec.library import load_document
 from netcalc.spec.shipped import shipped
 from netcalc.verification.verify import verify
-from tests.zoo.harness import SMALL, built
+from tests.zoo.harness import SIZES, SMALL, built
 
 
 def test_the_table_has_every_spec() -> None:
-    assert sorted(SMALL) == sorted(shipped())
+    assert sorted([*SMALL, *SIZES]) == sorted(shipped())
 
 
 @pytest.mark.parametrize("name", SMALL)

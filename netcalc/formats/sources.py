@@ -38,6 +38,11 @@ class Source(NamedTuple):
         of_file = (row for row in FORMATS if row.filename == self.path.name)
         return named_format(self.label) or next(of_file, None)
 
+    @property
+    def is_shipped(self) -> bool:
+        """True for the file of a shipped spec, which stands for a model of this name."""
+        return self.path.suffix == ".yaml"
+
     def is_spec(self, max_size: int) -> bool:
         """Return True for a spec in JSON, which has a name that no format has."""
         return self.format is None and looks_like_spec(read_spec(self.path, self.label, max_size))

@@ -24,7 +24,9 @@ from netcalc.schemes.rules import StorageRule
 from netcalc.schemes.scheme import PLAIN
 from netcalc.spec import elaborate
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.library import load_cursor
+from netcalc.spec.library import load_cursor, load_document
+from netcalc.spec.shipped import shipped_file, unaliased
+from netcalc.spec.yaml_document import parse_yaml
 
 #: What the names of the modules of adapters have in them, which are in full precision beside a quantized model.
 _ADAPTERS = (".lora_",)
@@ -38,7 +40,8 @@ def describe(source: Source, max_size: int) -> Description:
             Hub cannot be read.
     """
     config = source.parsed(max_size)
-    base_model = described(base_of(config, source), max_size)
+    base_source = base_of(config, source)
+    base_model = _shipped(base_source) if base_source.is_shipped else described(base_source, max_size)
     base = base_model.document
     settings = LoraSettings.of(config)
     program = elaborate(load_cursor(base, source.label), {})
@@ -56,10 +59,19 @@ def describe(source: Source, max_size: int) -> Description:
     return base_model._replace(document=Cursor(document, (), spans), storage=storage)
 
 
+def _shipped(source: Source) -> Description:
+    """Return a document that extends the shipped spec of the base model."""
+    document = load_document(source.name).document
+    base = parse_yaml(f"netcalc: 1\nextends: {source.name}\n", source.label)
+    head = {"about": document.about, "family": document.family, "dims": {}, "vars": {}}
+    return Description(Cursor({**base.data, **head}, (), base.spans), set())
+
+
 def base_of(config: Cursor, source: Source) -> Source:
     """Return the configuration of the base model of an adapter.
 
-    It is in a folder, from the adapter or the current one on; for an adapter on the Hub it is on the Hub too.
+    It is in a folder, from the adapter or the current one on, or else the shipped spec of this name; for an adapter on
+    the Hub it is on the Hub too.
 
     Raises:
         NetcalcError: E007 if there is none, E008 if the Hub cannot be read.
@@ -74,7 +86,10 @@ def base_of(config: Cursor, source: Source) -> Source:
         base = next((folder for folder in folders if exists(folder / CONFIG)), None)
         if base is not None:
             return Source(base / CONFIG, str(base / CONFIG), base.resolve().name, ignored=source.ignored)
-        message = f"the base model {written(name, quoted=True)} is no folder of a model here"
+        spec = unaliased(name) or name
+        if (file := shipped_file(spec)) is not None:
+            return Source(file, name, spec)
+        message = f"the base model {written(name, quoted=True)} is no folder of a model here, and no shipped spec"
         hint = "base_model_name_or_path may be the path of its folder, or hf:org/name for a model on the Hub"
         raise NetcalcError(Diagnostic("E007", message, place.span, hint=hint))
     named = name if name.startswith(PREFIX) else PREFIX + name

@@ -146,3 +146,25 @@ def test_an_adapter_of_a_quantized_model(tmp_path: Path, netcalc: Run) -> None:
     # adapters are in the element type of the model, bfloat16, beside what the base model packs
     adapters = sum(int(one.param.elements) for one in found)
     assert network.cost().weight_bytes == api.load(tmp_path / "base").cost().weight_bytes + 2 * adapters
+
+
+def test_a_base_is_a_shipped_spec_by_its_name(tmp_path: Path, netcalc: Run) -> None:
+    fields = {"peft_type": "LORA", "base_model_name_or_path": "Qwen/Qwen2.5-7B", "r": 8, "lora_alpha": 16}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(fields | {"target_modules": ["q_proj", "v_proj"]}))
+    network = api.load(tmp_path)
+    # 28 layers with 3,584 features in, and 3,584 and 512 out
+    assert network.analysis().total.params_trainable == 28 * 8 * (3584 + 3584 + 3584 + 512)
+    assert network.params == 7_615_616_512 + 28 * 8 * (3584 + 3584 + 3584 + 512)
+    assert api.loads(api.import_spec(tmp_path)).params == network.params
+    assert network.program.dtype == "bfloat16"
+    small = {"layers": 1, "d_model": 8, "heads": 2, "kv_heads": 1, "d_ff": 8, "vocab": 20, "length": 4}
+    adapted = api.load(tmp_path, set=small)
+    found = [parameter for parameter in parameters(adapted.program) if "lora" in parameter.path]
+    tensors = {f"base_model.model.{one.path}": np.zeros(one.param.shape, np.float32) for one in found}
+    save_file(tensors, tmp_path / "adapter_model.safetensors")
+    ran = netcalc(
+        "verify", str(tmp_path), *(word for name, size in small.items() for word in ("--set", f"{name}={size}"))
+    )
+    assert ran.code == 1
+    assert "model.embed_tokens.weight" in ran.out  # which the adapter's file does not have
+    assert "lora" not in ran.out

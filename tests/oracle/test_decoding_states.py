@@ -15,7 +15,7 @@ import netcalc  # noqa: E402
 from tests.oracle.checkpoints.harness import assert_close, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 
-#: The name of the recurrent state beside that of the convolution.
+#: The name of the recurrent state beside that of the convolution, if there is one.
 STATES = {
     "mamba-130m": "ssm",
     "mamba2-130m": "ssm",
@@ -23,6 +23,8 @@ STATES = {
     "bamba-9b": "ssm",
     "nemotron-h-8b": "ssm",
     "granite-4.0-h-small": "ssm",
+    "lfm2-1.2b": "",
+    "lfm2-8b-a1b": "",
     "qwen3-next-80b-a3b": "rule",
     "rwkv-4-169m": "",
 }
@@ -49,7 +51,8 @@ def caches_of(output: Any, state: str) -> Iterator[tuple[str, np.ndarray]]:
     for number, layer in enumerate(output[argument_of(output)].layers):
         if hasattr(layer, "conv_states"):
             yield f"past_states.{number}.conv", layer.conv_states[0].numpy()[..., 1:]
-            yield f"past_states.{number}.{state}", layer.recurrent_states[0].numpy()
+            if state:
+                yield f"past_states.{number}.{state}", layer.recurrent_states[0].numpy()
         elif torch.is_tensor(layer.keys):
             yield f"past_key_values.{number}.key", layer.keys.numpy()
             yield f"past_key_values.{number}.value", layer.values.numpy()

@@ -113,6 +113,50 @@ def granitemoehybrid(draw: st.DrawFn) -> Fields:
     }
 
 
+def lfm2_sizes(draw: st.DrawFn) -> Fields:
+    """Return the fields that both kinds of LFM2 have."""
+    kv_heads, groups, layers = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    heads = kv_heads * groups
+    kinds = st.sampled_from(["conv", "full_attention"])
+    return {
+        "vocab_size": draw(st.integers(8, 40)),
+        "hidden_size": heads * 2 * draw(st.integers(1, 3)),
+        "intermediate_size": draw(st.integers(2, 30)),
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "tie_word_embeddings": draw(st.booleans()),
+        "conv_bias": draw(st.booleans()),
+        "conv_L_cache": draw(st.integers(1, 4)),
+        "layer_types": draw(st.lists(kinds, min_size=layers, max_size=layers)),
+    }
+
+
+@st.composite
+def lfm2(draw: st.DrawFn) -> Fields:
+    fields = lfm2_sizes(draw)
+    if draw(st.booleans()):
+        fields |= {"layer_types": None, "full_attn_idxs": draw(st.none() | st.lists(st.integers(0, 4), max_size=3))}
+    return fields | {
+        "block_auto_adjust_ff_dim": draw(st.booleans()),
+        "block_ffn_dim_multiplier": draw(st.sampled_from([1.0, 1.5])),
+        "block_multiple_of": draw(st.integers(1, 8)),
+    }
+
+
+@st.composite
+def lfm2_moe(draw: st.DrawFn) -> Fields:
+    experts = draw(st.integers(1, 5))
+    return lfm2_sizes(draw) | {
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "num_dense_layers": draw(st.integers(0, 3)),
+        "num_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "use_expert_bias": draw(st.booleans()),
+        "norm_topk_prob": draw(st.booleans()),
+    }
+
+
 @st.composite
 def rwkv(draw: st.DrawFn) -> Fields:
     """Return fields of RWKV, whose weights cannot be drawn for one layer or one feature."""
@@ -201,6 +245,8 @@ CASES = [
     ("Jamba", ["Model", "ForCausalLM", "ForSequenceClassification"], jamba()),
     ("Bamba", ["Model", "ForCausalLM"], bamba()),
     ("GraniteMoeHybrid", ["Model", "ForCausalLM"], granitemoehybrid()),
+    ("Lfm2", ["Model", "ForCausalLM"], lfm2()),
+    ("Lfm2Moe", ["Model", "ForCausalLM"], lfm2_moe()),
     ("Rwkv", ["Model", "ForCausalLM"], rwkv()),
     ("NemotronH", ["Model", "ForCausalLM"], nemotron_h()),
     ("Qwen3Next", ["Model", "ForCausalLM", *HEADS], qwen3_next()),

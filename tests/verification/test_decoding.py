@@ -130,6 +130,8 @@ DECODERS: dict[str, dict[str, Any]] = {
     "bamba-9b": {"length": 7},
     "nemotron-h-8b": {"length": 7},
     "granite-4.0-h-small": {"length": 7},
+    "lfm2-8b-a1b": {"length": 7},
+    "lfm2-1.2b": {"length": 7},
     "hunyuan-a13b": {"length": 7, "padding_mask": True},
     "ernie-4.5-21b-a3b": {"length": 7, "padding_mask": True},
     "minimax-m2": {"length": 7, "padding_mask": True},

@@ -42,7 +42,7 @@ def test_the_state_of_a_scan_is_at_least_float32(dtype: str, wide: str) -> None:
         assert state_types(name, dtype) == {"past_states.0.conv": dtype, f"past_states.0.{state}": wide}
 
 
-@pytest.mark.parametrize("name", [*SCANS, "rwkv-4-169m", "lstm-lm-ptb-small"])
+@pytest.mark.parametrize("name", [*SCANS, "rwkv-4-169m", "lstm-lm-ptb-small", "lfm2-1.2b"])
 def test_a_step_depends_on_every_state(name: str) -> None:
     program = netcalc.load(name, set=SMALL[name], dtype="float32").at_step(5, 1).program
     drawn = {spec.name: np.full(spec.type.shape, 0.5, np.float32) for spec in program.inputs if "past" in spec.name}
@@ -51,7 +51,7 @@ def test_a_step_depends_on_every_state(name: str) -> None:
         assert np.abs(forward(program, {**drawn, state: 1 + array}).outputs["logits"] - before).max() > 1e-6, state
 
 
-@pytest.mark.parametrize("name", [*SCANS, "rwkv-4-169m", "lstm-lm-ptb-small"])
+@pytest.mark.parametrize("name", [*SCANS, "rwkv-4-169m", "lstm-lm-ptb-small", "lfm2-1.2b"])
 def test_returning_states_changes_no_logits(name: str) -> None:
     loaded = partial(netcalc.load, name, dtype="float32")
     plain, cached = (loaded(set={**SMALL[name], "use_cache": use}).program for use in (False, True))

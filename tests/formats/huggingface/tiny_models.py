@@ -257,5 +257,9 @@ TINY: dict[str, Fields] = {
     "ernie4_5_moe": DECODER
     | {"moe_k": 2, "moe_num_experts": 4, "moe_intermediate_size": 6, "moe_num_shared_experts": 1},
     "hunyuan_v1_moe": DECODER | {"head_dim": 6, "num_experts": 4, "moe_topk": [2, 1]},
+    "lfm2": DECODER | {"layer_types": ["conv", "full_attention"]},
+    "lfm2_moe": DECODER
+    | {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"], "num_dense_layers": 1}
+    | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6},
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

@@ -14,6 +14,7 @@ def mixtures() -> Iterator[Model]:
     yield from _granite()
     yield from _with_correction_bias()
     yield from _hunyuan()
+    yield from _lfm2()
 
 
 def _granite() -> Iterator[Model]:
@@ -73,4 +74,20 @@ def _hunyuan() -> Iterator[Model]:
         settings=GROUPED_SIZES | {"head_dim": 8, "experts": 6, "experts_per_token": [2, 3]},
         tie_word_embeddings=True,
         rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "alpha": 1000.0, "factor": 1.0},
+    )
+
+
+def _lfm2() -> Iterator[Model]:
+    types = ["conv", "full_attention", "conv"]
+    config = GROUPED | {"num_hidden_layers": 3, "layer_types": types}
+    sizes = GROUPED_SIZES | {"layers": 3, "layer_types": types}
+    yield from models(
+        "Lfm2ForCausalLM", "lfm2-1.2b", config=config | {"block_auto_adjust_ff_dim": False}, settings=sizes
+    )
+    experts = {"num_dense_layers": 1, "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
+    yield from models(
+        "Lfm2MoeForCausalLM",
+        "lfm2-8b-a1b",
+        config=config | experts,
+        settings=sizes | {"dense_layers": 1, "experts": 6, "experts_per_token": 2, "d_expert": 12},
     )

@@ -452,3 +452,48 @@ def test_convnext(data: st.DataObject, batch: int, architecture: str) -> None:
         fields |= {"layer_scale_init_value": draw(st.sampled_from([0.0, 1e-6]))}
     inputs = {"pixel_values": images(batch, fields["num_channels"], 45, 64)}
     assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 45, "width": 64})
+
+
+@draws
+@given(st.data(), BATCHES)
+def test_dinov3_vit(data: st.DataObject, batch: int) -> None:
+    draw = data.draw
+    fields = drawn(draw)
+    for name in ("qkv_bias", "hidden_dropout_prob", "num_labels"):
+        del fields[name]
+    names = ("query_bias", "key_bias", "value_bias", "proj_bias", "mlp_bias", "use_gated_mlp")
+    fields |= {name: draw(st.booleans()) for name in names}
+    fields |= {"hidden_size": 4 * fields["hidden_size"], "num_register_tokens": draw(st.integers(0, 3))}
+    other = draw(st.integers(1, 3)) * fields["patch_size"]
+    inputs = {"pixel_values": torch.zeros(batch, fields["num_channels"], fields["image_size"], other, device="meta")}
+    assert_agrees("DINOv3ViTModel", fields, inputs, {"batch": batch, "width": other})
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["PvtV2Model", "PvtV2ForImageClassification"]))
+def test_pvt_v2(data: st.DataObject, batch: int, architecture: str) -> None:
+    draw, stages = data.draw, data.draw(st.integers(1, 3))
+
+    def each(numbers: st.SearchStrategy[int]) -> list[int]:
+        return draw(st.lists(numbers, min_size=stages, max_size=stages))
+
+    heads = each(st.integers(1, 3))
+    fields = {
+        "num_channels": draw(st.integers(1, 3)),
+        "num_encoder_blocks": stages,
+        "depths": each(st.integers(1, 2)),
+        "sr_ratios": each(st.sampled_from([1, 2])),
+        "hidden_sizes": [number * size for number, size in zip(heads, each(st.integers(2, 6)), strict=True)],
+        "patch_sizes": each(st.sampled_from([3, 5])),
+        "strides": each(st.integers(1, 3)),
+        "num_attention_heads": heads,
+        "mlp_ratios": each(st.integers(1, 4)),
+        "hidden_act": draw(st.sampled_from(["gelu", "relu"])),
+        "qkv_bias": draw(st.booleans()),
+        "linear_attention": draw(st.booleans()),
+        "image_size": draw(st.sampled_from([64, [64, 96]])),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    width = 64 if fields["image_size"] == 64 else 96
+    inputs = {"pixel_values": images(batch, fields["num_channels"], 64, width)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch})

@@ -45,6 +45,8 @@ MOBILE = {"image_size": 64, "hidden_sizes": [8, 12, 16], "neck_hidden_sizes": [4
 STAGES = {"hidden_sizes": [4, 8, 12], "depths": [1, 2, 1], "num_stages": 3, "num_labels": 3}
 SEGFORMER = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
 SEGFORMER |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
+DINOV3 = SMALL | {"hidden_size": 16, "intermediate_size": 10, "patch_size": 8, "num_register_tokens": 3}
+PVT = SEGFORMER | {"num_labels": 3}
 DETR = {"backbone_config": RESNET | {"model_type": "resnet", "out_features": ["stage2"]}, "num_queries": 5}
 DETR |= {"d_model": 16, "num_labels": 3}
 DETR |= {
@@ -75,6 +77,9 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     ("BeitForMaskedImageModeling", VIT | {"use_absolute_position_embeddings": True, "use_mask_token": True}, IMAGE, {}),
     ("Dinov2Model", DINO | {"use_swiglu_ffn": True}, OBLONG, OBLONG_DIMS),
     ("Dinov2ForImageClassification", DINO, IMAGE, {}),
+    ("DINOv3ViTModel", DINOV3 | {"use_gated_mlp": True, "key_bias": True}, OBLONG, OBLONG_DIMS),
+    *((f"PvtV2{head}", PVT, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
+    ("PvtV2Model", PVT | {"linear_attention": True}, OBLONG, OBLONG_DIMS),
     *(
         (f"AST{head}", SPECTRUM | {"time_stride": 5}, {"input_values": (2, 40, 20)}, {})
         for head in ("Model", "ForAudioClassification")

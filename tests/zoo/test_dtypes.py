@@ -18,8 +18,9 @@ from netcalc.spec.shipped import shipped
 
 #: Operations whose result has a type of its own: the state of a scan, in float32 as in mamba_ssm.
 OWN_TYPE = {"selective_scan", "ssd_scan", "gated_delta_rule"}
-#: Lines whose results have a type of their own: logarithms of distances, which are rounded to whole numbers.
-OWN_LINES = "places."
+#: Lines whose results have a type of their own: logarithms of distances, which are rounded to whole numbers, and angles
+#: in float32.
+OWN_LINES = ("places.", "angles.")
 
 
 def built(name: str, **keys: Any) -> Program:

@@ -160,6 +160,8 @@ class Fields:
 
     def _converted(self, field: str, place: Cursor, declared: Any) -> Any:
         """Return the value of a field as the spec language writes it."""
+        if isinstance(declared, dict) and declared.get("type") == "pair":
+            return as_pair(place.data)
         if not isinstance(declared, dict) or declared.get("type") != "activation" or not isinstance(place.data, str):
             return _with_infinities(place.data)
         names = activations_of(declared)
@@ -203,6 +205,13 @@ def same(value: Any, other: Any) -> bool:
 def going_on(field: str) -> str:
     """Return the hint at what reads a configuration without a field."""
     return f"--ignore {field} goes on without it"
+
+
+def as_pair(value: Any) -> Any:
+    """Return height and width that a field gives as a list, as an object, or as one number for both."""
+    if isinstance(value, dict) and value.keys() == {"height", "width"}:
+        return [value["height"], value["width"]]
+    return [value, value] if isinstance(value, int) else value
 
 
 def _with_infinities(value: Any) -> Any:

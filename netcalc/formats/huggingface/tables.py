@@ -17,7 +17,8 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     always: {VAR: value}                        # what the class computes, without a field or a var for it
     without_effect: [FIELD]                     # on shapes and work
 
-``also`` are other names of a field, and ``names`` the names of the activations that a class reads in its own way.
+A field of the type ``pair`` is one number for height and width, or both. ``also`` are other names of a field, and
+``names`` the names of the activations that a class reads in its own way.
 
 In expressions, a field that has the name of a var with an expression is called ``config_FIELD``, and a field of a
 configuration within ``FIELD_INNER``, as it is under ``without_effect`` of the outer table.  If several types are

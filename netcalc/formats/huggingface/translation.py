@@ -8,7 +8,7 @@ from netcalc.diagnostics import did_you_mean, written
 from netcalc.dtypes import FLOATS
 from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
-from netcalc.formats.huggingface.fields import Fields, going_on, same
+from netcalc.formats.huggingface.fields import Fields, as_pair, going_on, same
 from netcalc.formats.huggingface.tables import Table
 from netcalc.schemes.configuration import assumed_dtype
 from netcalc.spec.cursor import Cursor
@@ -110,4 +110,6 @@ def _options(declared: Any) -> dict[str, Any]:
         options["type"] = options["type"].replace("activation", "op")
         options["default"] = activations_of(options).get(options["default"], options["default"])
         options.pop("names", None)
+    if options.get("type") == "pair":
+        options |= {"type": "list[int]", "default": as_pair(options["default"])}
     return typed(options)

@@ -135,6 +135,7 @@ TINY: dict[str, Fields] = {
     "deit": WIDTH | PATCHES,
     "detr": DETR,
     "dinov2": SIZES | PATCHES,
+    "dinov3_vit": WIDTH | PATCHES,
     "distilbert": WORDS | PLACES | {"dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4},
     "electra": ENCODER | {"embedding_size": 6},
     "esm": WORDS | WIDTH | PLACES | {"mask_token_id": 3},
@@ -201,6 +202,7 @@ TINY: dict[str, Fields] = {
     "pegasus": BART,
     "phi": DECODER,
     "phi3": DECODER,
+    "pvt_v2": {"hidden_sizes": [4, 8, 12, 16], "num_attention_heads": [1, 2, 2, 4], "image_size": 64},
     "qwen2": DECODER,
     "qwen2_moe": DECODER | EXPERTS | {"shared_expert_intermediate_size": 8},
     "qwen2_5_vl": {

@@ -43,3 +43,14 @@ def vision_models() -> Iterator[Model]:
         {"spatial_shapes": [[3, 2]] * 3},
         values={"pixel_attention_mask": [[1] * 6 + [0]] * 3},
     )
+    rotary = {"patch_size": 8, "num_register_tokens": 2}
+    yield from _like("DINOv3ViTModel", "dinov3-vits16", "vit", SIZES | rotary)
+    pyramid = {
+        "num_encoder_blocks": 2,
+        "depths": [2, 1],
+        "sr_ratios": [4, 1],
+        "hidden_sizes": [8, 12],
+        "num_labels": 10,
+    }
+    pyramid |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
+    yield from _like("PvtV2ForImageClassification", "pvt_v2_b0", "pvt", pyramid)

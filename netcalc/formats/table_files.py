@@ -13,6 +13,9 @@ from netcalc.spec.shipped import specs_dir
 from netcalc.spec.spec_files import read_spec
 from netcalc.spec.yaml_document import parse_yaml
 
+#: What helps with a model that exists as a module.
+TORCH_HINT = "`netcalc import torch:package.module:factory` writes the spec of a module of PyTorch"
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -27,11 +30,10 @@ def find_table(name: str, folder: str) -> tuple[str, Cursor] | None:
     return path.relative_to(specs_dir()).parts[0], parse_yaml(read_spec(path, label, MAX_SPEC_SIZE), label)
 
 
-def hint_without_table(name: Any, known: list[str], kind: str) -> str:
-    """Return the hint at what to do about a model that has no table; ``kind`` is what its name stands for."""
+def nearest_known(name: Any, known: list[str], kind: str) -> str:
+    """Return the hint at the nearest name of a table, or all; ``kind`` is what the names stand for."""
     near = nearest(name, known) if isinstance(name, str) else None
-    hint = f"the nearest known {kind} is {near!r}; " if near else ""
-    return hint + "a spec can be written by hand: `netcalc init` writes one to start from"
+    return f"the nearest known {kind} is {near!r}" if near else "`netcalc import` lists those that are known"
 
 
 def table_names(folder: str) -> list[str]:

@@ -15,7 +15,10 @@ _WEIGHTS = (
     "`netcalc params {0}` lists its tensors; give weights to a spec: `netcalc run SPEC --weights {0}`, or "
     "`netcalc verify SPEC --weights {0}` to compare them"
 )
-_UNREAD = "netcalc reads specs: `netcalc init` writes one to start from, and `netcalc specs` lists those that ship"
+_UNREAD = (
+    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, and modules "
+    "of PyTorch by `netcalc import torch:…`"
+)
 _PICKLE = "`netcalc run SPEC --weights {0}` prints the command that converts it to safetensors, which a spec can load"
 
 
@@ -32,7 +35,7 @@ _BY_SUFFIX = {
     ".npy": _Kind("a NumPy array", _WEIGHTS),
     ".onnx": _Kind("an ONNX model", _UNREAD),
     ".gguf": _Kind("a GGUF model", "give it by a name that ends in .gguf, as a model of its own"),
-    ".pt2": _Kind("an exported PyTorch program", _UNREAD),
+    ".pt2": _Kind("an exported PyTorch program", "`netcalc import {0}` writes its spec"),
     ".h5": _Kind("an HDF5 file", _UNREAD),
     ".keras": _Kind("a Keras model", _UNREAD),
     ".pt": _Kind("a pickle of PyTorch", _PICKLE),

@@ -26,7 +26,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
-from netcalc.formats.table_files import find_table, hint_without_table, table_names
+from netcalc.formats.table_files import find_table, nearest_known, table_names
 from netcalc.spec.cursor import Cursor
 
 #: The keys of a table.
@@ -52,7 +52,7 @@ def table_of(architecture: Any, file: str) -> GgufTable:
     table = read_table(architecture) if isinstance(architecture, str) else None
     if table is not None:
         return table
-    hint = hint_without_table(architecture, architectures(), "architecture")
+    hint = nearest_known(architecture, architectures(), "architecture")
     message = f"models of the architecture {written(architecture, quoted=True)} cannot be imported from GGUF"
     raise NetcalcError(Diagnostic("E007", message, Span(file), hint=hint))
 

@@ -37,8 +37,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.formats.table_files import find_table, hint_without_table, table_names
+from netcalc.formats.huggingface.common_fields import ABSENT, READ, WITHOUT_EFFECT
+from netcalc.formats.table_files import TORCH_HINT, find_table, nearest_known, table_names
 from netcalc.spec.cursor import Cursor
+
+#: Fields of a configuration in a table, without those of any model, that make a type similar.
+_FEWEST_SHARED = 6
 
 #: The keys of a table.
 KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "always", "without_effect")
@@ -111,9 +115,26 @@ def table_of(config: Cursor) -> Table:
     table = read_table(model_type)
     if table is not None:
         return table
-    hint = hint_without_table(model_type, model_types(), "type")
+    hint = f"{_nearest_by_fields(config) or nearest_known(model_type, model_types(), 'type')}; {TORCH_HINT}"
     message = f"models of type {model_type!r} cannot be imported"
     raise NetcalcError(Diagnostic("E007", message, config["model_type"].span, hint=hint))
+
+
+def _nearest_by_fields(config: Cursor) -> str | None:
+    """Return the hint at the type whose table names most fields of a configuration; None if it names few."""
+    others = {*READ, *WITHOUT_EFFECT, *(key for key, value in config.data.items() if value in ABSENT.get(key, ()))}
+    own = {key for key in config.data if not key.startswith("_")} - others
+    fits = []
+    for name in model_types():
+        table = read_table(name)
+        assert table is not None, name
+        fields = {*table.part("fields"), *table.also, *table.part("nested"), *table.part("without_effect")}
+        fits.append((2 * len(own & fields) - len(own), -len(fields - own), name))
+    least, _, near = max(fits)
+    unknown = (len(own) - least) // 2
+    if len(own) - unknown < _FEWEST_SHARED or least <= 0:
+        return None
+    return f"the nearest known type is {near!r}, whose table names {len(own) - unknown} of its {len(own)} fields"
 
 
 @cache

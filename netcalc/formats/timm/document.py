@@ -10,7 +10,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.formats.documents import Description, Document, typed
 from netcalc.formats.sources import Source
-from netcalc.formats.table_files import hint_without_table
+from netcalc.formats.table_files import TORCH_HINT, nearest_known
 from netcalc.formats.timm.tables import Table, architectures, table_of
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.evaluate import words_in
@@ -104,4 +104,5 @@ def _pretrained(section: Cursor, document: Document) -> dict[str, tuple[Any, Cur
 def _unknown(place: Cursor) -> Diagnostic:
     """Return the error for an architecture that has no table."""
     message = f"the architecture {written(place.data, quoted=True)} of timm cannot be imported"
-    return Diagnostic("E007", message, place.span, hint=hint_without_table(place.data, architectures(), "one"))
+    hint = f"{nearest_known(place.data, architectures(), 'one')}; {TORCH_HINT}"
+    return Diagnostic("E007", message, place.span, hint=hint)

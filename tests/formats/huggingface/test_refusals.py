@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import CommandResult
-from tests.formats.huggingface.harness import write_config
+from tests.formats.huggingface.harness import config_of, write_config
 
 Run = Callable[..., CommandResult]
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
@@ -63,6 +63,24 @@ def test_what_is_not_known_is_refused(case: str, tmp_path: Path, netcalc: Run) -
     assert f"error[{code}]" in ran.err
     assert part in " ".join(ran.err.split())
     assert "config.json" in ran.err or code == "E108"  # whose place is the requirement
+
+
+@pytest.mark.parametrize(
+    ("model", "near"),
+    [
+        ("hf/gemma-2-2b", "gemma2"),
+        ("hf/qwen1.5-moe-a2.7b", "qwen2_moe"),
+        ("hf/mamba-130m", "mamba"),
+        ("hf/detr-resnet-50", "detr"),
+        ("hf/longformer-base-4096", "longformer"),
+    ],
+)
+def test_the_nearest_type_is_that_with_the_fields(model: str, near: str, tmp_path: Path, netcalc: Run) -> None:
+    ran = netcalc("summary", str(write_config(tmp_path, config_of(model, "full") | {"model_type": "acme"})))
+    assert ran.code == 2
+    assert f"the nearest known type is {near!r}, whose table names" in ran.err
+    assert "`netcalc import torch:" in " ".join(ran.err.split())
+    assert "netcalc init" not in ran.err
 
 
 @pytest.mark.parametrize(

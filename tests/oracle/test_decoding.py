@@ -43,6 +43,7 @@ SPECS = (
     "olmo-7b",
     "olmo-3-7b",
     "exaone-4.0-32b",
+    "seed-oss-36b",
     "smollm3-3b",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.

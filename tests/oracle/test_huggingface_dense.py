@@ -82,6 +82,13 @@ def exaone4(draw: st.DrawFn) -> Fields:
     return fields | more | {"layer_types": types}
 
 
+@st.composite
+def seed_oss(draw: st.DrawFn) -> Fields:
+    biases = {name: draw(st.booleans()) for name in ("attention_bias", "attention_out_bias", "mlp_bias")}
+    more = {"head_dim": 2 * draw(st.integers(1, 4)), "residual_dropout": 0.2}
+    return dense(draw, divided=False) | biases | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -90,6 +97,7 @@ CASES = [
     ("Olmo", HEADS[:3], olmo()),
     ("Olmo3", HEADS[:3], olmo3()),
     ("Exaone4", HEADS, exaone4()),
+    ("SeedOss", HEADS, seed_oss()),
 ]
 
 

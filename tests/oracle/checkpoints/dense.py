@@ -34,3 +34,4 @@ def dense_decoders() -> Iterator[Model]:
         rms_norm_eps=1e-5,
         rope_parameters=rope(1e6, factor=16.0, **LLAMA3),
     )
+    yield from models("SeedOssForCausalLM", "seed-oss-36b", config=WIDE, settings=WIDE_SIZES, rope_parameters=rope(1e7))

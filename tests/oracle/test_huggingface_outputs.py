@@ -54,6 +54,7 @@ OLMO3 |= {
     }
 }
 EXAONE4 = {"num_hidden_layers": 3, "sliding_window": 4, "sliding_window_pattern": 2, "head_dim": 8}
+SEED_OSS = {"head_dim": 8, "attention_bias": True, "attention_out_bias": True, "mlp_bias": True}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -102,6 +103,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Olmo3ForSequenceClassification", GROUPED | {"num_hidden_layers": 4, "sliding_window": 3, "attention_bias": True}),
     *((f"Exaone4{head}", GROUPED | EXAONE4) for head in (*EVERY, "ForQuestionAnswering")),
     ("Exaone4ForCausalLM", GROUPED | {"sliding_window": None, "layer_types": ["full_attention"] * 2, "head_dim": 8}),
+    *((f"SeedOss{head}", GROUPED | SEED_OSS) for head in (*EVERY, "ForQuestionAnswering")),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

@@ -29,6 +29,7 @@ PADDING = {
     "olmo-7b": 1,
     "olmo-3-7b": 100277,
     "exaone-4.0-32b": 0,
+    "seed-oss-36b": 1,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

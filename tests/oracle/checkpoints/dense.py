@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, LLAMA3, rope
+from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, LLAMA3, WIDE, WIDE_SIZES, rope
 from tests.oracle.checkpoints.model import Model, models
 
 __all__ = ["dense_decoders"]

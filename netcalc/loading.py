@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from netcalc.arguments import NAME, accepts, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, pairs_of
 from netcalc.formats import check_found, load_model, pending_downloads
+from netcalc.formats.reading import Reading
 from netcalc.network import Network
 from netcalc.options import (
     ComparisonOptions,
@@ -114,7 +115,7 @@ def import_spec(model: str | Path, **options: Unpack[ImportOptions]) -> str:
     """
     from netcalc.formats import import_model
 
-    return import_model(model, read_settings(options["set"]), options["max_spec_size"], options["ignore"])
+    return import_model(model, _reading(options, read_settings(options["set"])))
 
 
 def model_types() -> ModelTypes:
@@ -177,9 +178,10 @@ def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions])
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more and one convention", hint=hint))
     if sum(model == "-" for model in models) > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
-    loaded = iter(_loaded([model for model in models if not isinstance(model, Network)], options))
-    sources = [model.request.source if isinstance(model, Network) else next(loaded) for model in models]
-    settings = _settings_of_each(read_settings(options["set"]), sources)
+    values = read_settings(options["set"])
+    sources = _loaded(models, options, values)
+    used = {f"{place}:{name}" for place, source in enumerate(sources, 1) for name in source.used}
+    settings = _settings_of_each({name: values[name] for name in values if name not in used}, sources)
     quantize, prune = (_of_each(texts(options[name]), len(models)) for name in ("quantize", "prune"))
     networks = [
         model
@@ -336,19 +338,48 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     return CheckReport(tuple(rows), tuple(problems))
 
 
-def _loaded(models: Sequence[str | Path], options: SourceOptions) -> list[Loaded]:
-    """Return models by their names; NetcalcError (E502) for a field to ignore that none of them has."""
-    loaded = [load_model(model, options["max_spec_size"], options["ignore"]) for model in models]
+def _loaded(
+    models: Sequence[Network | str | Path], options: Mapping[str, Any], settings: Mapping[str, Any] | None = None
+) -> list[Loaded]:
+    """Return models by their names; NetcalcError (E502) for a field to ignore that none of them has.
+
+    Args:
+        models: names of models, and networks, whose sources are returned.
+        options: options of the call.
+        settings: settings of several models, of which each is built with those that have its number.
+    """
+    loaded: list[Loaded] = []
+    for place, model in enumerate(models, 1):
+        if isinstance(model, Network):
+            loaded.append(model.request.source)
+        elif settings is None:
+            loaded.append(load_model(model, _reading(options, read_settings(options.get("set")))))
+        else:
+            own = {name.partition(":")[2]: settings[name] for name in settings if name.startswith(f"{place}:")}
+            loaded.append(load_model(model, _reading(options, own)))
     check_found(options["ignore"], (field for source in loaded for field in source.ignored))
     return loaded
 
 
+def _reading(options: Mapping[str, Any], settings: Mapping[str, Any]) -> Reading:
+    """Return what options ask of the reading of a model with settings."""
+    return Reading(
+        options["max_spec_size"],
+        options["via"],
+        options["timeout"],
+        tuple(options["example"]),
+        tuple(options["ignore"]),
+        settings,
+    )
+
+
 def _network(source: Loaded, options: ModelOptions, model: str | Path | None = None) -> Network:
     """Return the network of a source and the options of a model."""
+    settings = read_settings(options["set"])
     return Network(
         Request(
             source,
-            read_settings(options["set"]),
+            {name: value for name, value in settings.items() if name not in source.used},
             tuple(options["symbolic"]),
             options["mode"],
             options["dtype"],

@@ -26,7 +26,7 @@ from netcalc.arguments import (
     Option,
     choice,
 )
-from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.limits import BUILD_SECONDS, MAX_SPEC_SIZE
 
 #: Mode of the operations that differ in training, such as dropout.
 Mode: TypeAlias = Literal["eval", "train"]
@@ -38,6 +38,8 @@ PlanName: TypeAlias = Literal["fast", "reference"]
 ReportName: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 #: Origin of the bytes of a model's weights.
 BytesFrom: TypeAlias = Literal["headers", "configuration"]
+#: Way of a foreign model to a spec: the table of its type, or the library that builds it.
+Via: TypeAlias = Literal["table", "library"]
 #: Adapters as they are given: ``"[PATTERN=]RANK"``, several of these, a rank, or ranks or settings by pattern.
 LoraArgument: TypeAlias = str | int | Iterable[str] | Mapping[str, Any]
 #: Values of dims and vars by name, or texts ``NAME=VALUE``.
@@ -51,6 +53,28 @@ class SourceOptions(TypedDict, total=False):
     ignore: Annotated[
         Sequence[str],
         Option(NAMES, (), "Read a configuration without a field that is not known; repeatable.", metavar="FIELD"),
+    ]
+    via: Annotated[
+        Via | None,
+        Option(
+            choice(*get_args(Via)),
+            None,
+            "Read a config.json by the table of its type, or let its library build the model.",
+            shown_default="table, else library",
+        ),
+    ]
+    timeout: Annotated[
+        int, Option(COUNT, BUILD_SECONDS, "Time that a library may take to build a model.", metavar="SECONDS")
+    ]
+    example: Annotated[
+        Sequence[str],
+        Option(
+            PATTERNS,
+            (),
+            "An input of a model that a library builds, or an argument of a PyTorch module; repeatable.",
+            ("--example", "-e"),
+            "NAME=TYPE:SIZES",
+        ),
     ]
 
 

@@ -19,7 +19,7 @@ from netcalc.spec.library import load_text
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks need a library.
-LIBRARIES = {"from-pytorch.md": "torch"}
+LIBRARIES = {"from-pytorch.md": "torch", "libraries.md": "transformers"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 LINKED = [ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("[bn]*/**/README.md"))]
 _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)

@@ -94,10 +94,6 @@ class SpecsOptions(TypedDict, total=False):
 class ModuleOptions(TypedDict, total=False):
     """Import of a PyTorch module."""
 
-    example: Annotated[
-        list[str],
-        Option(PATTERNS, (), "An argument of a PyTorch module; repeatable.", ("--example", "-e"), "NAME=TYPE:SIZES"),
-    ]
     mode: Annotated[
         Mode | None,
         Option(

@@ -230,11 +230,12 @@ def _symbols(line: _Line, _current: str) -> Iterator[Word]:
 
 def _dims_and_vars(model: str) -> dict[str, str]:
     from netcalc.formats import load_model
+    from netcalc.formats.reading import Reading
     from netcalc.reference.names import setting_kinds
 
     if not _is_local(model):
         return {}
-    return setting_kinds(load_model(model))
+    return setting_kinds(load_model(model, Reading(via="table")))
 
 
 def _paths(line: _Line, current: str) -> Iterator[Word]:

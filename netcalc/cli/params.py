@@ -11,7 +11,7 @@ from netcalc.arguments import options_of
 from netcalc.cli.command_options import StoredOptions
 from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
 from netcalc.cli.verb import Call, verb
-from netcalc.options import LayerOptions, ModelOptions
+from netcalc.options import LayerOptions, ModelOptions, SourceOptions
 
 
 @verb(LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
@@ -29,7 +29,9 @@ def command(call: Call) -> None:
 
 def _refuse_options(call: Call) -> None:
     """Raise NetcalcError (E502) if options of a spec are given with a checkpoint."""
-    if call.given(*(name for name in options_of(ModelOptions) if name != "max_spec_size"), "train", "columns"):
+    if call.given(
+        *(name for name in options_of(ModelOptions) if name not in options_of(SourceOptions)), "train", "columns"
+    ):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
         options_of_specs = "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune and --columns"

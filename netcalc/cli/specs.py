@@ -46,8 +46,9 @@ def _write_file(call: Call) -> None:
     from netcalc.cli.output import write
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.formats import load_model
+    from netcalc.formats.reading import Reading
     from netcalc.reference.spec_list import spec_lines
 
     if call["name"] is None:
         raise NetcalcError(Diagnostic("E502", "--yaml prints one spec", hint="name it: netcalc specs resnet18 --yaml"))
-    write(spec_lines(load_model(call["name"], call["max_spec_size"]).path), call["output"])
+    write(spec_lines(load_model(call["name"], Reading(call["max_spec_size"])).path), call["output"])

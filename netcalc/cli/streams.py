@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
+from netcalc.notices import listeners
 from netcalc.render.escapes import outgoing
 from netcalc.render.text import is_width
 
@@ -73,10 +74,16 @@ def standard_streams() -> Iterator[None]:
     for stream in (output, errors):
         _use_unicode(stream)
     sys.stdout, sys.stderr = cast("TextIO", _Output(output)), cast("TextIO", _Errors(errors))
+    listeners.append(_print_notice)
     try:
         yield
     finally:
+        listeners.remove(_print_notice)
         sys.stdout, sys.stderr = output, errors
+
+
+def _print_notice(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def open_closed_streams() -> None:

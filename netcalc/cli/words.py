@@ -114,12 +114,13 @@ def _setting_names(words: Sequence[str]) -> Iterator[str]:
     from netcalc.diagnostics import NetcalcError
     from netcalc.formats import load_model
     from netcalc.formats.hub import PREFIX
+    from netcalc.formats.reading import Reading
     from netcalc.reference.names import setting_kinds
 
     for word in words:
         if word != "-" and not word.startswith(PREFIX) and is_model(word):
             try:
-                yield from setting_kinds(load_model(word))
+                yield from setting_kinds(load_model(word, Reading(via="table")))
             except NetcalcError:
                 continue
 

@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
 from netcalc.formats.hub import PREFIX as HUB_PREFIX
 from netcalc.formats.ignored import Ignored, check_found
+from netcalc.formats.reading import Reading
 from netcalc.formats.sources import Source, described, find_source
 from netcalc.formats.table import FORMATS, GGUF, TORCH, implementation, named_format
-from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.library import Loaded, load_cursor, load_document
 
 if TYPE_CHECKING:
+    from netcalc.formats.documents import Description
     from netcalc.weights.checkpoint_files import Weights
     from netcalc.weights.tensor_files import Tensors
 
@@ -35,40 +35,48 @@ __all__ = [
 ]
 
 
-def load_model(model: str | Path, max_size: int = MAX_SPEC_SIZE, ignore: Iterable[str] = ()) -> Loaded:
+def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # noqa: B008 - a tuple
     """Load a spec, or a model in a foreign format, which becomes a spec.
 
     Args:
         model: a spec (a path, a name or ``-``); the configuration of a Hugging Face model, or its folder; a ``.gguf``
-            file; or the name of a model on the Hub, ``hf:org/name[@revision]``.
-        max_size: largest size in bytes of each file that is read.
-        ignore: fields of the configuration that are left out; those that it has are ``ignored`` of the result.
+            file; the name of a model on the Hub, ``hf:org/name[@revision]``, or of timm or torchvision, ``timm:name``.
+        reading: limits, the way to the spec, fields that are left out (those that it has are ``ignored`` of the
+            result), and what a library is told that builds the model.
 
     Raises:
         NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read,
-            E502 if only ``import`` takes it.
+            E009 if its library cannot build it, E502 if only ``import`` takes it.
     """
-    source = find_source(str(model), max_size)
-    if source is None or source.is_spec(max_size):
-        return load_document(model, max_size)
-    ignored = Ignored(ignore)
-    description = described(source._replace(ignored=ignored), max_size)
-    loaded = load_cursor(description.document, source.label, max_size=max_size)
-    loaded.storage, loaded.ignored, loaded.notes = description.storage, tuple(ignored.found), ignored.notes
-    return loaded
+    source = find_source(str(model), reading.max_size)
+    if source is None or source.is_spec(reading.max_size):
+        if reading.via == "library" or reading.examples:
+            hint = "leave out --via library and --example"
+            raise NetcalcError(
+                Diagnostic("E502", f"{model} is a spec, which no library builds", hint=hint)
+            )
+        return load_document(model, reading.max_size)
+    return _described(source, reading)[1]
 
 
-def import_model(
-    model: str | Path, settings: Mapping[str, Any], max_size: int = MAX_SPEC_SIZE, ignore: Iterable[str] = ()
-) -> str:
+def _described(source: Source, reading: Reading) -> tuple[Description, Loaded]:
+    """Return the spec document of a model with the spec."""
+    ignored = Ignored(reading.ignore)
+    description = described(source._replace(ignored=ignored), reading)
+    loaded = load_cursor(description.document, source.label, max_size=reading.max_size)
+    loaded.storage, loaded.used = description.storage, description.used
+    loaded.ignored, loaded.notes = tuple(ignored.found), ignored.notes
+    return description, loaded
+
+
+def import_model(model: str | Path, reading: Reading = Reading()) -> str:  # noqa: B008 - a tuple
     """Return the text of the spec that is equivalent to a model in a foreign format.
 
     Args:
         model: as for :func:`load_model`, but no spec; also a ``.pt2`` file, or ``torch:package.module:factory`` of a
             module whose ``forward`` takes no arguments.
-        settings: values of fields of the configuration, dims and vars by name, in place of its own.
-        max_size: largest size in bytes of each file that is read.
-        ignore: fields of the configuration that are left out, which notes of the spec name.
+        reading: as for :func:`load_model`; its settings are values of fields of the configuration, dims and vars, and
+            notes of the spec name the fields that are left out.
 
     Raises:
         NetcalcError: as :func:`load_model`; E502 for a spec, and for fields to ignore that the configuration lacks.
@@ -76,18 +84,17 @@ def import_model(
     from netcalc.formats.documents import imported
     from netcalc.formats.spec_text import spec_text
 
-    source = find_source(str(model), max_size)
-    if source is None or source.is_spec(max_size):
+    source = find_source(str(model), reading.max_size)
+    if source is None or source.is_spec(reading.max_size):
         takes = ", ".join(row.takes for row in FORMATS if row.takes is not None)
         hint = f"import takes {takes}, or {HUB_PREFIX}org/name"
         raise NetcalcError(Diagnostic("E502", f"{model} is no model in a foreign format", hint=hint))
     if (row := source.format) is not None and row.only_import is not None:
-        return spec_text(implementation(row.document).import_document(source.label, settings))
-    ignored = Ignored(ignore)
-    description = described(source._replace(ignored=ignored), max_size)
-    check_found(ignore, ignored.found)
-    loaded = load_cursor(description.document, source.label, max_size=max_size)
-    return spec_text(imported(description, loaded, settings, ignored.notes))
+        return spec_text(implementation(str(row.document)).import_document(source.label, reading.settings))
+    description, loaded = _described(source, reading)
+    check_found(reading.ignore, loaded.ignored)
+    settings = {name: value for name, value in reading.settings.items() if name not in loaded.used}
+    return spec_text(imported(description, loaded, settings, loaded.notes))
 
 
 def is_gguf(model: str | Path) -> bool:

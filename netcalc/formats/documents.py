@@ -34,6 +34,7 @@ class Description(NamedTuple):
     fields: set[str]  # of the foreign configuration, which are vars of the document
     of_file: tuple[str, ...] = ()  # keys of the document that are of use with the file of the model only
     storage: OwnStorage = OwnStorage()
+    used: frozenset[str] = frozenset()  # settings that the document was made with
 
 
 class Document:
@@ -131,6 +132,9 @@ def imported(
     fields, left_out = description.fields, ("require", *description.of_file)
     values = resolve_settings(loaded, settings, ())
     data = {key: value for key, value in description.document.data.items() if key not in left_out}
+    remarks = {"notes": [{"text": note} for note in notes]} if notes else {}
+    if "extends" not in data:  # complete in itself
+        return {**data, **remarks, "dims": _with_defaults(data.get("dims", {}), settings)}
     parent = load_document(data["extends"]).document
     head = {key: data.pop(key) for key in _HEAD if key in data}
     own, dims = data.pop("vars"), data.pop("dims")
@@ -138,8 +142,17 @@ def imported(
     names = {name for name in own if name in parent.vars or name in used}
     dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
     variables = {name: _plain_data(values[name]) for name in loaded.document.vars if name in names}
-    remarks = {"notes": [{"text": note} for note in notes]} if notes else {}
     return {**head, **remarks, "dims": dims, "vars": variables, **data}
+
+
+def _with_defaults(dims: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return declarations of dims with other default sizes."""
+    changed = {
+        name: {**dim, "default": sizes[name]} if isinstance(dim := dims[name], dict) else sizes[name]
+        for name in sizes
+        if name in dims
+    }
+    return {**dims, **changed}
 
 
 def _plain_data(value: Any) -> Any:

@@ -19,6 +19,7 @@ from netcalc.spec.spec_files import looks_like_spec, read_spec
 if TYPE_CHECKING:
     from netcalc.formats.documents import Description
     from netcalc.formats.hub.repository import Repository
+    from netcalc.formats.reading import Reading
     from netcalc.spec.cursor import Cursor
 
 
@@ -84,7 +85,13 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
 
         return repository_source(Repository(HubName.of(model)), max_size)
     path = Path(model)
-    if named_format(model) is not None:
+    row = named_format(model)
+    if row is not None and row.key is not None:
+        from netcalc.spec.plain_data import read_data
+
+        name = model.removeprefix(row.prefix)
+        return Source(path, model, name, content=read_data({row.key: name}, model))
+    if row is not None:
         return Source(path, model, path.stem)
     if path.suffix == ".json":
         name = path.resolve().parent.name if path.name in FOLDER_FILES else path.stem
@@ -98,22 +105,35 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
     raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))
 
 
-def described(source: Source, max_size: int) -> Description:
+def described(source: Source, reading: Reading) -> Description:
     """Return the spec document of a model, whose file is no spec.
+
+    The table of its type comes first, and then the library that builds it, unless ``reading.via`` names one of them.
 
     Raises:
         NetcalcError: E007 for what netcalc does not know; E001 to E004 if a file is unreadable or malformed; E008 if
-            the Hub cannot be read; E502 for a model that only ``import`` takes.
+            the Hub cannot be read; E009 if its library cannot build it; E502 for a model that only ``import`` takes.
     """
     row = named_format(source.label)
     if row is None:
-        content = source.parsed(max_size)
+        content = source.parsed(reading.max_size)
         row, source = json_format(source.path.name, content.data), source._replace(content=content)
     if row.only_import is not None:
         model, (kind, in_python) = source.label, row.only_import
         hint = f"write its spec first, by `netcalc import {model} -o net.yaml`; in Python use {in_python}"
         raise NetcalcError(Diagnostic("E502", f"{model} is {kind}, which only `import` takes", hint=hint))
-    description: Description = implementation(row.document).describe(source, max_size)
+    if reading.via == "library" and row.library is None:
+        raise NetcalcError(Diagnostic("E502", f"no library builds {source.label}", hint="leave out --via library"))
+    refusal = None
+    if row.document is not None and reading.via != "library":
+        try:
+            by_table: Description = implementation(row.document).describe(source, reading.max_size)
+            return by_table
+        except NetcalcError as error:
+            if row.library is None or reading.via == "table" or any(p.code != "E007" for p in error.diagnostics):
+                raise
+            refusal = error
+    description: Description = implementation("libraries.description").describe(source, row, reading, refusal)
     return description
 
 

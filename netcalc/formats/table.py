@@ -23,7 +23,8 @@ class Format(NamedTuple):
     """A foreign format: how its models are recognized, and the modules that read them, below ``netcalc.formats``."""
 
     #: Module with ``describe(source, max_size)``, or for ``only_import`` with ``import_document(model, settings)``.
-    document: str
+    #: None for models that only a library describes.
+    document: str | None
     #: Beginning, and end in any case, of texts that name a model.
     prefix: str = ""
     suffix: str = ""
@@ -35,6 +36,10 @@ class Format(NamedTuple):
     #: Module with ``own_weights(source)``; None if models have no weights that can be read.
     weights: str | None = _OF_FOLDER
     only_import: OnlyImport | None = None
+    #: Key under which the rest of a text with the prefix is the content of a model that has no file.
+    key: str | None = None
+    #: Library that builds models for which there is no table.
+    library: str | None = None
     #: Phrase that says what ``import`` takes.
     takes: str | None = None
 
@@ -55,8 +60,15 @@ class Format(NamedTuple):
         return self.filename is not None and self.weights != _OF_FOLDER
 
 
+#: Fields of configurations of transformers and PEFT.
+_TYPED = ("model_type", "peft_type")
 #: Takes every JSON file that no other row holds, and says what is wrong with it.
-_OTHERS = Format("huggingface.document", filename=CONFIG, takes="the config.json of a Hugging Face model, its folder")
+_OTHERS = Format(
+    "huggingface.document",
+    filename=CONFIG,
+    library="transformers",
+    takes="the config.json of a Hugging Face model, its folder",
+)
 GGUF = Format("gguf.document", suffix=".gguf", weights="gguf.weights", takes="a .gguf file")
 TORCH = Format(
     "torch.sources",
@@ -68,13 +80,16 @@ TORCH = Format(
 #: The first row that holds a JSON file counts, and of the files in a folder the first that is there.
 FORMATS = (
     Format("sentence_transformers.document", filename="modules.json", weights="sentence_transformers.weights"),
-    Format("timm.document", filename=CONFIG, keys=("architecture",), without=("model_type", "peft_type")),
+    Format("timm.document", filename=CONFIG, keys=("architecture",), without=_TYPED, library="timm"),
+    Format("timm.document", prefix="timm:", key="architecture", weights=None, library="timm", takes="timm:NAME"),
+    Format(None, prefix="torchvision:", key="name", weights=None, library="torchvision", takes="torchvision:NAME"),
     Format("peft.document", filename="adapter_config.json", keys=("peft_type",), weights="peft.weights"),
     Format(
-        "diffusers.document",
+        None,
         filename="model_index.json",
         keys=("_class_name", "_diffusers_version"),
         without=("model_type", "weight_map"),
+        library="diffusers",
     ),
     _OTHERS,
     GGUF,

@@ -47,9 +47,9 @@ class Loaded:
     """A spec with everything that it extends and imports; ``path`` is its file, if it has one.
 
     ``added`` are the paths of parameters that an option adds, which files of weights need not have.  ``storage`` is how
-    the model's checkpoint stores parameters.  ``ignored`` are fields of its configuration that were left out, and
-    ``notes`` remarks on how the model was read.  ``kept`` are the bodies of its blocks
-    (:mod:`netcalc.spec.body_cache`), and ``derived`` is what follows from the spec alone.
+    the model's checkpoint stores parameters, and ``used`` the settings that its library built it with.  ``ignored`` are
+    fields of its configuration that were left out, and ``notes`` remarks on how the model was read.  ``kept`` are the
+    bodies of its blocks (:mod:`netcalc.spec.body_cache`), and ``derived`` is what follows from the spec alone.
     """
 
     document: Document
@@ -63,6 +63,7 @@ class Loaded:
     has_own_lines: bool = True  # False if it inherits its `layers`
     added: frozenset[str] = frozenset()
     storage: OwnStorage = _PLAIN
+    used: frozenset[str] = frozenset()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)

@@ -16,6 +16,7 @@ from netcalc.formats.hub.names import HubName
 from netcalc.formats.hub.repository import Repository
 from netcalc.formats.peft.settings import LoraSettings
 from netcalc.formats.peft.targets import lora_patches
+from netcalc.formats.reading import Reading
 from netcalc.formats.sources import Source, described, repository_source
 from netcalc.formats.table import CONFIG
 from netcalc.limits import MAX_SPEC_SIZE
@@ -41,7 +42,7 @@ def describe(source: Source, max_size: int) -> Description:
     """
     config = source.parsed(max_size)
     base_source = base_of(config, source)
-    base_model = _shipped(base_source) if base_source.is_shipped else described(base_source, max_size)
+    base_model = _shipped(base_source) if base_source.is_shipped else described(base_source, Reading(max_size))
     base = base_model.document
     settings = LoraSettings.of(config)
     program = elaborate(load_cursor(base, source.label), {})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
@@ -12,11 +14,15 @@ from netcalc.formats.torch.library import torch_library
 
 
 class Call(NamedTuple):
-    """The arguments of a call of a module, and the names of sizes that stay symbolic by input and axis."""
+    """The arguments of a call of a module, and the names of sizes that stay symbolic by input and axis.
+
+    ``constants`` are tensors whose values count, which are arguments, but no inputs of the network.
+    """
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}  # noqa: RUF012 - never changed
     dynamic: dict[str, dict[int, str]] = {}  # noqa: RUF012 - never changed
+    constants: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
 def call_of(module: Any, examples: Sequence[Example]) -> Call:
@@ -29,24 +35,39 @@ def call_of(module: Any, examples: Sequence[Example]) -> Call:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     dynamic: dict[str, dict[int, str]] = {}
+    constants: dict[str, Any] = {}
     for example in examples:
         name = example.name
         if name is None:
             name = _positional(declared, len(args))
             args.append(_value(example))
         elif name in declared or any(p.kind is Parameter.VAR_KEYWORD for p in declared.values()):
-            kwargs[name] = _value(example)
+            (constants if example.has_values else kwargs)[name] = _value(example)
         else:
             hint = did_you_mean(name, list(declared)) or f"forward takes {', '.join(declared)}"
             raise NetcalcError(Diagnostic("E502", f"forward has no argument {name!r}", hint=hint))
         if example.dims:
             dynamic[name] = dict(example.dims)
     try:
-        signature(module.forward).bind(*args, **kwargs)
+        signature(module.forward).bind(*args, **kwargs, **constants)
     except TypeError as error:
         hint = f"forward takes {', '.join(map(str, declared.values()))}; --example NAME=TYPE:SIZES gives an argument"
         raise NetcalcError(Diagnostic("E502", f"forward cannot be called: {error}", hint=hint)) from None
-    return Call(tuple(args), kwargs, dynamic)
+    return Call(tuple(args), kwargs, dynamic, constants)
+
+
+@contextmanager
+def with_constants(module: Any, call: Call) -> Iterator[None]:
+    """Let a module take the constants of a call as arguments of every call for a while."""
+    if not call.constants:
+        yield
+        return
+    forward = module.forward
+    module.__dict__["forward"] = partial(forward, **call.constants)
+    try:
+        yield
+    finally:
+        del module.__dict__["forward"]
 
 
 def _positional(declared: Any, index: int) -> str:
@@ -63,6 +84,8 @@ def _value(example: Example) -> Any:
         return example.value
     torch = torch_library()
     dtype = getattr(torch, str(example.dtype))
+    if example.has_values:
+        return torch.tensor(example.value, dtype=dtype)
     return (
         torch.zeros(example.sizes, dtype=dtype) if dtype.is_floating_point else torch.ones(example.sizes, dtype=dtype)
     )

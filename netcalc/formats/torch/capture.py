@@ -15,9 +15,9 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.formats.torch.constants import unchanged
 from netcalc.formats.torch.conversion import converted, converted_tensor
+from netcalc.formats.torch.devices import one_device
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
-from netcalc.formats.torch.holding import holding
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
 from netcalc.formats.torch.packed import packing
@@ -40,6 +40,7 @@ def capture(
     *,
     training: bool = False,
     dtype: str | None = None,
+    may_fix: bool = False,
 ) -> Captured:
     """Return the program that ``torch.export`` makes of a module for the arguments of a call.
 
@@ -50,6 +51,7 @@ def capture(
         dynamic: see :func:`~netcalc.formats.torch.dynamic.requested_axes`.
         training: True for the program of the module in training mode, False for that in inference.
         dtype: element type of floating-point parameters, buffers and arguments; None for their own.
+        may_fix: True if sizes that ``torch.export`` fixes are no dims, False if that is an error.
 
     Raises:
         NetcalcError: E009 if PyTorch refuses the module; E502 for arguments that are not of the form.
@@ -60,7 +62,7 @@ def capture(
             raise NetcalcError(Diagnostic("E502", "an exported program has its arguments already"))
         if dtype is not None:
             raise NetcalcError(Diagnostic("E502", "an exported program has its element types already"))
-        return _with_dims(module, {}, {})
+        return _with_dims(module, {}, {}, may_fix)
     if not isinstance(module, torch.nn.Module):
         message = f"a torch.nn.Module or an ExportedProgram is needed, not {type(module).__name__}"
         raise NetcalcError(Diagnostic("E502", message))
@@ -68,10 +70,12 @@ def capture(
         raise _without_code("the module")
     with unchanged(module), taken_apart(module, args, dict(kwargs)) as (args, kwargs), converted(module, dtype):
         args, kwargs = torch.utils._pytree.tree_map(partial(converted_tensor, dtype=dtype), (args, kwargs))
-        return _captured(module, args, kwargs, dynamic, training)
+        return _captured(module, args, kwargs, dynamic, training, may_fix)
 
 
-def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any, training: bool) -> Captured:
+def _captured(
+    module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dynamic: Any, training: bool, may_fix: bool
+) -> Captured:
     """Return the program of a module, for arguments and results that pytree takes apart."""
     torch = torch_library()
     pytree = torch.utils._pytree
@@ -80,7 +84,7 @@ def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dyn
     shapes = {n: tuple(leaf.shape) for n, leaf in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)}
     axes = requested_axes(dynamic, shapes)
     defaults, sizes = export_sizes(axes, shapes)
-    with _one_device(torch, module, leaves) as leaves, in_mode(module, training), _averages(torch, module):
+    with one_device(module, leaves) as leaves, in_mode(module, training), _averages(torch, module):
         collection = torch.export.ShapesCollection()
         for index, name in enumerate(names):
             if isinstance(leaves[index], torch.Tensor) and any(leaves[index] is leaf for leaf in leaves[:index]):
@@ -91,7 +95,7 @@ def _captured(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], dyn
                 collection[leaves[index]] = dict.fromkeys(axes[name], torch.export.Dim.AUTO)
         call_args, call_kwargs = pytree.tree_unflatten(leaves, structure)
         exported = _export(torch, module, call_args, call_kwargs, collection if axes else None)
-    return _with_dims(exported, axes, defaults)
+    return _with_dims(exported, axes, defaults, may_fix)
 
 
 def is_exported(module: Any) -> bool:
@@ -140,7 +144,9 @@ def _advice(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
     return f"give an example of each input, or shapes: netcalc.summary(module, input_size={sizes})"
 
 
-def _with_dims(exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: Mapping[str, int]) -> Captured:
+def _with_dims(
+    exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: Mapping[str, int], may_fix: bool
+) -> Captured:
     if any(getattr(node.target, "__name__", "") == "_vmap_increment_nesting" for node in exported.graph.nodes):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -155,7 +161,7 @@ def _with_dims(exported: Any, axes: Mapping[str, Mapping[int, str]], defaults: M
     shapes = {
         name: tuple(shape) for name, shape in zip(input_names(exported), tensors, strict=True) if shape is not None
     }
-    dims, symbols = found_dims(exported, shapes, axes, defaults)
+    dims, symbols = found_dims(exported, shapes, axes, defaults, may_fix=may_fix)
     return Captured(exported, dims, symbols)
 
 
@@ -220,37 +226,6 @@ def _unfused(torch: Any) -> Iterator[None]:
             logging.disable(level)
             torch.backends.mha.set_fastpath_enabled(fused)
             torch.distributions.Distribution.set_default_validate_args(checked)
-
-
-@contextmanager
-def _one_device(torch: Any, module: Any, leaves: list[Any]) -> Iterator[list[Any]]:
-    """Yield the arguments, with tensors of another device in place of those on the meta device.
-
-    These have no data either, and neither have the ones that the module gets for a while.  Thus tensors on the meta
-    device may be used with others: buffers that have values, and those that ``forward`` makes.
-    """
-    tables = [table for part in module.modules() for table in (part._parameters, part._buffers, vars(part))]
-    held = [tensor for table in tables for tensor in table.values()]
-    devices = {leaf.device for leaf in (*held, *leaves) if isinstance(leaf, torch.Tensor)}
-    real = next((device for device in devices if device.type != "meta"), torch.device("cpu"))
-    if all(device.type != "meta" for device in devices):
-        yield list(leaves)
-        return
-    mode = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
-    made: dict[int, Any] = {}
-
-    def replaced(tensor: Any) -> Any:
-        if not isinstance(tensor, torch.Tensor) or tensor.device.type != "meta":
-            return tensor
-        if id(tensor) not in made:
-            with mode:
-                new = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=real)
-                is_parameter = isinstance(tensor, torch.nn.Parameter)
-                made[id(tensor)] = torch.nn.Parameter(new, tensor.requires_grad) if is_parameter else new
-        return made[id(tensor)]
-
-    with holding(module, replaced, attributes=True):
-        yield [replaced(leaf) for leaf in leaves]
 
 
 @contextmanager

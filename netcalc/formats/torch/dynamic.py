@@ -102,7 +102,7 @@ def export_sizes(axes: Axes, shapes: Mapping[str, tuple[int, ...]]) -> tuple[dic
 
 
 def found_dims(
-    exported: Any, shapes: Mapping[str, tuple[Any, ...]], axes: Axes, defaults: Mapping[str, int]
+    exported: Any, shapes: Mapping[str, tuple[Any, ...]], axes: Axes, defaults: Mapping[str, int], *, may_fix: bool
 ) -> DimSizes:
     """Return the dims of an exported program.
 
@@ -111,11 +111,12 @@ def found_dims(
         found: shapes of its inputs by name, with symbols.
         axes: the dims by input and axis; symbols without a name get one.
         defaults: sizes of the dims, in place of the example's sizes.
+        may_fix: True if a dim that is not free is none, False if it is an error.
 
     Raises:
         NetcalcError: E009 for a dim that is not free.
     """
-    names = _named_symbols(shapes, axes)
+    names = _named_symbols(shapes, axes, may_fix)
     _refuse_rounded(exported, names)
     declared: dict[str, dict[str, int]] = {}
     for tree, dim in names.items():
@@ -131,21 +132,21 @@ def found_dims(
     return DimSizes(dims, {tree.name: free[dim] for tree, dim in names.items()})
 
 
-def _named_symbols(shapes: Mapping[str, tuple[Any, ...]], axes: Axes) -> dict[Any, str]:
+def _named_symbols(shapes: Mapping[str, tuple[Any, ...]], axes: Axes, may_fix: bool) -> dict[Any, str]:
     """Return the dim of each symbol in the shapes of inputs."""
     names: dict[Any, str] = {}
     for name, shape in shapes.items():
         for axis, size in enumerate(shape):
             dim = axes.get(name, {}).get(axis)
             if isinstance(size, int) or size.node.expr.is_Integer:
-                if dim is not None:
+                if dim is not None and not may_fix:
                     raise _fixed(dim, f"torch.export fixes the size of axis {axis} of {name!r} at {size}")
                 continue
             tree = size.node.expr
             if not tree.is_Symbol:
                 raise _fixed(dim or name, f"torch.export makes axis {axis} of {name!r} a function of others: {tree}")
             chosen = names.setdefault(tree, dim or _new_name(name, axis, names.values()))
-            if dim not in (None, chosen):
+            if dim not in (None, chosen) and not may_fix:
                 raise _fixed(chosen, f"torch.export finds {dim!r} equal to {chosen!r}", f"name both {chosen!r}")
     return names
 

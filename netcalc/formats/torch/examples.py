@@ -5,6 +5,7 @@
     image=float32:1,3,224,224         a tensor: its element type and sizes
     ids=int64:batch=1,length=16       sizes with names stay symbolic
     float32:1,3,224,224               a tensor by its position
+    grid=int64:[[1, 16, 16]]          a tensor whose values count, a constant
     use_cache=false                   anything else is a constant, read as YAML
 """
 
@@ -20,7 +21,10 @@ _FORM = "write NAME=TYPE:SIZES, such as image=float32:1,3,224,224; a size may be
 
 
 class Example(NamedTuple):
-    """An argument: a tensor with an element type and sizes, or a constant; ``dims`` are names of sizes by axis."""
+    """An argument: a tensor with an element type and sizes, or a constant; ``dims`` are names of sizes by axis.
+
+    A constant with an element type is a tensor of these values.
+    """
 
     name: str | None
     dtype: str | None = None
@@ -30,8 +34,13 @@ class Example(NamedTuple):
 
     @property
     def is_tensor(self) -> bool:
-        """True for a tensor, False for a constant."""
+        """True for a tensor, False for a constant that is none."""
         return self.dtype is not None
+
+    @property
+    def has_values(self) -> bool:
+        """True for a tensor whose values count."""
+        return self.dtype is not None and self.value is not None
 
 
 def read_examples(texts: Iterable[str]) -> list[Example]:
@@ -60,6 +69,8 @@ def read_example(text: str) -> Example:
     elif not equals or not name.isidentifier():
         raise _invalid(text, "there is no name and no element type")
     dtype, colon, sizes = rest.partition(":")
+    if dtype in ITEMSIZE and colon and sizes.lstrip().startswith("["):
+        return Example(name or None, dtype, value=_numbers(text, sizes))
     if dtype in ITEMSIZE and colon:
         return _tensor(text, name or None, dtype, sizes)
     if colon and dtype.isidentifier():
@@ -67,6 +78,21 @@ def read_example(text: str) -> Example:
     from netcalc.spec.settings import parse_assignment
 
     return Example(name, value=parse_assignment(text)[1])
+
+
+def _numbers(text: str, values: str) -> Any:
+    """Return nested lists of numbers, all of one length at each level."""
+    from netcalc.spec.settings import parse_assignment
+
+    numbers = parse_assignment(f"values={values}")[1]
+    level = [numbers]
+    while any(isinstance(item, list) for item in level):
+        if len({len(item) if isinstance(item, list) else -1 for item in level}) > 1:
+            raise _invalid(text, "the lists are of several lengths")
+        level = [item for items in level for item in items]
+    if not all(isinstance(item, (int, float)) for item in level):
+        raise _invalid(text, "the lists hold other things than numbers")
+    return numbers
 
 
 def _tensor(text: str, name: str | None, dtype: str, sizes: str) -> Example:

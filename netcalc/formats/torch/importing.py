@@ -47,6 +47,7 @@ def module_spec(
     kwargs: Mapping[str, Any],
     *,
     dynamic: Any = None,
+    may_fix: bool = False,
     name: str | None = None,
     training: bool = False,
     dtype: str | None = None,
@@ -65,7 +66,7 @@ def module_spec(
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
-    captured = capture(module, args, kwargs, dynamic, training=training, dtype=dtype)
+    captured = capture(module, args, kwargs, dynamic, training=training, dtype=dtype, may_fix=may_fix)
     sources = Sources()
     if not is_exported(module):
         with converted(module, dtype):

@@ -1,0 +1,1 @@
+"""Models that their own libraries build: the second door, for what no table describes."""

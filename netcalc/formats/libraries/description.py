@@ -1,0 +1,51 @@
+"""Descriptions of models that libraries build."""
+
+from __future__ import annotations
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.formats.documents import Description
+from netcalc.formats.huggingface.quantization import storage_of
+from netcalc.formats.libraries.door import made_document
+from netcalc.formats.libraries.packages import LIBRARIES
+from netcalc.formats.reading import Reading
+from netcalc.formats.sources import Source
+from netcalc.formats.table import Format
+from netcalc.ir.storage import OwnStorage
+from netcalc.spec.plain_data import read_data
+
+
+def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcError | None) -> Description:
+    """Return the spec document of a model as its library builds it.
+
+    Args:
+        source: the model.
+        row: its format.
+        reading: settings, examples of inputs, and the time that the library may take.
+        refusal: the error of the table, if there was one.
+
+    Raises:
+        NetcalcError: E009 if the library cannot build the model; then with the errors of the table, too.
+    """
+    library = str(row.library)
+    why = "by --via library" if reading.via == "library" else "no table describes it"
+    try:
+        document, used = made_document(library, source.parsed(reading.max_size).data, source.label, why, reading)
+    except NetcalcError as error:
+        if refusal is None:
+            raise
+        if LIBRARIES[library].missing():
+            raise NetcalcError(_hinted(refusal, library)) from None
+        raise NetcalcError([*refusal.diagnostics, *error.diagnostics]) from None
+    document["name"] = source.name
+    storage = OwnStorage()
+    if library == "transformers":
+        dtype = document.get("checkpoint", {}).get("dtype", "float32")
+        storage = storage_of(source.parsed(reading.max_size), dtype, source.label)
+    return Description(read_data(document, source.label), set(), storage=storage, used=frozenset(used))
+
+
+def _hinted(refusal: NetcalcError, library: str) -> list[Diagnostic]:
+    """Return the errors of a table, the last with a hint at the library."""
+    *others, last = refusal.diagnostics
+    hint = f"{LIBRARIES[library].extra} lets {library} build it"
+    return [*others, last._replace(hint=f"{last.hint}; {hint}" if last.hint else hint)]

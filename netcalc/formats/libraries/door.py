@@ -1,0 +1,122 @@
+"""Models built by their libraries in a child process, which hands back the spec document."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.formats.libraries.packages import LIBRARIES
+from netcalc.formats.libraries.spec_cache import cached, keep, key_of
+from netcalc.formats.reading import Reading
+from netcalc.notices import notify
+from netcalc.version import __version__
+
+#: Dims of the specs that libraries make, which are settings of the spec; all other settings are the library's.
+DIMS = frozenset(("batch", "frames", "height", "images", "length", "source", "target", "width"))
+_WORKER = "netcalc.formats.libraries.worker"
+#: No network, no messages in place of a result, no check of values that a capture does not have.
+_ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TRANSFORMERS_DISABLE_TORCH_CHECK": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+
+
+def made_document(library: str, model: Any, label: str, why: str, reading: Reading) -> tuple[dict[str, Any], set[str]]:
+    """Return the spec document of a model as its library builds it, and the settings that went into it.
+
+    Args:
+        library: the library, a key of :data:`~netcalc.formats.libraries.packages.LIBRARIES`.
+        model: the content of a configuration, or a name that the library knows.
+        label: name of the model, in messages.
+        why: reason for which the library builds it, in the notice.
+        reading: settings, examples of inputs, and the time that the library may take.
+
+    Raises:
+        NetcalcError: E007 if the library is not installed; E009 if it does not take the model, or needs more time.
+    """
+    row = LIBRARIES[library]
+    if missing := row.missing():
+        message = f"{label} needs {_listed(missing)}, by which {library} builds it"
+        raise NetcalcError(Diagnostic("E007", message, hint=row.extra))
+    versions = row.versions()
+    used = {name: value for name, value in reading.settings.items() if name not in DIMS}
+    request = {"library": library, "model": model, "settings": used, "examples": list(reading.examples)}
+    key = key_of({**request, "versions": versions, "netcalc": __version__, "python": sys.version_info[:2]})
+    by = f"{library} {versions[library]} with torch {versions['torch']}"
+    document = cached(key)
+    if isinstance(document, dict):
+        notify(f"{label}: {why}; {by} built it earlier")
+        return document, {*used}
+    notify(f"{label}: {why}; {by} builds it, which takes seconds")
+    document = _document(_answer(request, label, reading.timeout), label)
+    keep(key, document)
+    return document, {*used}
+
+
+def _document(answer: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """Return the document in an answer; NetcalcError with the problems that it has in its place."""
+    if (problems := answer.get("problems")) is not None:
+        raise NetcalcError(Diagnostic(code, message, Span(label), hint=hint) for code, message, hint in problems)
+    document: dict[str, Any] = answer["document"]
+    return document
+
+
+def _answer(request: Mapping[str, Any], label: str, timeout: int) -> dict[str, Any]:
+    """Return what the child process answers to a request.
+
+    Raises:
+        NetcalcError: E009 if it takes too long, or ends without an answer.
+    """
+    root = str(Path(__file__).parents[3])
+    paths = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), root]
+    environment = {**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)}
+    # -P: the current folder, which may be a repository of others, holds no module that is imported
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", _WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        written, errors = process.communicate(json.dumps(request).encode(), timeout)
+    except subprocess.TimeoutExpired:
+        hint = "--timeout SECONDS gives it more, in Python timeout=…"
+        message = f"{request['library']} did not build {label} within {timeout} s"
+        raise NetcalcError(Diagnostic("E009", message, Span(label), hint=hint)) from None
+    finally:
+        _end(process)
+    try:
+        answer: dict[str, Any] = json.loads(written)
+        return answer
+    except ValueError:
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2][:400]
+        message = f"{request['library']} ended while it built {label}" + (f": {last}" if last else "")
+        raise NetcalcError(Diagnostic("E009", message, Span(label))) from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process with all that it started."""
+    if process.poll() is not None:
+        return
+    with suppress(OSError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

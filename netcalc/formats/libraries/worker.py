@@ -1,0 +1,50 @@
+"""Process that builds a model by its library and writes the spec document of it.
+
+It reads a request from standard input and writes an answer to standard output, both as JSON.  Nothing else that it
+runs writes there, and nothing that it runs reaches the network.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from netcalc.diagnostics import NetcalcError
+from netcalc.formats.table import implementation
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    request = json.load(sys.stdin)
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        warnings.simplefilter("ignore")
+        logging.disable(logging.CRITICAL)
+        socket.socket.connect = _no_network  # type: ignore[method-assign]
+        json.dump(_answer(request), out)
+        out.flush()
+        os._exit(0)  # threads of a library may still run
+
+
+def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    from netcalc.formats.libraries.capture import captured_document
+
+    build = implementation(f"{request['library']}.building").built
+    try:
+        return {"document": captured_document(build(request["model"], request["settings"]), request["examples"])}
+    except NetcalcError as error:
+        return {"problems": [(problem.code, problem.message, problem.hint) for problem in error.diagnostics]}
+
+
+def _no_network(*args: object) -> NoReturn:
+    raise OSError("a model is built without the network")
+
+
+if __name__ == "__main__":
+    main()

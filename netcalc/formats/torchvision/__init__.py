@@ -1,0 +1,1 @@
+"""Models of torchvision, built by the library itself."""

@@ -1,0 +1,1 @@
+"""Models of transformers that have no table, built by the library itself."""

@@ -1,0 +1,99 @@
+"""Models of transformers, built from a configuration without weights and without code of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.dtypes import FLOATS
+from netcalc.formats.libraries.building import Built, without_weights
+from netcalc.formats.libraries.torchvision_import import import_torchvision
+from netcalc.formats.torch.diagnosis import refused
+from netcalc.formats.transformers.inputs import calls_of, configurations
+
+
+def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
+    """Return the model of a configuration.
+
+    Args:
+        model: the content of its ``config.json``.
+        settings: values of fields in place of its own; ``text_config.hidden_size`` is one within another.
+
+    Raises:
+        NetcalcError: E009 if transformers has no such type or class, or does not take the configuration; E501 for a
+            setting that is no field.
+    """
+    import_torchvision()
+    transformers = _library()
+    kind = _configuration_class(model.get("model_type"))
+    try:
+        config = kind.from_dict(_with_settings(model, settings, kind))
+    except NetcalcError:
+        raise
+    except Exception as error:  # of the library's checks
+        raise refused(f"{kind.__name__} of transformers does not take the configuration", error) from error
+    for part in configurations(config):
+        if hasattr(part, "use_cache"):
+            part.use_cache = False
+        part._experts_implementation = "batched_mm"  # exactly the chosen experts of each token
+    name = _class_name(model, config)
+    with without_weights(), import_module("transformers.initialization").no_init_weights():
+        try:
+            module = getattr(transformers, name)(config)
+        except NetcalcError:
+            raise
+        except Exception as error:
+            raise refused(f"{name} of transformers does not take the configuration", error) from error
+    dtype = str(model.get("dtype") or model.get("torch_dtype") or "float32").removeprefix("torch.")
+    return Built(
+        module.eval(),
+        name,
+        f"{name} of transformers {transformers.__version__}",
+        dtype if dtype in FLOATS else "float32",
+        calls_of(module, config),
+    )
+
+
+def _library() -> Any:
+    return import_module("transformers")
+
+
+def _configuration_class(model_type: Any) -> Any:
+    transformers = _library()
+    known = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+    if not isinstance(model_type, str) or model_type not in known:
+        hint = did_you_mean(str(model_type), list(known))
+        message = f"transformers {transformers.__version__} has no models of type {written(model_type, quoted=True)}"
+        raise NetcalcError(Diagnostic("E009", message, hint=hint))
+    return known[model_type]
+
+
+def _with_settings(fields: Mapping[str, Any], settings: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+    """Return the fields of a configuration with values in place of its own."""
+    result = dict(fields)
+    known = {**kind().to_dict(), **fields} if settings else {}
+    for name, value in settings.items():
+        first, dot, rest = name.partition(".")
+        if first not in known or (dot and not isinstance(known[first], dict)):
+            hint = did_you_mean(first, list(known))
+            raise NetcalcError(Diagnostic("E501", f"--set {name}: {kind.__name__} has no such field", hint=hint))
+        result[first] = {**(result.get(first) or {}), rest: value} if dot else value
+    return result
+
+
+def _class_name(fields: Mapping[str, Any], config: Any) -> str:
+    """Return the class that a configuration names, or the base model of its type."""
+    transformers = _library()
+    named = fields.get("architectures")
+    if not named:
+        found = transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
+        return found if isinstance(found, str) else str(found[0])
+    name = named[0] if isinstance(named, list) else named
+    made = getattr(transformers, name, None) if isinstance(name, str) else None
+    if not isinstance(made, type) or not issubclass(made, transformers.PreTrainedModel):
+        hint = did_you_mean(str(name), [entry for entry in dir(transformers) if entry.startswith(str(name)[:4])])
+        message = f"transformers {transformers.__version__} has no model {written(name, quoted=True)}"
+        raise NetcalcError(Diagnostic("E009", message, hint=hint))
+    return str(name)

@@ -1,0 +1,171 @@
+"""Models that their libraries build, against the libraries and against the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcalc
+from netcalc.formats.libraries.capture import captured_document
+from netcalc.formats.table import implementation
+from netcalc.notices import listeners
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+TINY = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("NETCALC_CACHE", str(folder))
+    return folder / "specs"
+
+
+@pytest.fixture
+def notices() -> Any:
+    texts: list[str] = []
+    listeners.append(texts.append)
+    yield texts
+    listeners.remove(texts.append)
+
+
+def config(folder: Path, **fields: Any) -> Path:
+    path = folder / "config.json"
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    return path
+
+
+def in_this_process(library: str, model: Mapping[str, Any], dims: Mapping[str, int]) -> netcalc.Network:
+    """Return the network of a model as its library builds it, without a child process."""
+    built = implementation(f"{library}.building").built(model, {})
+    return netcalc.load_data(captured_document(built, ()), set=dims)
+
+
+def flops(module: Any, **inputs: Any) -> int:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        module(**inputs)
+    return int(counter.get_total_flops())
+
+
+def test_a_type_without_a_table(tmp_path: Path, notices: list[str], cache: Path) -> None:
+    path = config(tmp_path, model_type="bitnet", architectures=["BitNetForCausalLM"], **TINY)
+    network = netcalc.load(path, set={"length": 7, "batch": 2})
+    settings = transformers.BitNetConfig(**TINY, attn_implementation="eager")
+    with torch.device("meta"):
+        model = transformers.BitNetForCausalLM(settings).eval()
+    expected = flops(model, input_ids=torch.zeros(2, 7, dtype=torch.int64, device="meta"))
+    assert network.params == sum(p.numel() for p in model.parameters())
+    assert network.analysis("torch").total.flops == expected
+    assert [value.shape for value in network.outputs.values()] == [(2, 7, 64)]
+    assert "which takes seconds" in notices[0]
+    assert f"transformers {transformers.__version__}" in notices[0]
+
+    assert netcalc.load(path, set={"length": 9}).params == network.params  # of the cache
+    assert "built it earlier" in notices[1]
+    (file,) = cache.iterdir()
+    file.write_bytes(file.read_bytes().replace(b"linear", b"conv2d"))
+    assert netcalc.load(path).params == network.params
+    assert "which takes seconds" in notices[2]
+
+
+def test_settings_are_fields_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("torch", "transformers"):  # no module of the current folder is imported
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')", encoding="utf-8")
+    path = config(tmp_path, model_type="doge", architectures=["DogeModel"], **TINY)
+    deeper = netcalc.load(path, set={"num_hidden_layers": 5}).params
+    assert deeper == netcalc.load(config(tmp_path, **json.loads(path.read_text()) | {"num_hidden_layers": 5})).params
+    with pytest.raises(netcalc.NetcalcError, match="E501: --set num_hiden_layers: DogeConfig has no such field"):
+        netcalc.load(path, set={"num_hiden_layers": 5})
+
+
+def test_a_library_that_takes_too_long(tmp_path: Path) -> None:
+    path = config(tmp_path, model_type="bitnet", **TINY)
+    with pytest.raises(netcalc.NetcalcError, match=r"did not build .* within 1 s"):
+        netcalc.load(path, timeout=1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model_type": "bitnet", "architectures": ["BitNetForCausalLN"]}, "no model 'BitNetForCausalLN'"),
+        ({"model_type": "bitnet", "architectures": ["AutoModel"]}, "no model 'AutoModel'"),
+        ({"model_type": "bitnett"}, "no models of type 'bitnett'"),
+        ({"model_type": "bitnet", "vocab_size": 10**9, "hidden_size": 1000}, "is not built"),
+        ({"model_type": "bitnet", "hidden_size": "many"}, "does not take the configuration"),
+    ],
+)
+def test_what_the_library_refuses(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(netcalc.NetcalcError, match=message) as caught:
+        implementation("transformers.building").built(fields, {})
+    assert caught.value.diagnostics[0].code == "E009"
+
+
+@pytest.mark.parametrize(
+    ("model_type", "architecture", "dims"),
+    [
+        ("llama", "LlamaForCausalLM", {"length": 6}),
+        ("bert", "BertModel", {"length": 6}),
+        ("vit", "ViTForImageClassification", {}),
+        ("whisper", "WhisperModel", {}),
+        ("qwen2_moe", "Qwen2MoeForCausalLM", {"length": 6}),
+    ],
+)
+def test_both_ways_agree(tmp_path: Path, model_type: str, architecture: str, dims: dict[str, int]) -> None:
+    small = {key: value for key, value in TINY.items() if model_type != "bert" or "key" not in key} if dims else {}
+    fields = {"model_type": model_type, "architectures": [architecture], **small}
+    table = netcalc.load(config(tmp_path, **fields), set=dims, via="table")
+    library = in_this_process("transformers", fields, dims)
+    counted = [network.analysis("torch").total for network in (table, library)]
+    assert counted[0].params == counted[1].params
+    assert counted[0].macs == counted[1].macs
+    assert [v.shape for v in table.outputs.values()] == [v.shape for v in library.outputs.values()]
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "settings"),
+    [
+        ("timm", "mobilenetv4_conv_small", {"num_classes": 10}),
+        ("timm", "vit_tiny_patch16_224", {"img_size": 64}),
+        ("torchvision", "shufflenet_v2_x0_5", {"num_classes": 10}),
+        ("torchvision", "r3d_18", {}),
+    ],
+)
+def test_models_by_name(library: str, name: str, settings: dict[str, Any]) -> None:
+    key = {"timm": "architecture", "torchvision": "name"}[library]
+    built = implementation(f"{library}.building").built({key: name}, settings)
+    network = netcalc.load_data(captured_document(built, ()))
+    assert network.params == sum(p.numel() for p in built.module.parameters())
+    ((_, value),) = network.inputs.items()
+    with torch.backends.mkldnn.flags(enabled=False, allow_tf32=None):
+        expected = flops(built.module.to("meta"), x=torch.zeros(value.shape, device="meta"))
+    assert network.analysis("torch").total.flops == expected
+
+
+def test_a_name_of_torchvision_with_an_option(notices: list[str]) -> None:
+    network = netcalc.load("torchvision:squeezenet1_1", set={"num_classes": 7, "batch": 3})
+    assert [value.shape for value in network.outputs.values()] == [(3, 7)]
+    assert len(notices) == 1
+    with pytest.raises(netcalc.NetcalcError, match="has no model 'squeezenet1_2'"):
+        netcalc.load("torchvision:squeezenet1_2")
+
+
+def test_inputs_that_are_chosen() -> None:
+    built = implementation("torchvision.building").built({"name": "resnet18"}, {})
+    document = captured_document(built, ["x=float32:2,3,64,96"])
+    assert document["inputs"] == {"x": [2, 3, 64, 96]}

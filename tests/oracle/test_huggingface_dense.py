@@ -89,6 +89,13 @@ def seed_oss(draw: st.DrawFn) -> Fields:
     return dense(draw, divided=False) | biases | more
 
 
+@st.composite
+def ernie4_5(draw: st.DrawFn) -> Fields:
+    fields = dense(draw, divided=False) | {"head_dim": 2 * draw(st.integers(1, 4)), "use_bias": draw(st.booleans())}
+    del fields["attention_dropout"]
+    return fields
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -98,6 +105,7 @@ CASES = [
     ("Olmo3", HEADS[:3], olmo3()),
     ("Exaone4", HEADS, exaone4()),
     ("SeedOss", HEADS, seed_oss()),
+    ("Ernie4_5", HEADS[:2], ernie4_5()),
 ]
 
 

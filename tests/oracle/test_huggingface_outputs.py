@@ -104,6 +104,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((f"Exaone4{head}", GROUPED | EXAONE4) for head in (*EVERY, "ForQuestionAnswering")),
     ("Exaone4ForCausalLM", GROUPED | {"sliding_window": None, "layer_types": ["full_attention"] * 2, "head_dim": 8}),
     *((f"SeedOss{head}", GROUPED | SEED_OSS) for head in (*EVERY, "ForQuestionAnswering")),
+    ("Ernie4_5Model", GROUPED | {"head_dim": 8, "use_bias": True}),
+    ("Ernie4_5ForCausalLM", GROUPED | {"head_dim": 6, "tie_word_embeddings": False}),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

@@ -30,6 +30,7 @@ PADDING = {
     "olmo-3-7b": 100277,
     "exaone-4.0-32b": 0,
     "seed-oss-36b": 1,
+    "ernie-4.5-0.3b": 0,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

@@ -35,3 +35,6 @@ def dense_decoders() -> Iterator[Model]:
         rope_parameters=rope(1e6, factor=16.0, **LLAMA3),
     )
     yield from models("SeedOssForCausalLM", "seed-oss-36b", config=WIDE, settings=WIDE_SIZES, rope_parameters=rope(1e7))
+    yield from models(
+        "Ernie4_5ForCausalLM", "ernie-4.5-0.3b", config=WIDE, settings=WIDE_SIZES, rope_parameters=rope(5e5)
+    )

@@ -96,6 +96,15 @@ def ernie4_5(draw: st.DrawFn) -> Fields:
     return fields
 
 
+@st.composite
+def nemotron(draw: st.DrawFn) -> Fields:
+    # a scaling leaves the share of an odd number of features to one that lacks a frequency
+    size, share = draw(st.sampled_from([(4, 0.5), (8, 0.5), (8, 1.0), (8, 0.25)]))
+    rope = {"rope_type": "default"} | (draw(ROPE) or {}) | {"partial_rotary_factor": share}
+    more = {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans()), "head_dim": size}
+    return dense(draw, divided=False) | more | {"rope_parameters": rope}
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -106,6 +115,7 @@ CASES = [
     ("Exaone4", HEADS, exaone4()),
     ("SeedOss", HEADS, seed_oss()),
     ("Ernie4_5", HEADS[:2], ernie4_5()),
+    ("Nemotron", HEADS, nemotron()),
 ]
 
 

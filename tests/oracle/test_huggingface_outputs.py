@@ -55,6 +55,7 @@ OLMO3 |= {
 }
 EXAONE4 = {"num_hidden_layers": 3, "sliding_window": 4, "sliding_window_pattern": 2, "head_dim": 8}
 SEED_OSS = {"head_dim": 8, "attention_bias": True, "attention_out_bias": True, "mlp_bias": True}
+NEMOTRON = {"head_dim": 8, "attention_bias": True, "mlp_bias": True, "rope_parameters": {"partial_rotary_factor": 0.25}}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -106,6 +107,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((f"SeedOss{head}", GROUPED | SEED_OSS) for head in (*EVERY, "ForQuestionAnswering")),
     ("Ernie4_5Model", GROUPED | {"head_dim": 8, "use_bias": True}),
     ("Ernie4_5ForCausalLM", GROUPED | {"head_dim": 6, "tie_word_embeddings": False}),
+    *((f"Nemotron{head}", GROUPED | NEMOTRON) for head in (*EVERY, "ForQuestionAnswering")),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

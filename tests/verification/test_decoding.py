@@ -60,6 +60,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "exaone-4.0-32b": {"length": 7, "window": 3, "padding_mask": True},
     "seed-oss-36b": {"length": 7, "padding_mask": True},
     "ernie-4.5-0.3b": {"length": 7, "padding_mask": True},
+    "minitron-4b": {"length": 7, "padding_mask": True},
     "smollm3-3b": {
         "length": 7,
         "window": 3,

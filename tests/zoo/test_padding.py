@@ -31,6 +31,7 @@ PADDING = {
     "exaone-4.0-32b": 0,
     "seed-oss-36b": 1,
     "ernie-4.5-0.3b": 0,
+    "minitron-4b": None,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

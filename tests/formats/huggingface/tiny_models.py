@@ -240,6 +240,7 @@ TINY: dict[str, Fields] = {
     "exaone4": DECODER | {"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]},
     "seed_oss": DECODER | {"head_dim": 6},
     "ernie4_5": DECODER | {"head_dim": 6},
+    "nemotron": DECODER | {"head_dim": 4},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

@@ -38,3 +38,10 @@ def dense_decoders() -> Iterator[Model]:
     yield from models(
         "Ernie4_5ForCausalLM", "ernie-4.5-0.3b", config=WIDE, settings=WIDE_SIZES, rope_parameters=rope(5e5)
     )
+    yield from models(
+        "NemotronForCausalLM",
+        "minitron-4b",
+        config=WIDE | {"head_dim": 8},
+        settings=WIDE_SIZES | {"head_dim": 8},
+        rope_parameters=rope(1e4, partial_rotary_factor=0.5),
+    )

@@ -105,6 +105,12 @@ def nemotron(draw: st.DrawFn) -> Fields:
     return dense(draw, divided=False) | more | {"rope_parameters": rope}
 
 
+@st.composite
+def cohere(draw: st.DrawFn) -> Fields:
+    more = {"attention_bias": draw(st.booleans()), "use_qk_norm": draw(st.booleans()), "logit_scale": 0.5}
+    return dense(draw) | head_dim(draw) | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -116,6 +122,7 @@ CASES = [
     ("SeedOss", HEADS, seed_oss()),
     ("Ernie4_5", HEADS[:2], ernie4_5()),
     ("Nemotron", HEADS, nemotron()),
+    ("Cohere", HEADS[:2], cohere()),
 ]
 
 

@@ -108,6 +108,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Ernie4_5Model", GROUPED | {"head_dim": 8, "use_bias": True}),
     ("Ernie4_5ForCausalLM", GROUPED | {"head_dim": 6, "tie_word_embeddings": False}),
     *((f"Nemotron{head}", GROUPED | NEMOTRON) for head in (*EVERY, "ForQuestionAnswering")),
+    ("CohereModel", GROUPED | {"use_qk_norm": True, "attention_bias": True}),
+    ("CohereForCausalLM", GROUPED | {"head_dim": 8, "logit_scale": 0.3, "tie_word_embeddings": False}),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

@@ -12,8 +12,8 @@ import netcalc
 from netcalc.spec.shipped import catalogue
 
 FLOAT16 = """
-bloom-560m bloom-7b1 deberta-v3-base llama-2-13b llama-2-70b llama-2-7b llava-1.5-7b opt-1.3b opt-125m opt-13b opt-2.7b
-opt-30b opt-350m opt-6.7b opt-66b phi-2 pythia-1b pythia-410m pythia-6.9b pythia-70m
+bloom-560m bloom-7b1 command-r-35b deberta-v3-base llama-2-13b llama-2-70b llama-2-7b llava-1.5-7b opt-1.3b opt-125m
+opt-13b opt-2.7b opt-30b opt-350m opt-6.7b opt-66b phi-2 pythia-1b pythia-410m pythia-6.9b pythia-70m
 """
 BFLOAT16 = """
 bamba-9b bloom-176b command-r7b deepseek-v2 deepseek-v2-lite deepseek-v3 ernie-4.5-0.3b ernie-4.5-21b-a3b

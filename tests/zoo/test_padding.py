@@ -32,6 +32,7 @@ PADDING = {
     "seed-oss-36b": 1,
     "ernie-4.5-0.3b": 0,
     "minitron-4b": None,
+    "command-r-35b": 0,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

@@ -241,6 +241,7 @@ TINY: dict[str, Fields] = {
     "seed_oss": DECODER | {"head_dim": 6},
     "ernie4_5": DECODER | {"head_dim": 6},
     "nemotron": DECODER | {"head_dim": 4},
+    "cohere": DECODER | {"use_qk_norm": True},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

@@ -45,3 +45,6 @@ def dense_decoders() -> Iterator[Model]:
         settings=WIDE_SIZES | {"head_dim": 8},
         rope_parameters=rope(1e4, partial_rotary_factor=0.5),
     )
+    yield from models(
+        "CohereForCausalLM", "command-r-35b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(8e6)
+    )

@@ -42,7 +42,7 @@ def vars_of(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
 
 def declared_or(default: Any, value: Any) -> Any:
     """Return the number that a class declares, if an instance drops it, and otherwise the value of the instance."""
-    return default if not value and isinstance(default, int) else value
+    return default if not value and value is not False and isinstance(default, int) else value
 
 
 def declared_by(config: Any) -> dict[str, Any]:

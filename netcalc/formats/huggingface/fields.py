@@ -45,11 +45,13 @@ class Fields:
         self.stated: list[tuple[str, Cursor]] = []
         self.problems: list[Diagnostic] = []
         self._unknown: list[_Unknown] = []
+        self._without_effect: set[str] = set()  # names with prefixes, which tables of configurations around may list
 
     def read(self, config: Cursor, table: Table, prefix: str = "") -> None:
         """Read the fields of a configuration; ``prefix`` precedes the names of a configuration within."""
         also, fields, nested = table.also, table.part("fields"), table.nested
         harmless = {*WITHOUT_EFFECT, *READ, *table.part("without_effect"), *table.overriding.values()} - set(fields)
+        self._without_effect |= {prefix + name for name in table.part("without_effect")}
         within = ".".join([*(str(part) for part in config.path), ""])
         config = self._without_flat(config, table, prefix)
         for key, place in config.items():
@@ -59,7 +61,12 @@ class Fields:
                 if name in self.given and self.given[name][0] != place.data:
                     self.problem(f"{within + key!r} and {self.given[name][1].path[-1]!r} are one field", place)
                 self.given[name] = (self._converted(field, place, fields[field]), place)
-            elif key in {*harmless, *nested} or key.startswith("_") or (key in SOURCES and "rope_theta" in fields):
+            elif (
+                key in {*harmless, *nested}
+                or name in self._without_effect
+                or key.startswith("_")
+                or (key in SOURCES and "rope_theta" in fields)
+            ):
                 continue
             elif (stated := STATED.get(key, key)) in table.constants:
                 if not same(place.data, table.constants[stated]):

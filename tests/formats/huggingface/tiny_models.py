@@ -217,6 +217,22 @@ TINY: dict[str, Fields] = {
         "image_token_id": 9,
     },
     "qwen3_vl_text": DECODER | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
+    "smolvlm": {
+        "text_config": DECODER | {"model_type": "llama"},
+        "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},
+        "image_token_id": 9,
+    },
+    "idefics3": {
+        "text_config": DECODER | {"model_type": "llama"},
+        "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},
+        "image_token_id": 9,
+    },
+    "paligemma": {
+        "text_config": DECODER | {"model_type": "gemma", "head_dim": 6},
+        "vision_config": WIDTH | {"model_type": "siglip_vision_model", "image_size": 12, "patch_size": 6},
+        "projection_dim": 16,
+        "image_token_index": 9,
+    },
     "qwen2_vl": {
         "text_config": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
         "vision_config": {"depth": 2, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "patch_size": 3},

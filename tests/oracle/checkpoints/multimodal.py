@@ -105,6 +105,18 @@ def multimodal() -> Iterator[Model]:
         values={"input_ids": IDS},
     )
     yield Model(
+        "smolvlm2-2.2b",
+        "SmolVLMForConditionalGeneration",
+        {
+            "text_config": TEXT | llama | {"pad_token_id": 2, "num_key_value_heads": 2},
+            "vision_config": VISION | {"patch_size": 3},
+            "scale_factor": 2,
+            "image_token_id": 9,
+        },
+        SIZES | {"patch": 3, "grid": 4, "merge": 2, "kv_heads": 2, "images": 1, "rope_theta": 1e4},
+        values={"input_ids": IDS},
+    )
+    yield Model(
         "llama-4-scout-vision",
         "Llama4ForConditionalGeneration",
         {
@@ -123,7 +135,25 @@ def multimodal() -> Iterator[Model]:
         | {"vision_d_ff": 64, "adapter_hidden": 10, "adapter_out": 10},
         values={"input_ids": IDS},
     )
-    towers: dict[str, Any] = {"vision_config": VISION | {"image_size": 16, "patch_size": 8}}
+    towers: dict[str, Any] = {"vision_config": VISION | {"model_type": "siglip_vision_model", "vision_use_head": False}}
+    towers |= {"projection_dim": 32, "image_token_index": 9}
+    words = TEXT | {"num_key_value_heads": 2, "head_dim": 6}
+    sizes = SIZES | {"kv_heads": 2, "head_dim": 6}
+    yield Model(
+        "paligemma-3b",
+        "PaliGemmaForConditionalGeneration",
+        towers | {"text_config": words | {"model_type": "gemma"}},
+        sizes,
+        values={"input_ids": IDS},
+    )
+    yield Model(
+        "paligemma2-3b",
+        "PaliGemmaForConditionalGeneration",
+        towers | {"text_config": words | {"model_type": "gemma2", "query_pre_attn_scalar": 6, "sliding_window": 4}},
+        sizes | {"window": 4},
+        values={"input_ids": IDS},
+    )
+    towers = {"vision_config": VISION | {"image_size": 16, "patch_size": 8}}
     towers["text_config"] = TEXT | {"intermediate_size": 28, "max_position_embeddings": 9}
     spec = "blip-image-captioning-base"
     yield Model(spec, "BlipForConditionalGeneration", towers, FAMILIES["blip"]["small"][spec])

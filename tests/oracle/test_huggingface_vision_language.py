@@ -1,0 +1,118 @@
+"""More decoders that take images: figures and outputs of configurations are those of transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import netcalc
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_agrees
+from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common, gemma, gemma2
+from tests.oracle.test_huggingface_multimodal import IMAGE, VISION, texts
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E402
+
+
+@st.composite
+def text(draw: st.DrawFn, *kinds: str) -> Fields:
+    """Return fields of a decoder of one of several types."""
+    kind = draw(st.sampled_from(kinds))
+    fields = common(draw) | {"model_type": kind}
+    if kind == "llama":
+        fields |= {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
+    if kind == "mistral":
+        fields |= {"sliding_window": draw(st.none() | st.integers(1, 9))}
+    return fields
+
+
+def tower(draw: st.DrawFn) -> Fields:
+    """Return fields of an image encoder like that of SigLIP."""
+    heads = draw(st.integers(1, 3))
+    return {
+        "hidden_size": heads * 2 * draw(st.integers(1, 4)),
+        "num_attention_heads": heads,
+        "num_hidden_layers": draw(st.integers(1, 4)),
+        "num_channels": draw(st.integers(1, 3)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+    }
+
+
+@st.composite
+def smolvlm(draw: st.DrawFn) -> tuple[Fields, int]:
+    """Return fields of SmolVLM or Idefics3, and the number of features of an image."""
+    vision, merge, side = tower(draw), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    patch = draw(st.integers(1, 3))
+    vision |= {"image_size": patch * merge * side, "patch_size": patch}
+    fields = {"text_config": draw(text("llama", "mistral", "qwen2")), "vision_config": vision, "scale_factor": merge}
+    return fields | {"image_token_id": IMAGE, "tie_word_embeddings": draw(st.booleans())}, side**2
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(st.sampled_from(["SmolVLM", "Idefics3"]), smolvlm(), st.integers(1, 2), st.integers(1, 2), st.integers(0, 4))
+def test_smolvlm(end: str, name: str, drawn: tuple[Fields, int], batch: int, images: int, length: int) -> None:
+    """All images are given, which are not zero."""
+    fields, features = drawn
+    vision = fields["vision_config"]
+    size = vision["image_size"]
+    pixels = torch.ones(batch, images, vision["num_channels"], size, size)
+    inputs = {"input_ids": texts(batch, length, images * features), "pixel_values": pixels}
+    dims = {"batch": batch, "images": images, "length": length + images * features}
+    assert_agrees(f"{name}{end}", fields, inputs, dims, "cpu")
+
+
+@st.composite
+def paligemma(draw: st.DrawFn) -> tuple[Fields, int]:
+    """Return fields of PaliGemma or PaliGemma 2, and the number of features of an image."""
+    kind = draw(st.sampled_from(["gemma", "gemma2"]))
+    words = draw(gemma() if kind == "gemma" else gemma2()) | {"model_type": kind, "pad_token_id": 0}
+    vision, patch, side = tower(draw), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    vision |= {"model_type": "siglip_vision_model", "image_size": patch * side, "patch_size": patch}
+    vision["vision_use_head"] = draw(st.booleans())
+    fields = {"text_config": words, "vision_config": vision, "projection_dim": words["hidden_size"]}
+    fields |= {"image_token_index": IMAGE, "tie_word_embeddings": draw(st.booleans())}
+    return fields, side**2
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(paligemma(), st.integers(1, 2), st.integers(0, 4))
+def test_paligemma(end: str, drawn: tuple[Fields, int], batch: int, length: int) -> None:
+    fields, features = drawn
+    vision = fields["vision_config"]
+    pixels = torch.ones(batch, vision["num_channels"], vision["image_size"], vision["image_size"])
+    inputs = {"input_ids": texts(batch, length, features), "pixel_values": pixels}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    assert_agrees(f"PaliGemma{end}", fields, inputs, dims, "cpu")
+
+
+TEXT: Fields = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2}
+TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2, "pad_token_id": 0}
+
+
+@pytest.mark.parametrize("side", [4, 6])
+def test_several_images_of_another_size(side: int, tmp_path: Path) -> None:
+    """Two images for each text, with as many patches as have positions, and with more."""
+    fields: Fields = {"text_config": TEXT | {"model_type": "llama"}, "vision_config": VISION | {"patch_size": 3}}
+    fields |= {"image_token_id": IMAGE, "scale_factor": 2}
+    model = randomise(transformers.Idefics3ForConditionalGeneration(transformers.Idefics3Config(**fields)))
+    model.save_pretrained(tmp_path)
+    rng = np.random.default_rng(1)
+    ids, features = rng.integers(8, 50, (2, 24)), side**2 // 4
+    ids[0, 1 : 1 + 2 * features] = ids[1, 2 : 2 + features] = ids[1, 12 : 12 + features] = IMAGE
+    images = rng.normal(size=(2, 2, 3, 3 * side, 3 * side)).astype(np.float32)
+    with torch.no_grad():
+        expected = model(input_ids=torch.from_numpy(ids), pixel_values=torch.from_numpy(images))
+    sizes = {"batch": 2, "images": 2, "length": 24, "height": 3 * side, "width": 3 * side}
+    network = netcalc.load(tmp_path, set=sizes)
+    outputs = network.run({"input_ids": ids, "pixel_values": images}, weights=tmp_path).outputs
+    assert_close(outputs["logits"], expected["logits"].numpy())

@@ -95,9 +95,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def make_folder(path: Path) -> None:
+def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder and those that it lies in, unless there is one; OSError if that is not possible."""
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode, parents=True, exist_ok=True)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, if there is one and its folder allows it."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def write_file(parts: Iterable[bytes], path: str, option: str = "") -> None:

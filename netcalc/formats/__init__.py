@@ -52,9 +52,7 @@ def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # no
     if source is None or source.is_spec(reading.max_size):
         if reading.via == "library" or reading.examples:
             hint = "leave out --via library and --example"
-            raise NetcalcError(
-                Diagnostic("E502", f"{model} is a spec, which no library builds", hint=hint)
-            )
+            raise NetcalcError(Diagnostic("E502", f"{model} is a spec, which no library builds", hint=hint))
         return load_document(model, reading.max_size)
     return _described(source, reading)[1]
 

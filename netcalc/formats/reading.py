@@ -1,4 +1,4 @@
-"""What is asked of the reading of a model, beside its name."""
+"""Options of the reading of a model."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.libraries.door import made_document
-from netcalc.formats.libraries.packages import LIBRARIES
+from netcalc.formats.libraries.packages import installation, missing
 from netcalc.formats.reading import Reading
 from netcalc.formats.sources import Source
 from netcalc.formats.table import Format
@@ -33,7 +33,7 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
     except NetcalcError as error:
         if refusal is None:
             raise
-        if LIBRARIES[library].missing():
+        if missing(library):
             raise NetcalcError(_hinted(refusal, library)) from None
         raise NetcalcError([*refusal.diagnostics, *error.diagnostics]) from None
     document["name"] = source.name
@@ -47,5 +47,5 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
 def _hinted(refusal: NetcalcError, library: str) -> list[Diagnostic]:
     """Return the errors of a table, the last with a hint at the library."""
     *others, last = refusal.diagnostics
-    hint = f"{LIBRARIES[library].extra} lets {library} build it"
+    hint = f"`{installation(library)}` lets {library} build it"
     return [*others, last._replace(hint=f"{last.hint}; {hint}" if last.hint else hint)]

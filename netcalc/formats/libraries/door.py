@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
-from netcalc.formats.libraries.packages import LIBRARIES
+from netcalc.formats.libraries.packages import installation, missing, versions
 from netcalc.formats.libraries.spec_cache import cached, keep, key_of
 from netcalc.formats.reading import Reading
 from netcalc.notices import notify
@@ -44,15 +44,14 @@ def made_document(library: str, model: Any, label: str, why: str, reading: Readi
     Raises:
         NetcalcError: E007 if the library is not installed; E009 if it does not take the model, or needs more time.
     """
-    row = LIBRARIES[library]
-    if missing := row.missing():
-        message = f"{label} needs {_listed(missing)}, by which {library} builds it"
-        raise NetcalcError(Diagnostic("E007", message, hint=row.extra))
-    versions = row.versions()
+    if absent := missing(library):
+        message = f"{label} needs {_listed(absent)}, by which {library} builds it"
+        raise NetcalcError(Diagnostic("E007", message, hint=installation(library)))
+    found = versions(library)
     used = {name: value for name, value in reading.settings.items() if name not in DIMS}
     request = {"library": library, "model": model, "settings": used, "examples": list(reading.examples)}
-    key = key_of({**request, "versions": versions, "netcalc": __version__, "python": sys.version_info[:2]})
-    by = f"{library} {versions[library]} with torch {versions['torch']}"
+    key = key_of({**request, "versions": found, "netcalc": __version__, "python": sys.version_info[:2]})
+    by = f"{library} {found[library]} with torch {found['torch']}"
     document = cached(key)
     if isinstance(document, dict):
         notify(f"{label}: {why}; {by} built it earlier")

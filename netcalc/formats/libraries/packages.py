@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
 
-
-class Library(NamedTuple):
-    """A library that builds models: its package, and those that it needs for that."""
-
-    package: str
-    needs: tuple[str, ...] = ("torch",)
-
-    def versions(self) -> dict[str, str | None]:
-        """Return the version of each package; None for one that is not installed."""
-        return {name: _version(name) for name in (self.package, *self.needs)}
-
-    def missing(self) -> list[str]:
-        """Return the packages that are not installed."""
-        return [name for name, found in self.versions().items() if found is None]
-
-    @property
-    def extra(self) -> str:
-        """Command that installs the packages."""
-        return f'pip install "netcalc-nn[{self.package}]"'
-
-
+#: Requirements of each library that builds models, which are an extra of the same name.
 LIBRARIES = {
-    "transformers": Library("transformers"),
-    "timm": Library("timm", ("torch", "torchvision")),
-    "torchvision": Library("torchvision"),
-    "diffusers": Library("diffusers"),
+    "transformers": ("transformers>=5.0", "torch>=2.9"),
+    "diffusers": ("diffusers>=0.35", "torch>=2.9"),
+    "timm": ("timm>=1.0", "torch>=2.9", "torchvision>=0.24"),
+    "torchvision": ("torchvision>=0.24", "torch>=2.9"),
 }
+
+
+def versions(library: str) -> dict[str, str | None]:
+    """Return the version of each package that a library needs, itself included; None for one not installed."""
+    return {package: _version(package) for package in (text.partition(">")[0] for text in LIBRARIES[library])}
+
+
+def missing(library: str) -> list[str]:
+    """Return the packages of a library that are not installed."""
+    return [package for package, found in versions(library).items() if found is None]
+
+
+def installation(library: str) -> str:
+    """Return the command that installs the packages of a library."""
+    return "pip install " + " ".join(f'"{text}"' for text in LIBRARIES[library])
 
 
 def _version(package: str) -> str | None:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from netcalc.files import read_at_most, replacing
+from netcalc.files import make_folder, read_at_most, remove_file, replacing
 from netcalc.limits import MAX_CACHED_SPEC, MAX_SPEC_CACHE
 
 _SUFFIX = ".spec.json"
@@ -47,8 +47,7 @@ def cached(key: str) -> Any:
             return json.loads(content)
     except (OSError, ValueError, RecursionError):
         pass
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
+    remove_file(path)
     return None
 
 
@@ -62,12 +61,12 @@ def keep(key: str, value: Any) -> None:
     if len(content) > MAX_CACHED_SPEC:
         return
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder, 0o700)
         if not _is_own(folder):
             return
-        with replacing(folder / (key + _SUFFIX)) as temporary:
-            temporary.write_bytes(sha256(content).hexdigest().encode() + b"\n" + content)
+        with replacing(folder / (key + _SUFFIX)) as temporary, temporary.open("wb") as file:
             temporary.chmod(0o600)
+            file.write(sha256(content).hexdigest().encode() + b"\n" + content)
         _shrink(folder)
 
 
@@ -84,4 +83,4 @@ def _shrink(folder: Path) -> None:
     for status, file in files:
         size += status.st_size
         if size > MAX_SPEC_CACHE:
-            file.unlink(missing_ok=True)
+            remove_file(file)

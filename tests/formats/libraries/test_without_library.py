@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,21 @@ def test_names_need_their_library(model: str, extra: str) -> None:
         netcalc.load(model)
     (problem,) = caught.value.diagnostics
     assert problem.code == "E007"
-    assert f'pip install "netcalc-nn[{extra}]"' in str(problem.hint)
+    assert command in str(problem.hint)
+
+
+def test_extras_have_the_requirements() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for library, requirements in packages.LIBRARIES.items():
+        assert project["optional-dependencies"][library] == [*requirements]
 
 
 def test_an_unknown_type_is_the_table_s_error_with_a_hint_at_the_library(tmp_path: Path) -> None:
     path = config(tmp_path, model_type="zamba9", architectures=["Zamba9Model"])
     with pytest.raises(netcalc.NetcalcError, match="'zamba9' cannot be imported") as caught:
         netcalc.load(path)
-    assert 'pip install "netcalc-nn[transformers]" lets transformers build it' in str(caught.value.diagnostics[-1].hint)
+    hint = str(caught.value.diagnostics[-1].hint)
+    assert '`pip install "transformers>=5.0" "torch>=2.9"` lets transformers build it' in hint
 
 
 def test_a_table_needs_no_library(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def missing(library: str) -> list[str]:
 
 def installation(library: str) -> str:
     """Return the command that installs the packages of a library."""
-    return "pip install " + " ".join(f'"{text}"' for text in LIBRARIES[library])
+    return " ".join(["pip install", *(f'"{text}"' for text in LIBRARIES[library])])
 
 
 def _version(package: str) -> str | None:

@@ -24,8 +24,14 @@ def config(folder: Path, **fields: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("model", "extra"), [("timm:caformer_s18", "timm"), ("torchvision:raft_small", "torchvision")])
-def test_names_need_their_library(model: str, extra: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "command"),
+    [
+        ("timm:caformer_s18", 'pip install "timm>=1.0" "torch>=2.9" "torchvision>=0.24"'),
+        ("torchvision:raft_small", 'pip install "torchvision>=0.24" "torch>=2.9"'),
+    ],
+)
+def test_names_need_their_library(model: str, command: str) -> None:
     with pytest.raises(netcalc.NetcalcError) as caught:
         netcalc.load(model)
     (problem,) = caught.value.diagnostics

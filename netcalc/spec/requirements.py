@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
@@ -28,12 +28,8 @@ def unmet_by_settings(
     for requirement in document["require"].elements() if "require" in document.data else ():
         is_inherited = requirement.span is not None and requirement.span.file != label
 
-        def place_of(name: str, is_inherited: bool = is_inherited) -> Cursor | None:
-            kind = next((kind for kind in ("dims", "vars") if name in document.data.get(kind, ())), None)
-            if kind is None or not is_inherited or name in overridden:
-                return None
-            place = document[kind][name]
-            return place if place.span is not None and place.span.file == label else None
+        def place_of(names: Sequence[str], is_inherited: bool = is_inherited) -> Span | None:
+            return place_in(label, document, names, overridden) if is_inherited else None
 
         try:
             problem = _error_if_unmet(requirement, settings, place_of, overridden)
@@ -44,6 +40,42 @@ def unmet_by_settings(
         else:
             unmet += [problem] if problem is not None else []
     return unmet, undefined
+
+
+def place_in(label: str, document: Cursor, names: Sequence[str], overridden: Collection[str]) -> Span | None:
+    """Return the first place in a file that gives a dim or var its value, or else a value that one follows from.
+
+    Of several names the last one that follows from a value counts: ``heads`` in ``d_model % heads``. What it follows
+    from is tried from its own longer name on (``config_heads``).
+    """
+    for name in names:
+        if name not in overridden and (span := _given(label, document, name)) is not None:
+            return span
+    pending, seen = list(names), {*names, *overridden}
+    while pending:
+        name = pending.pop()
+        place = _declared(document, name)
+        if place is None or name in overridden:
+            continue
+        if (span := _given(label, document, name)) is not None:
+            return span
+        default = place.data.get("default") if isinstance(place.data, dict) else place.data
+        further = names_in(default) - seen
+        seen |= further
+        pending += sorted(further, key=lambda other: (other.endswith(name), other))
+    return None
+
+
+def _declared(document: Cursor, name: str) -> Cursor | None:
+    """Return the declaration of a dim or var; None for another name."""
+    kind = next((kind for kind in ("dims", "vars") if name in document.data.get(kind, ())), None)
+    return None if kind is None else document[kind][name]
+
+
+def _given(label: str, document: Cursor, name: str) -> Span | None:
+    """Return the place of the value of a dim or var, if it is in the file."""
+    place = _declared(document, name)
+    return place.span if place is not None and place.span is not None and place.span.file == label else None
 
 
 def require_met(
@@ -61,7 +93,11 @@ def require_met(
         NetcalcError: E108 with every condition that does not hold; E201 to E203 or E404 if one cannot be evaluated.
     """
     declared = block["require"].elements() if "require" in block.data else ()
-    problems = [_error_if_unmet(requirement, scope, passed.get, call=call) for requirement in declared]
+
+    def place_of(names: Sequence[str]) -> Span | None:
+        return next((passed[name].span for name in names if name in passed), None)
+
+    problems = [_error_if_unmet(requirement, scope, place_of, call=call) for requirement in declared]
     if any(problems):
         raise NetcalcError(filter(None, problems))
 
@@ -69,7 +105,7 @@ def require_met(
 def _error_if_unmet(
     requirement: Cursor,
     scope: Mapping[str, Any],
-    place_of: Callable[[str], Cursor | None],
+    place_of: Callable[[Sequence[str]], Span | None],
     overridden: Collection[str] = (),
     call: Span | None = None,
 ) -> Diagnostic | None:
@@ -86,7 +122,7 @@ def _error_if_unmet(
     message = f"{requirement['message'].data}: {text.strip()} does not hold"
     if values:
         message += f" for {', '.join(values)}"
-    span = next((cursor.span for cursor in map(place_of, names) if cursor is not None), call)
+    span = place_of(names) or call
     if span is None:
         return Diagnostic("E108", message, condition.span)
     return Diagnostic("E108", message, span, (Related("required here", condition.span),))

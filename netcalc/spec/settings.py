@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, nearest
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean, nearest
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
 from netcalc.spec.cursor import Cursor, kept
@@ -14,7 +14,7 @@ from netcalc.spec.document import DimDecl
 from netcalc.spec.evaluate import evaluate, places_of_names
 from netcalc.spec.library import Loaded
 from netcalc.spec.op_values import placed
-from netcalc.spec.requirements import unmet_by_settings
+from netcalc.spec.requirements import place_in, unmet_by_settings
 from netcalc.spec.yaml_document import parse_scalar
 
 
@@ -141,10 +141,13 @@ class Settings(Mapping[str, Any]):
             return cursor.key_error("E501", f"--set {name}: {why}")
         from netcalc.spec.value_hints import explained  # hints are needed for errors only
 
-        default = _default(cursor)
-        return NetcalcError(
-            explained(Diagnostic("E104", f"{name!r} {why}", default.span), value, default, self, accepts)
-        )
+        default, label = _default(cursor), self._loaded.label
+        found = Diagnostic("E104", f"{name!r} {why}", default.span)
+        if default.span is not None and default.span.file != label:
+            given = place_in(label, self._loaded.cursor, [name], self._overrides)
+            if given is not None:
+                found = found._replace(span=given, related=(Related("required here", default.span),))
+        return NetcalcError(explained(found, value, default, self, accepts))
 
 
 def _default(cursor: Cursor) -> Cursor:

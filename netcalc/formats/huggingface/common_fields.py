@@ -65,6 +65,16 @@ STATED = {
     "use_qkv_bias": "attention_bias",
 }
 
+_SIZES = """
+d_kv d_model decoder_attention_heads decoder_layers dim embed_dim encoder_attention_heads encoder_layers head_dim
+hidden_dim hidden_size image_size max_position_embeddings n_embd n_head n_heads n_layer n_layers n_positions
+num_attention_heads num_channels num_decoder_layers num_heads num_hidden_layers num_key_value_heads num_kv_heads
+num_layers patch_size vocab_size
+"""
+
+#: Sizes and numbers of parts that every model with such a field has, so that they are at least 1.
+AT_LEAST_ONE = frozenset(_SIZES.split())
+
 #: ``auto_map`` names code beside the class that ``architectures`` names, which is not run.
 _BOOKKEEPING = """
 attn_implementation auto_map experts_implementation finetuning_task gradient_checkpointing internal_version label2id

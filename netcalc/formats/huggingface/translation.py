@@ -8,6 +8,7 @@ from netcalc.diagnostics import did_you_mean, written
 from netcalc.dtypes import FLOATS
 from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
+from netcalc.formats.huggingface.common_fields import AT_LEAST_ONE
 from netcalc.formats.huggingface.fields import Fields, as_pair, going_on, same
 from netcalc.formats.huggingface.tables import Table
 from netcalc.schemes.configuration import assumed_dtype
@@ -48,7 +49,7 @@ class _Translation:
         document.data["architecture"] = self.table.model_type
         others = self._fields_of_others(architecture)
         for field, origin in self.table.declarations(self.fields.chosen).items():
-            options = _options(origin.data)
+            options = _options(field, origin.data)
             value, place = self.fields.given.get(field, (options["default"], origin))
             document.declare(field, options, value, place, used=field not in others)
         document.copy_entries(self.table.cursor, entry)
@@ -101,7 +102,7 @@ class _Translation:
         return value, place
 
 
-def _options(declared: Any) -> dict[str, Any]:
+def _options(field: str, declared: Any) -> dict[str, Any]:
     """Return the declaration of a field as the declaration of a var, with a type."""
     options = dict(declared) if isinstance(declared, dict) and "default" in declared else {"default": declared}
     for key in ("also", "length"):
@@ -112,4 +113,7 @@ def _options(declared: Any) -> dict[str, Any]:
         options.pop("names", None)
     if options.get("type") == "pair":
         options |= {"type": "list[int]", "default": as_pair(options["default"])}
-    return typed(options)
+    options = typed(options)
+    if field in AT_LEAST_ONE and options["type"].startswith("int"):
+        options.setdefault("min", 1)
+    return options

@@ -23,6 +23,8 @@ STATES = {
     "bamba-9b": "ssm",
     "nemotron-h-8b": "ssm",
     "granite-4.0-h-small": "ssm",
+    "qwen3.5-35b-a3b": "rule",
+    "qwen3.5-9b": "rule",
     "lfm2-1.2b": "",
     "lfm2-8b-a1b": "",
     "qwen3-next-80b-a3b": "rule",

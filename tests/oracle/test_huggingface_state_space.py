@@ -158,6 +158,28 @@ def lfm2_moe(draw: st.DrawFn) -> Fields:
 
 
 @st.composite
+def qwen3_5(draw: st.DrawFn) -> Fields:
+    """Return fields of Qwen3.5, which Qwen3-Next has too, without mixtures of experts."""
+    fields = draw(qwen3_next())
+    names = "decoder_sparse_step moe_intermediate_size shared_expert_intermediate_size num_experts num_experts_per_tok"
+    left_out = {*names.split(), "norm_topk_prob", "mlp_only_layers"}
+    if fields["layer_types"] is None:
+        fields["full_attention_interval"] = draw(st.integers(1, 3))
+    return {name: value for name, value in fields.items() if name not in left_out}
+
+
+@st.composite
+def qwen3_5_moe(draw: st.DrawFn) -> Fields:
+    fields, experts = draw(qwen3_5()), draw(st.integers(1, 4))
+    return {name: value for name, value in fields.items() if name != "intermediate_size"} | {
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "shared_expert_intermediate_size": draw(st.integers(1, 20)),
+        "num_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+    }
+
+
+@st.composite
 def rwkv(draw: st.DrawFn) -> Fields:
     """Return fields of RWKV, whose weights cannot be drawn for one layer or one feature."""
     return {
@@ -247,6 +269,8 @@ CASES = [
     ("GraniteMoeHybrid", ["Model", "ForCausalLM"], granitemoehybrid()),
     ("Lfm2", ["Model", "ForCausalLM"], lfm2()),
     ("Lfm2Moe", ["Model", "ForCausalLM"], lfm2_moe()),
+    ("Qwen3_5", ["TextModel", "ForCausalLM", "TextForSequenceClassification"], qwen3_5()),
+    ("Qwen3_5Moe", ["TextModel", "ForCausalLM"], qwen3_5_moe()),
     ("Rwkv", ["Model", "ForCausalLM"], rwkv()),
     ("NemotronH", ["Model", "ForCausalLM"], nemotron_h()),
     ("Qwen3Next", ["Model", "ForCausalLM", *HEADS], qwen3_next()),

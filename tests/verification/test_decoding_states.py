@@ -19,6 +19,8 @@ SCANS = {
     "bamba-9b": "ssm",
     "nemotron-h-8b": "ssm",
     "granite-4.0-h-small": "ssm",
+    "qwen3.5-35b-a3b": "rule",
+    "qwen3.5-9b": "rule",
     "qwen3-next-80b-a3b": "rule",
 }
 

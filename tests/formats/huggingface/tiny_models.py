@@ -283,5 +283,8 @@ TINY: dict[str, Fields] = {
     "lfm2_moe": DECODER
     | {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"], "num_dense_layers": 1}
     | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6},
+    "qwen3_5_text": DECODER
+    | {name: value for name, value in DELTA.items() if name != "shared_expert_intermediate_size"},
+    "qwen3_5_moe_text": DECODER | EXPERTS | DELTA,
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

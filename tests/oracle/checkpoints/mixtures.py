@@ -15,6 +15,7 @@ def mixtures() -> Iterator[Model]:
     yield from _with_correction_bias()
     yield from _hunyuan()
     yield from _lfm2()
+    yield from _qwen3_5()
 
 
 def _granite() -> Iterator[Model]:
@@ -90,4 +91,26 @@ def _lfm2() -> Iterator[Model]:
         "lfm2-8b-a1b",
         config=config | experts,
         settings=sizes | {"dense_layers": 1, "experts": 6, "experts_per_token": 2, "d_expert": 12},
+    )
+
+
+def _qwen3_5() -> Iterator[Model]:
+    types = ["linear_attention", "full_attention"]  # rounding grows in small layers with random weights
+    delta = {"linear_num_value_heads": 4, "linear_num_key_heads": 2}
+    delta |= {"linear_key_head_dim": 5, "linear_value_head_dim": 6}
+    config = GROUPED | delta | {"head_dim": 8, "layer_types": types}
+    sizes = GROUPED_SIZES | {"head_dim": 8, "layer_types": types}
+    sizes |= {"delta_heads": 4, "delta_key_heads": 2, "delta_key_dim": 5, "delta_value_dim": 6}
+    position = rope(1e7, partial_rotary_factor=0.25)
+    yield from models("Qwen3_5ForCausalLM", "qwen3.5-9b", config=config, settings=sizes, rope_parameters=position)
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
+    yield from models(
+        "Qwen3_5MoeForCausalLM",
+        "qwen3.5-35b-a3b",
+        config={name: size for name, size in config.items() if name != "intermediate_size"}
+        | experts
+        | {"shared_expert_intermediate_size": 10},
+        settings={name: size for name, size in sizes.items() if name != "d_ff"}
+        | {"experts": 4, "experts_per_token": 2, "d_expert": 12, "d_shared": 10},
+        rope_parameters=position,
     )

@@ -518,6 +518,29 @@ def test_places_in_sorted_sequences() -> None:
     )
 
 
+INDICES = torch.tensor(0), torch.tensor([0])
+TENSORS = torch.tensor(2.0), torch.arange(3.0), torch.tensor([1.0])
+
+
+@pytest.mark.parametrize("index", INDICES, ids=["scalar", "vector"])
+@pytest.mark.parametrize("x", TENSORS[:2], ids=["scalar", "vector"])
+def test_scalars_among_vectors(x: Any, index: Any) -> None:
+    assert_equal(
+        [
+            lambda x, i: x.gather(0, i),
+            lambda x, i: x.index_select(0, i),
+            lambda x, i: x.index_fill(0, i, 0.5),
+            lambda x, i: x.scatter(0, i, 0.5),
+            lambda x, i: x.index_copy(0, i, TENSORS[2]),
+            *(lambda x, i, s=s: x.scatter(0, i, s) for s in TENSORS),
+            *(lambda x, i, s=s: x.scatter_add(0, i, s) for s in TENSORS),
+            *(lambda x, i, s=s: x.scatter_reduce(0, i, s, "mean", include_self=False) for s in TENSORS),
+        ],
+        x,
+        index,
+    )
+
+
 def test_replacement() -> None:
     j = torch.tensor([3, 0])
     assert_equal(

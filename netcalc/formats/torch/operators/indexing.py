@@ -12,6 +12,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import cast, single
+from netcalc.formats.torch.operators._scalars import with_scalars
 from netcalc.formats.torch.operators._updates import replaced, with_diagonal
 from netcalc.formats.torch.operators.axes import permuted
 from netcalc.formats.torch.operators.compare import chosen
@@ -99,11 +100,13 @@ def _put_by_mask(
 
 
 @operator("aten.index_copy.default")
+@with_scalars("input", "source")
 def index_copy(build: Builder, input: Value, dim: int, index: Value, source: Value) -> Value:
     return build.line("index_put", [input, source, reshaped(build, index, [-1])], {"axis": dim})
 
 
 @operator("aten.index_add.default")
+@with_scalars("input", "source")
 def index_add(build: Builder, input: Value, dim: int, index: Value, source: Value, alpha: Any) -> Value:
     scaled = source if alpha == 1 else build.line("mul", [source], {"value": alpha})
     attributes = {"axis": dim, "accumulate": True}
@@ -113,6 +116,7 @@ def index_add(build: Builder, input: Value, dim: int, index: Value, source: Valu
 
 
 @operator("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor")
+@with_scalars("input")
 def index_fill(build: Builder, input: Value, dim: int, index: Value, value: Value | Any) -> Value:
     number = value if isinstance(value, Value) else filled(build, (), value, input.type.dtype)
     values = cast(build, number, input.type.dtype)
@@ -125,6 +129,7 @@ def masked_scatter(build: Builder, input: Value, mask: Value, source: Value) -> 
 
 
 @operator("aten.scatter.src", "aten.scatter.value", "aten.scatter.reduce", "aten.scatter.value_reduce")
+@with_scalars("input", "index", "src")
 def scatter(
     build: Builder,
     input: Value,
@@ -153,6 +158,7 @@ _NEUTRAL = {"sum": 0, "prod": 1, "mean": 0, "amax": -inf, "amin": inf}
 
 
 @operator("aten.scatter_reduce.two")
+@with_scalars("input", "index", "src")
 def scatter_reduce(
     build: Builder, input: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
 ) -> Value:

@@ -12,6 +12,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import single
+from netcalc.formats.torch.operators._scalars import with_scalars
 from netcalc.formats.torch.operators.axes import permuted, swapped
 from netcalc.formats.torch.operators.expand import broadcast_shape, expanded
 from netcalc.formats.torch.operators.shape import reshaped
@@ -181,11 +182,13 @@ def _range(axis: int, start: Dim, stop: Dim | None, step: Dim) -> dict[str, Any]
 
 
 @operator("aten.index_select.default")
+@with_scalars("input")
 def index_select(build: Builder, input: Value, dim: int, index: Value) -> Value:
     return build.line("index_select", [input, index], {"axis": dim})
 
 
 @operator("aten.gather.default")
+@with_scalars("index", "input")
 def gather(build: Builder, input: Value, dim: int, index: Value, sparse_grad: bool) -> Value:
     return build.line("gather", [input, index], {"axis": dim})
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from netcalc.formats.graph.items import Call, Cycle, Item, Sequence, Step, Turns
 from netcalc.formats.graph.model import Value, operation_named
-from netcalc.formats.graph.uses import made_by, taken_by, use_counts
+from netcalc.formats.graph.uses import made_by, taken_by
+
+#: Most levels of branches in branches; a long sum whose terms all start from one value would be as deep as it is long.
+_DEEPEST = 4
 
 
 def fold_branches(items: list[Item], used: Counter[Value]) -> list[Item]:
@@ -35,7 +39,7 @@ def _fold(join: Step, before: list[Item], used: Counter[Value]) -> None:
     while stop and (start := _chain_start(before, stop, wanted - chains.keys(), used)) < stop:
         chains[_result(before[stop - 1])] = before[start:stop]
         stop = start
-    if not chains or len(inputs) != len(wanted):
+    if not chains or len(inputs) != len(wanted) or max(map(_depth, chains.values())) == _DEEPEST:
         return
     in_order = [value for value in inputs if value in chains] == [*reversed(chains)]
     if not in_order and any(_is_tied(item) for chain in chains.values() for item in chain):
@@ -47,6 +51,19 @@ def _fold(join: Step, before: list[Item], used: Counter[Value]) -> None:
     del before[stop:]
     join.branches = dict(zip(_labels(join, inputs, chains), (chains.get(v, []) for v in inputs), strict=True))
     join.origin = origin
+
+
+def _depth(items: Iterable[Item]) -> int:
+    """Return the number of levels of branches in items."""
+    return max(map(_levels, items), default=0)
+
+
+def _levels(item: Item) -> int:
+    if isinstance(item, Sequence):
+        return _depth(item.items)
+    if isinstance(item, Step) and item.branches:
+        return 1 + max(map(_depth, item.branches.values()))
+    return 0
 
 
 def _is_tied(item: Item) -> bool:
@@ -71,23 +88,18 @@ def _chain_start(before: list[Item], stop: int, wanted: set[Value], used: Counte
     made = list(made_by(last))
     if not made or _result(last) not in wanted or used[_result(last)] != 1:
         return stop
-    start, items = stop - 1, [last]
-    if not _private(items, _result(last), used):
-        return stop
+    start, within = stop, Counter[Value]()
     while start:
-        longer = [before[start - 1], *items]
-        if not list(made_by(longer[0])) or _result(longer[0]) not in set(taken_by(items[0])):
+        item = before[start - 1]
+        made = list(made_by(item))
+        if start < stop and (not made or _result(item) not in set(taken_by(before[start]))):
             break
-        if not _private(longer, _result(last), used):
+        within.update(taken_by(item))
+        # nothing outside uses the values of the chain, except its result; no item uses those of a later one
+        if any(used[value] != within[value] for value in made if value is not _result(last)):
             break
-        start, items = start - 1, longer
+        start -= 1
     return start
-
-
-def _private(items: list[Item], result: Value, used: Counter[Value]) -> bool:
-    """Return True if nothing outside uses the values that items make, except their result."""
-    within = use_counts(items)
-    return all(used[value] == within[value] for item in items for value in made_by(item) if value is not result)
 
 
 def _origin(chains: list[list[Item]], rest: list[Value]) -> Value | None:

@@ -54,7 +54,7 @@ def _turns(items: list[Item], size: int, begin: Value, used: Counter[Value]) -> 
         return None
     steps: dict[int, str] = {}
     times, current = 1, _result(first[-1])
-    while current is not None and used[current] == _uses(items[times * size : times * size + 1], current):
+    while current is not None and used[current] == use_counts(items[times * size : times * size + 1])[current]:
         turn = items[times * size : (times + 1) * size]
         match = _Match(begin, current, times)
         alike = len(turn) == size and all(map(match.items, first, turn)) and _is_chain(turn, current, used)
@@ -68,12 +68,10 @@ def _is_chain(turn: list[Item], begin: Value, used: Counter[Value]) -> bool:
     """Return True if each item takes the value of the one before alone, or values from outside the turn besides."""
     made = {value for item in turn for value in made_by(item)}
     last = _result(turn[-1])
-    return (
-        last is not None
-        and _takes_what_came_before(turn, begin, made)
-        and all(used[value] == _uses(turn, value) for value in made if value is not last)
-        and not _uses(turn, last)
-    )
+    if last is None or not _takes_what_came_before(turn, begin, made):
+        return False
+    uses = use_counts(turn)
+    return all(used[value] == uses[value] for value in made if value is not last) and not uses[last]
 
 
 def _takes_what_came_before(items: list[Item], current: Value | None, made: set[Value]) -> bool:
@@ -90,10 +88,6 @@ def _takes_what_came_before(items: list[Item], current: Value | None, made: set[
             return False
         current = _result(item)
     return True
-
-
-def _uses(items: list[Item], value: Value) -> int:
-    return use_counts(items)[value]
 
 
 def _result(item: Item) -> Value | None:

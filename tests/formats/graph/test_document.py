@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cProfile import Profile
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,10 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph, ModuleCall, Stored, StoredTensor, Value
 from netcalc.formats.spec_text import spec_text
+from netcalc.loading import load_data
 from netcalc.network import Network
 from netcalc.tensor_type import TensorType
+from tests.formats.graph.harness import Made
 from tests.formats.graph.programs import graph_of
 
 #: Specs of every kind of structure: chains, stages, branches, sharing, alternating layers, several outputs.
@@ -218,3 +221,26 @@ def test_a_name_that_means_another_value_inside() -> None:
     graph.outputs["y"] = build.line("sigmoid", [build.line("mul", [second, first])])
     network = netcalc.load_data(spec_document(graph))
     assert differing_outputs(graph, network.program) == []
+
+
+def _sum(rows: int) -> Graph:
+    """Return the graph of a sum of rows, in a loop."""
+    made = Made()
+    x = made.input("x", rows, 2)
+    total = made.line("select", x, axis=0, index=0)
+    for row in range(1, rows):
+        total = made.line("add", total, made.line("select", x, axis=0, index=row))
+    return made.done(y=total)
+
+
+def test_a_long_sum_is_no_deep_document() -> None:
+    assert load_data(spec_document(_sum(100))).flops == 99 * 2
+
+
+def test_the_work_of_a_document_does_not_explode() -> None:
+    calls = []
+    for rows in (80, 160):
+        profile = Profile()
+        profile.runcall(spec_document, _sum(rows))
+        calls.append(sum(entry.callcount for entry in profile.getstats()))
+    assert calls[1] < 5 * calls[0]

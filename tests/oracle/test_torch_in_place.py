@@ -86,7 +86,24 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "copied": lambda x: x.mT.contiguous(),
     "no dropout": lambda x: torch.nn.functional.dropout(x, 0.0, False),
     "expanded": lambda x: x.expand(3, 4, 2),
+    "broadcast": lambda x: torch.broadcast_tensors(x[:1, :1], x)[1],
 }
+READ_ONLY: dict[str, Callable[[Any], Any]] = {
+    "meshgrid": lambda x: torch.meshgrid(x[0, 0], x[0, 1])[0].mT,
+    "broadcast": lambda x: torch.broadcast_tensors(x, x[:1])[1],
+    "einsum": lambda x: torch.einsum("abc->cab", x),
+    "product": lambda x: torch.einsum("abc,abc->ab", x, x),
+}
+
+
+@pytest.mark.parametrize("name", READ_ONLY)
+def test_a_view_sees_a_change(name: str) -> None:
+    def function(x: Any) -> Any:
+        view = READ_ONLY[name](x)
+        x.mul_(2)
+        return view
+
+    assert_equal(function, numbered(3, 4, 2))
 
 
 @pytest.mark.parametrize("name", VIEWS)

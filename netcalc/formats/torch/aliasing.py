@@ -15,8 +15,10 @@ _RESHAPES = {*("squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapd
 #: Operators whose result is their input, or a view of it, only in some cases, such as where no copy is needed.
 _PERHAPS = {
     *("reshape", "reshape_as", "flatten", "ravel", "contiguous", "to", "type_as", "dropout", "feature_dropout"),
-    *("alpha_dropout", "feature_alpha_dropout", "atleast_1d", "atleast_2d", "atleast_3d"),
+    *("alpha_dropout", "feature_alpha_dropout", "atleast_1d", "atleast_2d", "atleast_3d", "einsum", "sum_to_size"),
 }
+#: Operators whose results are views of the tensors of a list.
+_OF_LISTS = {"meshgrid", "broadcast_tensors"}
 
 
 class Tensors:
@@ -66,6 +68,11 @@ class Tensors:
     def write(self, node: Any, value: Any) -> None:
         """Give the tensor of a node new elements."""
         base = self._base(node)
+        if viewed := _viewed(node):  # other results may share memory, and are derived again
+            for source, before, after in zip(viewed, self[node], value, strict=True):
+                if after is not before:
+                    self.write(source, self._update(node, self[source], after))
+            return
         if base is None:
             self._writes[node] = self._writes.get(node, 0) + 1
         else:
@@ -76,26 +83,39 @@ class Tensors:
         """Return the number of writes to the memory of a node."""
         while (base := self._base(node)) is not None:
             node = base
-        return self._writes.get(node, 0)
+        return self._writes.get(node, 0) + sum(map(self._count, _viewed(node)))
 
     def _base(self, node: Any) -> Any:
         """Return the node of which a node is a view; None if it has memory of its own."""
         if node in self._same:
             return self._same[node]
         if node not in self._bases:
-            self._bases[node] = node.args[0] if node.op == "call_function" and self._is_view(node) else None
+            self._bases[node] = _first(node) if node.op == "call_function" and self._is_view(node) else None
         return self._bases[node]
 
     def _is_view(self, node: Any) -> bool:
-        """Return True if a call shares the memory of its first argument."""
+        """Return True if a call shares the memory of its first tensor."""
         schema = getattr(node.target, "_schema", None)
         if schema is None:  # an item of a list of views
-            return str(node.target) == "<built-in function getitem>" and self._base(node.args[0]) is not None
+            is_item = str(node.target) == "<built-in function getitem>"
+            return is_item and (self._base(node.args[0]) is not None or bool(_viewed(node.args[0])))
         name = schema.name.partition("::")[2]
         if name in _PERHAPS:
             return _shares_memory(node)
         returns = schema.returns[0].alias_info if schema.returns else None
         return returns is not None and (not returns.is_write or name in _RESHAPES)
+
+
+def _viewed(node: Any) -> list[Any]:
+    """Return the nodes of a list of which the results of a call are views."""
+    schema = getattr(node.target, "_schema", None)
+    return list(node.args[0]) if schema is not None and schema.name.partition("::")[2] in _OF_LISTS else []
+
+
+def _first(node: Any) -> Any:
+    """Return the node of the first tensor that a call takes."""
+    first = next(argument for argument in node.args if not isinstance(argument, str))
+    return first[0] if isinstance(first, (list, tuple)) else first
 
 
 def written(node: Any) -> list[Any]:
@@ -122,22 +142,23 @@ def written_to(schema: Any) -> tuple[str, ...]:
 
 
 def _shares_memory(node: Any) -> bool:
-    """Return True if an operator gives a view of its first argument; it runs on tensors without memory."""
+    """Return True if an operator gives a view of its first tensor; it runs on tensors without memory."""
     torch = import_module("torch")
+    first: list[Any] = []
 
     def plain(argument: Any) -> Any:
         value = argument.meta.get("val") if hasattr(argument, "meta") else argument
         if isinstance(value, torch.Tensor):
-            return torch.empty_strided(
-                _numbers(value.shape), _numbers(value.stride()), dtype=value.dtype, device="meta"
-            )
+            sizes = _numbers(value.shape), _numbers(value.stride())
+            first.append(torch.empty_strided(*sizes, dtype=value.dtype, device="meta"))
+            return first[-1]
         if isinstance(value, (list, tuple)):
             return [plain(item) for item in value]
         return torch.device("meta") if isinstance(value, torch.device) else _numbers([value])[0]
 
     arguments = [plain(argument) for argument in node.args]
     result = node.target(*arguments, **{name: plain(argument) for name, argument in node.kwargs.items()})
-    return bool(result.untyped_storage()._cdata == arguments[0].untyped_storage()._cdata)
+    return bool(result.untyped_storage()._cdata == first[0].untyped_storage()._cdata)
 
 
 def _numbers(sizes: Any) -> list[Any]:

@@ -22,6 +22,7 @@ _SAME_ORDER = {
     *("squeeze", "unsqueeze", "squeeze_", "unsqueeze_", "alias", "detach", "detach_", "to", "type_as", "dropout"),
     *("expand", "expand_as", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "lift_fresh", "real"),
     *("requires_grad_", "positive", "resolve_conj", "resolve_neg", "feature_dropout", "alpha_dropout"),
+    *("meshgrid", "broadcast_tensors", "sum_to_size"),
 }
 _PERMUTED = {
     *("transpose", "t", "permute", "numpy_T", "mT", "mH", "matrix_H", "adjoint", "movedim", "moveaxis", "swapaxes"),

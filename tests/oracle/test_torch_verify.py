@@ -113,3 +113,39 @@ def test_inputs_that_have_no_name_of_their_own_are_drawn() -> None:
     network = netcalc.from_torch(Rest(), *args, scale=scale)
     assert list(network.inputs) == ["x", "others_0", "others_1", "scale"]
     assert network.verify_against(Rest(), *args, scale=scale).ok
+
+
+class Unregistered(nn.Module):
+    """A layer that is not registered, with a view of its weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [nn.Linear(4, 4)]
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, x: Any) -> Any:
+        return self.layers[0](x) + self.norm(self.layers[0].weight.transpose(0, 1))
+
+
+def test_views_of_weights_that_are_not_registered() -> None:
+    module, x = Unregistered(), torch.zeros(4, 4)
+    assert netcalc.from_torch(module, x).verify_against(module, x).ok
+    assert module.layers[0].weight.requires_grad
+
+
+class Products(nn.Module):
+    """Products of a vector and a batch of matrices in either order, by every function."""
+
+    def forward(self, vector: Any, batch: Any, after: Any) -> Any:
+        first = vector @ batch + torch.matmul(vector, batch) + batch.__rmatmul__(vector)
+        return first, after @ vector, after.matmul(vector), torch.nn.functional.linear(after, vector)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_of_vectors_count_alike_whatever_their_strides(turned: bool) -> None:
+    batch, after = torch.zeros(2, 4, 3), torch.zeros(2, 3, 4)
+    args = (torch.zeros(4), after.mT, batch.mT) if turned else (torch.zeros(4), batch, after)
+    report = netcalc.from_torch(Products(), *args).verify_against(Products(), *args)
+    (products,) = report.flops
+    assert products.ok
+    assert products.torch == 3 * 2 * 2 * 4 * 3

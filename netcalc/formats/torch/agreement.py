@@ -14,10 +14,11 @@ from netcalc.dims import Poly
 from netcalc.formats.torch.arrays import array_of, tensor_of
 from netcalc.formats.torch.buffers import has_data, rebuilt_buffers
 from netcalc.formats.torch.capture import argument_names, in_mode, is_exported
-from netcalc.formats.torch.constants import unchanged
+from netcalc.formats.torch.constants import unchanged, untrained
 from netcalc.formats.torch.conversion import converted
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.draws import drawing
+from netcalc.formats.torch.flops import counted
 from netcalc.formats.torch.holding import holding
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.structures import taken_apart
@@ -187,13 +188,13 @@ def _run(
     named = (*module.named_parameters(), *module.named_buffers())
     copies = {id(tensor): tensors[name].clone() for name, tensor in named if name in tensors}
     args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
-    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    counts: dict[str, int] = {}
+    held = holding(module, lambda tensor: copies.get(id(tensor), tensor))
     try:
-        with torch.no_grad(), _unfused(torch), holding(module, lambda tensor: copies.get(id(tensor), tensor)), counter:
+        with torch.no_grad(), untrained(module), _unfused(torch), held, counted(counts):
             result = module(*args, **kwargs)
     except Exception as error:  # of the user's code
         raise refused("the module cannot be run", error) from error
-    counts = {str(name): int(count) for name, count in counter.get_flop_counts().get("Global", {}).items()}
     leaves = torch.utils._pytree.tree_leaves(result)
     return [array_of(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor)], counts
 

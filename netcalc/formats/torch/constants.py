@@ -80,3 +80,16 @@ def unchanged(module: Any) -> Iterator[None]:
         with torch.no_grad():
             for tensor, elements in tensors:
                 tensor.copy_(elements)
+
+
+@contextmanager
+def untrained(module: Any) -> Iterator[None]:
+    """Let tensors that are not registered need no gradients; PyTorch's counter fails for views of those that do."""
+    tensors = [tensor for _, tensor in unregistered(module) if tensor.is_leaf and tensor.requires_grad]
+    try:
+        for tensor in tensors:
+            tensor.requires_grad_(requires_grad=False)
+        yield
+    finally:
+        for tensor in tensors:
+            tensor.requires_grad_(requires_grad=True)

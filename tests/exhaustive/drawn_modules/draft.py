@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,8 @@ __all__ = ["Called", "Class", "Draft", "Program", "Value"]
 
 #: Most elements and axes of a tensor, and the largest element of one.
 ELEMENTS, AXES, LARGEST = 3000, 5, 300.0
+#: Part of the square root of a type's precision below which all that is left of a difference is rounding.
+SMALLEST = 0.25
 
 
 @dataclass(eq=False)
@@ -124,13 +125,22 @@ class Draft:
         return True
 
     def results(self, text: str, names: Sequence[str], *used: Value) -> bool:
-        """Add lines that give tensors names, of which empty ones do not count; False if PyTorch refuses them."""
+        """Add lines that give tensors; False if PyTorch refuses them, or one is not moderate.
+
+        Args:
+            text: the lines.
+            names: expressions of the tensors, of which empty ones do not count.
+            used: the values that the lines read.
+        """
         names = [name for name in names if name]
-        if not self._executed(text) or not all(self.is_moderate(self.names.get(name)) for name in names):
+        if not self._executed(text):
+            return False
+        tensors = [eval(name, self.names) for name in names]
+        if not all(map(self.is_moderate, tensors)):
             return False
         self._add(text, used)
-        for name in names:
-            self.add(Value(name, self.names[name]))
+        for name, tensor in zip(names, tensors, strict=True):
+            self.add(Value(name, tensor))
         return True
 
     def _executed(self, text: str) -> bool:
@@ -168,13 +178,14 @@ class Draft:
         return value
 
     def is_moderate(self, tensor: Any) -> bool:
-        """Return True for a tensor of some elements that are finite and not large."""
+        """Return True for a tensor of some elements that are finite, not large, and not rounding errors alone."""
         if not isinstance(tensor, self.torch.Tensor) or tensor.is_complex() or tensor.dim() > AXES:
             return False
         if not 0 < tensor.numel() <= ELEMENTS:
             return False
         largest = float(tensor.detach().abs().max()) if tensor.dtype != self.torch.bool else 0.0
-        return math.isfinite(largest) and largest < LARGEST
+        precision = self.torch.finfo(tensor.dtype).eps if tensor.is_floating_point() else 0.0
+        return largest == 0 or SMALLEST * precision**0.5 < largest < LARGEST
 
     @contextmanager
     def inside(self, head: str) -> Iterator[None]:
@@ -216,8 +227,20 @@ class Draft:
         line = f"self.{name} = {constructor}" if plain else f'setattr(self, "{name}", {constructor})'
         exec(line, self.names)
         self.instance.to(getattr(self.torch, self.program.dtype)).eval()
+        self._draw(self.instance._modules.get(name))
         self.init.append(line)
         return f"self.{name}" if plain else f'getattr(self, "{name}")'
+
+    def _draw(self, part: Any) -> None:
+        """Draw the parameters of a new submodule like those of comparisons, which make larger values than PyTorch's."""
+        with self.torch.no_grad():
+            for name, tensor in part.named_parameters() if part is not None else ():
+                shape = tensor.shape
+                if len(shape) < 2 and name.endswith("weight"):
+                    tensor.copy_(self.torch.rand(shape) + 0.5)
+                else:
+                    inputs = tensor.numel() // shape[0] if len(shape) > 1 else 100
+                    tensor.copy_(self.torch.randn(shape) / inputs**0.5)
 
     def made(self, constructor: str) -> str | None:
         """Add a member; None if PyTorch refuses the arguments of its constructor."""

@@ -44,13 +44,9 @@ def _called_part(draft: Draft, kind: Class, shared: str, inputs: list[Value]) ->
 def call_results(draft: Draft, text: str, results: tuple[str, ...], inputs: list[Value]) -> bool:
     """Add a call and the tensors in what it returns."""
     name = draft.local()
-    if not draft.statement(f"{name} = {text}({', '.join(value.text for value in inputs)})", *inputs):
+    names = [f"{name}{way}" for way in results]
+    if not draft.results(f"{name} = {text}({', '.join(value.text for value in inputs)})", names, *inputs):
         return False
-    for way in results:
-        tensor = eval(f"{name}{way}", draft.names)
-        if not isinstance(tensor, draft.torch.Tensor):
-            return False
-        draft.add(Value(f"{name}{way}", tensor))
     draft.calls.append(Called(text, tuple(value.shape for value in inputs), results=results))
     return True
 

@@ -142,8 +142,8 @@ def _folded(draft: Draft) -> bool:
 def _returned(draft: Draft) -> tuple[str, tuple[str, ...]]:
     """Return what a class returns: all that nothing reads, in a structure, perhaps with inputs and other things."""
     rng = draft.rng
-    while len(draft.unused()) > 4:
-        _folded(draft)
+    while len(draft.unused()) > 4 and _folded(draft):
+        pass
     leaves = draft.unused() or [draft.values[-1]]
     rng.shuffle(leaves)
     if rng.random() < 0.1:

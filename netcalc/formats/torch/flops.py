@@ -22,8 +22,9 @@ def counted(counts: dict[str, int]) -> Iterator[None]:
     torch = torch_library()
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     corrections = []
+    mode: Any = torch.overrides.TorchFunctionMode
 
-    class Products(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+    class Products(mode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             before = counter.get_total_flops()
             result = function(*args, **(kwargs or {}))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
-from netcalc.formats.torch.operators import Rule
+from netcalc.formats.torch.operators import RuleT
 
 
-def with_scalars(like: str, *others: str) -> Callable[[Rule], Rule]:
+def with_scalars(like: str, *others: str) -> Callable[[RuleT], RuleT]:
     """Return a decorator of a rule for tensors with axes: where one of some arguments is a scalar, it is a vector.
 
     The result is a scalar again if the argument ``like`` is one.
     """
 
-    def register(rule: Rule) -> Rule:
+    def register(rule: RuleT) -> RuleT:
         parameters = signature(rule)
 
         def with_vectors(*arguments: Any, **keywords: Any) -> Value:
@@ -31,6 +31,6 @@ def with_scalars(like: str, *others: str) -> Callable[[Rule], Rule]:
             result: Value = rule(*call.args, **call.kwargs)
             return build.line("squeeze", [result], {"axis": 0}) if is_scalar else result
 
-        return with_vectors
+        return cast("RuleT", with_vectors)
 
     return register

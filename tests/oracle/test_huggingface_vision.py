@@ -497,3 +497,64 @@ def test_pvt_v2(data: st.DataObject, batch: int, architecture: str) -> None:
     width = 64 if fields["image_size"] == 64 else 96
     inputs = {"pixel_values": images(batch, fields["num_channels"], 64, width)}
     assert_agrees(architecture, fields, inputs, {"batch": batch})
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["CvtModel", "CvtForImageClassification"]))
+def test_cvt(data: st.DataObject, batch: int, architecture: str) -> None:
+    """Depths from which the class can take the rate of a stage's branches."""
+    draw, stages = data.draw, data.draw(st.integers(1, 3))
+
+    def each(*values: Any) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=stages, max_size=stages))
+
+    heads, kernels = each(1, 2, 3), each(1, 3)
+    fields = {
+        "num_channels": draw(st.integers(1, 3)),
+        "patch_sizes": each(3, 5),
+        "patch_stride": each(1, 2, 3),
+        "patch_padding": each(0, 1, 2),
+        "embed_dim": [number * size for number, size in zip(heads, each(2, 4, 6), strict=True)],
+        "num_heads": heads,
+        "depth": [index + extra for index, extra in enumerate(each(1, 2))],
+        "mlp_ratio": each(1.0, 2.5, 4.0),
+        "qkv_bias": each(True, False),
+        "cls_token": [False] * (stages - 1) + [architecture != "CvtModel" or draw(st.booleans())],
+        "qkv_projection_method": ["dw_bn"] * stages,
+        "kernel_qkv": kernels,
+        "padding_q": [kernel // 2 for kernel in kernels],
+        "padding_kv": each(0, 1),
+        "stride_kv": each(1, 2),
+        "stride_q": [1] * stages,
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    fields |= {name: each(0.0, 0.1) for name in ("attention_drop_rate", "drop_rate", "drop_path_rate")}
+    inputs = {"pixel_values": images(batch, fields["num_channels"], 90, 64)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 90, "width": 64})
+
+
+LEVITS = ["LevitModel", "LevitForImageClassification", "LevitForImageClassificationWithTeacher"]
+
+
+@draws
+@given(st.data(), st.sampled_from(LEVITS))
+def test_levit(data: st.DataObject, architecture: str) -> None:
+    def each(smallest: int, largest: int) -> list[int]:
+        return data.draw(st.lists(st.integers(smallest, largest), min_size=3, max_size=3))
+
+    size = 16 * data.draw(st.integers(1, 6))
+    fields = {
+        "image_size": size,
+        "num_channels": data.draw(st.integers(1, 3)),
+        "hidden_sizes": [8 * width for width in each(1, 3)],
+        "num_attention_heads": each(1, 3),
+        "depths": each(1, 2),
+        "key_dim": each(1, 8),
+        "mlp_ratio": each(1, 3),
+        "attention_ratio": each(1, 3),
+        "num_labels": data.draw(st.integers(2, 5)),
+    }
+    if data.draw(st.booleans()):
+        fields |= {"kernel_size": 1, "padding": 0}
+    inputs = {"pixel_values": torch.zeros(2, fields["num_channels"], size, size)}
+    assert_agrees(architecture, fields, inputs, {"batch": 2}, device="cpu")

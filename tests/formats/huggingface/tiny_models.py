@@ -129,6 +129,7 @@ TINY: dict[str, Fields] = {
     "conditional_detr": DETR,
     "convnext": STAGES,
     "convnextv2": STAGES,
+    "cvt": {"embed_dim": [4, 8, 12], "num_heads": [1, 2, 3], "depth": [1, 2, 3]},
     "deberta-v2": ENCODER | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "conv_kernel_size": 3},
     "deepseek_v2": WORDS | WIDTH | PLACES | LATENT,
     "deepseek_v3": WORDS | WIDTH | PLACES | LATENT,
@@ -169,6 +170,7 @@ TINY: dict[str, Fields] = {
     "hubert": WORDS | WIDTH | WAVE,
     "jamba": HYBRID | {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 4},
     "led": LED,
+    "levit": {"image_size": 64, "hidden_sizes": [8, 12, 16], "num_attention_heads": [2, 2, 2], "key_dim": [4, 4, 4]},
     "llama": DECODER,
     "llama4": {
         "text_config": DECODER | LLAMA4,

@@ -54,3 +54,10 @@ def vision_models() -> Iterator[Model]:
     }
     pyramid |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
     yield from _like("PvtV2ForImageClassification", "pvt_v2_b0", "pvt", pyramid)
+    two = {"embed_dim": [8, 12], "depth": [1, 2], "num_heads": [1, 2], "mlp_ratio": [2.0, 3.0], "num_labels": 10}
+    two |= {"patch_sizes": [7, 3], "patch_stride": [4, 2], "patch_padding": [2, 1], "cls_token": [False, True]}
+    two |= {name: [0.0] * 2 for name in ("attention_drop_rate", "drop_rate", "drop_path_rate")}
+    yield from _like("CvtForImageClassification", "cvt-13", "cvt", two)
+    three = {"image_size": 80, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4], "num_labels": 10}
+    three |= {"key_dim": [4, 4, 4], "depths": [1, 2, 1]}
+    yield from _like("LevitForImageClassificationWithTeacher", "levit-256", "levit", three)

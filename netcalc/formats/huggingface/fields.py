@@ -35,7 +35,7 @@ class Fields:
     Attributes:
         given: the values of fields that are given, each with its place.
         chosen: the type of each configuration within.
-        stated: vars of the spec that a field of the same meaning states a value of, each with the field's place.
+        stated: vars and fields that a field of the same meaning states a value of, each with the place of the latter.
         problems: errors (E007) for fields and values that nothing knows.
     """
 
@@ -72,7 +72,7 @@ class Fields:
                 if not same(place.data, table.constants[stated]):
                     message = f"{within}{key} = {written(place.data)}, and a model of type {table.model_type} has it "
                     self.problem(f"{message}{written(table.constants[stated])}", place, going_on(within + key))
-            elif stated in table.part("vars") and not prefix:
+            elif stated in {*table.part("vars"), *fields} and not prefix:
                 self.stated.append((stated, place))
             elif not any(same(place.data, value) for value in ABSENT.get(key, ())):
                 names = [*fields, *also]

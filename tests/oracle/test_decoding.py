@@ -37,6 +37,7 @@ SPECS = (
     "deepseek-v3",
     "deepseek-v2-lite",
     "granite-3.0-3b-a800m",
+    "deepseek-v3.2",
     "hunyuan-a13b",
     "ernie-4.5-21b-a3b",
     "minimax-m2",

@@ -266,6 +266,21 @@ def hunyuan_v1_moe(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def deepseek_v32(draw: st.DrawFn) -> Fields:
+    fields = draw(deepseek_v3())
+    layers = fields["num_hidden_layers"]
+    kinds = st.lists(st.sampled_from(["dense", "sparse"]), min_size=layers, max_size=layers)
+    return fields | {
+        "q_lora_rank": draw(st.integers(1, 9)),
+        "mlp_layer_types": draw(st.none() | kinds),
+        "mlp_bias": draw(st.booleans()),
+        "index_topk": draw(st.integers(1, 9)),
+        "index_head_dim": fields["qk_rope_head_dim"] + draw(st.integers(1, 5)),
+        "index_n_heads": draw(st.integers(1, 4)),
+    }
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
@@ -285,6 +300,7 @@ CASES = [
     ("MiniMaxM2", ["Model"], minimax_m2()),
     ("Ernie4_5_Moe", ["Model"], ernie4_5_moe()),
     ("HunYuanMoEV1", ["Model", SEQUENCE], hunyuan_v1_moe()),
+    ("DeepseekV32", ["Model"], deepseek_v32()),
     ("GraniteMoe", ["Model"], granitemoe()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),

@@ -68,6 +68,7 @@ lfm2-1.2b
 lfm2-8b-a1b
 qwen3.5-9b
 qwen3.5-35b-a3b
+deepseek-v3.2
 """
 TYPES = dict.fromkeys(FLOAT16.split(), "float16") | dict.fromkeys(BFLOAT16.split(), "bfloat16")
 

@@ -288,5 +288,6 @@ TINY: dict[str, Fields] = {
     "qwen3_5_text": DECODER
     | {name: value for name, value in DELTA.items() if name != "shared_expert_intermediate_size"},
     "qwen3_5_moe_text": DECODER | EXPERTS | DELTA,
+    "deepseek_v32": WORDS | WIDTH | PLACES | LATENT | {"index_topk": 5, "index_head_dim": 6, "index_n_heads": 3},
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

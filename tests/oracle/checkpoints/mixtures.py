@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.oracle.checkpoints.decoders import GROUPED, GROUPED_SIZES, SIZES, rope
+from tests.oracle.checkpoints.decoders import CONFIG, GROUPED, GROUPED_SIZES, SIZES, YARN, rope
 from tests.oracle.checkpoints.model import Model, models
 
 __all__ = ["mixtures"]
@@ -16,6 +16,7 @@ def mixtures() -> Iterator[Model]:
     yield from _hunyuan()
     yield from _lfm2()
     yield from _qwen3_5()
+    yield from _indexed()
 
 
 def _granite() -> Iterator[Model]:
@@ -113,4 +114,20 @@ def _qwen3_5() -> Iterator[Model]:
         settings={name: size for name, size in sizes.items() if name != "d_ff"}
         | {"experts": 4, "experts_per_token": 2, "d_expert": 12, "d_shared": 10},
         rope_parameters=position,
+    )
+
+
+def _indexed() -> Iterator[Model]:
+    """Latent attention to keys that an indexer selects, with many heads, so that no two scores are equal."""
+    latent = CONFIG | {"intermediate_size": 24, "num_key_value_heads": 4, "moe_intermediate_size": 12}
+    latent |= {"kv_lora_rank": 12, "q_lora_rank": 14, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 8}
+    latent |= {"n_routed_experts": 16, "index_topk": 4, "index_head_dim": 7, "index_n_heads": 40}
+    sizes = SIZES | {"d_ff": 24, "d_expert": 12, "kv_rank": 12, "q_rank": 14, "nope_dim": 6, "rope_dim": 4, "v_dim": 8}
+    sizes |= {"experts": 16, "index_top": 4, "index_dim": 7, "index_heads": 40}
+    yield from models(
+        "DeepseekV32ForCausalLM",
+        "deepseek-v3.2",
+        config=latent | {"first_k_dense_replace": 1},
+        settings=sizes | {"dense_layers": 1},
+        rope_parameters=rope(1e4, mscale=1.0, mscale_all_dim=1.0, **YARN),
     )

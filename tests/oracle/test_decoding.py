@@ -37,6 +37,7 @@ SPECS = (
     "deepseek-v3",
     "deepseek-v2-lite",
     "granite-3.0-3b-a800m",
+    "glm-5",
     "deepseek-v3.2",
     "hunyuan-a13b",
     "ernie-4.5-21b-a3b",
@@ -52,6 +53,8 @@ SPECS = (
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.
 WITHOUT_PADDING = {"llama-4-scout"}
+#: Networks that keep latents and rotary keys.
+LATENT = {"deepseek-v3", "deepseek-v2-lite", "deepseek-v3.2", "glm-5"}
 #: transformers keeps all positions of these in layers with a window too.
 KEEPS_ALL = {"gpt-neo-125m"}
 
@@ -86,10 +89,10 @@ def test_steps_of_transformers(spec: str, prefill: int, tmp_path: Path) -> None:
         seen = mask[:, first:end, None].astype(bool)  # what padding attends to is of no use
         assert_close(np.where(seen, outputs["logits"], 0), np.where(seen, expected.logits.numpy(), 0), f"{first}")
         for layer, kept in enumerate(cache.layers):
-            first_name, second_name = ("latent", "rope_key") if spec.startswith("deepseek") else ("key", "value")
+            first_name, second_name = ("latent", "rope_key") if spec in LATENT else ("key", "value")
             mine = [caches[f"past_key_values.{layer}.{name}"].shape for name in (first_name, second_name)]
             theirs = [tuple(kept.keys.shape), tuple(kept.values.shape)]
-            if spec.startswith("deepseek"):  # transformers has an axis for one head
+            if spec in LATENT:  # transformers has an axis for one head
                 mine = [(batch, 1, past, features) for batch, past, features in mine]
             if spec in KEEPS_ALL and mine != theirs:
                 theirs = [(*shape[:2], min(shape[2], case.settings["window"] - 1), shape[3]) for shape in theirs]

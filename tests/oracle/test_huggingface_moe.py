@@ -281,6 +281,18 @@ def deepseek_v32(draw: st.DrawFn) -> Fields:
     }
 
 
+@st.composite
+def glm_moe_dsa(draw: st.DrawFn) -> Fields:
+    """Return fields of GLM-5, whose first layer must have an indexer."""
+    fields = draw(deepseek_v32())
+    layers = fields["num_hidden_layers"]
+    rest = st.lists(st.sampled_from(["full", "shared"]), min_size=layers - 1, max_size=layers - 1)
+    period = {"index_topk_freq": draw(st.integers(0, 3)), "index_skip_topk_offset": draw(st.integers(1, 3))}
+    pattern = "F" + "".join(kind[0].upper() for kind in draw(rest))
+    chosen = {"indexer_types": ["full", *draw(rest)]}
+    return fields | draw(st.sampled_from([{}, period, chosen, {"index_topk_pattern": pattern}]))
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 #: Base of the names of architectures, the ends of the names, and fields.
 CASES = [
@@ -301,6 +313,7 @@ CASES = [
     ("Ernie4_5_Moe", ["Model"], ernie4_5_moe()),
     ("HunYuanMoEV1", ["Model", SEQUENCE], hunyuan_v1_moe()),
     ("DeepseekV32", ["Model"], deepseek_v32()),
+    ("GlmMoeDsa", ["Model"], glm_moe_dsa()),
     ("GraniteMoe", ["Model"], granitemoe()),
     ("DeepseekV2", ["Model", SEQUENCE], deepseek_v2()),
     ("DeepseekV3", ["Model", SEQUENCE, TOKEN], deepseek_v3()),

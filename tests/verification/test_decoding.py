@@ -137,6 +137,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "bamba-9b": {"length": 7},
     "nemotron-h-8b": {"length": 7},
     "granite-4.0-h-small": {"length": 7},
+    "glm-5": {"length": 7, "padding_mask": True},
     "deepseek-v3.2": {"length": 7, "padding_mask": True},
     "qwen3.5-35b-a3b": {"length": 7},
     "qwen3.5-9b": {"length": 7},

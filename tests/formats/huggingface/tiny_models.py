@@ -289,5 +289,10 @@ TINY: dict[str, Fields] = {
     | {name: value for name, value in DELTA.items() if name != "shared_expert_intermediate_size"},
     "qwen3_5_moe_text": DECODER | EXPERTS | DELTA,
     "deepseek_v32": WORDS | WIDTH | PLACES | LATENT | {"index_topk": 5, "index_head_dim": 6, "index_n_heads": 3},
+    "glm_moe_dsa": WORDS
+    | WIDTH
+    | PLACES
+    | LATENT
+    | {"index_topk": 5, "index_head_dim": 6, "index_n_heads": 3, "indexer_types": ["full", "shared"]},
     "yolos": WIDTH | {"patch_size": 4, "image_size": [8, 12], "num_detection_tokens": 3},
 }

@@ -131,3 +131,12 @@ def _indexed() -> Iterator[Model]:
         settings=sizes | {"dense_layers": 1},
         rope_parameters=rope(1e4, mscale=1.0, mscale_all_dim=1.0, **YARN),
     )
+    yield from models(
+        "GlmMoeDsaForCausalLM",
+        "glm-5",
+        config=latent
+        | {"first_k_dense_replace": 1, "num_hidden_layers": 3, "indexer_types": ["full", "shared", "full"]},
+        settings=sizes | {"dense_layers": 1, "layers": 3, "indexer_types": ["full", "shared", "full"]},
+        rms_norm_eps=1e-5,
+        rope_parameters=rope(1e6),
+    )

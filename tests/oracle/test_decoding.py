@@ -49,6 +49,7 @@ SPECS = (
     "ernie-4.5-0.3b",
     "minitron-4b",
     "command-r-35b",
+    "hunyuan-7b",
     "smollm3-3b",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.

@@ -111,6 +111,15 @@ def cohere(draw: st.DrawFn) -> Fields:
     return dense(draw) | head_dim(draw) | more
 
 
+@st.composite
+def hunyuan_dense(draw: st.DrawFn) -> Fields:
+    size = 2 * draw(st.integers(2, 4))
+    alpha = {"rope_type": "dynamic", "alpha": 50.0, "factor": 1.0, "beta_fast": 32, "beta_slow": 1, "mscale": 1.0}
+    rope = draw(ROPE | st.just(alpha))
+    more = {"head_dim": size, "attention_bias": draw(st.booleans()), "rope_parameters": rope}
+    return dense(draw, divided=False) | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -123,6 +132,7 @@ CASES = [
     ("Ernie4_5", HEADS[:2], ernie4_5()),
     ("Nemotron", HEADS, nemotron()),
     ("Cohere", HEADS[:2], cohere()),
+    ("HunYuanDenseV1", HEADS[:3], hunyuan_dense()),
 ]
 
 

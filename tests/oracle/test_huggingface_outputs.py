@@ -56,6 +56,10 @@ OLMO3 |= {
 EXAONE4 = {"num_hidden_layers": 3, "sliding_window": 4, "sliding_window_pattern": 2, "head_dim": 8}
 SEED_OSS = {"head_dim": 8, "attention_bias": True, "attention_out_bias": True, "mlp_bias": True}
 NEMOTRON = {"head_dim": 8, "attention_bias": True, "mlp_bias": True, "rope_parameters": {"partial_rotary_factor": 0.25}}
+HUNYUAN = {
+    "head_dim": 6,
+    "rope_parameters": {"rope_type": "dynamic", "alpha": 30.0, "factor": 1.0, "rope_theta": 100.0},
+}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -110,6 +114,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((f"Nemotron{head}", GROUPED | NEMOTRON) for head in (*EVERY, "ForQuestionAnswering")),
     ("CohereModel", GROUPED | {"use_qk_norm": True, "attention_bias": True}),
     ("CohereForCausalLM", GROUPED | {"head_dim": 8, "logit_scale": 0.3, "tie_word_embeddings": False}),
+    ("HunYuanDenseV1ForCausalLM", GROUPED | HUNYUAN),
+    ("HunYuanDenseV1ForSequenceClassification", GROUPED | {"head_dim": 8, "attention_bias": True}),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

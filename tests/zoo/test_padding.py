@@ -33,6 +33,7 @@ PADDING = {
     "ernie-4.5-0.3b": 0,
     "minitron-4b": None,
     "command-r-35b": 0,
+    "hunyuan-7b": 127961,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

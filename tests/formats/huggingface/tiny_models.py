@@ -260,6 +260,7 @@ TINY: dict[str, Fields] = {
     "ernie4_5": DECODER | {"head_dim": 6},
     "nemotron": DECODER | {"head_dim": 4},
     "cohere": DECODER | {"use_qk_norm": True},
+    "hunyuan_v1_dense": DECODER | {"head_dim": 6},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

@@ -48,3 +48,12 @@ def dense_decoders() -> Iterator[Model]:
     yield from models(
         "CohereForCausalLM", "command-r-35b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(8e6)
     )
+    stretched = {"rope_type": "dynamic", "alpha": 1000.0, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
+    yield from models(
+        "HunYuanDenseV1ForCausalLM",
+        "hunyuan-7b",
+        config=WIDE,
+        settings=WIDE_SIZES,
+        rope_parameters=rope(1e4) | stretched,
+        tie_word_embeddings=True,
+    )

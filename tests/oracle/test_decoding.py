@@ -50,6 +50,7 @@ SPECS = (
     "minitron-4b",
     "command-r-35b",
     "hunyuan-7b",
+    "helium-1-2b",
     "smollm3-3b",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.

@@ -120,6 +120,13 @@ def hunyuan_dense(draw: st.DrawFn) -> Fields:
     return dense(draw, divided=False) | more
 
 
+@st.composite
+def helium(draw: st.DrawFn) -> Fields:
+    fields = dense(draw)
+    more = {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
+    return fields | more | {"head_dim": fields["hidden_size"] // fields["num_attention_heads"]}
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -133,6 +140,7 @@ CASES = [
     ("Nemotron", HEADS, nemotron()),
     ("Cohere", HEADS[:2], cohere()),
     ("HunYuanDenseV1", HEADS[:3], hunyuan_dense()),
+    ("Helium", HEADS[:4], helium()),
 ]
 
 

@@ -34,6 +34,7 @@ PADDING = {
     "minitron-4b": None,
     "command-r-35b": 0,
     "hunyuan-7b": 127961,
+    "helium-1-2b": 3,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

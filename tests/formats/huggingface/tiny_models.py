@@ -261,6 +261,7 @@ TINY: dict[str, Fields] = {
     "nemotron": DECODER | {"head_dim": 4},
     "cohere": DECODER | {"use_qk_norm": True},
     "hunyuan_v1_dense": DECODER | {"head_dim": 6},
+    "helium": DECODER | {"head_dim": 4},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

@@ -57,3 +57,11 @@ def dense_decoders() -> Iterator[Model]:
         rope_parameters=rope(1e4) | stretched,
         tie_word_embeddings=True,
     )
+    yield from models(
+        "HeliumForCausalLM",
+        "helium-1-2b",
+        config=GROUPED | {"head_dim": 8},
+        settings=GROUPED_SIZES,
+        rms_norm_eps=1e-8,
+        rope_parameters=rope(1e5),
+    )

@@ -51,6 +51,7 @@ SPECS = (
     "command-r-35b",
     "hunyuan-7b",
     "helium-1-2b",
+    "afm-4.5b",
     "smollm3-3b",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.

@@ -127,6 +127,12 @@ def helium(draw: st.DrawFn) -> Fields:
     return fields | more | {"head_dim": fields["hidden_size"] // fields["num_attention_heads"]}
 
 
+@st.composite
+def arcee(draw: st.DrawFn) -> Fields:
+    more = {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
+    return dense(draw) | head_dim(draw) | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -141,6 +147,7 @@ CASES = [
     ("Cohere", HEADS[:2], cohere()),
     ("HunYuanDenseV1", HEADS[:3], hunyuan_dense()),
     ("Helium", HEADS[:4], helium()),
+    ("Arcee", HEADS, arcee()),
 ]
 
 

@@ -64,6 +64,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "command-r-35b": {"length": 7, "qk_norm": True, "padding_mask": True},
     "hunyuan-7b": {"length": 7, "padding_mask": True},
     "helium-1-2b": {"length": 7, "padding_mask": True},
+    "afm-4.5b": {"length": 7, "padding_mask": True},
     "smollm3-3b": {
         "length": 7,
         "window": 3,

@@ -35,6 +35,7 @@ PADDING = {
     "command-r-35b": 0,
     "hunyuan-7b": 127961,
     "helium-1-2b": 3,
+    "afm-4.5b": None,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

@@ -262,6 +262,7 @@ TINY: dict[str, Fields] = {
     "cohere": DECODER | {"use_qk_norm": True},
     "hunyuan_v1_dense": DECODER | {"head_dim": 6},
     "helium": DECODER | {"head_dim": 4},
+    "arcee": DECODER,
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

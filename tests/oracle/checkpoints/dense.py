@@ -65,3 +65,7 @@ def dense_decoders() -> Iterator[Model]:
         rms_norm_eps=1e-8,
         rope_parameters=rope(1e5),
     )
+    longer = {"rope_type": "yarn", "factor": 20.0, "original_max_position_embeddings": 4096, "mscale": 1.0}
+    yield from models(
+        "ArceeForCausalLM", "afm-4.5b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(1e4) | longer
+    )

@@ -133,6 +133,14 @@ def arcee(draw: st.DrawFn) -> Fields:
     return dense(draw) | head_dim(draw) | more
 
 
+@st.composite
+def glm(draw: st.DrawFn) -> Fields:
+    size, share = draw(st.sampled_from([(4, 0.5), (8, 0.5), (8, 1.0), (8, 0.25)]))
+    rope = {"rope_type": "default"} | (draw(ROPE) or {}) | {"partial_rotary_factor": share}
+    more = {"attention_bias": draw(st.booleans()), "head_dim": size, "rope_parameters": rope}
+    return dense(draw, divided=False) | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -148,6 +156,7 @@ CASES = [
     ("HunYuanDenseV1", HEADS[:3], hunyuan_dense()),
     ("Helium", HEADS[:4], helium()),
     ("Arcee", HEADS, arcee()),
+    ("Glm", HEADS[:4], glm()),
 ]
 
 

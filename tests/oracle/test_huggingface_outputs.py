@@ -118,6 +118,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("HunYuanDenseV1ForSequenceClassification", GROUPED | {"head_dim": 8, "attention_bias": True}),
     *((f"Helium{head}", GROUPED | {"head_dim": 6, "attention_bias": True, "mlp_bias": True}) for head in EVERY),
     *((f"Arcee{head}", GROUPED | {"head_dim": 8, "mlp_bias": True}) for head in (*EVERY, "ForQuestionAnswering")),
+    *((f"Glm{head}", GROUPED | {"head_dim": 8, "attention_bias": False}) for head in EVERY),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

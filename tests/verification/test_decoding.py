@@ -65,6 +65,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "hunyuan-7b": {"length": 7, "padding_mask": True},
     "helium-1-2b": {"length": 7, "padding_mask": True},
     "afm-4.5b": {"length": 7, "padding_mask": True},
+    "glm-4-9b-chat": {"length": 7, "padding_mask": True},
     "smollm3-3b": {
         "length": 7,
         "window": 3,

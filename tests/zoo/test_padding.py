@@ -36,6 +36,7 @@ PADDING = {
     "hunyuan-7b": 127961,
     "helium-1-2b": 3,
     "afm-4.5b": None,
+    "glm-4-9b-chat": 151329,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,
     # classes that leave no row out, whatever the configuration says

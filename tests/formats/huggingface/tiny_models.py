@@ -263,6 +263,7 @@ TINY: dict[str, Fields] = {
     "hunyuan_v1_dense": DECODER | {"head_dim": 6},
     "helium": DECODER | {"head_dim": 4},
     "arcee": DECODER,
+    "glm": DECODER | {"head_dim": 4},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

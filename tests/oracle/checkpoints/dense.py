@@ -69,3 +69,11 @@ def dense_decoders() -> Iterator[Model]:
     yield from models(
         "ArceeForCausalLM", "afm-4.5b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(1e4) | longer
     )
+    yield from models(
+        "GlmForCausalLM",
+        "glm-4-9b-chat",
+        config=WIDE | {"head_dim": 8},
+        settings=WIDE_SIZES | {"head_dim": 8},
+        rms_norm_eps=1.5625e-7,
+        rope_parameters=rope(1e4, partial_rotary_factor=0.5),
+    )

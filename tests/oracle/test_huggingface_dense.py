@@ -141,6 +141,15 @@ def glm(draw: st.DrawFn) -> Fields:
     return dense(draw, divided=False) | more
 
 
+@st.composite
+def ministral3(draw: st.DrawFn) -> Fields:
+    rope = draw(ROPE)
+    if rope is not None:
+        rope = rope | {"llama_4_scaling_beta": 0.2, "original_max_position_embeddings": draw(st.integers(1, 8))}
+    more = {"sliding_window": draw(st.none() | st.integers(1, 9)), "head_dim": 2 * draw(st.integers(1, 4))}
+    return dense(draw, divided=False) | more | {"rope_parameters": rope}
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -157,6 +166,7 @@ CASES = [
     ("Helium", HEADS[:4], helium()),
     ("Arcee", HEADS, arcee()),
     ("Glm", HEADS[:4], glm()),
+    ("Ministral3", HEADS, ministral3()),
 ]
 
 

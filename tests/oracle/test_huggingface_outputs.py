@@ -60,6 +60,12 @@ HUNYUAN = {
     "head_dim": 6,
     "rope_parameters": {"rope_type": "dynamic", "alpha": 30.0, "factor": 1.0, "rope_theta": 100.0},
 }
+MINISTRAL3 = {
+    "head_dim": 8,
+    "sliding_window": 6,
+    "rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "llama_4_scaling_beta": 0.3}
+    | {"original_max_position_embeddings": 3, "max_position_embeddings": 12},
+}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -119,6 +125,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((f"Helium{head}", GROUPED | {"head_dim": 6, "attention_bias": True, "mlp_bias": True}) for head in EVERY),
     *((f"Arcee{head}", GROUPED | {"head_dim": 8, "mlp_bias": True}) for head in (*EVERY, "ForQuestionAnswering")),
     *((f"Glm{head}", GROUPED | {"head_dim": 8, "attention_bias": False}) for head in EVERY),
+    *((f"Ministral3{head}", GROUPED | MINISTRAL3) for head in (*EVERY, "ForQuestionAnswering")),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

@@ -2,9 +2,9 @@
 
 Version 5 has ``rope_parameters``, for all layers or for each type of layer, earlier ones ``rope_theta`` and
 ``rope_scaling``, some models names of their own.  The earlier fields are what tables use: ``rope_theta``,
-``rope_scaling``, ``partial_rotary_factor``, ``rope_local_base_freq`` of the layers with a sliding window, and
-``mrope_section`` of pairs of features with positions of their own.  Defaults within a scaling come from
-transformers.modeling_rope_utils.
+``rope_scaling``, ``partial_rotary_factor``, ``rope_local_base_freq`` of the layers with a sliding window,
+``mrope_section`` of pairs of features with positions of their own, and ``llama_4_scaling_beta`` of Ministral 3's scale
+of queries.  Defaults within a scaling come from transformers.modeling_rope_utils.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
             if (sections := parameters.pop("mrope_section", None)) is not None:
                 rope["mrope_section"] = sections
             parameters.pop("mrope_interleaved", None)  # no class reads it
+        if "llama_4_scaling_beta" in fields and stated:
+            parameters, scale = _query_scale(parameters, config)
+            rope |= scale
         theta, scaling, share = _rope_parts(parameters, config)
         if stated:  # otherwise the class has its default
             rope["rope_scaling"] = scaling
@@ -71,9 +74,8 @@ def _rope_parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | Non
         raise ValueError("should be an object for each type of layer")
     rest = dict(parameters)
     theta, share = rest.pop("rope_theta", None), rest.pop("partial_rotary_factor", None)
-    old_kind = rest.pop("type", None)
-    kind = rest.pop("rope_type", None) or old_kind or "default"
-    kind = "longrope" if kind == "su" else kind
+    kind = _kind(rest)
+    rest = {name: value for name, value in rest.items() if name not in ("rope_type", "type")}
     if kind not in _KINDS:
         raise ValueError(f"rope_type {written(kind, quoted=True)} is not known")
     if kind == "default":
@@ -82,7 +84,7 @@ def _rope_parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | Non
         return theta, None, share
     longest = config.get("max_position_embeddings")
     original = config.get("original_max_position_embeddings")
-    if kind in ("llama3", "yarn", "longrope") and (original is not None or rest.get(_ORIGINAL) is None):
+    if kind in _WITH_ORIGINAL and (original is not None or rest.get(_ORIGINAL) is None):
         rest[_ORIGINAL] = original if original is not None else longest
     if kind == "dynamic":
         rest[_ORIGINAL] = longest
@@ -91,5 +93,22 @@ def _rope_parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | Non
     return theta, {"rope_type": kind, **{name: value for name, value in rest.items() if value is not None}}, share
 
 
+def _query_scale(parameters: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the other parameters, and the fields of Ministral 3's scale of queries."""
+    rest = {name: value for name, value in parameters.items() if name != "max_position_embeddings"}
+    scaled = _kind(rest) in _WITH_ORIGINAL
+    length = rest.get(_ORIGINAL, config.get("max_position_embeddings") if scaled else None)
+    if not scaled:
+        rest.pop(_ORIGINAL, None)
+    return rest, {"llama_4_scaling_beta": rest.pop("llama_4_scaling_beta", None), _ORIGINAL: length}
+
+
+def _kind(parameters: Mapping[str, Any]) -> Any:
+    """Return the kind of scaling by its present name."""
+    kind = parameters.get("rope_type") or parameters.get("type") or "default"
+    return "longrope" if kind == "su" else kind
+
+
 _KINDS = ("default", "dynamic", "linear", "llama3", "longrope", "yarn")
+_WITH_ORIGINAL = ("llama3", "yarn", "longrope")
 _ORIGINAL = "original_max_position_embeddings"

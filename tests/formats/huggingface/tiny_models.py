@@ -264,6 +264,7 @@ TINY: dict[str, Fields] = {
     "helium": DECODER | {"head_dim": 4},
     "arcee": DECODER,
     "glm": DECODER | {"head_dim": 4},
+    "ministral3": DECODER | {"head_dim": 6},
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

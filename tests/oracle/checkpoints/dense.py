@@ -77,3 +77,8 @@ def dense_decoders() -> Iterator[Model]:
         rms_norm_eps=1.5625e-7,
         rope_parameters=rope(1e4, partial_rotary_factor=0.5),
     )
+    scaled = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16384}
+    scaled |= {"beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}
+    yield from models(
+        "Ministral3ForCausalLM", "ministral-3-8b", config=WIDE, settings=WIDE_SIZES, rope_parameters=rope(1e6) | scaled
+    )

@@ -54,6 +54,7 @@ SPECS = (
     "afm-4.5b",
     "glm-4-9b-chat",
     "ministral-3-8b",
+    "apertus-8b",
     "smollm3-3b",
 )
 #: transformers counts the positions of a chunk from the first that is no padding, and netcalc from the first of all.

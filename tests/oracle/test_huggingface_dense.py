@@ -150,6 +150,12 @@ def ministral3(draw: st.DrawFn) -> Fields:
     return dense(draw, divided=False) | more | {"rope_parameters": rope}
 
 
+@st.composite
+def apertus(draw: st.DrawFn) -> Fields:
+    more = {"attention_bias": draw(st.booleans()), "hidden_act": draw(st.sampled_from(["xielu", "relu2", "silu"]))}
+    return dense(draw) | head_dim(draw) | more
+
+
 SEQUENCE, TOKEN, ANSWER = "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
 HEADS = ["Model", "ForCausalLM", SEQUENCE, TOKEN, ANSWER]
 #: Base of the names of architectures, the ends of the names, and fields.
@@ -167,6 +173,7 @@ CASES = [
     ("Arcee", HEADS, arcee()),
     ("Glm", HEADS[:4], glm()),
     ("Ministral3", HEADS, ministral3()),
+    ("Apertus", [*HEADS[:2], TOKEN], apertus()),
 ]
 
 

@@ -126,6 +126,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((f"Arcee{head}", GROUPED | {"head_dim": 8, "mlp_bias": True}) for head in (*EVERY, "ForQuestionAnswering")),
     *((f"Glm{head}", GROUPED | {"head_dim": 8, "attention_bias": False}) for head in EVERY),
     *((f"Ministral3{head}", GROUPED | MINISTRAL3) for head in (*EVERY, "ForQuestionAnswering")),
+    *((f"Apertus{head}", GROUPED | {"head_dim": 8}) for head in (*EVERY[:2], EVERY[3])),
+    ("ApertusForCausalLM", GROUPED | {"hidden_act": "relu2", "attention_bias": True}),
     *((f"SmolLM3{head}", GROUPED | SMOLLM3) for head in (*EVERY, "ForQuestionAnswering")),
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),

@@ -67,6 +67,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "afm-4.5b": {"length": 7, "padding_mask": True},
     "glm-4-9b-chat": {"length": 7, "padding_mask": True},
     "ministral-3-8b": {"length": 7, "temperature_floor": 2, "padding_mask": True},
+    "apertus-8b": {"length": 7, "padding_mask": True},
     "smollm3-3b": {
         "length": 7,
         "window": 3,

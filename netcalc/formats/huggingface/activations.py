@@ -32,6 +32,9 @@ _ACTIVATIONS: dict[str, Any] = {
 
 
 def activations_of(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the operation of each activation that a field may name; ``names`` of the table limits and changes them."""
+    """Return the operation of each activation that a field may name; ``names`` of the table limits and changes them.
+
+    A meaning that is no name of an activation is one of a block.
+    """
     names = declared.get("names")
-    return _ACTIVATIONS if names is None else {name: _ACTIVATIONS[meant] for name, meant in names.items()}
+    return _ACTIVATIONS if names is None else {name: _ACTIVATIONS.get(meant, meant) for name, meant in names.items()}

@@ -265,6 +265,7 @@ TINY: dict[str, Fields] = {
     "arcee": DECODER,
     "glm": DECODER | {"head_dim": 4},
     "ministral3": DECODER | {"head_dim": 6},
+    "apertus": DECODER,
     "smollm3": DECODER | {"no_rope_layers": [1, 0]},
     "stablelm": DECODER | {"partial_rotary_factor": 0.5},
     "starcoder2": DECODER,

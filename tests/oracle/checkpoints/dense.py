@@ -82,3 +82,11 @@ def dense_decoders() -> Iterator[Model]:
     yield from models(
         "Ministral3ForCausalLM", "ministral-3-8b", config=WIDE, settings=WIDE_SIZES, rope_parameters=rope(1e6) | scaled
     )
+    yield from models(
+        "ApertusForCausalLM",
+        "apertus-8b",
+        config=GROUPED,
+        settings=GROUPED_SIZES,
+        rms_norm_eps=1e-5,
+        rope_parameters=rope(1.2e7, factor=8.0, **LLAMA3),
+    )

@@ -22,7 +22,6 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "unknown model type": ({"model_type": "lama", "architectures": []}, "E007", "the nearest known type is 'llama'"),
     "path as a model type": ({"model_type": "../../llama", "architectures": []}, "E007", "cannot be imported"),
     "no model type": ({"architectures": ["LlamaForCausalLM"]}, "E007", "has no model_type"),
-    "diffusers": ({"_class_name": "UNet2DConditionModel"}, "E007", "diffusers (UNet2DConditionModel)"),
     "adapter without a base": ({"peft_type": "LORA", "r": 8}, "E007", "base_model_name_or_path should name"),
     "adapter of a model that is not here": (
         {"peft_type": "LORA", "base_model_name_or_path": "acme/tiny"},
@@ -143,7 +142,8 @@ def test_malformed_json_is_an_error_with_its_place(text: str, code: str, tmp_pat
     ("name", "data", "part"),
     [
         ("adapter_config.json", {"peft_type": "LORA", "r": 8}, "base_model_name_or_path should name the base model"),
-        ("model_index.json", {"_class_name": "FluxPipeline"}, "a model of diffusers (FluxPipeline)"),
+        ("model_index.json", {"_class_name": "FluxPipeline"}, "needs diffusers"),
+        ("config.json", {"_class_name": "UNet2DConditionModel"}, "needs diffusers"),
     ],
 )
 def test_folders_of_other_kinds_of_models(

@@ -95,6 +95,40 @@ def test_paligemma(end: str, drawn: tuple[Fields, int], batch: int, length: int)
     assert_agrees(f"PaliGemma{end}", fields, inputs, dims, "cpu")
 
 
+@st.composite
+def mistral3(draw: st.DrawFn) -> tuple[Fields, tuple[int, int]]:
+    """Return fields of Mistral 3 with images, and the rows and columns of features of an image."""
+    vision = tower(draw) | {"patch_size": draw(st.integers(1, 3))}
+    vision["hidden_size"] = vision["num_attention_heads"] * 4 * draw(st.integers(1, 3))
+    layers = vision["num_hidden_layers"]
+    fields = {
+        "text_config": draw(text("mistral")),
+        "vision_config": vision,
+        "image_token_index": IMAGE,
+        "spatial_merge_size": draw(st.integers(1, 3)),
+        "projector_hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "multimodal_projector_bias": draw(st.booleans()),
+        "vision_feature_layer": draw(st.integers(-layers - 1, layers).filter(bool)),
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+    return fields, (draw(st.integers(1, 2)), draw(st.integers(2, 3)))
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(mistral3(), st.integers(1, 2), st.integers(0, 4))
+def test_mistral3(end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, length: int) -> None:
+    """All images are one sequence, in which each sees itself; the class takes none of a single feature."""
+    fields, (rows, columns) = drawn
+    vision = fields["vision_config"]
+    side = vision["patch_size"] * fields["spatial_merge_size"]
+    pixels = torch.ones(batch, vision["num_channels"], rows * side, columns * side)
+    inputs = {"input_ids": texts(batch, length, rows * columns), "pixel_values": pixels}
+    inputs["image_sizes"] = torch.tensor([[rows * side, columns * side]] * batch)
+    dims = {"batch": batch, "images": batch, "length": length + rows * columns}
+    assert_agrees(f"Mistral3{end}", fields, inputs, dims | {"height": rows * side, "width": columns * side}, "cpu")
+
+
 TEXT: Fields = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2, "pad_token_id": 0}
 

@@ -106,7 +106,8 @@ def _query_scale(parameters: Mapping[str, Any], config: Mapping[str, Any]) -> tu
 def _kind(parameters: Mapping[str, Any]) -> Any:
     """Return the kind of scaling by its present name."""
     kind = parameters.get("rope_type") or parameters.get("type") or "default"
-    return "longrope" if kind == "su" else kind
+    # the positions of images have two axes, and the same angles
+    return {"su": "longrope", "axial": "default"}.get(kind, kind) if isinstance(kind, str) else kind
 
 
 _KINDS = ("default", "dynamic", "linear", "llama3", "longrope", "yarn")

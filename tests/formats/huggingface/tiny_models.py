@@ -235,6 +235,11 @@ TINY: dict[str, Fields] = {
         "projection_dim": 16,
         "image_token_index": 9,
     },
+    "mistral3": {
+        "text_config": DECODER | {"model_type": "mistral"},
+        "vision_config": WIDTH | {"model_type": "pixtral", "patch_size": 3},
+        "image_token_index": 9,
+    },
     "qwen2_vl": {
         "text_config": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
         "vision_config": {"depth": 2, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "patch_size": 3},

@@ -135,6 +135,22 @@ def multimodal() -> Iterator[Model]:
         | {"vision_d_ff": 64, "adapter_hidden": 10, "adapter_out": 10},
         values={"input_ids": IDS},
     )
+    yield Model(
+        "mistral-small-3.1-24b",
+        "Mistral3ForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"model_type": "mistral", "rms_norm_eps": 1e-5, "sliding_window": None, "num_key_value_heads": 2}
+            | {"head_dim": 6, "rope_parameters": {"rope_type": "default", "rope_theta": 1e9}},
+            "vision_config": VISION
+            | {"model_type": "pixtral", "patch_size": 3, "hidden_act": "silu", "num_attention_heads": 3},
+            "image_token_index": 9,
+            "tie_word_embeddings": False,
+        },
+        SIZES | {"kv_heads": 2, "head_dim": 6, "patch": 3, "merge": 2, "vision_heads": 3},
+        values={"input_ids": IDS},
+        arguments={"image_sizes": [[12, 12]] * 2},
+    )
     towers: dict[str, Any] = {"vision_config": VISION | {"model_type": "siglip_vision_model", "vision_use_head": False}}
     towers |= {"projection_dim": 32, "image_token_index": 9}
     words = TEXT | {"num_key_value_heads": 2, "head_dim": 6}

@@ -558,3 +558,29 @@ def test_levit(data: st.DataObject, architecture: str) -> None:
         fields |= {"kernel_size": 1, "padding": 0}
     inputs = {"pixel_values": torch.zeros(2, fields["num_channels"], size, size)}
     assert_agrees(architecture, fields, inputs, {"batch": 2}, device="cpu")
+
+
+@draws
+@given(st.data(), BATCHES)
+def test_depth_anything(data: st.DataObject, batch: int) -> None:
+    draw = data.draw
+    backbone = drawn(draw) | {"mlp_ratio": draw(st.integers(1, 4)), "use_swiglu_ffn": draw(st.booleans())}
+    del backbone["intermediate_size"], backbone["num_labels"]
+    places = draw(st.lists(st.integers(1, 6), min_size=4, max_size=4, unique=True))
+    layers = {"out_indices": sorted(places), "num_hidden_layers": max(places) + draw(st.integers(0, 1))}
+    backbone |= layers | {"model_type": "dinov2", "reshape_hidden_states": False}
+    fields = {
+        "backbone_config": backbone,
+        "patch_size": backbone["patch_size"],
+        "reassemble_hidden_size": backbone["hidden_size"],
+        "reassemble_factors": draw(st.lists(st.sampled_from([0.25, 0.5, 1, 2, 3]), min_size=4, max_size=4)),
+        "neck_hidden_sizes": draw(st.lists(st.integers(1, 8), min_size=4, max_size=4)),
+        "fusion_hidden_size": draw(st.integers(2, 9)),
+        "head_hidden_size": draw(st.integers(1, 6)),
+        "depth_estimation_type": draw(st.sampled_from(["relative", "metric"])),
+        "max_depth": draw(st.integers(1, 80)),
+    }
+    height, width = (backbone["patch_size"] * draw(st.integers(1, 3)) for _ in range(2))
+    inputs = {"pixel_values": images(batch, backbone["num_channels"], height, width)}
+    dims = {"batch": batch, "height": height, "width": width}
+    assert_agrees("DepthAnythingForDepthEstimation", fields, inputs, dims)

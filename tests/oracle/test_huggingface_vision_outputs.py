@@ -46,6 +46,9 @@ STAGES = {"hidden_sizes": [4, 8, 12], "depths": [1, 2, 1], "num_stages": 3, "num
 SEGFORMER = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
 SEGFORMER |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
 DINOV3 = SMALL | {"hidden_size": 16, "intermediate_size": 10, "patch_size": 8, "num_register_tokens": 3}
+DEPTH = {"backbone_config": DINO | {"model_type": "dinov2", "num_hidden_layers": 5, "out_indices": [1, 2, 3, 4]}}
+DEPTH["backbone_config"] |= {"reshape_hidden_states": False}
+DEPTH |= {"patch_size": 8, "reassemble_hidden_size": 12, "neck_hidden_sizes": [4, 6, 8, 10], "fusion_hidden_size": 6}
 CVT = {"embed_dim": [4, 8, 12], "num_heads": [1, 2, 3], "depth": [1, 2, 3], "num_labels": 3}
 LEVIT = {"image_size": 80, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4], "key_dim": [4, 6, 4]}
 LEVIT |= {"depths": [1, 2, 1], "num_labels": 3}
@@ -81,6 +84,12 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     ("Dinov2Model", DINO | {"use_swiglu_ffn": True}, OBLONG, OBLONG_DIMS),
     ("Dinov2ForImageClassification", DINO, IMAGE, {}),
     ("DINOv3ViTModel", DINOV3 | {"use_gated_mlp": True, "key_bias": True}, OBLONG, OBLONG_DIMS),
+    (
+        "DepthAnythingForDepthEstimation",
+        DEPTH | {"depth_estimation_type": "metric", "max_depth": 20},
+        OBLONG,
+        OBLONG_DIMS,
+    ),
     *((f"Cvt{head}", CVT, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
     ("CvtModel", CVT | {"cls_token": [False, False, False]}, OBLONG, OBLONG_DIMS),
     *(

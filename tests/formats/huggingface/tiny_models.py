@@ -137,6 +137,16 @@ TINY: dict[str, Fields] = {
     "detr": DETR,
     "dinov2": SIZES | PATCHES,
     "dinov3_vit": WIDTH | PATCHES,
+    "depth_anything": {
+        "backbone_config": SIZES
+        | PATCHES
+        | {"model_type": "dinov2", "num_hidden_layers": 4, "out_indices": [1, 2, 3, 4], "reshape_hidden_states": False},
+        "patch_size": 4,
+        "reassemble_hidden_size": 16,
+        "neck_hidden_sizes": [4, 6, 8, 10],
+        "fusion_hidden_size": 6,
+        "head_hidden_size": 4,
+    },
     "distilbert": WORDS | PLACES | {"dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4},
     "electra": ENCODER | {"embedding_size": 6},
     "esm": WORDS | WIDTH | PLACES | {"mask_token_id": 3},

@@ -61,3 +61,8 @@ def vision_models() -> Iterator[Model]:
     three = {"image_size": 80, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4], "num_labels": 10}
     three |= {"key_dim": [4, 4, 4], "depths": [1, 2, 1]}
     yield from _like("LevitForImageClassificationWithTeacher", "levit-256", "levit", three)
+    taken = {"num_hidden_layers": 4, "out_indices": [1, 2, 3, 4], "reshape_hidden_states": False}
+    backbone = {"model_type": "dinov2", "hidden_size": 32, "num_attention_heads": 4, "image_size": 32, "patch_size": 8}
+    depth = {"backbone_config": backbone | taken, "patch_size": 8, "reassemble_hidden_size": 32, "head_hidden_size": 4}
+    depth |= {"neck_hidden_sizes": [4, 6, 8, 10], "fusion_hidden_size": 8}
+    yield from _like("DepthAnythingForDepthEstimation", "depth-anything-small", "vit", depth)

@@ -11,6 +11,7 @@ import pytest
 import netcalc
 from netcalc.formats import load_model
 from netcalc.formats.huggingface.tables import Table, table_of
+from netcalc.formats.reading import Reading
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.settings import resolve_settings
 from tests.formats.huggingface.harness import tables, write_config
@@ -73,4 +74,4 @@ def test_a_field_without_a_default_elsewhere_is_read(table: Table, tmp_path: Pat
     architecture = next(iter(table.part("models")))
     config = {"model_type": table.model_type, "architectures": [architecture], "added_by_nobody": 1}
     with pytest.raises(netcalc.NetcalcError, match="added_by_nobody"):
-        load_model(write_config(tmp_path, config))
+        load_model(write_config(tmp_path, config), Reading(via="table"))

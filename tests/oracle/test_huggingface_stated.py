@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers")
 
 #: Fields, each with the names of the parameters of the part that it speaks of.
 PARTS = {
-    "use_qk_norm": r"\.(q|k|query|key)_(norm|layernorm|ln)\.",
+    "use_qk_norm": r"(attn|attention)\.(q|k|query|key)_(norm|layernorm|ln)\.",
     "qkv_bias": r"(attn|attention)\.((q|k|v|qkv|query|key|value)_proj|query_key_value|c_attn)\.bias$",
 }
 CASES = [

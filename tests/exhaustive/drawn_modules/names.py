@@ -26,7 +26,7 @@ _SUFFIXES = ("", "", "", "", "_1", "_2", "_3", "_4", "_input", "_output", "_", "
 _KEYWORDS = ("in", "class", "from", "lambda", "is", "None", "if", "or")
 _ODD = (
     *("first task", "first_task", "1:1", "a-b", "x/y", "é", "0", "1", "$", "#1", "a[0]", "null", "~", "- x", "1e3"),
-    *("${index}", "{x}", "'", "@1", "ключ", "off", "a, b", "%", "sum", "relu_1", "in", "in_"),
+    *("${index}", "{x}", "'", "@1", "*", "a*", "ключ", "off", "a, b", "%", "sum", "relu_1", "in", "in_"),
 )
 
 

@@ -158,7 +158,7 @@ def module_list(draft: Draft) -> bool:
         if len({*texts}) == 1 and rng.random() < 0.5:
             items = f"{texts[0]} for _ in range({len(texts)})"
         made = draft.made(kind.format(items))
-        if made is None or (kind == "[{}]" and _recurs(draft, made)):
+        if made is None:
             undo()
             return False
         loops = (
@@ -181,12 +181,6 @@ def module_list(draft: Draft) -> bool:
             return True
         undo()
     return False
-
-
-def _recurs(draft: Draft, text: str) -> bool:
-    """Return True if a list has recurrent layers, whose weights an import takes from registered modules only."""
-    kinds = (draft.torch.nn.RNNBase, draft.torch.nn.RNNCellBase)
-    return any(isinstance(part, kinds) for one in eval(text, draft.names) for part in one.modules())
 
 
 def module_dict(draft: Draft) -> bool:

@@ -46,27 +46,20 @@ def tensor(draft: Draft) -> bool:
 
 
 def tied(draft: Draft) -> bool:
-    """Give a module the parameter of another one of the same shape."""
+    """Give a module another parameter of the same shape, of its own or of another module, for one of its own."""
     found = [
         (name, one)
         for name, one in draft.instance.named_parameters(remove_duplicate=False)
         if is_plain(name.rpartition(".")[2])
     ]
     pairs = [(a, b) for a, x in found for b, y in found if a < b and x is not y and x.shape == y.shape]
-    pairs = [
-        (a, b) for a, b in pairs if "parametrizations" not in a + b and a.rpartition(".")[0] != b.rpartition(".")[0]
-    ]
+    pairs = [(a, b) for a, b in pairs if "parametrizations" not in a + b]
     if not pairs:
         return False
     first, second = draft.rng.choice(pairs)
     texts = []
     for path in (first, second):
-        if type(draft.instance.get_submodule(path.rpartition(".")[0])).__name__ in (
-            "GRU",
-            "LSTM",
-            "RNN",
-            "ParameterList",
-        ):
+        if type(draft.instance.get_submodule(path.rpartition(".")[0])).__name__ == "ParameterList":
             return False
         texts.append(draft.access(path))
     line = f"{texts[1]} = {texts[0]}"

@@ -146,6 +146,8 @@ def _returned(draft: Draft) -> tuple[str, tuple[str, ...]]:
         pass
     leaves = draft.unused() or [draft.values[-1]]
     rng.shuffle(leaves)
+    if len(leaves) > 1 and rng.random() < 0.2:
+        leaves.pop()  # computed, and not returned
     if rng.random() < 0.1:
         leaves.append(rng.choice(draft.values))
     texts = [value.text for value in leaves]

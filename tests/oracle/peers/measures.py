@@ -1,4 +1,4 @@
-"""Figures of a module by PyTorch and by fvcore, and the differences of netcalc's from them."""
+"""Figures of a module by PyTorch, and the differences of netcalc's from them."""
 
 from __future__ import annotations
 
@@ -125,22 +125,6 @@ def tensors_in(tree: Any) -> Iterator[Any]:
 def real(tensor: Any) -> Any:
     """Return the parts of complex numbers."""
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
-
-
-def fvcore_flops(case: Case) -> int | None:
-    """Return fvcore's FLOPs, or None if it cannot trace the module or a formula of it fails."""
-    if case.kwargs:
-        return None
-    with quiet():
-        import fvcore.nn as fvcore
-
-        torch.manual_seed(0)
-        analysis = fvcore.FlopCountAnalysis(case.make().eval(), case.args)
-        analysis.unsupported_ops_warnings(False).uncalled_modules_warnings(False).tracer_warnings("none")
-        try:
-            return int(analysis.total())
-        except Exception:  # of the tracer, of the module when it is traced, or of a formula
-            return None
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("fvcore")
 
 from tests.oracle.peers.expected import EXPECTED
 from tests.oracle.peers.measures import differences

@@ -27,6 +27,8 @@ NEEDED = ("torch",)
 SAMPLE = 40
 #: Draws of weights and inputs, until outputs do not differ by rounding.
 TRIES = 3
+#: Other roundings, until outputs change by them.
+ROUNDINGS = 8
 #: Differences, in parts of what is allowed, that rounding may explain in a module that enlarges it.
 SENSITIVE = 100
 
@@ -119,16 +121,17 @@ def _has_product_of_vector(network: netcalc.Network) -> bool:
 
 def _rounds(network: netcalc.Network, names: dict[str, Any], far: list[Any], seed: int) -> bool:
     """Return True if outputs that are too far from the module's change as much when the module rounds otherwise."""
-    changes = dict.fromkeys(((output.name, output.plan) for output in far), 0.0)
     before = {(output.name, output.plan): output.difference for output in far}
-    for rounding in range(3):
+    waiting = {(one.name, one.plan): max(one.tolerance, one.difference / SENSITIVE) / 4 for one in far}
+    for rounding in range(ROUNDINGS):
         args, kwargs = names["arguments"]()
         with rounding_otherwise(rounding):
             report = network.verify_against(names["make"](), *args, seed=seed, **kwargs)
         others = {(output.name, output.plan): output.difference for output in report.outputs}
-        changes = {key: max(change, abs(others[key] - before[key])) for key, change in changes.items()}
-    least = {(one.name, one.plan): max(one.tolerance, one.difference / SENSITIVE) / 4 for one in far}
-    return all(changes[key] > small for key, small in least.items())
+        waiting = {key: least for key, least in waiting.items() if abs(others[key] - before[key]) <= least}
+        if not waiting:
+            return True
+    return False
 
 
 def _work(network: netcalc.Network) -> tuple[int, ...]:

@@ -138,3 +138,16 @@ def test_all_buffers_count_once_whether_used_or_persistent_or_not() -> None:
     found = netcalc.from_torch(repeated, x)
     assert found.analysis().total.buffer_bytes == 3 * size
     assert "repeat: 3" in found.to_yaml()
+
+
+def test_known_scalars_along_an_axis() -> None:
+    class Scalar(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.steps = torch.tensor(3)
+
+        def forward(self, x: Any) -> Any:
+            return x * self.steps.cumsum(-1) + self.steps.flip(0)
+
+    net = netcalc.from_torch(Scalar(), torch.ones(2))
+    assert net.verify_against(Scalar(), torch.ones(2)).ok

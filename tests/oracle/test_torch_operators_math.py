@@ -211,6 +211,12 @@ def test_functions_of_infinities() -> None:
     agree(FUNCTIONS, torch.tensor([0.0, -1.5, torch.inf, -torch.inf, torch.nan]))
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_activations_of_integers(dtype: str) -> None:
+    functions = [F.relu, F.relu6, lambda x: F.hardtanh(x, 1, 3), lambda x: F.threshold(x, 1, 2)]
+    agree(functions, tensor((4, 5), dtype, low=-4))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_activations(dtype: str) -> None:
     agree(ACTIVATIONS, tensor((4, 5), dtype, low=-4) * 2)

@@ -134,3 +134,19 @@ def test_a_module_keeps_its_state() -> None:
         assert net.verify_against(module, x).ok
     assert module.last is before
     assert module.steps.tolist() == [0.0] * 4
+
+
+class Sum(Module):  # type: ignore[misc,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = [nn.Linear(12, 12, bias=False)]
+
+    def forward(self, x: Any) -> Any:
+        return x.relu() + self.held[0](x)
+
+
+def test_equal_modules_with_long_values_of_their_own() -> None:
+    module, x = nn.Sequential(Sum(), Sum(), Sum()), torch.randn(2, 12)
+    net = netcalc.from_torch(module, x)
+    assert net.verify_against(module, x).ok
+    assert netcalc.loads(net.to_yaml()).macs == net.macs == 3 * 2 * 12 * 12

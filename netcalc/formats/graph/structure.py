@@ -8,6 +8,7 @@ from typing import NamedTuple
 from netcalc.formats.graph.items import Item, Sequence, Step, inside
 from netcalc.formats.graph.model import Line, Value, operation_named
 from netcalc.formats.graph.uses import made_by, use_counts
+from netcalc.limits import MAX_EXPRESSION
 
 
 class Structure(NamedTuple):
@@ -26,10 +27,12 @@ class Structure(NamedTuple):
     given: frozenset[int]
 
 
-def _written_lines(line: Line) -> str:
-    """Return the attribute of an operation that holds lines, which no argument of a block can."""
+def _kept(line: Line) -> str:
+    """Return what no argument of a block can hold: the lines of an operation, and values that are too long."""
     name = operation_named(line.operation).lines_attribute
-    return "" if name is None else repr(line.attributes.get(name))
+    values = [repr(value) for value in line.attributes.values() if isinstance(value, (list, tuple))]
+    long = [value for value in values if len(value) > MAX_EXPRESSION // 2]
+    return "".join(long if name is None else [repr(line.attributes.get(name)), *long])
 
 
 def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
@@ -55,7 +58,7 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
         return (
             item.name if line.parameters else "",
             line.operation,
-            _written_lines(line),
+            _kept(line),
             tuple(number(value) for value in line.inputs),
             len(line.outputs),
             tuple(sorted(line.parameters)),

@@ -213,6 +213,8 @@ def _abs(case: Case) -> Expression:
 
 @rule("cumsum")
 def _cumsum(case: Case) -> Expression | None:
+    if not case.sizes:
+        return None
     axis = case.axis(case.op.axis)
     value: Expression | None = case.operands[0]
     kind, dtype = kind_of(case.outputs[0].dtype), case.outputs[0].dtype

@@ -70,7 +70,7 @@ def _select(case: Case) -> Expression:
 
 @rule("flip")
 def _flip(case: Case) -> Expression:
-    axes = map(case.axis, case.op.axis)
+    axes = map(case.axis, case.op.axis if case.sizes else ())
     return moved(case, {axis: case.sizes[axis] - 1 - index(axis, case.sizes) for axis in axes})
 
 

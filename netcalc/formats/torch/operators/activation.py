@@ -11,8 +11,9 @@ from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._elementwise import function, register_functions
 from netcalc.formats.torch.operators._operands import cast, operator_and_in_place, unless_default
+from netcalc.formats.torch.operators.creation import filled
 
-register_functions("selu", "silu", "mish", "hardswish", "hardsigmoid", "gelu", "celu", "threshold")
+register_functions("selu", "silu", "mish", "hardswish", "hardsigmoid", "gelu", "celu")
 for _name in ("softplus", "hardshrink", "softshrink"):
     operator(f"aten.{_name}.default")(partial(function, _name))
 operator("aten.log_sigmoid.default")(partial(function, "logsigmoid"))
@@ -37,11 +38,21 @@ def elu(build: Builder, input: Value, alpha: Any, scale: Any, input_scale: Any) 
     return build.line("elu", [input], {"alpha": unless_default(alpha, 1)})
 
 
-@operator_and_in_place("aten.hardtanh.default")
-def hardtanh(build: Builder, input: Value, min_val: Any, max_val: Any) -> Value:
+@operator_and_in_place("aten.hardtanh.default", "aten.relu6.default")
+def hardtanh(build: Builder, input: Value, min_val: Any = 0, max_val: Any = 6) -> Value:
+    if not input.type.is_float:
+        return build.line("clamp", [input], {"min": min_val, "max": max_val})
     if (min_val, max_val) == (0, 6):
         return build.line("relu6", [input])
     return build.line("hardtanh", [input], {"min": unless_default(min_val, -1), "max": unless_default(max_val, 1)})
+
+
+@operator_and_in_place("aten.threshold.default")
+def threshold(build: Builder, input: Value, threshold: Any, value: Any) -> Value:
+    if input.type.is_float:
+        return function("threshold", build, input, threshold=threshold, value=value)
+    above = build.line("greater", [input], {"value": threshold})
+    return build.line("where", [above, input, filled(build, (), value, input.type.dtype)])
 
 
 @operator_and_in_place("aten.logit.default")

@@ -12,7 +12,7 @@ from netcalc.formats.torch.operators._operands import cast, operator_and_in_plac
 from netcalc.formats.torch.operators._weights import learned
 from netcalc.formats.torch.operators.random import uniform_like
 
-register_functions("relu", "relu6", "leaky_relu")
+register_functions("relu", "leaky_relu")
 
 
 @operator_and_in_place("aten.rrelu.default")

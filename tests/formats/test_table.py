@@ -16,7 +16,7 @@ from netcalc.formats.table import FOLDER_FILES, FORMATS, Format, json_format, na
 from tests.conftest import CommandResult
 
 #: Folders of what several formats share.
-SHARED = {"graph", "hub"}
+SHARED = {"graph", "hub", "libraries"}
 
 
 def _arguments(module: str, function: str) -> list[str]:
@@ -26,12 +26,17 @@ def _arguments(module: str, function: str) -> list[str]:
 def test_every_folder_has_a_row() -> None:
     folder = Path(str(netcalc.formats.__file__)).parent
     folders = {path.parent.name for path in folder.glob("*/__init__.py")}
-    assert {row.document.partition(".")[0] for row in FORMATS} == folders - SHARED
+    named = {row.document.partition(".")[0] for row in FORMATS if row.document is not None}
+    assert named | {row.library for row in FORMATS if row.library is not None} == folders - SHARED
 
 
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.document)
 def test_rows_name_functions(row: Format) -> None:
-    if row.only_import is None:
+    if row.library is not None:
+        assert _arguments(f"{row.library}.building", "built") == ["model", "settings"]
+    if row.document is None:
+        assert row.library is not None
+    elif row.only_import is None:
         assert _arguments(row.document, "describe") == ["source", "max_size"]
     else:
         assert _arguments(row.document, "import_document") == ["model", "settings"]
@@ -70,6 +75,7 @@ def test_names(model: str, document: str | None) -> None:
         ("adapter_config.json", {"peft_type": "LORA"}, "peft.document"),
         ("other.json", {"peft_type": "LORA", "architecture": "x"}, "peft.document"),
         ("model_index.json", {"_class_name": "FluxPipeline"}, "diffusers.document"),
+        ("config.json", {"_class_name": "UNet2DModel"}, "diffusers.document"),
         ("config.json", {"_class_name": "x", "weight_map": {}}, "huggingface.document"),
         ("adapter_config.json", {}, "huggingface.document"),
         ("other.json", [], "huggingface.document"),
@@ -87,7 +93,7 @@ def test_a_spec_imports_no_format() -> None:
     code = "import sys; from netcalc.formats import load_model; load_model('mlp'); print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = set(ran.stdout.split())
-    assert imported.isdisjoint({f"netcalc.formats.{row.document.partition('.')[0]}" for row in FORMATS})
+    assert imported.isdisjoint({f"netcalc.formats.{(row.document or '').partition('.')[0]}" for row in FORMATS})
     assert imported.isdisjoint({"numpy", "torch", "gguf", "huggingface_hub"})
 
 

@@ -20,7 +20,7 @@ from netcalc.notices import notify
 from netcalc.version import __version__
 
 #: Dims of the specs that libraries make, which are settings of the spec; all other settings are the library's.
-DIMS = frozenset(("batch", "frames", "height", "images", "length", "source", "target", "width"))
+DIMS = frozenset(("batch", "frames", "height", "images", "length", "source", "target", "tokens", "width"))
 _WORKER = "netcalc.formats.libraries.worker"
 #: No network, no messages in place of a result, no check of values that a capture does not have.
 _ENVIRONMENT = {

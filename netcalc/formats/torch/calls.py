@@ -37,17 +37,18 @@ def call_of(module: Any, examples: Sequence[Example]) -> Call:
     dynamic: dict[str, dict[int, str]] = {}
     constants: dict[str, Any] = {}
     for example in examples:
-        name = example.name
-        if name is None:
+        name, *keys = (example.name or "").split(".")
+        if example.name is None:
             name = _positional(declared, len(args))
             args.append(_value(example))
         elif name in declared or any(p.kind is Parameter.VAR_KEYWORD for p in declared.values()):
-            (constants if example.has_values else kwargs)[name] = _value(example)
+            _put(constants if example.has_values else kwargs, [name, *keys], _value(example))
         else:
             hint = did_you_mean(name, list(declared)) or f"forward takes {', '.join(declared)}"
             raise NetcalcError(Diagnostic("E502", f"forward has no argument {name!r}", hint=hint))
         if example.dims:
-            dynamic[name] = dict(example.dims)
+            dynamic["_".join([name, *keys])] = dict(example.dims)
+    kwargs, constants = ({key: _whole(value) for key, value in given.items()} for given in (kwargs, constants))
     try:
         signature(module.forward).bind(*args, **kwargs, **constants)
     except TypeError as error:
@@ -68,6 +69,31 @@ def with_constants(module: Any, call: Call) -> Iterator[None]:
         yield
     finally:
         del module.__dict__["forward"]
+
+
+class _Entries(dict[str, Any]):
+    """Entries of an argument that are given one by one."""
+
+
+def _put(arguments: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Set an argument, or an entry of one; NetcalcError (E502) for an entry of one that is given as a whole."""
+    *outer, last = path
+    twice = NetcalcError(Diagnostic("E502", f"{path[0]!r} and an entry of it cannot both be given"))
+    for key in outer:
+        arguments = arguments.setdefault(key, _Entries())
+        if not isinstance(arguments, _Entries):
+            raise twice
+    if last in arguments:
+        raise twice
+    arguments[last] = value
+
+
+def _whole(value: Any) -> Any:
+    """Return an argument with its entries in a dict, or in a tuple if they are numbered."""
+    if not isinstance(value, _Entries):
+        return value
+    entries = {key: _whole(entry) for key, entry in value.items()}
+    return tuple(entries.values()) if all(key.isdecimal() for key in entries) else entries
 
 
 def _positional(declared: Any, index: int) -> str:

@@ -7,6 +7,7 @@
     float32:1,3,224,224               a tensor by its position
     grid=int64:[[1, 16, 16]]          a tensor whose values count, a constant
     use_cache=false                   anything else is a constant, read as YAML
+    added.time_ids=float32:1,6        an entry of an argument that is a dict, or a tuple for a number
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _FORM = "write NAME=TYPE:SIZES, such as image=float32:1,3,224,224; a size may be
 
 
 class Example(NamedTuple):
-    """An argument: a tensor with an element type and sizes, or a constant; ``dims`` are names of sizes by axis.
+    """An argument, or an entry of one: a tensor with an element type and sizes, or a constant.
 
+    ``dims`` are names of sizes by axis.
     A constant with an element type is a tensor of these values.
     """
 
@@ -66,7 +68,7 @@ def read_example(text: str) -> Example:
     name, equals, rest = text.partition("=")
     if name.partition(":")[0] in ITEMSIZE:  # a tensor without a name, whose sizes may have names
         name, rest = "", text
-    elif not equals or not name.isidentifier():
+    elif not equals or not _is_name(name):
         raise _invalid(text, "there is no name and no element type")
     dtype, colon, sizes = rest.partition(":")
     if dtype in ITEMSIZE and colon and sizes.lstrip().startswith("["):
@@ -78,6 +80,12 @@ def read_example(text: str) -> Example:
     from netcalc.spec.settings import parse_assignment
 
     return Example(name, value=parse_assignment(text)[1])
+
+
+def _is_name(name: str) -> bool:
+    """Return True for the name of an argument, or of an entry of one."""
+    first, *keys = name.split(".")
+    return first.isidentifier() and all(key.isidentifier() or key.isdecimal() for key in keys)
 
 
 def _numbers(text: str, values: str) -> Any:

@@ -142,8 +142,8 @@ def test_malformed_json_is_an_error_with_its_place(text: str, code: str, tmp_pat
     ("name", "data", "part"),
     [
         ("adapter_config.json", {"peft_type": "LORA", "r": 8}, "base_model_name_or_path should name the base model"),
-        ("model_index.json", {"_class_name": "FluxPipeline"}, "needs diffusers"),
-        ("config.json", {"_class_name": "UNet2DConditionModel"}, "needs diffusers"),
+        ("model_index.json", {"_class_name": "FluxPipeline"}, "a pipeline of diffusers (FluxPipeline)"),
+        ("config.json", {"_class_name": "UNet2DConditionModel"}, "a model of diffusers (UNet2DConditionModel)"),
     ],
 )
 def test_folders_of_other_kinds_of_models(

@@ -26,6 +26,8 @@ from netcalc.formats.torch.examples import Example, read_example, read_examples
         ("size=[7, 7]", Example("size", value=[7, 7])),
         ("size=3", Example("size", value=3)),
         ("past=null", Example("past", value=None)),
+        ("added.time_ids=float32:1,6", Example("added.time_ids", "float32", (1, 6))),
+        ("rotary.0=float32:16,8", Example("rotary.0", "float32", (16, 8))),
     ],
 )
 def test_forms(text: str, example: Example) -> None:
@@ -43,6 +45,9 @@ def test_forms(text: str, example: Example) -> None:
         "x=float32:1,,2",
         "a b=3",
         "x=float32:2=3",
+        "x.=float32:2",
+        ".x=float32:2",
+        "0.x=float32:2",
     ],
 )
 def test_other_texts_are_errors(text: str) -> None:

@@ -1,0 +1,1 @@
+"""Models of diffusers, which the library builds."""

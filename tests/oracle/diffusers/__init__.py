@@ -1,0 +1,1 @@
+"""Models of diffusers as the library builds them, against the library."""

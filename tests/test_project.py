@@ -42,7 +42,8 @@ def test_hints_install_the_libraries_that_the_extras_name() -> None:
     """The name netcalc belongs to another project on the package index."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == "netcalc-nn"
-    needed = {project["optional-dependencies"][extra][0] for extra in ("hub", "gguf", "torch", "plot", "transformers")}
+    extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers")
+    needed = {project["optional-dependencies"][extra][0] for extra in extras}
     files = [
         *(ROOT / "netcalc").rglob("*.py"),
         *(ROOT / "docs").rglob("*.md"),

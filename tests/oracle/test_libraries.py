@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import netcalc
+from netcalc.formats.libraries.building import Built
 from netcalc.formats.libraries.capture import captured_document
 from netcalc.formats.table import implementation
+from netcalc.formats.torch.examples import read_examples
 from netcalc.notices import listeners
 
 torch = pytest.importorskip("torch")
@@ -169,3 +171,14 @@ def test_inputs_that_are_chosen() -> None:
     built = implementation("torchvision.building").built({"name": "resnet18"}, {})
     document = captured_document(built, ["x=float32:2,3,64,96"])
     assert document["inputs"] == {"x": [2, 3, 64, 96]}
+
+
+def test_a_batch_that_is_fixed_has_its_own_size() -> None:
+    class Rows(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+        def forward(self, x: Any) -> Any:
+            return torch.stack([row.exp() for row in x])
+
+    calls = [read_examples(["x=float32:batch=1,length=4,8"])]
+    document = captured_document(Built(Rows(), "rows", "rows", "float32", calls), ())
+    network = netcalc.load_data(document, set={"length": 6})
+    assert [value.shape for value in network.outputs.values()] == [(1, 6, 8)]

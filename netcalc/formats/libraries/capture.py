@@ -55,12 +55,19 @@ def _call(built: Built, chosen: Sequence[Example]) -> Call:
 def _document(built: Built, call: Call) -> dict[str, Any]:
     """Return the document with the dims that ``torch.export`` leaves free; with none if it leaves out the rest."""
     dims = dict.fromkeys(dim for axes in call.dynamic.values() for dim in axes.values())
-    for free in dict.fromkeys((tuple(dims), ("batch",) if "batch" in dims else (), ())):
+    attempts = list(dict.fromkeys((tuple(dims), ("batch",) if "batch" in dims else (), ())))
+    while attempts:
+        free = attempts.pop(0)
         dynamic = {n: {axis: dim for axis, dim in axes.items() if dim in free} for n, axes in call.dynamic.items()}
         try:
             with with_constants(built.module, call):
-                return module_spec(built.module, *call[:2], dynamic=dynamic, may_fix=True, name=built.name).document
+                document = module_spec(built.module, *call[:2], dynamic=dynamic, may_fix=True, name=built.name).document
         except NetcalcError:
             if not free:
                 raise
+            continue
+        kept = tuple(dim for dim in free if dim in document.get("dims", {}))
+        if kept == free or "batch" not in free or "batch" in kept:
+            return document
+        attempts = [kept, ()] if kept else [()]  # a size of 1 is exported as another one, which would be the fixed one
     raise AssertionError("the last attempt has no dims")

@@ -196,7 +196,8 @@ def _factors(exported: Any, tree: Any) -> Iterator[int]:
                     yield int(number.q)
         for part in guard.find(lambda part: type(part).__name__ == "FloorDiv"):  # symbol = n·(symbol//n)
             if part.args[0] == tree and part.args[1].is_Integer:
-                exactly = (left - other).xreplace({part: tree / part.args[1]})
+                quotient = type(tree)("quotient", integer=True, positive=True)
+                exactly = (left - other).xreplace({part: quotient}).xreplace({tree: part.args[1] * quotient})
                 if exactly.expand() == 0:
                     yield int(part.args[1])
 

@@ -81,16 +81,16 @@ def _compared(record: Record) -> str:
         with quiet():
             network = netcalc.from_torch(module, *args, **named)
     except NetcalcError as error:
-        return f"not imported: {_first_line(error)}"
+        return f"not imported: {first_line(error)}"
     except Exception as error:
-        return f"not imported: {type(error).__name__}: {_first_line(error)}"
+        return f"not imported: {type(error).__name__}: {first_line(error)}"
     total = network.analysis("torch").total
     figures = {"params": (total.params, record.params), "flops": (total.flops, record.flops)}
     different = [f"{name} {found}, recorded {true}" for name, (found, true) in figures.items() if found != true]
     return "; ".join(different) or OK
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     text = (str(error).strip().splitlines() or [""])[0]
     return re.sub(r"/\S*/site-packages/", "", text)[:300]
 

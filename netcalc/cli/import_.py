@@ -3,7 +3,7 @@ takes as it is too: `netcalc summary FOLDER`. Without SOURCE the known model typ
 
 SOURCE is a config.json, the folder that has it, a .gguf file, or the name of a model on the Hub, hf:org/name or
 hf:org/name@revision, of which only the configuration is downloaded. timm:NAME and torchvision:NAME are models of these
-libraries.
+libraries. What no table describes is built by its library, where that is installed.
 
 torch:package.module:factory is a module of PyTorch: an instance, or a class or function that makes one, with the
 arguments of --set. Its code is run, without memory for parameters. --example gives the arguments of its forward:

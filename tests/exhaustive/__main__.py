@@ -16,7 +16,18 @@ from typing import Any
 from tests.exhaustive.record import RECORDS, read, write
 
 #: The checks, by the names of their modules.
-CHECKS = ("hostile", "mutants", "faults", "operations", "imports", "backward", "modules", "pages", "libraries")
+CHECKS = (
+    "hostile",
+    "mutants",
+    "faults",
+    "operations",
+    "imports",
+    "backward",
+    "modules",
+    "libraries",
+    "transformers",
+    "pages",
+)
 
 
 def main(arguments: list[str]) -> int:

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 import netcalc.formats
+from netcalc.formats.libraries.packages import LIBRARIES
 from netcalc.formats.table import FOLDER_FILES, FORMATS, Format, json_format, named_format
 from tests.conftest import CommandResult
 
 #: Folders of what several formats share.
 SHARED = {"graph", "hub", "libraries"}
+#: Libraries that build models, which have a folder each.
+BUILDERS = {row.library for row in FORMATS if row.library is not None}
 
 
 def _arguments(module: str, function: str) -> list[str]:
@@ -26,11 +29,11 @@ def _arguments(module: str, function: str) -> list[str]:
 def test_every_folder_has_a_row() -> None:
     folder = Path(str(netcalc.formats.__file__)).parent
     folders = {path.parent.name for path in folder.glob("*/__init__.py")}
-    named = {row.document.partition(".")[0] for row in FORMATS if row.document is not None}
-    assert named | {row.library for row in FORMATS if row.library is not None} == folders - SHARED
+    documents = {row.document.partition(".")[0] for row in FORMATS if row.document is not None}
+    assert documents | BUILDERS == folders - SHARED
 
 
-@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.document)
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.document or row.library)
 def test_rows_name_functions(row: Format) -> None:
     if row.library is not None:
         assert _arguments(f"{row.library}.building", "built") == ["model", "settings"]
@@ -42,6 +45,12 @@ def test_rows_name_functions(row: Format) -> None:
         assert _arguments(row.document, "import_document") == ["model", "settings"]
     if row.weights is not None:
         assert _arguments(row.weights, "own_weights") == ["source"]
+
+
+@pytest.mark.parametrize("library", sorted(BUILDERS))
+def test_libraries_have_a_function(library: str) -> None:
+    assert _arguments(f"{library}.building", "built") == ["model", "settings"]
+    assert library in LIBRARIES
 
 
 def test_every_row_can_be_recognized() -> None:
@@ -81,7 +90,7 @@ def test_names(model: str, document: str | None) -> None:
         ("other.json", [], "huggingface.document"),
     ],
 )
-def test_json_files(filename: str, data: object, document: str) -> None:
+def test_json_files(filename: str, data: object, document: str | None) -> None:
     assert json_format(filename, data).document == document
 
 
@@ -93,11 +102,12 @@ def test_a_spec_imports_no_format() -> None:
     code = "import sys; from netcalc.formats import load_model; load_model('mlp'); print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = set(ran.stdout.split())
-    assert imported.isdisjoint({f"netcalc.formats.{(row.document or '').partition('.')[0]}" for row in FORMATS})
+    folders = {str(row.document or row.library).partition(".")[0] for row in FORMATS}
+    assert imported.isdisjoint({f"netcalc.formats.{folder}" for folder in folders})
     assert imported.isdisjoint({"numpy", "torch", "gguf", "huggingface_hub"})
 
 
-@pytest.mark.parametrize("row", [row for row in FORMATS if row.prefix or row.suffix], ids=lambda row: row.document)
+@pytest.mark.parametrize("row", [row for row in FORMATS if row.prefix or row.suffix], ids=lambda row: row.prefix)
 def test_help_names_every_beginning_and_end(row: Format, netcalc: Callable[..., CommandResult]) -> None:
     page = netcalc("import", "--help").out
     assert row.prefix in page

@@ -96,6 +96,12 @@ def test_settings_are_fields_of_the_configuration(tmp_path: Path, monkeypatch: p
         netcalc.load(path, set={"num_hiden_layers": 5})
 
 
+def test_a_field_that_nothing_knows(tmp_path: Path) -> None:
+    path = config(tmp_path, model_type="llama", architectures=["LlamaModel"], hiden_size=64, **TINY)
+    with pytest.raises(netcalc.NetcalcError, match="its class has no field 'hiden_size'"):
+        netcalc.load(path)
+
+
 def test_a_library_that_takes_too_long(tmp_path: Path) -> None:
     path = config(tmp_path, model_type="bitnet", **TINY)
     with pytest.raises(netcalc.NetcalcError, match=r"did not build .* within 1 s"):
@@ -139,6 +145,19 @@ def test_both_ways_agree(tmp_path: Path, model_type: str, architecture: str, dim
     assert [v.shape for v in table.outputs.values()] == [v.shape for v in library.outputs.values()]
 
 
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("architecture", ["BitNetForCausalLM", "T5ForConditionalGeneration"])
+def test_tied_embeddings_count_once(architecture: str, tied: bool) -> None:
+    kind = getattr(transformers, architecture).config_class
+    fields = {**TINY, "d_model": 32, "num_layers": 2, "tie_word_embeddings": tied}
+    network = in_this_process(
+        "transformers", {"model_type": kind.model_type, "architectures": [architecture], **fields}, {}
+    )
+    with torch.device("meta"):
+        model = getattr(transformers, architecture)(kind(**fields))
+    assert network.params == sum(p.numel() for p in model.parameters())
+
+
 @pytest.mark.parametrize(
     ("library", "name", "settings"),
     [
@@ -163,6 +182,8 @@ def test_a_name_of_torchvision_with_an_option(notices: list[str]) -> None:
     network = netcalc.load("torchvision:squeezenet1_1", set={"num_classes": 7, "batch": 3})
     assert [value.shape for value in network.outputs.values()] == [(3, 7)]
     assert len(notices) == 1
+    network = netcalc.load("torchvision:squeezenet1_1", set={"num_classes": 7, "batch": 3, "height": 96})
+    assert [value.shape for value in network.inputs.values()] == [(3, 3, 96, 224)]
     with pytest.raises(netcalc.NetcalcError, match="has no model 'squeezenet1_2'"):
         netcalc.load("torchvision:squeezenet1_2")
 
@@ -171,6 +192,11 @@ def test_inputs_that_are_chosen() -> None:
     built = implementation("torchvision.building").built({"name": "resnet18"}, {})
     document = captured_document(built, ["x=float32:2,3,64,96"])
     assert document["inputs"] == {"x": [2, 3, 64, 96]}
+    document = captured_document(built, (), {"width": 96})
+    assert document["inputs"] == {"x": ["batch", 3, 224, 96]}
+    for sizes in ({"length": 8}, {"width": 0}, {"width": "wide"}):
+        with pytest.raises(netcalc.NetcalcError, match="E501"):
+            captured_document(built, (), sizes)
 
 
 def test_a_batch_that_is_fixed_has_its_own_size() -> None:

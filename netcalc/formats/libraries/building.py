@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ class Built(NamedTuple):
     name: str
     about: str
     dtype: str
-    calls: Iterable[Sequence[Example]]
+    calls: Sequence[Sequence[Example]]
 
 
 @contextmanager

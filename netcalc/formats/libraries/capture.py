@@ -2,48 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, written
+from netcalc.formats.graph.constants import listed
+from netcalc.formats.graph.document import with_note
 from netcalc.formats.libraries.building import Built
-from netcalc.formats.torch.calls import Call, call_of, with_constants
+from netcalc.formats.torch.calls import Call, call_of
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.examples import Example, read_examples
 from netcalc.formats.torch.importing import module_spec
-from netcalc.formats.torch.trial import error_of
+from netcalc.formats.torch.trial import error_of, is_refused
 
+#: Sizes that are numbers in a spec: as symbols, they make the capture of windows and positions ten times as long.
+_NUMBERS = ("height", "width")
 _HINT = "--example NAME=TYPE:SIZES gives them, as in --example pixel_values=float32:batch=1,3,224,224"
 
 
-def captured_document(built: Built, texts: Sequence[str]) -> dict[str, Any]:
+def captured_document(
+    built: Built, texts: Sequence[str], sizes: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """Return the spec document of a model.
 
-    Sizes of its inputs with a name stay dims of the spec if ``torch.export`` allows it.
+    Sizes of its inputs with a name stay dims of the spec if ``torch.export`` allows it, but for those of images.
 
     Args:
         built: the model.
         texts: inputs in place of its own, or beside them, as ``--example`` writes them.
+        sizes: sizes of its inputs by name, in place of its own.
 
     Raises:
-        NetcalcError: E009 if the model cannot be captured; E502 for an input that it does not take.
+        NetcalcError: E009 if the model cannot be captured; E501 for a size that no input has; E502 for an input that
+            it does not take.
     """
-    document = _document(built, _call(built, read_examples(texts)))
+    return captured(built, call_taken(built, read_examples(texts), sizes))
+
+
+def captured(built: Built, call: Call) -> dict[str, Any]:
+    """Return the spec document of a model for a call; NetcalcError as :func:`captured_document`."""
+    document = _document(built, call)
     if built.dtype != document.get("dtype", "float32"):
         document["checkpoint"] = {**document.get("checkpoint", {}), "dtype": built.dtype}
     document["about"] = built.about
+    names = dict.fromkeys(str(example.name) for examples in built.calls for example in examples)
+    if left_out := [name for name in names if name not in {*call.kwargs, *call.constants} and len(call.args) == 0]:
+        document = with_note(document, f"called without {listed(left_out)}; --example gives more inputs")
     return document
 
 
-def _call(built: Built, chosen: Sequence[Example]) -> Call:
-    """Return the first call that the module takes, with chosen arguments in place of others."""
+def call_taken(built: Built, chosen: Sequence[Example], sizes: Mapping[str, Any] = MappingProxyType({})) -> Call:
+    """Return the first call that the module takes, with chosen arguments in place of others.
+
+    Raises:
+        NetcalcError: E009 if it takes none.
+    """
     first = None
     for examples in built.calls:
         given = {example.name: example for example in chosen}
-        arguments = [given.pop(example.name, example) for example in examples]
+        arguments = [given.pop(example.name, _sized(example, sizes)) for example in examples]
+        named = {dim for example in arguments for dim in example.dims.values()}
+        if unknown := sizes.keys() - named:
+            hint = f"sizes of its inputs: {', '.join(sorted(named))}"
+            raise NetcalcError(Diagnostic("E501", f"--set {min(unknown)}: {built.name} has no such size", hint=hint))
         call = call_of(built.module, [*arguments, *given.values()])
         error = error_of(built.module, call)
-        if error is None:
+        if not is_refused(error):
             return call
         first = first or error
     if first is None:
@@ -52,16 +77,33 @@ def _call(built: Built, chosen: Sequence[Example]) -> Call:
     raise NetcalcError(d._replace(hint=_HINT) for d in failed.diagnostics) from first
 
 
+def _sized(example: Example, sizes: Mapping[str, Any]) -> Example:
+    """Return an input with some of its sizes by name."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise NetcalcError(Diagnostic("E501", f"--set {name}: {written(size, quoted=True)} is no size"))
+    return example._replace(
+        sizes=tuple(sizes.get(example.dims.get(axis, ""), size) for axis, size in enumerate(example.sizes))
+    )
+
+
 def _document(built: Built, call: Call) -> dict[str, Any]:
     """Return the document with the dims that ``torch.export`` leaves free; with none if it leaves out the rest."""
-    dims = dict.fromkeys(dim for axes in call.dynamic.values() for dim in axes.values())
+    dims = dict.fromkeys(dim for axes in call.dynamic.values() for dim in axes.values() if dim not in _NUMBERS)
     attempts = list(dict.fromkeys((tuple(dims), ("batch",) if "batch" in dims else (), ())))
     while attempts:
         free = attempts.pop(0)
         dynamic = {n: {axis: dim for axis, dim in axes.items() if dim in free} for n, axes in call.dynamic.items()}
         try:
-            with with_constants(built.module, call):
-                document = module_spec(built.module, *call[:2], dynamic=dynamic, may_fix=True, name=built.name).document
+            document = module_spec(
+                built.module,
+                call.args,
+                call.kwargs,
+                dynamic=dynamic,
+                may_fix=True,
+                constants=call.constants,
+                name=built.name,
+            ).document
         except NetcalcError:
             if not free:
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.quantization import storage_of
+from netcalc.formats.huggingface.tables import read_table
 from netcalc.formats.libraries.door import made_document
 from netcalc.formats.libraries.packages import installation, missing
 from netcalc.formats.reading import Reading
@@ -28,8 +29,12 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
     """
     library = str(row.library)
     why = "by --via library" if reading.via == "library" else "no table describes it"
+    model = source.parsed(reading.max_size).data
     try:
-        document, used = made_document(library, source.parsed(reading.max_size).data, source.label, why, reading)
+        strict = (
+            refusal is not None and library == "transformers" and read_table(str(model.get("model_type"))) is not None
+        )
+        document, used = made_document(library, model, source.label, why, reading, strict=strict)
     except NetcalcError as error:
         if refusal is None:
             raise

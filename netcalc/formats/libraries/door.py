@@ -23,7 +23,7 @@ from netcalc.version import __version__
 DIMS = frozenset(("batch", "frames", "height", "images", "length", "source", "target", "tokens", "width"))
 _WORKER = "netcalc.formats.libraries.worker"
 #: No network, no messages in place of a result, no check of values that a capture does not have.
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "TRANSFORMERS_DISABLE_TORCH_CHECK": "1",
@@ -31,7 +31,9 @@ _ENVIRONMENT = {
 }
 
 
-def made_document(library: str, model: Any, label: str, why: str, reading: Reading) -> tuple[dict[str, Any], set[str]]:
+def made_document(
+    library: str, model: Any, label: str, why: str, reading: Reading, *, strict: bool = False
+) -> tuple[dict[str, Any], set[str]]:
     """Return the spec document of a model as its library builds it, and the settings that went into it.
 
     Args:
@@ -40,6 +42,7 @@ def made_document(library: str, model: Any, label: str, why: str, reading: Readi
         label: name of the model, in messages.
         why: reason for which the library builds it, in the notice.
         reading: settings, examples of inputs, and the time that the library may take.
+        strict: True if a field that the class of the model does not have is an error.
 
     Raises:
         NetcalcError: E007 if the library is not installed; E009 if it does not take the model, or needs more time.
@@ -49,17 +52,28 @@ def made_document(library: str, model: Any, label: str, why: str, reading: Readi
         raise NetcalcError(Diagnostic("E007", message, hint=installation(library)))
     found = versions(library)
     used = {name: value for name, value in reading.settings.items() if name not in DIMS}
-    request = {"library": library, "model": model, "settings": used, "examples": list(reading.examples)}
-    key = key_of({**request, "versions": found, "netcalc": __version__, "python": sys.version_info[:2]})
     by = f"{library} {found[library]} with torch {found['torch']}"
-    document = cached(key)
-    if isinstance(document, dict):
-        notify(f"{label}: {why}; {by} built it earlier")
-        return document, {*used}
-    notify(f"{label}: {why}; {by} builds it, which takes seconds")
-    document = _document(_answer(request, label, reading.timeout), label)
-    keep(key, document)
-    return document, {*used}
+    facts = {"versions": found, "netcalc": __version__, "python": sys.version_info[:2]}
+    request = {"library": library, "model": model, "strict": strict, "settings": used}
+    request |= {"examples": list(reading.examples), "sizes": {}}
+
+    def document() -> dict[str, Any]:
+        key = key_of({**request, **facts})
+        kept = cached(key)
+        if isinstance(kept, dict):
+            notify(f"{label}: {why}; {by} built it earlier")
+            return kept
+        notify(f"{label}: {why}; {by} builds it, which takes seconds")
+        made = _document(_answer(request, label, reading.timeout), label)
+        keep(key, made)
+        return made
+
+    made = document()
+    fixed = {n: v for n, v in reading.settings.items() if n in DIMS and n not in made.get("dims", {})}
+    if fixed:  # sizes that are numbers in the spec
+        request["sizes"] = fixed
+        made = document()
+    return made, {*used, *fixed}
 
 
 def _document(answer: Mapping[str, Any], label: str) -> dict[str, Any]:
@@ -78,7 +92,7 @@ def _answer(request: Mapping[str, Any], label: str, timeout: int) -> dict[str, A
     """
     root = str(Path(__file__).parents[3])
     paths = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), root]
-    environment = {**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)}
     # -P: the current folder, which may be a repository of others, holds no module that is imported
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", _WORKER],

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from netcalc.diagnostics import NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.table import implementation
 
 
@@ -35,9 +35,13 @@ def main() -> None:
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     from netcalc.formats.libraries.capture import captured_document
 
-    build = implementation(f"{request['library']}.building").built
+    library = implementation(f"{request['library']}.building")
     try:
-        return {"document": captured_document(build(request["model"], request["settings"]), request["examples"])}
+        if request["strict"] and (unknown := library.unknown_fields(request["model"])):
+            message = "its class has no field " + ", ".join(map(repr, unknown))
+            raise NetcalcError(Diagnostic("E009", message, hint="--ignore FIELD goes on without one"))
+        built = library.built(request["model"], request["settings"])
+        return {"document": captured_document(built, request["examples"], request["sizes"])}
     except NetcalcError as error:
         return {"problems": [(problem.code, problem.message, problem.hint) for problem in error.diagnostics]}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from inspect import Parameter, signature
@@ -58,13 +58,13 @@ def call_of(module: Any, examples: Sequence[Example]) -> Call:
 
 
 @contextmanager
-def with_constants(module: Any, call: Call) -> Iterator[None]:
-    """Let a module take the constants of a call as arguments of every call for a while."""
-    if not call.constants:
+def with_constants(module: Any, constants: Mapping[str, Any]) -> Iterator[None]:
+    """Let a module take constants as arguments of every call for a while."""
+    if not constants:
         yield
         return
     forward = module.forward
-    module.__dict__["forward"] = partial(forward, **call.constants)
+    module.__dict__["forward"] = partial(forward, **constants)
     try:
         yield
     finally:

@@ -9,15 +9,18 @@ from contextlib import contextmanager, redirect_stderr
 from functools import partial
 from io import StringIO
 from math import nan
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
+from netcalc.formats.torch.calls import with_constants
 from netcalc.formats.torch.constants import unchanged
 from netcalc.formats.torch.conversion import converted, converted_tensor
 from netcalc.formats.torch.devices import one_device
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.dynamic import export_sizes, found_dims, requested_axes
+from netcalc.formats.torch.known_numbers import reading
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
 from netcalc.formats.torch.packed import packing
@@ -41,6 +44,7 @@ def capture(
     training: bool = False,
     dtype: str | None = None,
     may_fix: bool = False,
+    constants: Mapping[str, Any] = MappingProxyType({}),
 ) -> Captured:
     """Return the program that ``torch.export`` makes of a module for the arguments of a call.
 
@@ -52,6 +56,7 @@ def capture(
         training: True for the program of the module in training mode, False for that in inference.
         dtype: element type of floating-point parameters, buffers and arguments; None for their own.
         may_fix: True if sizes that ``torch.export`` fixes are no dims, False if that is an error.
+        constants: further arguments of ``forward``: tensors whose values count, which are no inputs.
 
     Raises:
         NetcalcError: E009 if PyTorch refuses the module; E502 for arguments that are not of the form.
@@ -68,7 +73,13 @@ def capture(
         raise NetcalcError(Diagnostic("E502", message))
     if isinstance(module, torch.jit.ScriptModule):
         raise _without_code("the module")
-    with unchanged(module), taken_apart(module, args, dict(kwargs)) as (args, kwargs), converted(module, dtype):
+    with (
+        with_constants(module, constants),
+        unchanged(module),
+        taken_apart(module, args, dict(kwargs)) as (args, kwargs),
+        converted(module, dtype),
+        reading(module, constants),
+    ):
         args, kwargs = torch.utils._pytree.tree_map(partial(converted_tensor, dtype=dtype), (args, kwargs))
         return _captured(module, args, kwargs, dynamic, training, may_fix)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypedDict
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -48,6 +49,7 @@ def module_spec(
     *,
     dynamic: Any = None,
     may_fix: bool = False,
+    constants: Mapping[str, Any] = MappingProxyType({}),
     name: str | None = None,
     training: bool = False,
     dtype: str | None = None,
@@ -66,7 +68,9 @@ def module_spec(
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
-    captured = capture(module, args, kwargs, dynamic, training=training, dtype=dtype, may_fix=may_fix)
+    captured = capture(
+        module, args, kwargs, dynamic, training=training, dtype=dtype, may_fix=may_fix, constants=constants
+    )
     sources = Sources()
     if not is_exported(module):
         with converted(module, dtype):

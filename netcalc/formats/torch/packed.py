@@ -120,7 +120,7 @@ class _Packing:
         return self._packed(Packed(tuple(known), padded))
 
     def _known(self, tensor: Any, what: str) -> list[int]:
-        found = self._values.elements(tensor)
+        found: list[int] | None = self._values.elements(tensor)
         if found is None:
             message = f"the {what} of packed sequences are computed, or an input: torch.export has no shapes for them"
             raise NetcalcError(Diagnostic("E009", message, hint=_HINT))

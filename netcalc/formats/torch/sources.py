@@ -55,5 +55,6 @@ def import_torch(
     module = made_module(str(model), settings)
     call = call_of(module, described)
     name = str(model).rpartition(":")[2].rpartition(".")[2]
-    spec = module_spec(module, call.args, call.kwargs, dynamic=call.dynamic or None, name=name, **options)
+    dynamic, constants = call.dynamic or None, call.constants
+    spec = module_spec(module, call.args, call.kwargs, dynamic=dynamic, constants=constants, name=name, **options)
     return Imported(spec, module, call)

@@ -8,6 +8,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dtypes import FLOATS
+from netcalc.formats.huggingface.common_fields import READ, WITHOUT_EFFECT
 from netcalc.formats.libraries.building import Built, without_weights
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 from netcalc.formats.torch.diagnosis import refused
@@ -25,7 +26,6 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
         NetcalcError: E009 if transformers has no such type or class, or does not take the configuration; E501 for a
             setting that is no field.
     """
-    import_torchvision()
     transformers = _library()
     kind = _configuration_class(model.get("model_type"))
     try:
@@ -42,6 +42,7 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
     with without_weights(), import_module("transformers.initialization").no_init_weights():
         try:
             module = getattr(transformers, name)(config)
+            module.tie_weights(recompute_mapping=False)  # which is part of the initialization that is left out
         except NetcalcError:
             raise
         except Exception as error:
@@ -52,11 +53,20 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
         name,
         f"{name} of transformers {transformers.__version__}",
         dtype if dtype in FLOATS else "float32",
-        calls_of(module, config),
+        [*calls_of(module, config)],
     )
 
 
+def unknown_fields(model: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a configuration that its class does not have, which therefore say nothing to it."""
+    kind = _configuration_class(model.get("model_type"))
+    known = kind()
+    harmless = {*READ, *WITHOUT_EFFECT, "model_type", "architectures"}
+    return [name for name in model if name not in harmless and not name.startswith("_") and not hasattr(known, name)]
+
+
 def _library() -> Any:
+    import_torchvision()
     return import_module("transformers")
 
 

@@ -81,6 +81,8 @@ MODEL = {
     "symbolic": Sample("--symbolic batch", {"symbolic": ["batch"]}),
     "lora": Sample("--lora output=2", {"lora": "output=2"}),
     "max_spec_size": Sample("--max-spec-size 5000", {"max_spec_size": 5000}, unseen=True),
+    "via": Sample("--via table", {"via": "table"}, unseen=True),
+    "timeout": Sample("--timeout 60", {"timeout": 60}, unseen=True),
 }
 LAYERS = {
     "depth": called("--depth 1", depth=1),
@@ -260,8 +262,8 @@ FUNCTIONS = {"compare", "check", "describe"}
 PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "columns", "plot", "charts"}
 #: Options of the list of all specs.
 LIST = {"search", "family", "yaml", "sort", "top", "filter"}
-#: An option that specs refuse; tests/formats/huggingface/test_ignored.py compares it.
-OF_CONFIGURATIONS = {"ignore"}
+#: Options that specs refuse; tests/formats/huggingface/test_ignored.py and tests/oracle/test_libraries.py compare them.
+OF_CONFIGURATIONS = {"example", "ignore"}
 CASES = [
     (verb, name)
     for verb in VERBS

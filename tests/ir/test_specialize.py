@@ -63,8 +63,14 @@ layers:
 #: Dims that are a number of iterations, which must not be symbolic.
 COUNTS = {"rnnsearch-50": {"target"}}
 #: Dims on which lines depend without an assumption: with a symbolic past there is a mask of chunks, which a short one
-#: does not need.
-CHOICES = {"llama-4-scout": {"past"}, "llama-4-scout-vision": {"past"}}
+#: does not need, and with a symbolic padding the lines that add it.
+CHOICES = {
+    "siglip2-base-patch16-naflex": {"padding"},
+    "llama-4-maverick": {"past"},
+    "llama-4-maverick-vision": {"past"},
+    "llama-4-scout": {"past"},
+    "llama-4-scout-vision": {"past"},
+}
 #: Specs of different kinds at which sizes are drawn by default.
 SAMPLED = (
     "alexnet",

@@ -13,7 +13,7 @@ from netcalc.spec.shipped import shipped, specs_dir
 from netcalc.spec.yaml_document import parse_yaml
 
 #: Architectures that llama.cpp does not know.
-NOT_IN_LLAMA_CPP = {"gpt_neo"}
+NOT_IN_LLAMA_CPP = {"gpt_neo", "paligemma"}
 
 
 def extended() -> dict[str, set[str]]:

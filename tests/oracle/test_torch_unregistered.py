@@ -150,3 +150,9 @@ def test_equal_modules_with_long_values_of_their_own() -> None:
     net = netcalc.from_torch(module, x)
     assert net.verify_against(module, x).ok
     assert netcalc.loads(net.to_yaml()).macs == net.macs == 3 * 2 * 12 * 12
+
+
+def test_a_number_of_a_narrower_type_is_as_exact_as_it() -> None:
+    module, x = Holding(torch.tensor(0.1), lambda held, x: x + held).double(), torch.randn(2, 32, dtype=torch.float64)
+    assert module.held.dtype == torch.float32
+    assert netcalc.from_torch(module, x).verify_against(module, x).ok

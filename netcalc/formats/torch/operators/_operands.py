@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import pack, unpack
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -76,7 +77,11 @@ def number_in(build: Builder, operand: Any, others: list[Value]) -> Any:
         return None
     if operand.type.is_float and not isinstance(value, float):
         value = float(value) if not isinstance(value, Poly) else None
-    return value if value is not None and common_type([*others, value]) == common_type([*others, operand]) else None
+    kind = common_type([*others, operand])
+    if value is None or common_type([*others, value]) != kind:
+        return None
+    wider = isinstance(value, float) and kind == "float64" and operand.type.dtype != kind
+    return unpack("f", pack("f", value))[0] if wider else value  # the number that a narrower type has in place of 0.1
 
 
 def common_type(operands: list[Any]) -> DType:

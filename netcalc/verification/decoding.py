@@ -123,8 +123,12 @@ def decoding_checks(
     full = dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
     for kind, execute in (("decoded", execute_reference), ("planned decoding of", execute_planned)):
         try:
-            if unread := _unread_caches(at_step(length - steps, 1)):
+            later = at_step(length - steps, 1)
+            if unread := _unread_caches(later):
                 yield Gap(what, f"no line reads {', '.join(unread)}")
+                return
+            if lost := _lost_caches(at_step(0, length - steps), later):
+                yield Gap(what, f"no output of a first step is {', '.join(lost)} of the next one")
                 return
             decoded, _ = stepwise(program, at_step, inputs, steps, parameters, execute)
         except NetcalcError as error:
@@ -139,6 +143,13 @@ def _unread_caches(step: Program) -> list[str]:
     """Return the caches of a step that no line reads, those of several layers as one."""
     unread = ((cache.input, None) for cache in step.caches.entries if cache.input in step.unread)
     return [names.name for names, _ in fold_numbered(unread)]
+
+
+def _lost_caches(first: Program, later: Program) -> list[str]:
+    """Return the caches that a later step takes and that the first step does not return, those of layers as one."""
+    taken = {spec.name for spec in later.inputs}
+    lost = [e.input for e in later.caches.entries if e.input in taken and e.output not in first.output_names]
+    return [names.name for names, _ in fold_numbered((name, None) for name in lost)]
 
 
 def _with_images(program: Program, at_step: AtStep, inputs: Mapping[str, Array], prefill: int) -> str | None:

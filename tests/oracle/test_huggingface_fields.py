@@ -13,6 +13,7 @@ from netcalc.formats import load_model
 from netcalc.formats.huggingface.tables import Table, table_of
 from netcalc.formats.reading import Reading
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.evaluate import words_in
 from netcalc.spec.settings import resolve_settings
 from tests.formats.huggingface.harness import tables, write_config
 
@@ -23,22 +24,28 @@ CASES = [
 ]
 
 #: Fields without which the configuration of a class makes no model.
-NEEDED: dict[str, dict[str, Any]] = {"esm": {"vocab_size": 33, "pad_token_id": 1}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "esm": {"vocab_size": 33, "pad_token_id": 1},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 16},
+}
+#: Defaults in place of which classes fill in a value, as the expressions of tables do.
+FILLED = (None, "auto", -1)
 
 
 def vars_of(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """Return the values of dims and vars of an imported configuration.
 
-    A field that is null or "auto" by default is left out: classes fill in a value, as the expressions of the table do.
+    A field whose default stands for another value is left out, and a var that repeats such a field.
     """
     loaded = load_model(write_config(folder, config))
     table = table_of(Cursor(config, (), {}))
     declared = {
-        field: place.data["default"] if isinstance(place.data, dict) else place.data
+        field: place.data.get("default") if isinstance(place.data, dict) else place.data
         for field, place in table.declarations().items()
     }
     values = resolve_settings(loaded, {}, ())
-    computed = {field for field, default in declared.items() if default in (None, "auto")}
+    computed = {field for field, default in declared.items() if default in FILLED}
+    computed |= {name for name, text in table.part("vars").items() if words_in(text) and words_in(text) <= computed}
     return {name: value for name, value in values.items() if name.removeprefix("config_") not in computed}
 
 

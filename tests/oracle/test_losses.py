@@ -25,6 +25,7 @@ _NAMES = {"label": "labels", "start": "start_positions", "end": "end_positions"}
 #: Models whose loss transformers does not compute, or not by what the source says, and why.
 _NONE = {
     "deit-base-distilled": "the model for training with a teacher returns no loss",
+    "levit-256": "the model for training with a teacher returns no loss",
 }
 
 

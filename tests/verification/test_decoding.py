@@ -302,3 +302,12 @@ def test_caches_that_no_line_reads_are_a_gap_and_no_failure() -> None:
     later = netcalc.loads(WITHOUT_CACHES, set={"length": 7, "past": 3}).verify()
     assert later.ok
     assert later.gaps[:2] == tuple((f"input past_key_values.0–1.{k}", "no line reads it") for k in ("key", "value"))
+
+
+def test_caches_that_no_output_returns_are_a_gap_and_no_failure() -> None:
+    text = "netcalc: 1\nextends: llama-2-7b\nloss: null\noutputs: {logits: lm_head}\n"
+    report = netcalc.loads(text, set=dict(SMALL["llama-2-7b"]) | {"length": 5}).verify()
+    assert report.ok
+    (gap,) = [gap for gap in report.gaps if "decoding" in gap.what]
+    assert "no output of a first step is" in gap.reason
+    assert "of the next one" in gap.reason

@@ -62,9 +62,11 @@ def _survey(
 def _is_stored_elsewhere(sequence: Sequence) -> bool:
     """Return True for a module whose parameters have other paths in the source, which a block could not name.
 
-    Names in a block are relative to the place of its call.
+    Names in a block are relative to the place of its call.  A further call of a module names that as a whole.
     """
-    return sequence.path != sequence.place and any(_has_entries(item) for item in sequence.items)
+    if sequence.path == sequence.place or sequence.shares:
+        return False
+    return any(map(_has_entries, sequence.items))
 
 
 def _has_entries(item: Item) -> bool:

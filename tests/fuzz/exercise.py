@@ -46,7 +46,7 @@ def refused(error: NetcalcError) -> str:
     """Return the codes of an error, after checking that it can be printed."""
     assert error.diagnostics
     assert all(diagnostic.message for diagnostic in error.diagnostics)
-    texts = [str(diagnostic) for diagnostic in error.diagnostics]
+    texts = [(str(diagnostic), diagnostic.related) for diagnostic in error.diagnostics]  # one value at several places
     assert len(set(texts)) == len(texts), "an error is reported twice"
     _check_text(render_diagnostics(error.diagnostics))
     json.dumps(as_dict(error), allow_nan=False)

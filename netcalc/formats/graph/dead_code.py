@@ -27,7 +27,8 @@ class Called(NamedTuple):
 def dead_results(graph: Graph, calls: Sequence[Called]) -> list[Value]:
     """Return the results of dead code, one of each line: of calls that do work, and that no such call follows.
 
-    What depends on neither inputs, parameters nor random numbers is constant, and no work of a run.
+    What depends on neither inputs, parameters nor random numbers is constant, and no work of a run, unless it multiplies
+    matrices, as layers that are not registered do.
 
     Args:
         graph: the graph, before lines are left out.
@@ -40,7 +41,8 @@ def dead_results(graph: Graph, calls: Sequence[Called]) -> list[Value]:
     dead: list[Value] = []
     for lines, results in reversed(calls):
         own = {makers[value]: value for value in reversed(results) if makers.get(value) in lines}
-        if any(line in used for line in own) or constants.issuperset(own) or not any(map(_line_works, lines)):
+        constant = constants.issuperset(own) and not any(_line_works(line, "mac") for line in lines)
+        if any(line in used for line in own) or constant or not any(map(_line_works, lines)):
             continue
         _use(own.values(), makers, used)
         dead += own.values()
@@ -69,21 +71,21 @@ def _constants(lines: Sequence[Line]) -> set[Line]:
     return constants
 
 
-def _line_works(line: Line) -> bool:
+def _line_works(line: Line, kind: str | None = None) -> bool:
     if line.operation in _STORED:
         return False
     inputs = [None if value is None else value.type for value in line.inputs]
     outputs = [value.type for value in line.outputs]
-    return _works(operation_named(line.operation)(**line.attributes), inputs, outputs)
+    return _works(operation_named(line.operation)(**line.attributes), inputs, outputs, kind)
 
 
-def _works(operation: Operation, inputs: Sequence[Any], outputs: Sequence[TensorType]) -> bool:
-    """Return True for an operation that does work, or may do some."""
+def _works(operation: Operation, inputs: Sequence[Any], outputs: Sequence[TensorType], kind: str | None = None) -> bool:
+    """Return True for an operation that does work, or may do some: of a kind, or of any for None."""
     try:
         terms = operation.cost(Context(), inputs, tuple(outputs))
     except UndecidedError:
         return True
-    return operation.declared() is not None or any(term.count != 0 for term in terms)
+    return operation.declared() is not None or any(t.count != 0 for t in terms if kind in (None, t.kind))
 
 
 def dead_paths(program: Program) -> Iterator[str]:

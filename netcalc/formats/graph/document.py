@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from glob import escape
 from itertools import takewhile
@@ -44,7 +45,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     if graph.dims:
         document["dims"] = dict(graph.dims)
     if graph.notes:
-        document["notes"] = [{"text": text} for text in graph.notes]
+        document["notes"] = [*map(_note, graph.notes)]
     ranges = index_ranges(graph)
     document["inputs"] = {name: _input(value, ranges.get(name)) for name, value in graph.inputs.items()}
     if written:
@@ -59,9 +60,14 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     return document
 
 
+def _note(text: str) -> dict[str, str]:
+    """Return a remark, in which numbers of iterations are stars, since an expression would be evaluated."""
+    return {"text": re.sub(r"\$\{\w+\}", "*", text)}
+
+
 def with_note(document: dict[str, Any], text: str) -> dict[str, Any]:
     """Return a document with a further remark."""
-    notes = [*document.get("notes", []), {"text": text}]
+    notes = [*document.get("notes", []), _note(text)]
     before = {key: document[key] for key in takewhile(lambda key: key not in ("notes", "inputs"), document)}
     return before | {"notes": []} | document | {"notes": notes}
 

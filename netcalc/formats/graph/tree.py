@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from netcalc.formats.graph.items import Item, Sequence, Step, free_name, spec_name
@@ -16,7 +17,7 @@ def tree_of(graph: Graph) -> Sequence:
     root = Sequence("", "", graph.name)
     opened: list[tuple[ModuleCall | None, Sequence]] = [(None, root)]
     closed: set[ModuleCall] = set()
-    paths = {call.path for line in graph.lines for call in line.scope}
+    paths = {path for line in graph.lines for call in line.scope for path in _with_owners(call.path)}
     for line in graph.lines:
         scope = [call for call in line.scope if call not in closed]
         depth = 0
@@ -34,6 +35,13 @@ def tree_of(graph: Graph) -> Sequence:
         opened[-1][1].items.append(Step(replace(line, attributes=dict(line.attributes))))  # arguments replace some
     _name(root, set(), set())
     return root
+
+
+def _with_owners(path: str) -> Iterator[str]:
+    """Yield the path of a module, and of those around it, which may be lists that are never called."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
 
 
 def _call_name(call: ModuleCall, parent: Sequence, paths: set[str]) -> str:

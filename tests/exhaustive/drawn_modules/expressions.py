@@ -104,7 +104,7 @@ COMPARED = (
     *(
         "{v}.long()",
         "{v}.masked_fill({v} > 0.5, 0)",
-        "{v}.topk(1).indices",
+        "({v} + torch.linspace(0, 1, {v}.shape[-1])).topk(1).indices",  # of equal elements any may be the largest
         "{v}.ne(0)",
         "{v}.int()",
         "{v}.argsort(-1)",

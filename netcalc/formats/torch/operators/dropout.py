@@ -21,6 +21,8 @@ def dropout(build: Builder, input: Value, p: float, train: bool | None) -> Value
 
 @operator("aten.feature_dropout.default", "aten.feature_dropout_.default")
 def feature_dropout(build: Builder, input: Value, p: float, train: bool) -> Value:
+    if not train and input.type.rank < 2:  # there are no channels to drop, which PyTorch refuses in training alone
+        return input
     return _dropped(build, input, p, train, channelwise=True)
 
 

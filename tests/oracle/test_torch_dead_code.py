@@ -269,3 +269,21 @@ def test_summaries() -> None:
     shown = str(netcalc.summary(module, x))
     assert "no output needs" in " ".join(shown.split())
     assert "no output needs" not in str(netcalc.summary(module, x, drop_dead_code=True))
+
+
+def test_a_product_of_layers_that_are_not_registered_counts() -> None:
+    class Held(Module):  # type: ignore[misc,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers, self.row = [nn.Linear(12, 4, bias=False)], [nn.Parameter(torch.ones(12))]
+
+        def forward(self, x: Any) -> Any:
+            self.layers[0](self.row[0])
+            return self.layers[0](x)
+
+    from torch.utils.flop_counter import FlopCounterMode
+
+    module, x = Held(), torch.zeros(3, 12)
+    with FlopCounterMode(display=False) as counter:
+        module(x)
+    assert netcalc.from_torch(module, x).analysis("torch").total.flops == counter.get_total_flops()

@@ -232,3 +232,22 @@ def test_equal_modules_below_a_name_that_a_spec_has_not() -> None:
     module = nn.Sequential(OrderedDict(body=nn.Sequential(OrderedDict([("a$", nn.Sequential(*equal))]))))
     net = netcalc.from_torch(module, torch.zeros(2, 4))
     assert net.verify_against(module, torch.zeros(2, 4)).weights.ok
+
+
+def test_a_further_call_beside_a_list_with_its_name() -> None:
+    """A second call of ``a`` would be ``a_1``, which is the name of a list here."""
+
+    class Made(nn.Module):  # type: ignore[misc,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+            self.a_1 = nn.ModuleList([nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(3)])
+
+        def forward(self, x: Any) -> Any:
+            x = self.a(self.a(x))
+            for part in self.a_1:
+                x = part(x)
+            return x
+
+    module, x = Made(), torch.randn(2, 4)
+    assert netcalc.from_torch(module, x).verify_against(module, x).ok

@@ -27,8 +27,8 @@ class Called(NamedTuple):
 def dead_results(graph: Graph, calls: Sequence[Called]) -> list[Value]:
     """Return the results of dead code, one of each line: of calls that do work, and that no such call follows.
 
-    What depends on neither inputs, parameters nor random numbers is constant, and no work of a run, unless it multiplies
-    matrices, as layers that are not registered do.
+    What depends on neither inputs, parameters nor random numbers is constant, and no work of a run, unless it is a
+    product of matrices, as of layers that are not registered.
 
     Args:
         graph: the graph, before lines are left out.

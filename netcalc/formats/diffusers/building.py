@@ -37,7 +37,7 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
         except Exception as error:  # of the library's checks
             raise refused(f"{name} of diffusers does not take the configuration", error) from error
     about = f"{name} of diffusers {diffusers.__version__}"
-    return Built(module.eval(), name, about, "float32", [*calls_of(module)])
+    return Built(module.eval(), name, about, "float32", [*calls_of(module)], numbers=())
 
 
 def _model_class(diffusers: Any, name: Any) -> Any:

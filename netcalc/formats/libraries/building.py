@@ -26,6 +26,8 @@ class Built(NamedTuple):
         about: its class and library.
         dtype: element type of its published parameters.
         calls: arguments of its ``forward``; the first that it takes count.
+        numbers: sizes that are numbers in its spec.  As symbols, those of images make the capture of windows and
+            positions ten times as long.
     """
 
     module: Any
@@ -33,6 +35,7 @@ class Built(NamedTuple):
     about: str
     dtype: str
     calls: Sequence[Sequence[Example]]
+    numbers: tuple[str, ...] = ("height", "width")
 
 
 @contextmanager

@@ -16,8 +16,6 @@ from netcalc.formats.torch.examples import Example, read_examples
 from netcalc.formats.torch.importing import module_spec
 from netcalc.formats.torch.trial import error_of, is_refused
 
-#: Sizes that are numbers in a spec: as symbols, they make the capture of windows and positions ten times as long.
-_NUMBERS = ("height", "width")
 _HINT = "--example NAME=TYPE:SIZES gives them, as in --example pixel_values=float32:batch=1,3,224,224"
 
 
@@ -89,7 +87,7 @@ def _sized(example: Example, sizes: Mapping[str, Any]) -> Example:
 
 def _document(built: Built, call: Call) -> dict[str, Any]:
     """Return the document with the dims that ``torch.export`` leaves free; with none if it leaves out the rest."""
-    dims = dict.fromkeys(dim for axes in call.dynamic.values() for dim in axes.values() if dim not in _NUMBERS)
+    dims = dict.fromkeys(dim for axes in call.dynamic.values() for dim in axes.values() if dim not in built.numbers)
     attempts = list(dict.fromkeys((tuple(dims), ("batch",) if "batch" in dims else (), ())))
     while attempts:
         free = attempts.pop(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,8 +37,32 @@ class Windows(torch.nn.Module):
         return x[torch.cat(order)].sum() + spread[torch.unique_consecutive(bounds)[0].item()]
 
 
-def spec(grid: str) -> netcalc.Network:
-    module = Windows()
+#: Ways to write 5 and 13, of a grid [[5, 13]], to a vector of ones in place.
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "items": lambda n, grid: (n.__setitem__(0, grid[0, 0]), n.__setitem__(1, grid[0, 1])),
+    "views": lambda n, grid: (n[:1].add_(grid[0, 0] - 1), n[1:].add_(grid[0, 1] - 1)),
+    "the operator": lambda n, grid: n.__iadd__(grid[0] - 1),
+    "an output": lambda n, grid: torch.add(grid[0], 0, out=n),
+    "a copy": lambda n, grid: n.copy_(grid[0]),
+    "the grid": lambda n, grid: (grid[0].mul_(2), n.copy_(grid[0] // 2)),
+}
+
+
+class Changed(torch.nn.Module):
+    """Parts whose lengths are written in place."""
+
+    def __init__(self, change: Callable[[Any, Any], Any]) -> None:
+        super().__init__()
+        self.change = change
+
+    def forward(self, x: Any, grid: Any) -> Any:
+        lengths = torch.ones(2, dtype=torch.int64)
+        self.change(lengths, grid)
+        first, second = torch.split(x, lengths.tolist())
+        return first, second
+
+
+def spec(grid: str, module: Any) -> netcalc.Network:
     call = call_of(module, [read_example("x=float32:18,8"), read_example(f"grid=int64:{grid}")])
     return netcalc.load_data(module_spec(module, call.args, call.kwargs, constants=call.constants).document)
 
@@ -46,11 +71,28 @@ def spec(grid: str) -> netcalc.Network:
 def test_lengths_of_a_grid(grid: list[list[int]]) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
-    network = spec(str(grid))
+    network = spec(str(grid), Windows())
     with FlopCounterMode(display=False) as counter:
         Windows()(torch.zeros(18, 8), torch.tensor(grid))
     assert network.analysis("torch").total.flops == counter.get_total_flops()
     assert [*network.inputs] == ["x"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_numbers_that_are_changed_in_place(change: str) -> None:
+    network = spec("[[5, 13]]", Changed(CHANGES[change]))
+    assert [value.shape for value in network.outputs.values()] == [(5, 8), (13, 8)]
+
+
+def test_a_change_by_an_input_is_not_known() -> None:
+    class ByInput(torch.nn.Module):
+        def forward(self, x: Any, grid: Any) -> Any:
+            row = grid[0]
+            row[:1].copy_(x[0, :1].long())
+            return torch.split(x, grid[0].tolist())
+
+    with pytest.raises(NetcalcError, match="E009"):
+        spec("[[5, 13]]", ByInput())
 
 
 @pytest.mark.parametrize("values", ["[[1, 2], [3]]", "[[one]]"])

@@ -2,88 +2,108 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from netcalc.formats.torch.library import torch_library
 
-#: Most elements of a tensor of several dimensions that is followed.
+#: Most elements of a tensor that is followed.
 _MOST = 1 << 16
-
-
-class Made(NamedTuple):
-    """The call that made a tensor, which is its result or that at a place of several."""
-
-    function: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    place: int | None
+#: Names of functions whose results are no constants.
+_NOT_CONSTANT = re.compile("rand|empty|multinomial|normal|bernoulli|dropout|exponential|cauchy|geometric|uniform")
+#: Names of functions that change their first argument in place.
+_IN_PLACE = re.compile(r"(?!__).*[^_]_|__setitem__|__i\w+__")
 
 
 class KnownValues:
-    """Calls that made vectors and scalars of integers, which are repeated outside of the export on demand."""
+    """Tensors of an export whose elements follow from constants, each with a tensor that has data.
+
+    A call whose tensors are all known is made once more with these, outside of the export.  So views and changes in
+    place are those of PyTorch; a change by what is not known makes everything that shares the memory unknown.
+    """
 
     def __init__(self, module: Any) -> None:
         self._torch = torch_library()
         self._module = module
         self._buffers = {path: buffer for path, buffer in module.named_buffers() if not buffer.is_meta}
-        self._made = self._torch.utils.weak.WeakIdKeyDictionary()
+        self._known = self._torch.utils.weak.WeakIdKeyDictionary()
+        self._changed: dict[int, Any] = {}  # memory with elements that are not known, by its identity
 
     def follow(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        """Remember a call and its result; what it changed in place is no longer known."""
-        several = isinstance(result, tuple)
-        for place, made in enumerate(result if several else (result,)):
-            if self._is_small(made) and all(made is not arg for arg in args):
-                self._made[made] = Made(function, args, kwargs, place if several else None)
+        """Note what is known of the result of a call, and of what it changed in place."""
         name = str(getattr(function, "__name__", ""))
-        if name.endswith("_") and not name.endswith("__") and args and isinstance(args[0], self._torch.Tensor):
-            self._made[args[0]] = None
-
-    def _is_small(self, made: Any) -> bool:
-        """Return True for a tensor of integers that may say sizes: a vector, a scalar, or one with few elements."""
-        if not isinstance(made, self._torch.Tensor) or made.is_floating_point() or made.is_complex():
-            return False
-        return made.dim() < 2 or (all(isinstance(size, int) for size in made.shape) and prod(made.shape) <= _MOST)
+        changes = _IN_PLACE.fullmatch(name) is not None or kwargs.get("out") is not None
+        results = result if isinstance(result, (list, tuple)) else [result]
+        if not changes and not any(map(self._is_small, results)):
+            return
+        with self._outside():
+            try:
+                if _NOT_CONSTANT.search(name):
+                    raise LookupError("not constant")
+                values = function(*self._with_data(args), **self._with_data(kwargs))
+            except Exception:  # of an input, or of a function that cannot be repeated
+                for target in (args[:1] if kwargs.get("out") is None else [kwargs["out"]]) if changes else ():
+                    self._forget(target)
+                return
+        for made, value in zip(results, values if isinstance(values, (list, tuple)) else [values], strict=True):
+            if self._is_small(made):
+                self._known[made] = value
 
     def elements(self, tensor: Any) -> Any:
-        """Return the elements of a tensor of integers, nested in lists, or the one of a scalar.
-
-        None if they are not known.
-        """
-        without_modes = self._torch.utils._python_dispatch._disable_current_modes
-        try:
-            with without_modes(), self._torch._C.DisableTorchFunction():
+        """Return the elements of a tensor, nested in lists, or the one of a scalar; None if they are not known."""
+        with self._outside():
+            try:
                 return self._value(tensor).tolist()
-        except Exception:  # of an input, or of a function that cannot be repeated
-            return None
+            except LookupError:
+                return None
 
     def result(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call whose tensors are all known, as a tensor with data; None for any other."""
-        without_modes = self._torch.utils._python_dispatch._disable_current_modes
-        try:
-            with without_modes(), self._torch._C.DisableTorchFunction():
-                given = [self._value(arg) for arg in args]
-                return function(*given, **{key: self._value(value) for key, value in kwargs.items()})
-        except Exception:  # of an input, or of a function that cannot be repeated
-            return None
+        with self._outside():
+            try:
+                return function(*self._with_data(args), **self._with_data(kwargs))
+            except Exception:  # of an input, or of a function that cannot be repeated
+                return None
+
+    @contextmanager
+    def _outside(self) -> Iterator[None]:
+        """Leave the modes of the export for a while."""
+        with self._torch.utils._python_dispatch._disable_current_modes(), self._torch._C.DisableTorchFunction():
+            yield
+
+    def _is_small(self, made: Any) -> bool:
+        if not isinstance(made, self._torch.Tensor):
+            return False
+        return all(isinstance(size, int) for size in made.shape) and prod(made.shape) <= _MOST
+
+    def _with_data(self, arguments: Any) -> Any:
+        """Return arguments with tensors that have data; LookupError if one is not known."""
+        return self._torch.utils._pytree.tree_map_only(self._torch.Tensor, self._value, arguments)
 
     def _value(self, tensor: Any) -> Any:
-        """Return a tensor with the elements of one in the export; LookupError for an input of the module."""
-        if isinstance(tensor, (list, tuple)):
-            return type(tensor)(map(self._value, tensor)) if type(tensor) in (list, tuple) else tensor
-        if not isinstance(tensor, self._torch.Tensor):
-            return tensor
-        if tensor in self._made:
-            made = self._made[tensor]
-            if made is None or any(word in made.function.__name__ for word in ("rand", "empty", "multinomial")):
-                raise LookupError("not constant")
-            given = [self._value(arg) for arg in made.args]
-            result = made.function(*given, **{key: self._value(value) for key, value in made.kwargs.items()})
-            return result if made.place is None else result[made.place]
+        """Return the tensor with data of one in the export; LookupError for one that is not known."""
+        if tensor not in self._known:
+            self._known[tensor] = self._constant(tensor)
+        value = self._known[tensor]
+        if value.untyped_storage()._cdata in self._changed:
+            raise LookupError("changed by what is not known")
+        return value
+
+    def _constant(self, tensor: Any) -> Any:
+        """Return a copy of a constant; LookupError for another tensor."""
         for path, buffer in self._module.named_buffers():
             if buffer is tensor and path in self._buffers:
-                return self._buffers[path]
+                return self._buffers[path].clone()
         subclasses = self._torch._subclasses
         if isinstance(tensor, (subclasses.FakeTensor, subclasses.functional_tensor.FunctionalTensor)):
             raise LookupError("an input")
-        return tensor
+        return tensor.clone()
+
+    def _forget(self, target: Any) -> None:
+        """Make all tensors that share the memory of one unknown."""
+        with suppress(LookupError):
+            storage = self._value(target).untyped_storage()
+            self._changed[storage._cdata] = storage

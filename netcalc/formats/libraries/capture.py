@@ -45,7 +45,7 @@ def captured(built: Built, call: Call) -> dict[str, Any]:
         document["checkpoint"] = {**document.get("checkpoint", {}), "dtype": built.dtype}
     document["about"] = built.about
     names = dict.fromkeys(str(example.name) for examples in built.calls for example in examples)
-    if left_out := [name for name in names if name not in {*call.kwargs, *call.constants} and len(call.args) == 0]:
+    if left_out := [name for name in names if name not in {*call.kwargs, *call.constants}]:
         document = with_note(document, f"called without {listed(left_out)}; --example gives more inputs")
     return document
 

@@ -32,15 +32,10 @@ def configurations(config: Any) -> Iterator[Any]:
 
 def calls_of(model: Any, config: Any) -> Iterator[list[Example]]:
     """Yield the arguments that a model may be called with, the most likely first."""
-    table = _table()
-    own = table["types"].get(config.model_type, {})
-    for descriptions in _sets(model, config, own):
-        described = {**table["arguments"], **own.get("arguments", {}), **descriptions}
-        for texts in islice(product(*(described[name] for name in descriptions)), _MOST):
-            yield [
-                read_example(f"{name}={_with_sizes(text, config)}")
-                for name, text in zip(descriptions, texts, strict=True)
-            ]
+    for described in _sets(model, config):
+        for texts in islice(product(*described.values()), _MOST):
+            arguments = zip(described, texts, strict=True)
+            yield [read_example(f"{name}={_with_sizes(text, config)}") for name, text in arguments]
 
 
 @cache
@@ -49,20 +44,17 @@ def _table() -> dict[str, Any]:
     return table
 
 
-def _sets(model: Any, config: Any, own: Mapping[str, Any]) -> Iterator[dict[str, list[str]]]:
+def _sets(model: Any, config: Any) -> Iterator[dict[str, list[str]]]:
     """Yield sets of arguments with their descriptions: with every modality that the model has, with one, with none."""
-    table = _table()
-    declared = signature(model.forward).parameters
+    described, declared = _table()["arguments"], signature(model.forward).parameters
     names = _called_with(declared, model.main_input_name, config)
-    described = {**table["arguments"], **own.get("arguments", {})}
     modalities = [
         {name: given or described[name] for name, given in row["arguments"].items()}
-        for row in [*own.get("modalities", ()), *table["modalities"]]
+        for row in _table()["modalities"]
         if declared.keys() >= {*row["has"]}
     ]
     for chosen in (*_unions(modalities), *modalities, {}):
-        missing = [name for name in names if name not in chosen and name not in described]
-        if not missing:
+        if all(name in chosen or name in described for name in names):
             yield {**{name: described[name] for name in names if name not in chosen}, **chosen}
 
 

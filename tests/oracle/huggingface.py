@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from hypothesis import strategies as st
 
 import netcalc
 from tests.formats.huggingface.harness import write_config
@@ -16,7 +17,7 @@ from tests.formats.huggingface.harness import write_config
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-__all__ = ["assert_agrees", "ids", "images"]
+__all__ = ["assert_agrees", "assert_decoder_agrees", "ids", "images"]
 
 
 def ids(*shape: int) -> Any:
@@ -72,3 +73,21 @@ def assert_agrees(
             network = netcalc.load(write_config(Path(folder), saved), set=dims)
         total = network.analysis("torch").total
         assert (total.params, total.params_trainable, total.flops) == expected
+
+
+def assert_decoder_agrees(
+    base: str, ends: Sequence[str], strategy: st.SearchStrategy[Any], data: st.DataObject, batch: int, length: int
+) -> None:
+    """Assert that figures agree for a drawn configuration and class of a decoder.
+
+    Args:
+        base: beginning of the names of its classes in transformers.
+        ends: ends of these names.
+        strategy: fields of a configuration.
+        data: what the example is drawn from.
+        batch, length: sizes of the token ids.
+    """
+    end = data.draw(st.sampled_from(ends))
+    head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
+    inputs = {"input_ids": ids(batch, length)}
+    assert_agrees(base + end, head | data.draw(strategy), inputs, {"batch": batch, "length": length})

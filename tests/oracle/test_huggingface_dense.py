@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.harness import draws
-from tests.oracle.huggingface import assert_agrees, ids
+from tests.oracle.huggingface import assert_decoder_agrees
 from tests.oracle.test_huggingface_moe import Fields, common, layer_types
 
 ROPE = st.sampled_from(
@@ -183,7 +183,4 @@ CASES = [
 def test_figures_of_random_configurations(
     base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
 ) -> None:
-    end = data.draw(st.sampled_from(ends))
-    head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
-    inputs = {"input_ids": ids(batch, length)}
-    assert_agrees(base + end, head | data.draw(strategy), inputs, {"batch": batch, "length": length})
+    assert_decoder_agrees(base, ends, strategy, data, batch, length)

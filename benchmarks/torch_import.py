@@ -14,11 +14,13 @@ from functools import partial
 from typing import Any
 
 import torch
-import torchvision
 from measure import paired, report, summarized
-from transformers import BertConfig, BertModel
 
 import netcalc
+from netcalc.formats.libraries.torchvision_import import import_torchvision
+
+torchvision = import_torchvision()
+from transformers import BertConfig, BertModel  # noqa: E402 - it imports torchvision
 
 IMAGE, TOKENS = torch.empty(1, 3, 224, 224, device="meta"), torch.empty(1, 128, dtype=torch.int64, device="meta")
 MODULES: dict[str, tuple[Callable[[], torch.nn.Module], torch.Tensor]] = {

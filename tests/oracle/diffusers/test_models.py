@@ -16,8 +16,8 @@ from netcalc.formats.torch.trial import error_of
 torch = pytest.importorskip("torch")
 pytest.importorskip("diffusers")
 
-#: Diffusers calls functions that PyTorch has newer ones for.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
+#: Diffusers, and what it imports, call functions that PyTorch has newer ones for.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 REDUCED = json.loads((Path(__file__).parent / "reduced.json").read_text(encoding="utf-8"))
 

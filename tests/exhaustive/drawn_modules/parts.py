@@ -25,12 +25,11 @@ def part(draft: Draft) -> bool:
     if modules and rng.random() < 0.2:
         shared = draft.access(rng.choice(modules))
     drawn = drawn_class(draft.program, inputs, draft.depth - 1, given=eval(shared, draft.names) if shared else None)
-    draft.names[drawn.name] = draft.program.names[drawn.name]
     return _called_part(draft, drawn, shared, inputs)
 
 
 def _called_part(draft: Draft, kind: Class, shared: str, inputs: list[Value]) -> bool:
-    draft.names.setdefault(kind.name, draft.program.names[kind.name])
+    draft.names[kind.name] = draft.program.names[kind.name]
     with draft.trial() as undo:
         text = draft.made(f"{kind.name}({shared})")
         if text is not None and call_results(draft, text, kind.results, inputs):

@@ -166,7 +166,7 @@ def _returned(draft: Draft) -> tuple[str, tuple[str, ...]]:
 def drawn_text(rng: Random) -> str:
     """Return the text of a module: its classes, and functions ``make`` and ``arguments``."""
     program = Program(rng, Palette(rng), rng.choice(("float32",) * 6 + ("float64", "bfloat16")))
-    program.names = vars(sys.modules.setdefault(DRAWN, ModuleType(DRAWN))).copy()
+    program.names = _namespace()
     program.execute(HEAD)
     program.execute(RECORDS)
     torch = program.names["torch"]
@@ -227,10 +227,15 @@ def _needed(program: Program, root: str) -> list[str]:
     return [*program.texts[:fixed], *kept]
 
 
+def _namespace() -> dict[str, Any]:
+    """Return the names of a new module, in which dataclasses look for their types."""
+    module = sys.modules[DRAWN] = ModuleType(DRAWN)
+    return vars(module)
+
+
 def executed(text: str, name: str) -> dict[str, Any]:
     """Return the names that a text defines; tracebacks show its lines."""
-    module = sys.modules[DRAWN] = ModuleType(DRAWN)  # in which dataclasses look for their types
-    names = vars(module)
+    names = _namespace()
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     exec(compile(text, name, "exec"), names)
     return names

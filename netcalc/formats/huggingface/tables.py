@@ -26,7 +26,8 @@ possible, ``FIELD_model_type`` is that at hand, and fields that it lacks have th
 are of interest only within others have their tables in ``huggingface/nested``, without ``models``.
 
 An architecture may have ``vars`` of its own, and a ``patch`` with ``outputs`` for another head; a field that only other
-architectures use has no effect.
+architectures use has no effect.  Base models, whose first output is ``last_hidden_state``, keep the caches of the
+spec among their outputs.
 """
 
 from __future__ import annotations

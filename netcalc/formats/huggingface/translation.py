@@ -13,8 +13,9 @@ from netcalc.formats.huggingface.fields import Fields, as_pair, going_on, same
 from netcalc.formats.huggingface.tables import Table
 from netcalc.schemes.configuration import assumed_dtype
 from netcalc.spec.cursor import Cursor
+from netcalc.spec.document import InputDecl
 from netcalc.spec.evaluate import words_in
-from netcalc.spec.library import load_cursor
+from netcalc.spec.library import load_cursor, load_document
 from netcalc.spec.settings import resolve_settings
 
 
@@ -53,9 +54,22 @@ class _Translation:
             value, place = self.fields.given.get(field, (options["default"], origin))
             document.declare(field, options, value, place, used=field not in others)
         document.copy_entries(self.table.cursor, entry)
+        if entry is not None:
+            self._keep_caches(entry)
         self.fields.report_unknown(self.table.model_type)
         finished = document.finished()
         return self._checked(finished) if self.fields.stated else finished
+
+    def _keep_caches(self, entry: Cursor) -> None:
+        """Add the caches of the shipped spec to the outputs of a base model, whose class returns them too."""
+        outputs = entry.data.get("outputs", {})
+        if next(iter(outputs), None) != "last_hidden_state":
+            return
+        parent = load_document(entry.data["extends"]).document
+        assert isinstance(parent.outputs, dict)  # caches have names
+        declared = [decl for decl in parent.inputs.values() if isinstance(decl, InputDecl) and decl.cache is not None]
+        caches = {decl.cache.next: parent.outputs[decl.cache.next] for decl in declared if decl.cache}
+        self.document.data["outputs"] = {**outputs, **caches}
 
     def _checked(self, document: Cursor) -> Cursor:
         """Return the finished document if vars have the values that other fields state; NetcalcError (E007) if not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +29,10 @@ def text(draw: st.DrawFn, *kinds: str) -> Fields:
     fields = common(draw) | {"model_type": kind}
     if kind == "llama":
         fields |= {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
-    if kind == "mistral":
+    if kind in ("mistral", "ministral3"):
         fields |= {"sliding_window": draw(st.none() | st.integers(1, 9))}
+    if kind == "ministral3":
+        fields |= {"head_dim": 2 * draw(st.integers(1, 4)), "pad_token_id": draw(st.none() | st.integers(0, 7))}
     return fields
 
 
@@ -102,7 +105,7 @@ def mistral3(draw: st.DrawFn) -> tuple[Fields, tuple[int, int]]:
     vision["hidden_size"] = vision["num_attention_heads"] * 4 * draw(st.integers(1, 3))
     layers = vision["num_hidden_layers"]
     fields = {
-        "text_config": draw(text("mistral")),
+        "text_config": draw(text("mistral", "ministral3")),
         "vision_config": vision,
         "image_token_index": IMAGE,
         "spatial_merge_size": draw(st.integers(1, 3)),
@@ -133,20 +136,38 @@ TEXT: Fields = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2, "pad_token_id": 0}
 
 
+def assert_outputs(
+    name: str, fields: Fields, ids: Any, images: tuple[int, ...], folder: Path, **arguments: Any
+) -> None:
+    """Assert that a saved model gives the same logits from its folder, for drawn images of a shape."""
+    kind = getattr(transformers, f"{name}ForConditionalGeneration")
+    model = randomise(kind(kind.config_class(**fields)))
+    model.save_pretrained(folder)
+    pixels = np.random.default_rng(1).normal(size=images).astype(np.float32)
+    with torch.no_grad():
+        expected = model(input_ids=torch.from_numpy(ids), pixel_values=torch.from_numpy(pixels), **arguments)
+    sizes = {"batch": len(ids), "images": images[-4], "length": ids.shape[1], "height": images[-2], "width": images[-1]}
+    network = netcalc.load(folder, set=sizes)
+    outputs = network.run({"input_ids": ids, "pixel_values": pixels}, weights=folder).outputs
+    assert_close(outputs["logits"], expected["logits"].numpy())
+
+
 @pytest.mark.parametrize("side", [4, 6])
 def test_several_images_of_another_size(side: int, tmp_path: Path) -> None:
     """Two images for each text, with as many patches as have positions, and with more."""
     fields: Fields = {"text_config": TEXT | {"model_type": "llama"}, "vision_config": VISION | {"patch_size": 3}}
     fields |= {"image_token_id": IMAGE, "scale_factor": 2}
-    model = randomise(transformers.Idefics3ForConditionalGeneration(transformers.Idefics3Config(**fields)))
-    model.save_pretrained(tmp_path)
-    rng = np.random.default_rng(1)
-    ids, features = rng.integers(8, 50, (2, 24)), side**2 // 4
+    ids, features = np.random.default_rng(1).integers(8, 50, (2, 24)), side**2 // 4
     ids[0, 1 : 1 + 2 * features] = ids[1, 2 : 2 + features] = ids[1, 12 : 12 + features] = IMAGE
-    images = rng.normal(size=(2, 2, 3, 3 * side, 3 * side)).astype(np.float32)
-    with torch.no_grad():
-        expected = model(input_ids=torch.from_numpy(ids), pixel_values=torch.from_numpy(images))
-    sizes = {"batch": 2, "images": 2, "length": 24, "height": 3 * side, "width": 3 * side}
-    network = netcalc.load(tmp_path, set=sizes)
-    outputs = network.run({"input_ids": ids, "pixel_values": images}, weights=tmp_path).outputs
-    assert_close(outputs["logits"], expected["logits"].numpy())
+    assert_outputs("Idefics3", fields, ids, (2, 2, 3, 3 * side, 3 * side), tmp_path)
+
+
+def test_queries_that_grow_behind_images(tmp_path: Path) -> None:
+    scaling = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "llama_4_scaling_beta": 0.3}
+    scaling |= {"original_max_position_embeddings": 3}
+    text = TEXT | {"model_type": "ministral3", "head_dim": 8, "sliding_window": 9, "rope_parameters": scaling}
+    vision = VISION | {"model_type": "pixtral", "patch_size": 3, "hidden_size": 16}
+    fields: Fields = {"text_config": text, "vision_config": vision, "image_token_index": IMAGE}
+    ids = np.random.default_rng(1).integers(8, 50, (2, 11))
+    ids[0, 1:5] = ids[1, 6:10] = IMAGE
+    assert_outputs("Mistral3", fields, ids, (2, 3, 12, 12), tmp_path, image_sizes=torch.tensor([[12, 12]] * 2))

@@ -38,6 +38,7 @@ PADDING = {
     "afm-4.5b": None,
     "glm-4-9b-chat": 151329,
     "ministral-3-8b": 11,
+    "ministral-3-8b-vision": 11,
     "apertus-8b": 3,
     "smollm3-3b": 128004,
     "whisper-tiny": 50257,

@@ -19,4 +19,5 @@ def test_a_released_configuration_has_the_parameters_of_its_page(entry: dict[str
     network = netcalc.load(write_config(tmp_path, entry["config"]))
     assert network.params == entry["params"]
     assumed = "bfloat16" if "quantization_config" in entry["config"] else "float32"
-    assert network.program.dtype == entry["config"].get("torch_dtype", assumed)
+    stated = entry["config"].get("dtype") or entry["config"].get("torch_dtype")
+    assert network.program.dtype == (stated or assumed)

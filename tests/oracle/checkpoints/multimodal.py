@@ -22,6 +22,10 @@ SIZES |= {"vision_layers": 2, "vision_d_ff": 20, "image_token": 9}
 IDS = [[8, 9, 9, 9, 9, 20, 21, 22, 23, 24, 25], [8, 30, 31, 9, 9, 9, 9, 32, 33, 34, 35]]
 #: The same with an image of nine features each.
 LONG = [[8, *[9] * 9, *range(20, 30)], [8, 30, 31, *[9] * 9, *range(32, 40)]]
+#: Rotary angles for contexts that are longer than four positions, and queries that grow behind each four.
+SCALING: dict[str, Any] = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 4}
+SCALING |= {"beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
+YARN = SCALING | {"rope_theta": 1e6, "llama_4_scaling_beta": 0.1}
 
 
 def multimodal() -> Iterator[Model]:
@@ -135,22 +139,31 @@ def multimodal() -> Iterator[Model]:
         | {"vision_d_ff": 64, "adapter_hidden": 10, "adapter_out": 10},
         values={"input_ids": IDS},
     )
-    yield Model(
-        "mistral-small-3.1-24b",
-        "Mistral3ForConditionalGeneration",
-        {
-            "text_config": TEXT
-            | {"model_type": "mistral", "rms_norm_eps": 1e-5, "sliding_window": None, "num_key_value_heads": 2}
-            | {"head_dim": 6, "rope_parameters": {"rope_type": "default", "rope_theta": 1e9}},
-            "vision_config": VISION
-            | {"model_type": "pixtral", "patch_size": 3, "hidden_act": "silu", "num_attention_heads": 3},
-            "image_token_index": 9,
-            "tie_word_embeddings": False,
-        },
-        SIZES | {"kv_heads": 2, "head_dim": 6, "patch": 3, "merge": 2, "vision_heads": 3},
-        values={"input_ids": IDS},
-        arguments={"image_sizes": [[12, 12]] * 2},
-    )
+    pixtral = {"model_type": "pixtral", "patch_size": 3, "hidden_act": "silu", "num_attention_heads": 3}
+    for spec, own, turns, sizes in (
+        ("mistral-small-3.1-24b", {"model_type": "mistral", "sliding_window": None}, {"rope_theta": 1e9}, {}),
+        (
+            "ministral-3-8b-vision",
+            {"model_type": "ministral3"},
+            YARN,
+            {"temperature_floor": 4, "rope_scaling": SCALING},
+        ),
+    ):
+        yield Model(
+            spec,
+            "Mistral3ForConditionalGeneration",
+            {
+                "text_config": TEXT
+                | {"rms_norm_eps": 1e-5, "num_key_value_heads": 2, "head_dim": 6, "rope_parameters": turns}
+                | own,
+                "vision_config": VISION | pixtral,
+                "image_token_index": 9,
+                "tie_word_embeddings": False,
+            },
+            SIZES | {"kv_heads": 2, "head_dim": 6, "patch": 3, "merge": 2, "vision_heads": 3} | sizes,
+            values={"input_ids": IDS},
+            arguments={"image_sizes": [[12, 12]] * 2},
+        )
     towers: dict[str, Any] = {"vision_config": VISION | {"model_type": "siglip_vision_model", "vision_use_head": False}}
     towers |= {"projection_dim": 32, "image_token_index": 9}
     words = TEXT | {"num_key_value_heads": 2, "head_dim": 6}

@@ -20,13 +20,22 @@ SMALL = {
     "convnext_tiny": ({}, 64),
     "deit_tiny_patch16_224": ({"depth": 2}, 224),
     "densenet121": ({"block_config": (2, 2)}, 64),
+    "efficientnet_em": ({}, 64),
+    "fbnetv3_b": ({}, 64),
     "inception_v3": ({}, 96),
+    "lcnet_050": ({}, 64),
     "mixer_s32_224": ({}, 224),
     "mobilenetv1_100": ({}, 64),
+    "mobilenetv2_110d": ({"in_chans": 1}, 64),
+    "mobilenetv3_small_050": ({}, 64),
     "regnetx_008": ({}, 64),
     "regnety_004": ({}, 64),
     "resnet18": ({}, 64),
     "resnext50_32x4d": ({"layers": (1, 1, 1, 1)}, 64),
+    "tf_efficientnet_b0": ({}, 75),
+    "tf_efficientnet_lite0": ({"pad_type": "", "bn_eps": 1e-5}, 75),
+    "tf_efficientnetv2_b0": ({}, 75),
+    "tf_mobilenetv3_small_100": ({}, 75),
     "vit_small_patch32_224": ({"depth": 1}, 224),
     "wide_resnet50_2": ({"layers": (1, 1, 1, 1)}, 64),
 }
@@ -54,7 +63,7 @@ def test_outputs(architecture: str, tmp_path: Path) -> None:
             if tensor.is_floating_point():
                 tensor.uniform_(0.5, 1.5) if tensor.ndim < 2 else tensor.normal_(std=0.05)
     hub.save_for_hf(model, str(tmp_path), model_args=arguments, safe_serialization=True)
-    image = torch.randn(2, 3, size, size)
+    image = torch.randn(2, arguments.get("in_chans", 3), size, size)
     with torch.no_grad():
         expected = model(image).numpy()
     network = api.load(tmp_path, set={"batch": 2, "height": size, "width": size})

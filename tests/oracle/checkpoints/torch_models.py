@@ -162,6 +162,13 @@ def _mobilenet_v1() -> Reference:
     return model, TINY_IMAGE | {"multiplier": 0.25}
 
 
+def _efficientnet_lite() -> Reference:
+    from timm.models.efficientnet import _gen_efficientnet_lite
+
+    model = _gen_efficientnet_lite("efficientnet_lite0", channel_multiplier=0.25, num_classes=10)
+    return model, TINY_IMAGE | {"multiplier": 0.25}
+
+
 def _recurrent(kind: str) -> Reference:
     class Network(torch.nn.Module):
         def __init__(self) -> None:
@@ -216,6 +223,7 @@ def _references() -> Iterator[tuple[str, Callable[[], Reference]]]:
         yield f"deit-{size}", partial(_deit, heads)
     yield from dict.fromkeys(("mixer_s32", "mixer_b16", "mixer_l16"), _mixer).items()
     yield "mobilenet_v1", _mobilenet_v1
+    yield "efficientnet_lite0", _efficientnet_lite
     yield from {name.lower(): partial(_recurrent, name) for name in ("RNN", "LSTM", "GRU")}.items()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,6 +13,8 @@ from netcalc.spec.mentions import mentioned_inputs
 
 #: Keys of a spec whose entries can be left out.
 _KEYS = ("dims", "vars", "inputs")
+#: Modifiers that stay with a line that is replaced.
+_OF_PLACES = ("from", "as", "when")
 #: Keys of an input with expressions.
 _EXPRESSIONS = ("repeat", "shape", "range", "when")
 
@@ -57,7 +59,7 @@ def _uses(
             if name not in (child.data.get(key) or ()):
                 users[f"the {key[:-1]} {name!r}"] = _names_in_entry(key, entry)
     if "layers" not in child.data:
-        lines = [parent.data.get(key) for key in ("layers", "patch")]
+        lines = [_staying(parent.data.get("layers") or (), child.data.get("patch") or ()), parent.data.get("patch")]
         users["an inherited line"] = names_in(lines) | mentioned_inputs(parent.data.get("inputs") or {}, lines)
     if "loss" not in child.data and (loss := parent.data.get("loss")):
         inputs = (_names_in_entry("inputs", entry) for entry in (loss.get("inputs") or {}).values())
@@ -68,6 +70,17 @@ def _uses(
             verb = "uses" if len(using) == 1 else "use"
             hint = "leave out what uses it too, or declare it anew"
             yield Diagnostic("E202", f"without: {', '.join(using)} {verb} {name!r}", item.span, hint=hint)
+
+
+def _staying(lines: Iterable[Any], patches: Iterable[Any]) -> list[Any]:
+    """Return the lines, and of those that patches of their paths replace or remove the modifiers that stay."""
+    gone = {patch.get("remove") or patch["at"] for patch in patches if "remove" in patch or "replace" in patch}
+    return [
+        {key: line[key] for key in _OF_PLACES if key in line}
+        if isinstance(line, Mapping) and line.get("name") in gone
+        else line
+        for line in lines
+    ]
 
 
 def left_out_with(name: str, data: Mapping[str, Any]) -> list[str]:

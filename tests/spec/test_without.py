@@ -11,7 +11,7 @@ from tests.spec.harness import problems, program, shapes
 
 PARENT = """netcalc: 1
 dims: {batch: 2, past: {default: 3, min: 0, precedes: length}, length: 4}
-vars: {units: 8, more: "${units + past}", kind: relu}
+vars: {units: 8, more: "${units + past}", kind: relu, scale: 3, scaling: true}
 require:
   - {that: past < 10, message: a short past}
   - {that: units > 4, message: enough units}
@@ -19,7 +19,7 @@ inputs:
   x: [batch, 8]
   cache.*: {repeat: 2, shape: [batch, past], when: past > 0}
   mask: {shape: [batch, units], range: [0, more]}
-layers: [{from: x, linear: "${units}"}, "${kind}"]
+layers: [{from: x, linear: "${units}"}, "${kind}", {when: scaling, name: scaled, mul: {value: "${scale}"}}]
 loss:
   inputs: {target: [batch, units]}
   layers: [{from: [output, target], mse_loss: {}}]
@@ -36,13 +36,16 @@ def folder(tmp_path: Path) -> Path:
 def test_names_are_left_out_with_their_requirements(folder: Path) -> None:
     without = "extends: parent\nwithout: [past, more, cache.*, mask]\n"
     found = program(without + OWN, folder=folder)
-    assert (dict(found.dims), dict(found.vars)) == ({"batch": 2, "length": 4}, {"units": 8, "kind": "relu"})
+    assert (dict(found.dims), dict(found.vars)) == (
+        {"batch": 2, "length": 4},
+        {"units": 8, "kind": "relu", "scale": 3, "scaling": True},
+    )
     assert [spec.name for spec in found.inputs] == ["x"]
     with pytest.raises(NetcalcError, match="E501"):
         program(without + OWN, folder=folder, past=3)
     (problem,) = problems(without + OWN, folder=folder, units=3)  # the other requirement holds its place
     assert (problem.code, problem.message[:12]) == ("E108", "enough units")
-    assert shapes(program(without, folder=folder)) == {"linear": "2×8", "relu": "2×8"}
+    assert shapes(program(without, folder=folder)) == {"linear": "2×8", "relu": "2×8", "scaled": "2×8"}
 
 
 def test_a_name_is_not_both_left_out_and_declared(folder: Path) -> None:
@@ -60,6 +63,11 @@ def test_a_name_is_not_both_left_out_and_declared(folder: Path) -> None:
         ("kind", "", "an inherited line uses 'kind'"),
         ("x", "", "an inherited line uses 'x'"),
         ("kind", OWN, None),
+        ("kind", "patch: [{at: relu, replace: tanh}]\n", "an inherited line uses 'kind'"),
+        ("scale", "patch: [{at: scaled, set: {value: 2}}]\n", "an inherited line uses 'scale'"),
+        ("scale", "patch: [{at: scaled, replace: tanh}]\n", None),
+        ("scale", "patch: [{remove: scaled}]\n", None),
+        ("scaling", "patch: [{remove: scaled}]\n", "an inherited line uses 'scaling'"),
         ("units", OWN + "vars: {more: 3}\ninputs: {mask: [1]}\nloss: null\n", None),
     ],
 )

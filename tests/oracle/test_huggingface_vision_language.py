@@ -27,6 +27,8 @@ def text(draw: st.DrawFn, *kinds: str) -> Fields:
     """Return fields of a decoder of one of several types."""
     kind = draw(st.sampled_from(kinds))
     fields = common(draw) | {"model_type": kind}
+    if kind == "qwen3":
+        fields |= {"attention_bias": draw(st.booleans()), "head_dim": 2 * draw(st.integers(1, 4))}
     if kind == "llama":
         fields |= {"attention_bias": draw(st.booleans()), "mlp_bias": draw(st.booleans())}
     if kind in ("mistral", "ministral3"):
@@ -132,6 +134,39 @@ def test_mistral3(end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, l
     assert_agrees(f"Mistral3{end}", fields, inputs, dims | {"height": rows * side, "width": columns * side}, "cpu")
 
 
+@st.composite
+def internvl(draw: st.DrawFn) -> tuple[Fields, int]:
+    """Return fields of InternVL, and the number of features of an image."""
+    vision, patch = tower(draw), draw(st.integers(1, 3))
+    merge, side, layers = draw(st.sampled_from([1, 2, 4])), draw(st.integers(1, 2)), vision["num_hidden_layers"]
+    vision |= {"image_size": patch * merge * side, "patch_size": patch}
+    vision |= {"norm_type": draw(st.sampled_from(["layer_norm", "rms_norm"]))}
+    flags = ("attention_bias", "use_qk_norm", "use_mask_token", "use_absolute_position_embeddings", "use_mean_pooling")
+    vision |= {name: draw(st.booleans()) for name in flags}
+    fields = {
+        "text_config": draw(text("qwen2", "qwen3", "llama")),
+        "vision_config": vision,
+        "image_token_id": IMAGE,
+        "downsample_ratio": 1 / merge,
+        "projector_hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "vision_feature_layer": draw(st.integers(-layers - 1, layers).filter(bool)),
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+    return fields, side**2
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(internvl(), st.integers(1, 2), st.integers(0, 4))
+def test_internvl(end: str, drawn: tuple[Fields, int], batch: int, length: int) -> None:
+    fields, features = drawn
+    vision = fields["vision_config"]
+    pixels = torch.ones(batch, vision["num_channels"], vision["image_size"], vision["image_size"])
+    inputs = {"input_ids": texts(batch, length, features), "pixel_values": pixels}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    assert_agrees(f"InternVL{end}", fields, inputs, dims, "cpu")
+
+
 TEXT: Fields = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2, "pad_token_id": 0}
 
@@ -171,3 +206,20 @@ def test_queries_that_grow_behind_images(tmp_path: Path) -> None:
     ids = np.random.default_rng(1).integers(8, 50, (2, 11))
     ids[0, 1:5] = ids[1, 6:10] = IMAGE
     assert_outputs("Mistral3", fields, ids, (2, 3, 12, 12), tmp_path, image_sizes=torch.tensor([[12, 12]] * 2))
+
+
+@pytest.mark.parametrize(
+    ("side", "vision", "others"),
+    [
+        (4, {"norm_type": "rms_norm", "use_qk_norm": True, "use_mean_pooling": False}, {}),
+        (6, {"attention_bias": True, "use_mean_pooling": False}, {"vision_feature_layer": 2}),
+        (2, {"use_absolute_position_embeddings": False, "layer_norm_eps": 0.1}, {"vision_feature_layer": 1}),
+    ],
+)
+def test_encoders_of_internvl(side: int, vision: Fields, others: Fields, tmp_path: Path) -> None:
+    """Norms, positions that are resized, and features of an earlier layer or before the last norm."""
+    fields: Fields = {"text_config": TEXT | {"model_type": "qwen3", "head_dim": 8}, "image_token_id": IMAGE} | others
+    fields["vision_config"] = VISION | {"patch_size": 3} | vision
+    ids, features = np.random.default_rng(1).integers(8, 50, (2, 14)), side**2 // 4
+    ids[0, 1 : 1 + features] = ids[1, 2 : 2 + features] = IMAGE
+    assert_outputs("InternVL", fields, ids, (2, 3, 3 * side, 3 * side), tmp_path)

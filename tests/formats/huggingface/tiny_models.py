@@ -234,6 +234,11 @@ TINY: dict[str, Fields] = {
         "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},
         "image_token_id": 9,
     },
+    "internvl": {
+        "text_config": DECODER | {"model_type": "qwen3", "head_dim": 6},
+        "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},
+        "image_token_id": 9,
+    },
     "idefics3": {
         "text_config": DECODER | {"model_type": "llama"},
         "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},

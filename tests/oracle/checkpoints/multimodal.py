@@ -120,6 +120,21 @@ def multimodal() -> Iterator[Model]:
         SIZES | {"patch": 3, "grid": 4, "merge": 2, "kv_heads": 2, "images": 1, "rope_theta": 1e4},
         values={"input_ids": IDS},
     )
+    dynamic = {"rope_type": "dynamic", "rope_theta": 1e6, "factor": 2.0}
+    yield Model(
+        "internvl3-8b",
+        "InternVLForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"model_type": "qwen2", "num_key_value_heads": 2, "rms_norm_eps": 1e-6}
+            | {"max_position_embeddings": 32768, "rope_parameters": dynamic},
+            "vision_config": VISION | {"patch_size": 3, "attention_bias": True},
+            "image_token_id": 9,
+            "tie_word_embeddings": False,
+        },
+        SIZES | {"patch": 3, "grid": 4, "kv_heads": 2},
+        values={"input_ids": IDS},
+    )
     yield Model(
         "llama-4-scout-vision",
         "Llama4ForConditionalGeneration",

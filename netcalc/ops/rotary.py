@@ -67,8 +67,19 @@ class LongScaling(_Scaling):
     attention_factor: float | None = attr("factor of cos and sin; by default computed from factor", default=None, gt=0)
 
 
+class ProportionalScaling(_Scaling):
+    """Rotation of a share of the pairs alone, with the frequencies that they have among all pairs (p-RoPE)."""
+
+    rope_type: Literal["proportional"]
+    partial_rotary_factor: float = attr(
+        "share of the pairs that are rotated, from the first on", default=1.0, ge=0, le=1
+    )
+    factor: float = attr("divisor of the frequencies", default=1.0, gt=0)
+
+
 Scaling: TypeAlias = Annotated[
-    LinearScaling | DynamicScaling | Llama3Scaling | YarnScaling | LongScaling, Field(discriminator="rope_type")
+    LinearScaling | DynamicScaling | Llama3Scaling | YarnScaling | LongScaling | ProportionalScaling,
+    Field(discriminator="rope_type"),
 ]
 
 
@@ -90,7 +101,8 @@ class RotaryEmbedding(Operation):
     takes_empty = True
     reference = (
         "Su et al. 2021, arXiv:2104.09864; yarn: arXiv:2309.00071, linear: arXiv:2306.15595, "
-        "llama3: arXiv:2407.21783, longrope: arXiv:2402.13753; transformers.modeling_rope_utils"
+        "llama3: arXiv:2407.21783, longrope: arXiv:2402.13753, proportional: arXiv:2410.06205; "
+        "transformers.modeling_rope_utils"
     )
     inputs = ports("input", "positions?")
     shape_rule = "unchanged"

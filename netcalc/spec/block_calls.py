@@ -58,7 +58,7 @@ def bind_call(
     scope: Scope,
     current: Value | None,
     path: str,
-    carried: Sequence[Value] = (),
+    carried: Sequence[Value | None] = (),
     taken: Mapping[str, Value | None] | None = None,
 ) -> tuple[Body, list[Value | None]]:
     """Return the body and the inputs of a call at a path.

@@ -9,9 +9,10 @@ from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.ir import Body, CallNode, Value
 from netcalc.opdef import Operation
-from netcalc.spec.block_calls import bind_call
+from netcalc.spec.block_calls import bind_call, with_absent
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.library import Block
 from netcalc.spec.line_inputs import is_absent, resolve_value, start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line
 from netcalc.spec.operations import elaborate_operation
@@ -37,17 +38,28 @@ def iteration_body(
     declared = ops.find(line.target)
     if line.target == SEQUENCE or declared is not None:
         return _anonymous_body(elaboration, line, declared, scope, current, turn)
-    carried: list[Value] = []
+    block = block_of(elaboration, line, scope)
+    carried: list[Value | None] = []
     if turn.last is not None and current is not None:
-        carried = [current, *turn.streams.carried(turn.last.body.ports, turn.last.outputs)[1:]]
+        carried = [current, *_carried(block, turn.last, turn.streams)[1:]]
         open_inputs = len(turn.last.inputs) - len(turn.taken)
         if len(carried) > open_inputs:
             raise NetcalcError(too_many_outputs(line, line.target, len(carried), open_inputs))
-    block = block_of(elaboration, line, scope)
     body, inputs = bind_call(elaboration, line, block, scope, current, turn.path, carried, turn.taken)
     if None in body.result_types:
         raise Poisoned
     return body, inputs
+
+
+def _carried(block: Block, last: CallNode, streams: Streams) -> list[Value | None]:
+    """Return the outputs of an iteration that the next one receives, None for an absent one before others."""
+    outputs = with_absent(block, dict(zip(last.body.ports, last.outputs, strict=False)))
+    if None not in outputs.values():
+        return [*streams.carried(last.body.ports, last.outputs)]
+    carried = streams.carried(list(outputs), list(outputs.values()))
+    while carried and carried[-1] is None:  # the inputs at the end are those that the line names
+        carried.pop()
+    return carried
 
 
 def _anonymous_body(

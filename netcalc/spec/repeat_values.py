@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
@@ -11,10 +11,12 @@ from netcalc.dims import Dim, Poly, UndecidedError
 from netcalc.ir import Value, join
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
-from netcalc.spec.line_inputs import resolve_values
+from netcalc.spec.line_inputs import is_absent, resolve_values
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.nodes import add_operation
 from netcalc.spec.scope import AbsentList, Outputs, Poisoned, Scope
+
+_Item = TypeVar("_Item", bound=Value | None)
 
 
 class Streams(NamedTuple):
@@ -50,7 +52,7 @@ class Streams(NamedTuple):
         """Return the values that an iteration takes, by input."""
         return {name: values[iteration] for name, values in self.taken.items()}
 
-    def carried(self, ports: Sequence[str], values: Sequence[Value]) -> list[Value]:
+    def carried(self, ports: Sequence[str], values: Sequence[_Item]) -> list[_Item]:
         """Return the outputs that the next iteration receives: the first, and all others that are not collected."""
         is_carried = (i == 0 or port not in self.collected for i, port in enumerate(ports))
         return [value for value, is_kept in zip(values, is_carried, strict=False) if is_kept] if self else list(values)
@@ -156,13 +158,16 @@ def _taken_values(
         for element in item.elements():
             values += [None] if element.data is None else resolve_values(str(element.data), element, scope, current)[0]
     elif isinstance(item.data, str):
-        outputs = scope.peek(item.data)
+        taken = item.data.removesuffix("?")
+        if taken != item.data and is_absent(taken, scope):
+            return _Absent((None,))
+        outputs = scope.peek(taken)
         if outputs is not None and isinstance(outputs.by_port, AbsentList):
             if outputs.by_port.count == times:
                 return _Absent((None,))
             if isinstance(outputs.by_port.count, Poly):
                 raise UndecidedError(f"a list of {outputs.by_port.count} values for {times} iterations")
-        values, is_list = resolve_values(item.data, item, scope, current)
+        values, is_list = resolve_values(taken, item, scope, current)
         first = values[0] if values else None
         if first is None and not (values and is_list):
             return _Absent((None,))

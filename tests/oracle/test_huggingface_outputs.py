@@ -66,6 +66,11 @@ MINISTRAL3 = {
     "rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "llama_4_scaling_beta": 0.3}
     | {"original_max_position_embeddings": 3, "max_position_embeddings": 12},
 }
+GEMMA4 = {"head_dim": 6, "global_head_dim": 10, "sliding_window": 4, "vocab_size_per_layer_input": 50}
+GEMMA4 |= {"num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention"] * 2}
+GEMMA4 |= {"hidden_size_per_layer_input": 3, "final_logit_softcapping": 5.0}
+GEMMA4_EXPERTS = {"enable_moe_block": True, "num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 12}
+GEMMA4_EXPERTS |= {"attention_k_eq_v": True, "num_global_key_value_heads": 1}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -143,6 +148,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         | {"attention_chunk_size": 4, "floor_scale": 3, "no_rope_layers": [0, 1], "interleave_moe_layer_step": 2},
     ),
     ("Llama4TextModel", GROUPED | LLAMA4 | {"layer_types": ["full_attention"] * 2, "use_qk_norm": False}),
+    ("Gemma4ForCausalLM", GROUPED | GEMMA4 | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
+    ("Gemma4TextModel", GROUPED | GEMMA4 | GEMMA4_EXPERTS | {"use_bidirectional_attention": "all"}),
     ("Glm4MoeForCausalLM", GROUPED | GLM4_MOE | {"head_dim": 8, "use_qk_norm": True}),
 ]
 

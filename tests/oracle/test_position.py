@@ -147,6 +147,26 @@ def test_rotation_as_in_llama(
     np.testing.assert_allclose(y, expected, atol=3e-5)
 
 
+@draws
+@given(
+    share=st.floats(0, 1),
+    factor=factors,
+    theta=st.sampled_from([100.0, 1e6]),
+    pairs=st.integers(1, 6),
+    length=st.integers(1, 30),
+)
+def test_rotation_of_a_share_of_the_pairs(share: float, factor: float, theta: float, pairs: int, length: int) -> None:
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    scaling = {"rope_type": "proportional", "factor": factor}
+    cos, sin = reference_table(scaling, theta, torch.arange(length)[None], 2 * pairs, share)
+    x = normal(1, 3, length, 2 * pairs)
+    expected = apply_rotary_pos_emb(*[torch.from_numpy(x)] * 2, cos, sin)[0].numpy()
+    attrs = {"theta": theta, "scaling": scaling | {"partial_rotary_factor": share}}
+    (y,) = execute("rotary_embedding", attrs, x).outputs
+    np.testing.assert_allclose(y, expected, atol=3e-5)
+
+
 @pytest.mark.parametrize("share", [0.25, 0.3, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("head", [9, 12, 13, 22])
 def test_share_of_a_head_as_in_gpt_neox(head: int, share: float) -> None:

@@ -235,6 +235,26 @@ def test_absent_caches_are_taken_as_absent() -> None:
     assert list(shapes(program(text))) == ["l.0.linear", "l.1.linear"]
 
 
+@pytest.mark.parametrize("made", [True, False])
+def test_values_of_a_line_that_when_omits_are_taken_as_absent(made: bool) -> None:
+    text = """
+    inputs: {x: [2, 8]}
+    vars: {made: false}
+    blocks:
+      layer:
+        inputs: [x, step?]
+        layers: [{when: step != null, name: used, from: step, linear: 3}, {from: x, linear: 8}]
+    layers:
+      - {when: made, sequence: [{linear: 12}, {reshape: [3, 2, 4]}], as: steps}
+      - {name: l, from: {x: x}, repeat: {times: 3, take: {step: steps?}}, layer: {}}
+    """
+    used = [path for path in shapes(program(text, made=made)) if path.endswith("used")]
+    assert used == ([f"l.{i}.used" for i in range(3)] if made else [])
+    # without the question mark it stands for the input of the line, as elsewhere
+    (problem,) = problems(text.replace("steps?", "steps"))
+    assert problem.code == "E303" and "of 2 slices along axis 0" in problem.message
+
+
 LINE = """
 dims: {n: }
 inputs: {x: [2, 8], s: [3, 2, 8], t: [n, 2, 8]}

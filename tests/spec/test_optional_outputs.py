@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from netcalc.analysis.walk import parameters
 from netcalc.engine.run import forward
 from tests.spec.harness import problems, program, shapes
 
@@ -71,6 +72,36 @@ def test_an_output_of_a_spec_that_when_omits() -> None:
 def test_the_first_output_is_present() -> None:
     (found,) = problems(PAIR.replace("[first, second?, third]", "[second?, first, third]"))
     assert found.code == "E104" and "first output" in found.message
+
+
+@pytest.mark.parametrize("kinds", [["a", "b", "a", "b"], ["b", "a", "b", "b"], ["b", "b"]])
+def test_an_absent_output_before_another_is_carried_as_absent(kinds: list[str]) -> None:
+    spec = f"""
+inputs: {{x: [2, 8]}}
+vars: {{kinds: {{type: "list[str]", default: {kinds}}}}}
+blocks:
+  step:
+    args: {{kind: str, width: int}}
+    inputs: [x, a?, b?]
+    outputs: [y, a?, b?]
+    layers:
+      - {{when: kind == 'a', name: a, from: x, linear: "${{width}}"}}
+      - {{when: kind == 'b', name: b, from: x, linear: "${{width}}"}}
+      - {{name: y, from: x, relu: {{}}}}
+      - {{when: a != null, name: of_a, from: a, linear: 1}}
+      - {{when: b != null, name: of_b, from: b, linear: 1}}
+layers:
+  - name: steps
+    from: {{x: x}}
+    repeat: "${{len(kinds)}}"
+    step: {{kind: "${{kinds[index]}}", width: "${{10 + index}}"}}
+"""
+    found = {instance.path: instance.param.shape for instance in parameters(program(spec))}
+    for step in range(len(kinds)):
+        for kind in "ab":
+            last = next((i for i in range(step, -1, -1) if kinds[i] == kind), None)
+            expected = None if last is None else (1, 10 + last)
+            assert found.get(f"steps.{step}.of_{kind}.weight") == expected
 
 
 def test_a_repeat_carries_the_outputs_that_are_present() -> None:

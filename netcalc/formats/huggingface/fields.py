@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, Related, did_you_mean, nearest, written
+from netcalc.formats.huggingface import layers
 from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.common_fields import ABSENT, READ, STATED, WITHOUT_EFFECT
 from netcalc.formats.huggingface.quantization import quantization_problems
@@ -66,6 +67,7 @@ class Fields:
                 or name in self._without_effect
                 or key.startswith("_")
                 or (key in SOURCES and "rope_theta" in fields)
+                or (key == layers.SOURCE and table.part("per_layer"))
             ):
                 continue
             elif (stated := STATED.get(key, key)) in table.constants:
@@ -81,6 +83,7 @@ class Fields:
         for unknown in quantization_problems(config):
             self.problem(*unknown)
         self._read_rope(config, fields, prefix)
+        self._read_layers(config, table, prefix)
         self._read_labels(config, fields, prefix)
         self._check_lists(fields, prefix)
         for key, kinds in nested.items():
@@ -194,6 +197,19 @@ class Fields:
                 self.given[prefix + name] = (value, place)
             else:
                 self.problem(f"{name} = {written(value)} is not known", place)
+
+    def _read_layers(self, config: Cursor, table: Table, prefix: str) -> None:
+        """Read the fields that the configuration gives layer by layer, if the table knows such fields."""
+        per_layer = table.part("per_layer")
+        if not per_layer or config.data.get(layers.SOURCE) is None:
+            return
+        place = config[layers.SOURCE]
+        try:
+            given = layers.layer_fields(config.data, per_layer, table.part("fields"))
+        except ValueError as why:
+            self.problem(f"{layers.SOURCE}: {why}", place)
+            return
+        self.given |= {prefix + name: (value, place) for name, value in given.items()}
 
     def _read_labels(self, config: Cursor, fields: dict[str, Any], prefix: str) -> None:
         """Read the number of labels, which is the length of ``id2label`` if there are names."""

@@ -40,13 +40,13 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
         for layer_type, name in _BY_LAYER_TYPE.items():
             if parameters.get(layer_type) is None:
                 continue
-            theta, scaling, share = _rope_parts(parameters[layer_type], config)
+            theta, scaling, share = _rope_parts(parameters[layer_type], config, fields)
             if layer_type == "full_attention":
                 rope["rope_scaling"] = scaling
             elif scaling is not None:
                 raise ValueError("scaling of layers with a sliding window is not known")
             if share is not None:
-                rope["partial_rotary_factor"] = share
+                rope[_SHARE] = share
             if theta is not None:
                 rope[name] = theta
     else:
@@ -58,30 +58,35 @@ def rope_fields(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
         if "llama_4_scaling_beta" in fields and stated:
             parameters, scale = _query_scale(parameters, config)
             rope |= scale
-        theta, scaling, share = _rope_parts(parameters, config)
+        theta, scaling, share = _rope_parts(parameters, config, fields)
         if stated:  # otherwise the class has its default
             rope["rope_scaling"] = scaling
         if theta is not None:
             rope["rope_theta"] = theta
         if share is not None:
-            rope["partial_rotary_factor"] = share
+            rope[_SHARE] = share
     return {name: value for name, value in rope.items() if name in fields or value is not None}
 
 
-def _rope_parts(parameters: Any, config: Mapping[str, Any]) -> tuple[float | None, dict[str, Any] | None, float | None]:
+def _rope_parts(
+    parameters: Any, config: Mapping[str, Any], fields: Mapping[str, Any]
+) -> tuple[float | None, dict[str, Any] | None, float | None]:
     """Return the base, the scaling and the share of rotated features."""
     if not isinstance(parameters, dict):
         raise ValueError("should be an object for each type of layer")
     rest = dict(parameters)
-    theta, share = rest.pop("rope_theta", None), rest.pop("partial_rotary_factor", None)
+    theta, share = rest.pop("rope_theta", None), rest.pop(_SHARE, None)
     kind = _kind(rest)
     rest = {name: value for name, value in rest.items() if name not in ("rope_type", "type")}
-    if kind not in _KINDS:
+    # classes that rotate a share of the features alone would take the share twice
+    if kind not in _KINDS or (kind == "proportional" and _SHARE in fields):
         raise ValueError(f"rope_type {written(kind, quoted=True)} is not known")
     if kind == "default":
         if rest:
             raise ValueError(f"{next(iter(rest))!r} is not known without a scaling")
         return theta, None, share
+    if kind == "proportional" and share is not None:
+        rest[_SHARE], share = share, None
     longest = config.get("max_position_embeddings")
     original = config.get("original_max_position_embeddings")
     if kind in _WITH_ORIGINAL and (original is not None or rest.get(_ORIGINAL) is None):
@@ -110,6 +115,7 @@ def _kind(parameters: Mapping[str, Any]) -> Any:
     return {"su": "longrope", "axial": "default"}.get(kind, kind) if isinstance(kind, str) else kind
 
 
-_KINDS = ("default", "dynamic", "linear", "llama3", "longrope", "yarn")
+_KINDS = ("default", "dynamic", "linear", "llama3", "longrope", "proportional", "yarn")
 _WITH_ORIGINAL = ("llama3", "yarn", "longrope")
 _ORIGINAL = "original_max_position_embeddings"
+_SHARE = "partial_rotary_factor"

@@ -11,6 +11,7 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
                                                 # defaults: fields of a configuration that is left out,
                                                 # flat: true if its fields are then among those around it,
                                                 # also: {other name of a type: the type}}
+    per_layer: {TYPE: {FIELD: FIELD}}           # by type of layer and field the one that per_layer_config gives for it
     vars: {VAR: "${an expression of fields}"}   # every var of the spec that is not a field of the same name
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
@@ -46,7 +47,7 @@ from netcalc.spec.cursor import Cursor
 _FEWEST_SHARED = 6
 
 #: The keys of a table.
-KEYS = ("source", "models", "fields", "nested", "vars", "dims", "require", "always", "without_effect")
+KEYS = ("source", "models", "fields", "nested", "per_layer", "vars", "dims", "require", "always", "without_effect")
 
 
 class Table(NamedTuple):

@@ -8,7 +8,15 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import Run, kernel, like, wide
-from netcalc.ops.rotary import DynamicScaling, LinearScaling, Llama3Scaling, LongScaling, RotaryEmbedding, YarnScaling
+from netcalc.ops.rotary import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    LongScaling,
+    ProportionalScaling,
+    RotaryEmbedding,
+    YarnScaling,
+)
 
 
 @kernel("rotary_embedding")
@@ -57,6 +65,10 @@ def _frequencies(op: RotaryEmbedding, rotated: int, length: int) -> tuple[Array,
     frequencies = theta ** -(np.arange(0, rotated, 2) / rotated)
     match scaling:
         case LinearScaling():
+            return frequencies / scaling.factor, 1.0
+        case ProportionalScaling():
+            turned = int(scaling.partial_rotary_factor * rotated // 2)
+            frequencies[turned:] = 0
             return frequencies / scaling.factor, 1.0
         case Llama3Scaling():
             return _llama3(scaling, frequencies), 1.0

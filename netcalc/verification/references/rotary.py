@@ -55,6 +55,9 @@ def _frequency_of_pair(op: Attributes, pair: int, features: int, length: int) ->
         return plain, 1.0
     if scaling.rope_type == "linear":
         return plain / scaling.factor, 1.0
+    if scaling.rope_type == "proportional":
+        turns = pair < int(scaling.partial_rotary_factor * features // 2)
+        return (plain / scaling.factor if turns else 0.0), 1.0
     original = scaling.original_max_position_embeddings
     if scaling.rope_type == "dynamic":
         longest = max(length, original)

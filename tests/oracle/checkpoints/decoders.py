@@ -88,6 +88,42 @@ def _gemma() -> Iterator[Model]:
         rope_parameters={"sliding_attention": rope(1e4), "full_attention": rope(1e6)},
     )
 
+    yield from _gemma4()
+
+
+def _gemma4() -> Iterator[Model]:
+    share = {"rope_type": "proportional", "rope_theta": 1e6, "partial_rotary_factor": 0.25}
+    rotary = {"sliding_attention": rope(1e4), "full_attention": share}
+    config = WIDE | {"global_head_dim": 10, "sliding_window": 4}
+    sizes = WIDE_SIZES | {"global_head_dim": 10, "window": 4}
+    types = ["sliding_attention", "full_attention"] * 3
+    yield from models(
+        "Gemma4ForCausalLM",
+        "gemma-4-e2b",
+        config=config
+        | {"num_hidden_layers": 6, "num_kv_shared_layers": 3, "layer_types": types}
+        | {"vocab_size_per_layer_input": 50, "hidden_size_per_layer_input": 4},
+        settings=sizes | {"layers": 6, "shared_layers": 3, "period": 2, "d_per_layer": 4},
+        use_double_wide_mlp=True,
+        final_logit_softcapping=30.0,
+        rope_parameters=rotary,
+    )
+    yield from models(
+        "Gemma4ForCausalLM",
+        "gemma-4-26b-a4b",
+        config=config
+        | {"num_hidden_layers": 3, "num_global_key_value_heads": 1, "layer_types": types[1:4]}
+        | {"num_experts": 6, "top_k_experts": 2, "moe_intermediate_size": 12},
+        settings=sizes
+        | {"layers": 3, "global_kv_heads": 1, "layer_types": types[1:4]}
+        | {"experts": 6, "experts_per_token": 2, "d_expert": 12},
+        attention_k_eq_v=True,
+        enable_moe_block=True,
+        hidden_size_per_layer_input=0,
+        final_logit_softcapping=30.0,
+        rope_parameters=rotary,
+    )
+
 
 def _qwen() -> Iterator[Model]:
     two: dict[str, Any] = {"config": GROUPED, "settings": GROUPED_SIZES, "rope_parameters": rope(1e6)}

@@ -1,0 +1,73 @@
+"""Random configurations of Gemma 4: figures are those of transformers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_decoder_agrees
+from tests.oracle.test_huggingface_moe import Fields, common, layer_types
+
+ROPE = st.sampled_from(
+    [
+        {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 500.0},
+        {"rope_type": "proportional", "rope_theta": 500.0, "factor": 2.0},
+        {"rope_type": "default", "rope_theta": 500.0},
+        {"rope_type": "linear", "rope_theta": 500.0, "factor": 2.0},
+    ]
+)
+
+
+def shared_layers(draw: st.DrawFn, types: list[str]) -> int:
+    """Return a number of last layers each of which has an earlier layer of its type that is not among them."""
+    return draw(st.sampled_from([n for n in range(len(types)) if set(types) == set(types[: len(types) - n])]))
+
+
+@st.composite
+def gemma4(draw: st.DrawFn) -> Fields:
+    fields = common(draw, activation="hidden_activation", divided=False)
+    layers, heads = fields["num_hidden_layers"], fields["num_attention_heads"]
+    types = layer_types(draw, layers)
+    stated = [*(types or ["sliding_attention"] * 5)[: layers - 1], "full_attention"]
+    bidirectional = draw(st.sampled_from([None, "vision", "all"]))
+    merged = draw(st.booleans())
+    experts = draw(st.integers(1, 4))
+    mixture = {"num_experts": experts, "top_k_experts": draw(st.integers(1, experts))}
+    mixture |= {"enable_moe_block": True, "moe_intermediate_size": draw(st.integers(1, 20))}
+    rope = draw(st.none() | ROPE)
+    return (
+        fields
+        | {
+            "head_dim": 2 * draw(st.integers(1, 4)),
+            "global_head_dim": 2 * draw(st.integers(1, 4)),
+            "attention_k_eq_v": merged,
+            "num_global_key_value_heads": draw(st.sampled_from([None, 1, heads])) if merged else None,
+            "attention_bias": draw(st.booleans()),
+            "sliding_window": draw(st.integers(1, 9)),
+            "layer_types": types,
+            "num_kv_shared_layers": shared_layers(draw, stated),
+            "use_double_wide_mlp": draw(st.booleans()),
+            "vocab_size_per_layer_input": draw(st.integers(8, 40)),
+            "hidden_size_per_layer_input": draw(st.integers(0, 4)),
+            "final_logit_softcapping": draw(st.none() | st.just(5.0)),
+            "use_bidirectional_attention": bidirectional,
+            "rope_parameters": rope
+            and {"full_attention": rope, "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}},
+        }
+        | (mixture if draw(st.booleans()) else {})
+    )
+
+
+#: Base of the names of architectures, the ends of the names, and fields.
+CASES = [("Gemma4", ["ForCausalLM", "TextModel"], gemma4())]
+
+
+@pytest.mark.parametrize(("base", "ends", "strategy"), CASES, ids=[base for base, *_ in CASES])
+@draws
+@given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))
+def test_figures_of_random_configurations(
+    base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
+) -> None:
+    assert_decoder_agrees(base, ends, strategy, data, batch, length)

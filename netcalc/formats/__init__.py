@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
@@ -16,6 +17,8 @@ from netcalc.formats.reading import Reading
 from netcalc.formats.sources import Source, described, find_source
 from netcalc.formats.table import FORMATS, GGUF, TORCH, implementation, named_format
 from netcalc.spec.library import Loaded, load_cursor, load_document
+from netcalc.spec.requirements import unmet_by_settings
+from netcalc.spec.settings import Settings
 
 if TYPE_CHECKING:
     from netcalc.formats.documents import Description
@@ -60,11 +63,24 @@ def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # no
 def _described(source: Source, reading: Reading) -> tuple[Description, Loaded]:
     """Return the spec document of a model with the spec."""
     ignored = Ignored(reading.ignore)
-    description = described(source._replace(ignored=ignored), reading)
+    source = source._replace(ignored=ignored)
+    description = described(source, reading)
     loaded = load_cursor(description.document, source.label, max_size=reading.max_size)
+    if reading.via is None and (refusal := _unmet(description, loaded, reading.settings)) is not None:
+        description = described(source, reading, refusal)
+        loaded = load_cursor(description.document, source.label, max_size=reading.max_size)
     loaded.storage, loaded.used = description.storage, description.used
     loaded.ignored, loaded.notes = tuple(ignored.found), ignored.notes
     return description, loaded
+
+
+def _unmet(description: Description, loaded: Loaded, settings: Mapping[str, Any]) -> NetcalcError | None:
+    """Return the error for what the table of a model requires and its configuration does not meet, if there is any."""
+    if "require" not in description.document.data:
+        return None
+    values = Settings(loaded, settings, ())
+    problems, _ = unmet_by_settings(description.document, loaded.label, values, settings)
+    return NetcalcError(problems) if problems else None
 
 
 def import_model(model: str | Path, reading: Reading = Reading()) -> str:  # noqa: B008 - a tuple

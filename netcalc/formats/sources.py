@@ -105,10 +105,11 @@ def find_source(model: str, max_size: int = MAX_SPEC_SIZE) -> Source | None:
     raise NetcalcError(Diagnostic("E004", f"{model} is a folder without {CONFIG}", hint=hint))
 
 
-def described(source: Source, reading: Reading) -> Description:
+def described(source: Source, reading: Reading, refusal: NetcalcError | None = None) -> Description:
     """Return the spec document of a model, whose file is no spec.
 
     The table of its type comes first, and then the library that builds it, unless ``reading.via`` names one of them.
+    ``refusal`` is the error of a document of the table that the configuration does not suit.
 
     Raises:
         NetcalcError: E007 for what netcalc does not know; E001 to E004 if a file is unreadable or malformed; E008 if
@@ -124,8 +125,9 @@ def described(source: Source, reading: Reading) -> Description:
         raise NetcalcError(Diagnostic("E502", f"{model} is {kind}, which only `import` takes", hint=hint))
     if reading.via == "library" and row.library is None:
         raise NetcalcError(Diagnostic("E502", f"no library builds {source.label}", hint="leave out --via library"))
-    refusal = None
-    if row.document is not None and reading.via != "library":
+    if refusal is not None and (row.library is None or reading.via == "table"):
+        raise refusal
+    if refusal is None and row.document is not None and reading.via != "library":
         try:
             by_table: Description = implementation(row.document).describe(source, reading.max_size)
             return by_table

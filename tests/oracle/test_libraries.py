@@ -102,6 +102,38 @@ def test_a_field_that_nothing_knows(tmp_path: Path) -> None:
         netcalc.load(path)
 
 
+def test_what_neither_a_table_nor_the_library_takes_is_one_error(tmp_path: Path) -> None:
+    for fields, code, message in (
+        ({"model_type": "bitnett"}, "E009", "no models of type 'bitnett'"),
+        ({"model_type": "llama", "architectures": ["LlamaForAll"]}, "E007", "'LlamaForAll' is not known"),
+    ):
+        with pytest.raises(netcalc.NetcalcError) as caught:
+            netcalc.load(config(tmp_path, **fields))
+        (problem,) = caught.value.diagnostics
+        assert (problem.code, problem.span is not None and problem.span.line) == (code, 1)
+        assert message in problem.message
+    assert "transformers does not take it: transformers" in str(problem.hint)
+
+
+def test_a_class_tells_the_type_and_a_backbone_its_library() -> None:
+    backbone = {"backbone": "resnet18", "backbone_kwargs": {"out_indices": [4]}, "use_timm_backbone": True}
+    fields = {"architectures": ["DetrModel"], "encoder_layers": 1, "decoder_layers": 1, "d_model": 16, **backbone}
+    sizes = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    built = implementation("transformers.building").built({**fields, **sizes}, {})
+    assert type(built.module).__name__ == "DetrModel"
+    assert "backbone.model.layer1.0.conv1.weight" in dict(built.module.named_parameters())
+
+
+def test_parts_of_another_type_are_built_as_one() -> None:
+    text = {**TINY, "model_type": "ministral3", "head_dim": 8, "dtype": "bfloat16"}
+    vision = {"model_type": "pixtral", "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    vision |= {"num_attention_heads": 2, "head_dim": 8}
+    fields = {"model_type": "mistral3", "text_config": text, "vision_config": vision, "dtype": "bfloat16"}
+    built = implementation("transformers.building").built(fields, {})
+    assert {p.dtype for p in built.module.parameters()} == {torch.float32}
+    assert built.dtype == "bfloat16"
+
+
 def test_a_library_that_takes_too_long(tmp_path: Path) -> None:
     path = config(tmp_path, model_type="bitnet", **TINY)
     with pytest.raises(netcalc.NetcalcError, match=r"did not build .* within 1 s"):

@@ -31,6 +31,8 @@ ABSENT: Mapping[str, tuple[Any, ...]] = {
     "attn_logit_softcapping": (None,),
     "attn_pdrop": _NUMBER,
     "cross_attention_hidden_size": (None,),
+    "do_blenderbot_90_layernorm": _FLAG,
+    "drop_vision_last_layer": _FLAG,
     "embd_pdrop": _NUMBER,
     "embedding_dropout": _NUMBER,
     "final_logit_softcapping": (None,),
@@ -77,15 +79,13 @@ AT_LEAST_ONE = frozenset(_SIZES.split())
 
 #: ``auto_map`` names code beside the class that ``architectures`` names, which is not run.
 _BOOKKEEPING = """
-attn_implementation auto_map experts_implementation finetuning_task gradient_checkpointing internal_version label2id
-language model_max_length output_past problem_type task_specific_params tf_legacy_loss tokenizer_class torchscript
-transformers_version transformers.js_config unsloth_fixed unsloth_version use_bfloat16 use_flash_attn
+attn_implementation auto_map custom_pipelines experts_implementation finetuning_task gradient_checkpointing
+internal_version label2id language max_sequence_length model_max_length output_past pretraining_tp problem_type
+sbert_ce_default_activation_function sentence_transformers task_specific_params tf_legacy_loss tokenizer_class
+torchscript transformers_version transformers.js_config unsloth_fixed unsloth_version use_bfloat16 use_flash_attn
 """
 _OUTPUTS = "output_attentions output_hidden_states return_dict use_cache use_return_dict"
-_TOKENS = """
-begin_suppress_tokens bos_token_id cls_token_id decoder_start_token_id eos_token_id forced_bos_token_id
-forced_decoder_ids forced_eos_token_id mask_token_id pad_token_id prefix sep_token_id suppress_tokens unk_token_id
-"""
+_TOKENS = "begin_suppress_tokens forced_decoder_ids prefix suppress_tokens"
 _GENERATION = """
 bad_words_ids cache_implementation constraints diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size
 encoder_repetition_penalty epsilon_cutoff eta_cutoff exponential_decay_length_penalty force_words_ids guidance_scale
@@ -97,6 +97,10 @@ temperature token_healing top_k top_p typical_p watermarking_config
 #: A class that reads another epsilon leaves ``norm_eps`` unread.
 _WORKING = "chunk_size_feed_forward initializer_range norm_eps"
 
-#: Fields of PreTrainedConfig and GenerationConfig, now or in earlier versions of transformers, that are not looked at;
-#: nor are fields whose name begins with an underscore.
-WITHOUT_EFFECT = frozenset(f"{_BOOKKEEPING} {_OUTPUTS} {_TOKENS} {_GENERATION} {_WORKING}".split())
+#: Fields of PreTrainedConfig and GenerationConfig, now or in earlier versions, and of libraries around transformers.
+_WITHOUT_EFFECT = frozenset(f"{_BOOKKEEPING} {_OUTPUTS} {_TOKENS} {_GENERATION} {_WORKING}".split())
+
+
+def has_no_effect(field: str) -> bool:
+    """Return True for a field that is not looked at, unless the table of a type names it."""
+    return field in _WITHOUT_EFFECT or field.startswith("_") or field.endswith("_token_id")

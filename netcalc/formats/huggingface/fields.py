@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from netcalc.diagnostics import Diagnostic, Related, did_you_mean, nearest, written
 from netcalc.formats.huggingface import layers
 from netcalc.formats.huggingface.activations import activations_of
-from netcalc.formats.huggingface.common_fields import ABSENT, READ, STATED, WITHOUT_EFFECT
+from netcalc.formats.huggingface.common_fields import ABSENT, READ, STATED, has_no_effect
 from netcalc.formats.huggingface.quantization import quantization_problems
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
@@ -51,7 +51,7 @@ class Fields:
     def read(self, config: Cursor, table: Table, prefix: str = "") -> None:
         """Read the fields of a configuration; ``prefix`` precedes the names of a configuration within."""
         also, fields, nested = table.also, table.part("fields"), table.nested
-        harmless = {*WITHOUT_EFFECT, *READ, *table.part("without_effect"), *table.overriding.values()} - set(fields)
+        harmless = {*READ, *table.part("without_effect"), *table.overriding.values(), *nested}
         self._without_effect |= {prefix + name for name in table.part("without_effect")}
         within = ".".join([*(str(part) for part in config.path), ""])
         config = self._without_flat(config, table, prefix)
@@ -63,9 +63,9 @@ class Fields:
                     self.problem(f"{within + key!r} and {self.given[name][1].path[-1]!r} are one field", place)
                 self.given[name] = (self._converted(field, place, fields[field]), place)
             elif (
-                key in {*harmless, *nested}
+                key in harmless
+                or has_no_effect(key)
                 or name in self._without_effect
-                or key.startswith("_")
                 or (key in SOURCES and "rope_theta" in fields)
                 or (key == layers.SOURCE and table.part("per_layer"))
             ):
@@ -129,12 +129,14 @@ class Fields:
         """Read fields of configurations within that stand beside the fields of ``config``, and return the others."""
         rest = dict(config.data)
         for key, kinds in table.nested.items():
-            if not table.option_of(key, "flat") or rest.get(key) is not None:
+            if not table.option_of(key, "flat"):
                 continue
             inner = kinds[0]
             names = {*inner.part("fields"), *inner.also, *inner.part("without_effect"), *SOURCES}
             names -= {*table.part("fields"), *table.also, *table.part("without_effect"), key}
             moved = {name: rest.pop(name) for name in list(rest) if name in names}
+            if rest.get(key) is not None:  # the configuration within counts alone
+                continue
             self.read(Cursor(moved, config.path, config.spans), inner, f"{prefix}{key}_")
         return Cursor(rest, config.path, config.spans)
 

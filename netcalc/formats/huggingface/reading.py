@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
+from netcalc.formats.huggingface.tables import type_of_class
 from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
 
 
 def read_config(source: Source, max_size: int) -> Cursor:
-    """Return the configuration in a file, which has a ``model_type``.
+    """Return the configuration in a file with a ``model_type``, which early ones leave to their class.
 
     Raises:
         NetcalcError: E004 if the file cannot be read or is no configuration, E001 to E003 if it is malformed, E007 if
@@ -18,15 +21,23 @@ def read_config(source: Source, max_size: int) -> Cursor:
     if not isinstance(config.data, dict):
         message = f"{source.label} is no configuration: it should be an object"
         raise NetcalcError(Diagnostic("E004", message, config.span))
-    if not isinstance(config.data.get("model_type"), str):
-        raise NetcalcError(_unknown_kind(config, source.label))
-    return config
+    if isinstance(config.data.get("model_type"), str):
+        return config
+    if config.data.get("model_type") is None and (found := type_of_class(class_named(config.data))) is not None:
+        return Cursor({**config.data, "model_type": found}, config.path, config.spans)
+    raise NetcalcError(_unknown_kind(config, source.label))
+
+
+def class_named(config: Any) -> Any:
+    """Return the class that the data of a configuration names, None if it names none or several."""
+    named = config.get("architectures")
+    return named[0] if isinstance(named, list) and len(named) == 1 else None
 
 
 def _unknown_kind(config: Cursor, label: str) -> Diagnostic:
     """Return the error for a JSON file that is not the configuration of a model in transformers."""
     data = config.data
-    if "model_type" in data:
+    if data.get("model_type") is not None:
         return Diagnostic("E007", "model_type should be a string", config["model_type"].span)
     if "weight_map" in data:
         hint = "give the folder, or give the checkpoint to a spec by --weights"

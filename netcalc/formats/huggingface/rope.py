@@ -13,6 +13,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.diagnostics import written
+from netcalc.ops.rotary import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    LongScaling,
+    ProportionalScaling,
+    YarnScaling,
+)
 
 #: The fields that these are read from.
 SOURCES = ("rope_parameters", "rope_scaling", "rope_theta")
@@ -79,7 +87,7 @@ def _rope_parts(
     kind = _kind(rest)
     rest = {name: value for name, value in rest.items() if name not in ("rope_type", "type")}
     # classes that rotate a share of the features alone would take the share twice
-    if kind not in _KINDS or (kind == "proportional" and _SHARE in fields):
+    if kind not in ("default", *_KINDS) or (kind == "proportional" and _SHARE in fields):
         raise ValueError(f"rope_type {written(kind, quoted=True)} is not known")
     if kind == "default":
         if rest:
@@ -93,9 +101,26 @@ def _rope_parts(
         rest[_ORIGINAL] = original if original is not None else longest
     if kind == "dynamic":
         rest[_ORIGINAL] = longest
-    if kind == "longrope" and rest.get("factor") is None and longest and rest.get(_ORIGINAL):
+    if kind == "longrope" and rest.get("factor") is None and _is_size(longest) and _is_size(rest.get(_ORIGINAL)):
         rest["factor"] = longest / rest[_ORIGINAL]
-    return theta, {"rope_type": kind, **{name: value for name, value in rest.items() if value is not None}}, share
+    return theta, {"rope_type": kind, **_read(kind, rest)}, share
+
+
+def _read(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a kind of scaling reads; ValueError for one that is missing or that no kind has."""
+    declared = _KINDS[kind].model_fields
+    known = {*_OF_FAMILIES, *_WITHOUT_EFFECT}.union(*(other.model_fields for other in _KINDS.values()))
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{name!r} of {kind} is not known")
+    for name, field in declared.items():
+        if name != "rope_type" and field.is_required() and given.get(name) is None:
+            raise ValueError(f"{name!r} of {kind} is missing")
+    return {name: value for name, value in given.items() if name in (*declared, *_OF_FAMILIES) and value is not None}
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value > 0
 
 
 def _query_scale(parameters: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -115,7 +140,19 @@ def _kind(parameters: Mapping[str, Any]) -> Any:
     return {"su": "longrope", "axial": "default"}.get(kind, kind) if isinstance(kind, str) else kind
 
 
-_KINDS = ("default", "dynamic", "linear", "llama3", "longrope", "proportional", "yarn")
+#: What each kind of scaling reads; others leave the parameters of another kind unread, as transformers does.
+_KINDS = {
+    "dynamic": DynamicScaling,
+    "linear": LinearScaling,
+    "llama3": Llama3Scaling,
+    "longrope": LongScaling,
+    "proportional": ProportionalScaling,
+    "yarn": YarnScaling,
+}
+#: What the tables of families read.
+_OF_FAMILIES = ("alpha",)
+#: What training left there.
+_WITHOUT_EFFECT = ("finetuned",)
 _WITH_ORIGINAL = ("llama3", "yarn", "longrope")
 _ORIGINAL = "original_max_position_embeddings"
 _SHARE = "partial_rotary_factor"

@@ -39,7 +39,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.formats.huggingface.common_fields import ABSENT, READ, WITHOUT_EFFECT
+from netcalc.formats.huggingface.common_fields import ABSENT, READ, has_no_effect
 from netcalc.formats.table_files import TORCH_HINT, find_table, nearest_known, table_names
 from netcalc.spec.cursor import Cursor
 
@@ -65,6 +65,13 @@ class Table(NamedTuple):
     def nested(self) -> dict[str, list[Table]]:
         """The tables of the types that each configuration within may have."""
         return {field: [_nested(kind) for kind in _kinds(kinds)] for field, kinds in self.part("nested").items()}
+
+    def names(self, field: str) -> bool:
+        """Return True for a field that the table, or that of a configuration within, says something of."""
+        own = {*self.part("fields"), *self.also, *self.part("without_effect"), *self.part("nested")}
+        flat = [inner[0] for name, inner in self.nested.items() if self.option_of(name, "flat")]
+        own |= {*self.overriding.values(), *self.part("vars"), *self.part("always")}
+        return field in own or any(table.names(field) for table in flat)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -122,10 +129,27 @@ def table_of(config: Cursor) -> Table:
     raise NetcalcError(Diagnostic("E007", message, config["model_type"].span, hint=hint))
 
 
+def type_of_class(name: Any) -> str | None:
+    """Return the model type whose table alone has a class; None if none or several have it."""
+    if not isinstance(name, str):
+        return None
+    found = [kind for kind in model_types() if (table := read_table(kind)) is not None and name in table.part("models")]
+    return found[0] if len(found) == 1 else None
+
+
+def unnamed_fields(config: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a configuration that the table of its type says nothing of; none without a table."""
+    table = read_table(str(config.get("model_type")))
+    if table is None:
+        return []
+    known = {*READ, *(key for key, value in config.items() if value in ABSENT.get(key, ()))}
+    return [key for key in config if key not in known and not has_no_effect(key) and not table.names(key)]
+
+
 def _nearest_by_fields(config: Cursor) -> str | None:
     """Return the hint at the type whose table names most fields of a configuration; None if it names few."""
-    others = {*READ, *WITHOUT_EFFECT, *(key for key, value in config.data.items() if value in ABSENT.get(key, ()))}
-    own = {key for key in config.data if not key.startswith("_")} - others
+    others = {*READ, *(key for key, value in config.data.items() if value in ABSENT.get(key, ()))}
+    own = {key for key in config.data if not has_no_effect(key)} - others
     fits = []
     for name in model_types():
         table = read_table(name)

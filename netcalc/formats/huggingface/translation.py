@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from netcalc.diagnostics import did_you_mean, written
@@ -66,7 +67,8 @@ class _Translation:
         if next(iter(outputs), None) != "last_hidden_state":
             return
         parent = load_document(entry.data["extends"]).document
-        assert isinstance(parent.outputs, dict)  # caches have names
+        if not isinstance(parent.outputs, dict):  # caches have names
+            return
         declared = [decl for decl in parent.inputs.values() if isinstance(decl, InputDecl) and decl.cache is not None]
         caches = {decl.cache.next: parent.outputs[decl.cache.next] for decl in declared if decl.cache}
         self.document.data["outputs"] = {**outputs, **caches}
@@ -84,7 +86,7 @@ class _Translation:
     def _model(self) -> tuple[str | None, Cursor | None]:
         """Return the architecture that the configuration names, and its entry in the table."""
         models = self.table.cursor["models"]
-        named = self.config.data.get("architectures")
+        named = self.config.data.get("architectures") or _base_model(models.data)
         place = self.config.at(("architectures",))
         if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
             message = f"architectures should name one class, not {written(named, quoted=True)}"
@@ -114,6 +116,12 @@ class _Translation:
         if value not in FLOATS:
             self.fields.problem(f"{name} = {written(value, quoted=True)} is not known", place)
         return value, place
+
+
+def _base_model(models: Iterable[str]) -> list[str] | None:
+    """Return the class of a configuration that names none, as transformers' ``AutoModel`` does."""
+    found = [name for name in models if name.endswith("Model")]
+    return found if len(found) == 1 else None
 
 
 def _options(field: str, declared: Any) -> dict[str, Any]:

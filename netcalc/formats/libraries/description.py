@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.quantization import storage_of
-from netcalc.formats.huggingface.tables import read_table
+from netcalc.formats.huggingface.tables import read_table, unnamed_fields
 from netcalc.formats.libraries.door import made_document
 from netcalc.formats.libraries.packages import installation, missing
 from netcalc.formats.reading import Reading
@@ -31,22 +33,33 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
     why = "by --via library" if reading.via == "library" else "no table describes it"
     model = source.parsed(reading.max_size).data
     try:
-        strict = (
-            refusal is not None and library == "transformers" and read_table(str(model.get("model_type"))) is not None
-        )
+        strict = unnamed_fields(model) if refusal is not None and library == "transformers" else []
         document, used = made_document(library, model, source.label, why, reading, strict=strict)
     except NetcalcError as error:
         if refusal is None:
             raise
         if missing(library):
             raise NetcalcError(_hinted(refusal, library)) from None
-        raise NetcalcError([*refusal.diagnostics, *error.diagnostics]) from None
+        raise NetcalcError(_joined(refusal, error, library, model)) from None
     document["name"] = source.name
     storage = OwnStorage()
     if library == "transformers":
         dtype = document.get("checkpoint", {}).get("dtype", "float32")
         storage = storage_of(source.parsed(reading.max_size), dtype, source.label)
     return Description(read_data(document, source.label), set(), storage=storage, used=frozenset(used))
+
+
+def _joined(refusal: NetcalcError, error: NetcalcError, library: str, model: Any) -> list[Diagnostic]:
+    """Return the errors of a table with the reason why the library does not build the model either.
+
+    Where there is no table the reasons of the library count, at the place of the type that no table has.
+    """
+    *others, last = refusal.diagnostics
+    if library != "transformers" or read_table(str(model.get("model_type"))) is not None:
+        reason, *_ = error.diagnostics
+        hint = "; ".join(filter(None, (last.hint, f"{library} does not take it: {reason.message}")))
+        return [*others, last._replace(hint=hint)]
+    return [problem._replace(span=last.span, hint=problem.hint or last.hint) for problem in error.diagnostics]
 
 
 def _hinted(refusal: NetcalcError, library: str) -> list[Diagnostic]:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ ENVIRONMENT = {
 
 
 def made_document(
-    library: str, model: Any, label: str, why: str, reading: Reading, *, strict: bool = False
+    library: str, model: Any, label: str, why: str, reading: Reading, *, strict: Sequence[str] = ()
 ) -> tuple[dict[str, Any], set[str]]:
     """Return the spec document of a model as its library builds it, and the settings that went into it.
 
@@ -42,7 +42,7 @@ def made_document(
         label: name of the model, in messages.
         why: reason for which the library builds it, in the notice.
         reading: settings, examples of inputs, and the time that the library may take.
-        strict: True if a field that the class of the model does not have is an error.
+        strict: fields which are an error if the class of the model does not have them.
 
     Raises:
         NetcalcError: E007 if the library is not installed; E009 if it does not take the model, or needs more time.
@@ -54,7 +54,7 @@ def made_document(
     used = {name: value for name, value in reading.settings.items() if name not in DIMS}
     by = f"{library} {found[library]} with torch {found['torch']}"
     facts = {"versions": found, "netcalc": __version__, "python": sys.version_info[:2]}
-    request = {"library": library, "model": model, "strict": strict, "settings": used}
+    request = {"library": library, "model": model, "strict": [*strict], "settings": used}
     request |= {"examples": list(reading.examples), "sizes": {}}
 
     def document() -> dict[str, Any]:

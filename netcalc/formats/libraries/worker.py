@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.table import implementation
+from netcalc.formats.torch.diagnosis import refused
 
 
 def main() -> None:
@@ -37,13 +38,16 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
     library = implementation(f"{request['library']}.building")
     try:
-        if request["strict"] and (unknown := library.unknown_fields(request["model"])):
+        if request["strict"] and (unknown := library.unknown_fields(request["model"], request["strict"])):
             message = "its class has no field " + ", ".join(map(repr, unknown))
             raise NetcalcError(Diagnostic("E009", message, hint="--ignore FIELD goes on without one"))
         built = library.built(request["model"], request["settings"])
         return {"document": captured_document(built, request["examples"], request["sizes"])}
     except NetcalcError as error:
         return {"problems": [(problem.code, problem.message, problem.hint) for problem in error.diagnostics]}
+    except Exception as error:  # of the library, at a place where none was expected
+        (problem,) = refused(f"{request['library']} cannot build it", error).diagnostics
+        return {"problems": [(problem.code, problem.message, problem.hint)]}
 
 
 def _no_network(*args: object) -> NoReturn:

@@ -7,7 +7,15 @@ import re
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
 _PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+), in (\S+)', re.MULTILINE)
-_LONGEST = 400
+_LONGEST = 240
+
+
+def _shortened(line: str) -> str:
+    """Return a line up to the end of the last sentence, or the last word, that is within the longest."""
+    if len(line) <= _LONGEST:
+        return line
+    sentences, _, _ = line[:_LONGEST].rpartition(". ")
+    return sentences or line[:_LONGEST].rpartition(" ")[0] + " …"
 
 
 def refused(what: str, error: BaseException) -> NetcalcError:
@@ -19,7 +27,7 @@ def refused(what: str, error: BaseException) -> NetcalcError:
     """
     text = str(error).strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = lines[0][:_LONGEST] if lines else ""
+    first = _shortened(lines[0]) if lines else ""
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
     if "register a pytree" in text:
         advice = (

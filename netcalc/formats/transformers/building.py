@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dtypes import FLOATS
-from netcalc.formats.huggingface.common_fields import READ, WITHOUT_EFFECT
+from netcalc.formats.huggingface.reading import class_named
 from netcalc.formats.libraries.building import Built, without_weights
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 from netcalc.formats.torch.diagnosis import refused
+from netcalc.formats.torch.library import torch_library
 from netcalc.formats.transformers.inputs import calls_of, configurations
 
 
@@ -27,9 +29,10 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
             setting that is no field.
     """
     transformers = _library()
-    kind = _configuration_class(model.get("model_type"))
+    kind = _configuration_class(model)
     try:
-        config = kind.from_dict(_with_settings(model, settings, kind))
+        with _without_hub():
+            config = kind.from_dict(_with_settings(model, settings, kind))
     except NetcalcError:
         raise
     except Exception as error:  # of the library's checks
@@ -38,6 +41,7 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
         if hasattr(part, "use_cache"):
             part.use_cache = False
         part._experts_implementation = "batched_mm"  # exactly the chosen experts of each token
+        part.dtype = torch_library().float32  # of all parts alike, which a part of another type would not fit
     name = _class_name(model, config)
     with without_weights(), import_module("transformers.initialization").no_init_weights():
         try:
@@ -57,12 +61,10 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
     )
 
 
-def unknown_fields(model: Mapping[str, Any]) -> list[str]:
-    """Return the fields of a configuration that its class does not have, which therefore say nothing to it."""
-    kind = _configuration_class(model.get("model_type"))
-    known = kind()
-    harmless = {*READ, *WITHOUT_EFFECT, "model_type", "architectures"}
-    return [name for name in model if name not in harmless and not name.startswith("_") and not hasattr(known, name)]
+def unknown_fields(model: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return those of some fields of a configuration that its class does not have, which say nothing to it."""
+    known = _configuration_class(model)()
+    return [name for name in names if not hasattr(known, name)]
 
 
 def _library() -> Any:
@@ -70,9 +72,32 @@ def _library() -> Any:
     return import_module("transformers")
 
 
-def _configuration_class(model_type: Any) -> Any:
+@contextmanager
+def _without_hub() -> Iterator[None]:
+    """Take names of backbones for those of timm, as transformers does with a name that the Hub does not have."""
+    backbones: Any = import_module("transformers.backbone_utils")
+    asked, backbones.hf_api = backbones.hf_api, _Hub
+    try:
+        yield
+    finally:
+        backbones.hf_api = asked
+
+
+class _Hub:
+    """The Hub, of which nothing is read: its models have the name of their owner before their own."""
+
+    @staticmethod
+    def repo_exists(name: str) -> bool:
+        return "/" in name
+
+
+def _configuration_class(model: Mapping[str, Any]) -> Any:
+    """Return the class of a configuration, by its type or else by the class of model that it names."""
     transformers = _library()
     known = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+    model_type = model.get("model_type")
+    if model_type is None and isinstance(named := class_named(model), str):
+        model_type = getattr(getattr(getattr(transformers, named, None), "config_class", None), "model_type", None)
     if not isinstance(model_type, str) or model_type not in known:
         hint = did_you_mean(str(model_type), list(known))
         message = f"transformers {transformers.__version__} has no models of type {written(model_type, quoted=True)}"

@@ -26,6 +26,13 @@ GEMMA3 = {
     "vision_config": {"num_hidden_layers": 1, "image_size": 896, "patch_size": 14},
 }
 
+QWEN2_5_VL = {
+    "model_type": "qwen2_5_vl",
+    "architectures": ["Qwen2_5_VLForConditionalGeneration"],
+    "text_config": {"model_type": "qwen2_5_vl_text", "num_hidden_layers": 2},
+    "vision_config": {"depth": 2, "fullatt_block_indexes": [1], "out_hidden_size": 8192},
+}
+
 #: Fields that agree with the model, and that transformers does not read.
 HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "code beside the class": (LLAMA, {"auto_map": {"AutoModelForCausalLM": "modeling_llama.LlamaForCausalLM"}}),
@@ -38,6 +45,13 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "no shared expert": (QWEN3, {"shared_expert_intermediate_size": 0, "num_experts": 0, "mlp_only_layers": []}),
     "rotary features": (GLM4, {"rotary_dim": 8}),
     "a configuration within": (GEMMA3, {}),
+    "tokens": (LLAMA, {"audio_bos_token_id": 7, "pad_token_id": None, "suppress_tokens": [1]}),
+    "libraries around it": (LLAMA, {"sentence_transformers": {"version": "5.1"}, "pretraining_tp": 2}),
+    "what training left": (
+        LLAMA | {"rope_scaling": {"type": "linear", "factor": 2.0}},
+        {"rope_scaling": {"rope_type": "linear", "factor": 2.0, "finetuned": True, "beta_fast": 32}},
+    ),
+    "fields of a configuration that is there": (QWEN2_5_VL, {"hidden_size": 9, "rope_theta": 5.0, "vocab_size": 1}),
 }
 
 
@@ -73,6 +87,18 @@ def test_fields_that_contradict_are_refused(case: str, tmp_path: Path) -> None:
     assert f"--ignore {field} goes on without it" in (found.hint or "")
     assert found.span is not None and field in found.span.text
     assert api.load(path, ignore=[field]).params == api.load(write_config(tmp_path / "own", config)).params
+
+
+def test_a_class_tells_the_type_of_an_early_configuration(tmp_path: Path) -> None:
+    early = {key: value for key, value in LLAMA.items() if key != "model_type"}
+    assert api.load(write_config(tmp_path / "early", early)).params == api.load(write_config(tmp_path, LLAMA)).params
+
+
+def test_a_configuration_without_a_class_is_that_of_the_base_model(tmp_path: Path) -> None:
+    base = api.load(write_config(tmp_path / "base", LLAMA | {"architectures": ["LlamaModel"]}))
+    for named in (None, []):
+        network = api.load(write_config(tmp_path / "none", LLAMA | {"architectures": named}))
+        assert network.params == base.params
 
 
 def test_all_unknown_fields_are_one_error(tmp_path: Path, netcalc: Run) -> None:

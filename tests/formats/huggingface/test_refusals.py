@@ -21,7 +21,8 @@ LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
 REFUSED: dict[str, tuple[Any, str, str]] = {
     "unknown model type": ({"model_type": "lama", "architectures": []}, "E007", "the nearest known type is 'llama'"),
     "path as a model type": ({"model_type": "../../llama", "architectures": []}, "E007", "cannot be imported"),
-    "no model type": ({"architectures": ["LlamaForCausalLM"]}, "E007", "has no model_type"),
+    "no model type": ({"architectures": ["LlamaForAll"]}, "E007", "has no model_type"),
+    "a class of two types": ({"architectures": ["T5EncoderModel", "BertModel"]}, "E007", "has no model_type"),
     "adapter without a base": ({"peft_type": "LORA", "r": 8}, "E007", "base_model_name_or_path should name"),
     "adapter of a model that is not here": (
         {"peft_type": "LORA", "base_model_name_or_path": "acme/tiny"},
@@ -30,7 +31,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     ),
     "index of a checkpoint": ({"weight_map": {}}, "E004", "index of a checkpoint"),
     "not an object": ([1], "E004", "should be an object"),
-    "no architecture": ({"model_type": "llama"}, "E007", "architectures should name one class"),
+    "no architecture": ({"model_type": "t5"}, "E007", "architectures should name one class"),
     "two architectures": (LLAMA | {"architectures": ["A", "B"]}, "E007", "should name one class"),
     "unknown architecture": (LLAMA | {"architectures": ["LlamaForAll"]}, "E007", "'LlamaForAll' is not known"),
     "added field": (LLAMA | {"mixture_depth": 2}, "E007", "'mixture_depth'"),
@@ -50,6 +51,16 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "quantization": (LLAMA | {"quantization_config": {"quant_method": "x"}}, "E007", "quant_method"),
     "element type": (LLAMA | {"dtype": "int8"}, "E007", "dtype = 'int8'"),
     "rotary scaling": (LLAMA | {"rope_scaling": {"type": "spiral", "factor": 2.0}}, "E007", "'spiral' is not known"),
+    "a parameter of no scaling": (
+        LLAMA | {"rope_scaling": {"type": "yarn", "factor": 2.0, "twist": 1}},
+        "E007",
+        "rope_scaling: 'twist' of yarn is not known",
+    ),
+    "a scaling without its factor": (
+        LLAMA | {"rope_scaling": {"rope_type": "linear"}},
+        "E007",
+        "rope_scaling: 'factor' of linear is missing",
+    ),
     "rotary parameters": (LLAMA | {"rope_parameters": [1]}, "E007", "rope_parameters"),
     "pruned heads": (LLAMA | {"pruned_heads": {"0": [1]}}, "E007", "pruned_heads"),
     "decoder with cross attention": (LLAMA | {"add_cross_attention": True}, "E007", "add_cross_attention"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import netcalc
+from netcalc.formats.huggingface.tables import unnamed_fields
 from netcalc.formats.libraries import packages
 
 
@@ -51,6 +52,25 @@ def test_an_unknown_type_is_the_table_s_error_with_a_hint_at_the_library(tmp_pat
         netcalc.load(path)
     hint = str(caught.value.diagnostics[-1].hint)
     assert '`pip install "transformers>=5.0" "torch>=2.9"` lets transformers build it' in hint
+
+
+def test_what_a_table_s_spec_cannot_express_is_its_error_with_a_hint_at_the_library(tmp_path: Path) -> None:
+    path = config(
+        tmp_path, model_type="detr", architectures=["DetrForObjectDetection"], backbone_kwargs={"in_chans": 3}
+    )
+    with pytest.raises(netcalc.NetcalcError, match="E108: backbone_kwargs are not known") as caught:
+        netcalc.load(path)
+    (problem,) = caught.value.diagnostics
+    assert "lets transformers build it" in str(problem.hint)
+    params = netcalc.load(path, set={"backbone_kwargs": None}).params
+    assert params == netcalc.load(config(tmp_path, model_type="detr", architectures=["DetrForObjectDetection"])).params
+
+
+def test_fields_that_a_table_names_are_no_error_of_the_library() -> None:
+    fields = {"model_type": "wav2vec2", "mask_time_min_space": 1, "hiden_size": 2, "_name": "x", "sep_token_id": 3}
+    assert unnamed_fields({**fields, "layer_norm_eps": 1e-5, "tie_encoder_decoder": False}) == ["hiden_size"]
+    assert unnamed_fields({"model_type": "qwen2_5_vl", "hidden_size": 8, "depth": 2}) == ["depth"]
+    assert unnamed_fields({"model_type": "bitnet", "hiden_size": 2}) == []
 
 
 def test_a_table_needs_no_library(tmp_path: Path) -> None:

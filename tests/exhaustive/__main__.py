@@ -26,6 +26,7 @@ CHECKS = (
     "modules",
     "libraries",
     "transformers",
+    "configurations",
     "pages",
 )
 

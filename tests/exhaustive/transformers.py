@@ -133,15 +133,16 @@ def configuration(model_type: str) -> dict[str, Any]:
     whole = json.loads(kind(**fields).to_json_string(use_diff=False)) | {"model_type": model_type}
     names = MODEL_MAPPING_NAMES[model_type]
     whole["architectures"] = [names if isinstance(names, str) else names[0]]
-    reduced = _reduced(whole)
+    small = reduced(whole)
     try:
-        kind.from_dict(dict(reduced))
+        kind.from_dict(dict(small))
     except Exception:  # fields that depend on the number of layers in a way of their own
         return whole
-    return reduced
+    return small
 
 
-def _reduced(fields: Mapping[str, Any]) -> dict[str, Any]:
+def reduced(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a configuration with two layers, as far as their names tell."""
     counts = {name: value for name, value in fields.items() if _COUNTS.search(name) and isinstance(value, int)}
     numbers = {*counts.values()}
     small: dict[str, Any] = {}
@@ -149,7 +150,7 @@ def _reduced(fields: Mapping[str, Any]) -> dict[str, Any]:
         if name in _DERIVED:
             continue
         if isinstance(value, dict):
-            small[name] = _reduced(value)
+            small[name] = reduced(value)
         elif name in counts:
             small[name] = min(value, 2)
         else:

@@ -352,6 +352,34 @@ def test_vilt(data: st.DataObject, batch: int, architecture: str, length: int) -
     assert_agrees(architecture, fields, inputs, {"batch": batch, "length": length}, device="cpu")
 
 
+LAYOUTS = ["LayoutLMv3Model"]
+LAYOUTS += [f"LayoutLMv3For{task}" for task in ("SequenceClassification", "TokenClassification", "QuestionAnswering")]
+
+
+@draws
+@given(st.data(), BATCHES, st.sampled_from(LAYOUTS), st.integers(1, 9))
+def test_layoutlmv3(data: st.DataObject, batch: int, architecture: str, length: int) -> None:
+    draw = data.draw
+    fields = drawn(draw) | {"vocab_size": 20, "max_position_embeddings": 11, "type_vocab_size": 3, "pad_token_id": 1}
+    del fields["qkv_bias"]
+    fields["input_size"] = size = fields.pop("image_size")
+    fields["hidden_size"] = fields["num_attention_heads"] * draw(st.sampled_from([6, 8]))
+    features = draw(st.integers(1, (fields["hidden_size"] - 2) // 4))
+    fields |= {"coordinate_size": features, "shape_size": (fields["hidden_size"] - 4 * features) // 2}
+    relative = draw(st.booleans())
+    fields |= {"has_relative_attention_bias": relative, "has_spatial_attention_bias": relative and draw(st.booleans())}
+    fields |= {"rel_pos_bins": draw(st.sampled_from([8, 12])), "rel_2d_pos_bins": 16, "max_2d_position_embeddings": 30}
+    if architecture == "LayoutLMv3ForTokenClassification":
+        fields["num_labels"] = draw(st.sampled_from([3, 10]))
+    elif architecture == "LayoutLMv3ForQuestionAnswering":
+        fields["num_labels"] = 2
+    text = torch.zeros(batch, length, dtype=torch.int64)
+    inputs = {"input_ids": text, "token_type_ids": text, "attention_mask": text + 1}
+    inputs |= {"bbox": torch.zeros(batch, length, 4, dtype=torch.int64)}
+    inputs |= {"pixel_values": torch.zeros(batch, fields["num_channels"], size, size)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "length": length}, device="cpu")
+
+
 DEITS = ["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"]
 
 

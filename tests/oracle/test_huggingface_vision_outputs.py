@@ -53,6 +53,8 @@ CVT = {"embed_dim": [4, 8, 12], "num_heads": [1, 2, 3], "depth": [1, 2, 3], "num
 LEVIT = {"image_size": 80, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4], "key_dim": [4, 6, 4]}
 LEVIT |= {"depths": [1, 2, 1], "num_labels": 3}
 PVT = SEGFORMER | {"num_labels": 3}
+LAYOUT = SMALL | {"intermediate_size": 10, "vocab_size": 30, "max_position_embeddings": 9, "input_size": 32}
+LAYOUT |= {"patch_size": 8, "coordinate_size": 2, "shape_size": 2}
 DETR = {"backbone_config": RESNET | {"model_type": "resnet", "out_features": ["stage2"]}, "num_queries": 5}
 DETR |= {"d_model": 16, "num_labels": 3}
 DETR |= {
@@ -95,6 +97,11 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     *(
         (f"Levit{head}", LEVIT, {"pixel_values": (2, 3, 80, 80)}, {})
         for head in ("Model", "ForImageClassification", "ForImageClassificationWithTeacher")
+    ),
+    ("LayoutLMv3Model", LAYOUT, IMAGE | WORDS, {"length": 7}),
+    *(
+        (f"LayoutLMv3For{task}", LAYOUT | {"num_labels": labels}, IMAGE | WORDS, {"length": 7})
+        for task, labels in (("SequenceClassification", 3), ("TokenClassification", 12), ("QuestionAnswering", 2))
     ),
     *((f"PvtV2{head}", PVT, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
     ("PvtV2Model", PVT | {"linear_attention": True}, OBLONG, OBLONG_DIMS),

@@ -33,7 +33,10 @@ SMALL = {
     "resnet18": ({}, 64),
     "resnext50_32x4d": ({"layers": (1, 1, 1, 1)}, 64),
     "swin_s3_tiny_224": ({"embed_dim": 12, "depths": (1, 2, 2, 1), "num_heads": (1, 2, 3, 4)}, 224),
-    "swin_tiny_patch4_window7_224": ({"embed_dim": 12, "depths": (1, 2, 1), "num_heads": (1, 2, 3), "img_size": 112}, 112),
+    "swin_tiny_patch4_window7_224": (
+        {"embed_dim": 12, "depths": (1, 2, 1), "num_heads": (1, 2, 3), "img_size": 112},
+        112,
+    ),
     "swinv2_base_window12to16_192to256": ({"embed_dim": 12, "depths": (1, 1, 1, 2), "num_heads": (1, 2, 2, 3)}, 256),
     "swinv2_tiny_window8_256": ({"embed_dim": 12, "depths": (2, 1), "num_heads": (1, 2), "qkv_bias": False}, 256),
     "tf_efficientnet_b0": ({}, 75),

@@ -20,7 +20,7 @@ from netcalc.spec.shipped import shipped
 OWN_TYPE = {"selective_scan", "ssd_scan", "gated_delta_rule"}
 #: Lines whose results have a type of their own: logarithms of distances, which are rounded to whole numbers, and angles
 #: in float32.
-OWN_LINES = ("places.", "angles.")
+OWN_LINES = ("places.", "encoder.rel_pos_", "angles.")
 
 
 def built(name: str, **keys: Any) -> Program:

@@ -31,7 +31,7 @@ NO_LOSS: dict[str, str] = {
                 "mpnet-base",
                 "nomic-embed-text-v1",
             ),
-            *("roberta-base", "roberta-large", "xlm-roberta-base", "xlnet-base-cased", "vilt-b32"),
+            *("roberta-base", "roberta-large", "xlm-roberta-base", "xlnet-base-cased", "vilt-b32", "layoutlmv3-base"),
         ),
         "without a head; with one it has a loss",
     ),

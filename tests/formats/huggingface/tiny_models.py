@@ -297,6 +297,9 @@ TINY: dict[str, Fields] = {
     "swinv2": SWIN | {"pretrained_window_sizes": [0, 6]},
     "switch_transformers": T5 | SPARSE,
     "t5": T5,
+    "layoutlmv3": ENCODER
+    | {"max_position_embeddings": 18, "coordinate_size": 2, "shape_size": 4, "input_size": 8, "patch_size": 4}
+    | {"pad_token_id": 1},
     "vilt": ENCODER | PATCHES,
     "vit": WIDTH | PATCHES,
     "vit_mae": WIDTH

@@ -141,6 +141,17 @@ def image_models() -> Iterator[Model]:
     answers: dict[str, Any] = {"config": vilt["config"] | {"num_labels": 10}}
     answers["settings"] = vilt["settings"] | {"classes": 10}
     yield from models("ViltForQuestionAnswering", "vilt-b32-finetuned-vqa", **answers)
+    places = {
+        "input_size": 32,
+        "patch_size": 8,
+        "coordinate_size": 6,
+        "shape_size": 4,
+        "max_2d_position_embeddings": 40,
+    }
+    places |= {"rel_pos_bins": 8, "max_rel_pos": 9, "rel_2d_pos_bins": 16, "max_rel_2d_pos": 30, "type_vocab_size": 2}
+    layout: dict[str, Any] = {"config": BERT | {"pad_token_id": 1, "max_position_embeddings": 9} | places}
+    layout["settings"] = FAMILIES["layoutlm"]["small"]["layoutlmv3-base"]
+    yield from models("LayoutLMv3Model", "layoutlmv3-base", **layout)
     segformer = {"num_encoder_blocks": 2, "depths": [2, 1], "sr_ratios": [4, 1], "hidden_sizes": [8, 12]}
     segformer |= {"patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 3]}
     yield from models(

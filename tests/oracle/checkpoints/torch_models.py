@@ -169,6 +169,26 @@ def _efficientnet_lite() -> Reference:
     return model, TINY_IMAGE | {"multiplier": 0.25}
 
 
+def _eva() -> Reference:
+    from timm.models.eva import Eva
+
+    sizes = {"embed_dim": 32, "depth": 2, "num_heads": 4, "mlp_ratio": 20 / 32, "patch_size": 8, "img_size": 32}
+    kinds = {"qkv_fused": False, "swiglu_mlp": True, "scale_mlp": True, "use_rot_pos_emb": True, "ref_feat_shape": 2}
+    model = Eva(num_classes=10, **sizes, **kinds)
+    return model, {
+        "batch": 2,
+        "height": 32,
+        "width": 32,
+        "patch": 8,
+        "reference_grid": 2,
+        "d_model": 32,
+        "heads": 4,
+        "d_ff": 20,
+        "layers": 2,
+        "classes": 10,
+    }
+
+
 def _recurrent(kind: str) -> Reference:
     class Network(torch.nn.Module):
         def __init__(self) -> None:
@@ -224,6 +244,7 @@ def _references() -> Iterator[tuple[str, Callable[[], Reference]]]:
     yield from dict.fromkeys(("mixer_s32", "mixer_b16", "mixer_l16"), _mixer).items()
     yield "mobilenet_v1", _mobilenet_v1
     yield "efficientnet_lite0", _efficientnet_lite
+    yield "eva02_base_patch14_448", _eva
     yield from {name.lower(): partial(_recurrent, name) for name in ("RNN", "LSTM", "GRU")}.items()
 
 

@@ -156,6 +156,23 @@ class NetcalcError(Exception):
         )
 
 
+class UnhintedError(NetcalcError):
+    """Error of one diagnostic whose hint takes long to find, so that it is looked for when the error is shown."""
+
+    def __init__(self, diagnostic: Diagnostic, hint: Callable[[], str]) -> None:
+        super().__init__(diagnostic)
+        self._hint = hint
+
+    def hinted(self) -> NetcalcError:
+        """Return the error with its hint."""
+        return NetcalcError(self.diagnostics[0]._replace(hint=self._hint()))
+
+
+def with_hint(error: NetcalcError) -> NetcalcError:
+    """Return an error with the hint that may still have to be found."""
+    return error.hinted() if isinstance(error, UnhintedError) else error
+
+
 def counted(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the number of diagnostics for messages, ``over 180`` for a list that is not complete; "" for none."""
     listed = list(diagnostics)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, with_hint
 from netcalc.files import exists, is_folder
 from netcalc.formats.hub import PREFIX
 from netcalc.formats.ignored import Ignored
@@ -133,7 +133,7 @@ def described(source: Source, reading: Reading, refusal: NetcalcError | None = N
             return by_table
         except NetcalcError as error:
             if row.library is None or reading.via == "table" or any(p.code != "E007" for p in error.diagnostics):
-                raise
+                raise with_hint(error) from None
             refusal = error
     description: Description = implementation("libraries.description").describe(source, row, reading, refusal)
     return description

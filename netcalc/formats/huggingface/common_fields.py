@@ -77,6 +77,11 @@ num_layers patch_size vocab_size
 #: Sizes and numbers of parts that every model with such a field has, so that they are at least 1.
 AT_LEAST_ONE = frozenset(_SIZES.split())
 
+#: Fields that say how often a layer is repeated.
+NUMBERS_OF_LAYERS = frozenset(
+    ["decoder_layers", "encoder_layers", "n_layer", "n_layers", "num_decoder_layers", "num_hidden_layers", "num_layers"]
+)
+
 #: ``auto_map`` names code beside the class that ``architectures`` names, which is not run.
 _BOOKKEEPING = """
 attn_implementation auto_map custom_pipelines experts_implementation finetuning_task gradient_checkpointing

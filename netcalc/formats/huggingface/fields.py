@@ -218,6 +218,9 @@ class Fields:
         for name in ("num_labels", "id2label"):
             value = config.data.get(name)
             if "num_labels" in fields and value is not None:
+                if name == "id2label" and not isinstance(value, (dict, list)):
+                    self.problem(f"id2label should be an object, not {written(value, quoted=True)}", config[name])
+                    continue
                 number = len(value) if isinstance(value, (dict, list)) else value
                 self.given[f"{prefix}num_labels"] = (number, config[name])
 

@@ -38,7 +38,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, UnhintedError
 from netcalc.formats.huggingface.common_fields import ABSENT, READ, has_no_effect
 from netcalc.formats.table_files import TORCH_HINT, find_table, nearest_known, table_names
 from netcalc.spec.cursor import Cursor
@@ -119,14 +119,17 @@ class Table(NamedTuple):
 
 
 def table_of(config: Cursor) -> Table:
-    """Return the table of a configuration's ``model_type``; NetcalcError (E007) if there is none."""
+    """Return the table of a configuration's ``model_type``; UnhintedError (E007) if there is none."""
     model_type = config.data["model_type"]
     table = read_table(model_type)
     if table is not None:
         return table
-    hint = f"{_nearest_by_fields(config) or nearest_known(model_type, model_types(), 'type')}; {TORCH_HINT}"
+
+    def hint() -> str:
+        return f"{_nearest_by_fields(config) or nearest_known(model_type, model_types(), 'type')}; {TORCH_HINT}"
+
     message = f"models of type {model_type!r} cannot be imported"
-    raise NetcalcError(Diagnostic("E007", message, config["model_type"].span, hint=hint))
+    raise UnhintedError(Diagnostic("E007", message, config["model_type"].span), hint)
 
 
 def type_of_class(name: Any) -> str | None:

@@ -9,9 +9,10 @@ from netcalc.diagnostics import did_you_mean, written
 from netcalc.dtypes import FLOATS
 from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
-from netcalc.formats.huggingface.common_fields import AT_LEAST_ONE
+from netcalc.formats.huggingface.common_fields import AT_LEAST_ONE, NUMBERS_OF_LAYERS
 from netcalc.formats.huggingface.fields import Fields, as_pair, going_on, same
 from netcalc.formats.huggingface.tables import Table
+from netcalc.limits import MAX_TIMES
 from netcalc.schemes.configuration import assumed_dtype
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import InputDecl
@@ -113,7 +114,7 @@ class _Translation:
             return assumed_dtype(self.config.data), self.config
         place = self.config[name]
         value = place.data.removeprefix("torch.") if isinstance(place.data, str) else place.data
-        if value not in FLOATS:
+        if not isinstance(value, str) or value not in FLOATS:
             self.fields.problem(f"{name} = {written(value, quoted=True)} is not known", place)
         return value, place
 
@@ -138,4 +139,6 @@ def _options(field: str, declared: Any) -> dict[str, Any]:
     options = typed(options)
     if field in AT_LEAST_ONE and options["type"].startswith("int"):
         options.setdefault("min", 1)
+    if field in NUMBERS_OF_LAYERS and options["type"].startswith("int"):
+        options.setdefault("max", int(MAX_TIMES))
     return options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError, with_hint
 from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.tables import read_table, unnamed_fields
@@ -38,6 +38,7 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
     except NetcalcError as error:
         if refusal is None:
             raise
+        refusal = with_hint(refusal)
         if missing(library):
             raise NetcalcError(_hinted(refusal, library)) from None
         raise NetcalcError(_joined(refusal, error, library, model)) from None

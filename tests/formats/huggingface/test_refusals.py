@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import netcalc as api
-from netcalc.diagnostics import NetcalcError
+from netcalc.diagnostics import NetcalcError, UnhintedError, with_hint
+from netcalc.formats.huggingface import tables
+from netcalc.spec.plain_data import read_data
 from tests.conftest import CommandResult
 from tests.formats.huggingface.harness import config_of, write_config
 
@@ -49,6 +51,27 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
         "code of its own for it, which is not run",
     ),
     "quantization": (LLAMA | {"quantization_config": {"quant_method": "x"}}, "E007", "quant_method"),
+    "a list for an element type": (
+        LLAMA | {"torch_dtype": ["float16"]},
+        "E007",
+        "torch_dtype = ['float16'] is not known",
+    ),
+    "an object for an element type": (LLAMA | {"dtype": {"a": 1}}, "E007", "dtype = {a: 1} is not known"),
+    "more layers than a repeat has": (
+        LLAMA | {"num_hidden_layers": 10**12},
+        "E104",
+        "'num_hidden_layers' should be at most",
+    ),
+    "a number for labels": (
+        {"model_type": "bert", "architectures": ["BertForTokenClassification"], "id2label": 5},
+        "E007",
+        "id2label should be an object, not 5",
+    ),
+    "a list for a kind of scaling": (
+        LLAMA | {"rope_scaling": {"rope_type": [1]}},
+        "E007",
+        "rope_type [1] is not known",
+    ),
     "element type": (LLAMA | {"dtype": "int8"}, "E007", "dtype = 'int8'"),
     "rotary scaling": (LLAMA | {"rope_scaling": {"type": "spiral", "factor": 2.0}}, "E007", "'spiral' is not known"),
     "a parameter of no scaling": (
@@ -173,3 +196,12 @@ def test_a_folder_without_a_configuration(tmp_path: Path, netcalc: Run) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "error[E004]" in ran.err
     assert "without config.json" in " ".join(ran.err.split())
+
+
+def test_the_nearest_type_is_looked_for_when_the_error_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = read_data({"model_type": "lama", "hidden_size": 8}, "config.json")
+    with monkeypatch.context() as patch, pytest.raises(UnhintedError) as caught:
+        patch.setattr(tables, "model_types", lambda: pytest.fail("every table is read"))
+        tables.table_of(config)
+    (problem,) = with_hint(caught.value).diagnostics
+    assert "the nearest known type is 'llama'" in str(problem.hint)

@@ -160,12 +160,13 @@ def reduced(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def counted(module: Any, call: Any) -> int:
     """Return torch's FLOPs of a call, without data; it does not count the attention kernel of the CPU."""
+    import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
     from netcalc.formats.torch.trial import error_of
 
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         error = error_of(module, call)
     if error is not None:
         raise error

@@ -95,6 +95,24 @@ def test_a_change_by_an_input_is_not_known() -> None:
         spec("[[5, 13]]", ByInput())
 
 
+class Repeated(torch.nn.Module):
+    """Rows that are repeated and cut by numbers which the module computes of its own tensors."""
+
+    def forward(self, x: Any) -> Any:
+        places = torch.arange(x.shape[1])
+        last = places.max() + 1
+        if places.sum() > 100:
+            last = last + 1
+        cut = x.new_zeros(last)[: places[2]].repeat(last, 1)
+        return x[:, : last - 2], cut
+
+
+def test_numbers_without_constant_arguments() -> None:
+    document = module_spec(Repeated(), (torch.zeros(3, 8),), {}, dynamic={"x": {0: "batch"}}).document
+    network = netcalc.load_data(document, set={"batch": 5})
+    assert [value.shape for value in network.outputs.values()] == [(5, 6), (8, 2)]
+
+
 @pytest.mark.parametrize("values", ["[[1, 2], [3]]", "[[one]]"])
 def test_values_that_are_no_tensor(values: str) -> None:
     with pytest.raises(NetcalcError, match="E502"):

@@ -518,6 +518,22 @@ def test_places_in_sorted_sequences() -> None:
     )
 
 
+def test_elements_of_a_set() -> None:
+    assert_equal(
+        [
+            lambda x, b: torch.isin(x, b),
+            lambda x, b: torch.isin(x, b.reshape(2, 2), invert=True, assume_unique=True),
+            lambda x, b: torch.isin(x, b.double()),
+            lambda x, b: torch.isin(x, 3),
+            lambda x, b: torch.isin(x[0, 0], b),
+            lambda x, b: torch.isin(x, b[:0]),
+            lambda x, b: torch.isin(3, b, invert=True),
+        ],
+        numbered(3, 4),
+        torch.tensor([1.0, 3.0, 3.0, 8.0]),
+    )
+
+
 INDICES = torch.tensor(0), torch.tensor([0])
 TENSORS = torch.tensor(2.0), torch.arange(3.0), torch.tensor([1.0])
 

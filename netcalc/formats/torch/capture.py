@@ -25,6 +25,7 @@ from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.names import input_names, leaf_names
 from netcalc.formats.torch.packed import packing
 from netcalc.formats.torch.structures import taken_apart
+from netcalc.formats.torch.trial import depends_on_values
 
 
 class Captured(NamedTuple):
@@ -78,10 +79,20 @@ def capture(
         unchanged(module),
         taken_apart(module, args, dict(kwargs)) as (args, kwargs),
         converted(module, dtype),
-        reading(module, constants),
     ):
         args, kwargs = torch.utils._pytree.tree_map(partial(converted_tensor, dtype=dtype), (args, kwargs))
-        return _captured(module, args, kwargs, dynamic, training, may_fix)
+        export = partial(_captured, module, args, kwargs, dynamic, training, may_fix)
+        if not constants:
+            try:
+                found = export()
+            except NetcalcError as error:
+                if not depends_on_values(error.__cause__):
+                    raise
+            else:
+                if not any(node.meta.get("unbacked_bindings") for node in found.exported.graph.nodes):
+                    return found
+        with reading(module):
+            return export()
 
 
 def _captured(

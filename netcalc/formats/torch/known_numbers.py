@@ -6,26 +6,22 @@ context gives the module the numbers themselves.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from netcalc.formats.torch.known_values import KnownValues
 from netcalc.formats.torch.library import torch_library
 
 _READ = ("tolist", "item", "__int__", "__index__", "__bool__")
+#: Functions that take sizes, which may be scalars.
+_SIZED = ("arange", "expand", "new_full", "new_ones", "new_zeros", "ones", "repeat", "reshape", "view", "zeros")
 #: Functions whose results have shapes that depend on values.
 _DEPENDENT = ("argwhere", "masked_select", "nonzero", "repeat_interleave", "unique", "unique_consecutive")
 
 
-def reading(module: Any, constants: Any) -> AbstractContextManager[Any]:
-    """Return a context of an export in which numbers that follow from constants are known.
-
-    Args:
-        module: the module that is exported.
-        constants: tensors whose values count, which are arguments of its call; without any there is nothing to know.
-    """
-    if not constants:
-        return nullcontext()
+def reading(module: Any) -> AbstractContextManager[Any]:
+    """Return a context of an export of a module in which numbers that follow from constants are known."""
     torch: Any = torch_library()
     values = KnownValues(module)
 
@@ -35,6 +31,10 @@ def reading(module: Any, constants: Any) -> AbstractContextManager[Any]:
             name = str(getattr(function, "__name__", ""))
             if name in _READ and (known := values.elements(args[0])) is not None:
                 return known
+            if name in ("__getitem__", "__setitem__"):
+                args = (args[0], _with_known_bounds(args[1], values), *args[2:])
+            elif name in _SIZED:
+                args = tuple(torch.utils._pytree.tree_map_only(torch.Tensor, partial(_number, values), args))
             by_mask = name == "__getitem__" and isinstance(args[1], torch.Tensor) and args[1].dtype == torch.bool
             if (name in _DEPENDENT or by_mask) and (known := values.result(function, args, kwargs)) is not None:
                 return known
@@ -45,6 +45,23 @@ def reading(module: Any, constants: Any) -> AbstractContextManager[Any]:
             return result
 
     return Mode()
+
+
+def _with_known_bounds(index: Any, values: KnownValues) -> Any:
+    """Return an index with numbers in place of known tensors that bound its slices."""
+    if isinstance(index, tuple):
+        return tuple(_with_known_bounds(part, values) for part in index)
+    if not isinstance(index, slice):
+        return index
+    tensor = torch_library().Tensor
+    bounds = (index.start, index.stop, index.step)
+    return slice(*(_number(values, bound) if isinstance(bound, tensor) else bound for bound in bounds))
+
+
+def _number(values: KnownValues, tensor: Any) -> Any:
+    """Return the number in a known scalar, or any other tensor itself."""
+    known = values.elements(tensor) if tensor.ndim == 0 else None
+    return tensor if known is None else known
 
 
 def _repeated(torch: Any, values: KnownValues, input: Any, repeats: Any = None, dim: Any = None, **_: Any) -> Any:

@@ -17,6 +17,11 @@ def is_refused(error: Exception | None) -> bool:
     return error is not None and type(error).__name__ not in _WITHOUT_DATA
 
 
+def depends_on_values(error: BaseException | None) -> bool:
+    """Return True for an error at a number or size that depends on values of tensors."""
+    return type(error).__name__ in _WITHOUT_DATA or "data-dependent" in str(error)
+
+
 def error_of(module: Any, call: Call) -> Exception | None:
     """Return the error that a call of a module ends with; None if there is none."""
     torch = torch_library()

@@ -57,6 +57,28 @@ def isclose(build: Builder, input: Value, other: Value, rtol: float, atol: float
     return build.line("logical_or", [near, build.line("equal", [input, other])])
 
 
+@operator("aten.isin.Tensor_Tensor")
+def isin(build: Builder, elements: Value, test_elements: Value, assume_unique: bool, invert: bool) -> Value:
+    tested = build.line("reshape", [test_elements], {"shape": [-1]})
+    same = combined(build, "equal", build.line("unsqueeze", [elements], {"axis": -1}), tested)
+    return _inverted(build, build.line("greater", [build.line("sum", [same], {"axis": -1})], {"value": 0}), invert)
+
+
+@operator("aten.isin.Tensor_Scalar")
+def isin_of_scalar(build: Builder, elements: Value, test_element: Any, assume_unique: bool, invert: bool) -> Value:
+    return _inverted(build, combined(build, "equal", elements, test_element), invert)
+
+
+@operator("aten.isin.Scalar_Tensor")
+def scalar_isin(build: Builder, element: Any, test_elements: Value, assume_unique: bool, invert: bool) -> Value:
+    same = build.line("sum", [combined(build, "equal", test_elements, element)])
+    return _inverted(build, build.line("greater", [same], {"value": 0}), invert)
+
+
+def _inverted(build: Builder, found: Value, invert: bool) -> Value:
+    return build.line("logical_not", [found]) if invert else found
+
+
 @operator("aten.isnan.default")
 def isnan(build: Builder, input: Value) -> Value:
     return build.line("not_equal", [input, input])

@@ -26,7 +26,7 @@ from netcalc.formats.libraries.door import ENVIRONMENT
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 from tests.exhaustive.imports import OK, Stopped, limited
 from tests.exhaustive.record import read
-from tests.exhaustive.transformers import counted, reduced
+from tests.exhaustive.transformers import counted, plainly, reduced
 from tests.formats.torch.models import quiet
 
 #: Packages that the check needs.
@@ -169,19 +169,3 @@ def _loaded(
 def _different(name: str, found: int, true: int) -> Iterator[str]:
     if found != true:
         yield f"{name} {found}, transformers {true}"
-
-
-def plainly(fields: Mapping[str, Any]) -> Any:
-    """Return the model of a configuration as transformers makes it on the meta device, without the Hub."""
-    import torch
-    import transformers
-    from transformers import backbone_utils
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
-
-    names = fields.get("architectures") or MODEL_MAPPING_NAMES[fields["model_type"]]
-    model = getattr(transformers, names if isinstance(names, str) else names[0])
-    kind = CONFIG_MAPPING[fields["model_type"]] if "model_type" in fields else model.config_class
-    backbone_utils.hf_api = lambda: argparse.Namespace(repo_exists=lambda name: False)  # a name of timm
-    with torch.device("meta"):
-        return model(kind.from_dict(_copied(fields)))

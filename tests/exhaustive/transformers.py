@@ -6,6 +6,7 @@ The truth are the parameters of the module, each once, and what torch's counter 
 from __future__ import annotations
 
 import argparse
+import copy
 import gc
 import json
 import os
@@ -18,6 +19,7 @@ from typing import Any
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
+from netcalc.formats.huggingface.fields import with_infinities
 from netcalc.formats.libraries.door import ENVIRONMENT
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 from tests.exhaustive.imports import OK, Stopped, limited
@@ -34,13 +36,32 @@ _COUNTS = re.compile(
 )
 #: Fields that follow from the number of layers.
 _DERIVED = ("out_features", "out_indices", "stage_names", "per_layer_config")
+#: Rotary positions of three axes in half of a head's features, as published models of GLM-V have them.
+_HALF_ROTARY = {
+    "rope_type": "default",
+    "rope_theta": 10000.0,
+    "mrope_section": [8, 12, 12],
+    "partial_rotary_factor": 0.5,
+}
 #: Fields without which the configuration of a type makes no model.
 FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "autoformer": {"prediction_length": 24},
+    "autoformer": {"prediction_length": 24, "num_time_features": 2},
+    "dbrx": {"attn_config": {"kv_n_heads": 8, "clip_qkv": 8, "rope_theta": 10000.0}},
+    "deepseek_v2": {"num_experts_per_tok": 6},
+    "dots1": {"n_routed_experts": 8, "n_shared_experts": 2, "num_experts_per_tok": 2},
+    "esm": {"vocab_size": 33, "pad_token_id": 1},
+    "glm46v": {"text_config": {"rope_parameters": _HALF_ROTARY}},
+    "glm4v": {"text_config": {"rope_parameters": _HALF_ROTARY}},
+    "glm4v_text": {"rope_parameters": _HALF_ROTARY},
+    "glm_image_text": {"rope_parameters": _HALF_ROTARY},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
-    "informer": {"prediction_length": 24},
-    "time_series_transformer": {"prediction_length": 24},
+    "hunyuan_vl_text": {"head_dim": 128},
+    "informer": {"prediction_length": 24, "num_time_features": 2},
+    "step3p7": {"text_config": {"sliding_window": 512}},
+    "time_series_transformer": {"prediction_length": 24, "num_time_features": 2},
+    "timm_backbone": {"backbone": "resnet18"},
+    "xmod": {"default_language": "en_XX"},
 }
 
 
@@ -101,44 +122,51 @@ def _compared(model_type: str) -> str:
     from netcalc.formats.libraries.capture import call_taken, captured
     from netcalc.formats.transformers.building import built
 
-    made = built(configuration(model_type), {})
-    call = call_taken(made, ())
+    reduced, whole = configurations(model_type)
+    fields = reduced
+    try:
+        made = built(fields, {})
+        call = call_taken(made, ())
+    except NetcalcError:  # fields that depend on the number of layers in a way of their own
+        fields = whole
+        made = built(fields, {})
+        call = call_taken(made, ())
     network = netcalc.load_data(captured(made, call))
-    params = sum(p.numel() for p in plainly(model_type).parameters())
+    params = sum(p.numel() for p in plainly(fields).parameters())
     flops = counted(made.module, call)
     total = network.analysis("torch").total
     figures = {"params": (total.params, params), "flops": (total.flops, flops)}
     different = [f"{name} {found}, torch {true}" for name, (found, true) in figures.items() if found != true]
-    different += _table(model_type, network)
+    different += _table(fields, network)
     return "; ".join(different) or OK
 
 
-def plainly(model_type: str) -> Any:
-    """Return the model of a type as transformers makes it on the meta device."""
+def plainly(fields: Mapping[str, Any]) -> Any:
+    """Return the model of a configuration as transformers makes it on the meta device, without the Hub."""
     import torch
     import transformers
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-
-    fields = configuration(model_type)
-    with torch.device("meta"):
-        return getattr(transformers, fields["architectures"][0])(CONFIG_MAPPING[model_type].from_dict(fields))
-
-
-def configuration(model_type: str) -> dict[str, Any]:
-    """Return the default configuration of a type, with two layers where that is possible."""
+    from transformers import backbone_utils
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
-    kind, fields = CONFIG_MAPPING[model_type], FIELDS.get(model_type, {})
-    whole = json.loads(kind(**fields).to_json_string(use_diff=False)) | {"model_type": model_type}
+    names = fields.get("architectures") or MODEL_MAPPING_NAMES[fields["model_type"]]
+    model = getattr(transformers, names if isinstance(names, str) else names[0])
+    kind = CONFIG_MAPPING[fields["model_type"]] if "model_type" in fields else model.config_class
+    backbone_utils.hf_api = lambda: argparse.Namespace(repo_exists=lambda name: False)  # a name of timm
+    with torch.device("meta"):
+        return model(kind.from_dict(with_infinities(copy.deepcopy(dict(fields)))))
+
+
+def configurations(model_type: str) -> list[dict[str, Any]]:
+    """Return the default configuration of a type, before it the same with two layers."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+    kind, own = CONFIG_MAPPING[model_type], FIELDS.get(model_type, {})
     names = MODEL_MAPPING_NAMES[model_type]
-    whole["architectures"] = [names if isinstance(names, str) else names[0]]
-    small = reduced(whole)
-    try:
-        kind.from_dict(dict(small))
-    except Exception:  # fields that depend on the number of layers in a way of their own
-        return whole
-    return small
+    head = {"model_type": model_type, "architectures": [names if isinstance(names, str) else names[0]]}
+    whole = json.loads(kind(**own).to_json_string(use_diff=False)) | head
+    return [reduced(whole) | {name: value for name, value in own.items() if not isinstance(value, dict)}, whole]
 
 
 def reduced(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,15 +201,15 @@ def counted(module: Any, call: Any) -> int:
     return int(counter.get_total_flops())
 
 
-def _table(model_type: str, network: netcalc.Network) -> Iterator[str]:
+def _table(fields: Mapping[str, Any], network: netcalc.Network) -> Iterator[str]:
     """Yield what the network of a table has otherwise than that of the library, if there is a table of the type."""
     from netcalc.formats.huggingface.tables import read_table
 
-    if read_table(model_type) is None:
+    if read_table(fields["model_type"]) is None:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.json"
-        path.write_text(json.dumps(configuration(model_type)), encoding="utf-8")
+        path.write_text(json.dumps(fields), encoding="utf-8")
         try:
             table = netcalc.load(path, via="table")
         except NetcalcError:  # defaults that are of no model, or a base model alone

@@ -11,7 +11,7 @@ import pytest
 
 import netcalc
 from netcalc.formats.libraries.building import Built
-from netcalc.formats.libraries.capture import captured_document
+from netcalc.formats.libraries.capture import call_taken, captured_document
 from netcalc.formats.table import implementation
 from netcalc.formats.torch.examples import read_examples
 from netcalc.notices import listeners
@@ -240,3 +240,34 @@ def test_a_batch_that_is_fixed_has_its_own_size() -> None:
     document = captured_document(Built(Rows(), "rows", "rows", "float32", calls), ())
     network = netcalc.load_data(document, set={"length": 6})
     assert [value.shape for value in network.outputs.values()] == [(1, 6, 8)]
+
+
+def test_infinite_numbers_of_a_configuration() -> None:
+    fields: dict[str, Any] = {
+        "model_type": "mamba2",
+        "num_heads": 4,
+        "head_dim": 8,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+    }
+    fields["time_step_limit"] = [0.0, {"__float__": "Infinity"}]
+    made = implementation("transformers.building").built(fields, {})
+    assert [*made.module.layers[0].mixer.time_step_limit] == [0.0, float("inf")]
+
+
+def test_histories_of_time_series() -> None:
+    fields: dict[str, Any] = {
+        "model_type": "informer",
+        "prediction_length": 6,
+        "context_length": 12,
+        "lags_sequence": [1, 5],
+    }
+    features = {"num_time_features": 2, "num_static_categorical_features": 1, "cardinality": [9]}
+    fields |= {**features, "embedding_dimension": [3], "input_size": 2}
+    made = implementation("transformers.building").built(fields, {})
+    call = call_taken(made, ())
+    shapes = {name: tuple(tensor.shape) for name, tensor in call.kwargs.items()}
+    assert shapes["past_values"] == shapes["past_observed_mask"] == (1, 17, 2)
+    assert shapes["past_time_features"] == (1, 17, 2)
+    assert shapes["static_categorical_features"] == (1, 1)
+    assert "static_real_features" not in shapes

@@ -175,7 +175,7 @@ class Fields:
         if isinstance(declared, dict) and declared.get("type") == "pair":
             return as_pair(place.data)
         if not isinstance(declared, dict) or declared.get("type") != "activation" or not isinstance(place.data, str):
-            return _with_infinities(place.data)
+            return with_infinities(place.data)
         names = activations_of(declared)
         if place.data not in names:
             hint = did_you_mean(place.data, names)
@@ -242,11 +242,13 @@ def as_pair(value: Any) -> Any:
     return [value, value] if isinstance(value, int) else value
 
 
-def _with_infinities(value: Any) -> Any:
+def with_infinities(value: Any) -> Any:
     """Return a value with the numbers that transformers writes as ``{"__float__": "Infinity"}``."""
     if isinstance(value, list):
-        return [_with_infinities(item) for item in value]
+        return [with_infinities(item) for item in value]
+    if not isinstance(value, dict):
+        return value
     infinities = {"Infinity": math.inf, "-Infinity": -math.inf}
-    if isinstance(value, dict) and list(value) == ["__float__"]:
+    if list(value) == ["__float__"]:
         return infinities.get(str(value["__float__"]), value)
-    return value
+    return {name: with_infinities(item) for name, item in value.items()}

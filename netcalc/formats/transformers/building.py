@@ -9,6 +9,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dtypes import FLOATS
+from netcalc.formats.huggingface.fields import with_infinities
 from netcalc.formats.huggingface.reading import class_named
 from netcalc.formats.libraries.building import Built, without_weights
 from netcalc.formats.libraries.torchvision_import import import_torchvision
@@ -32,7 +33,7 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
     kind = _configuration_class(model)
     try:
         with _without_hub():
-            config = kind.from_dict(_with_settings(model, settings, kind))
+            config = kind.from_dict(with_infinities(_with_settings(model, settings, kind)))
     except NetcalcError:
         raise
     except Exception as error:  # of the library's checks

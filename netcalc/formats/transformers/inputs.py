@@ -7,19 +7,20 @@ takes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from fnmatch import fnmatchcase
+from functools import cache, partial
 from inspect import Parameter, signature
 from itertools import islice, product
-from math import prod
 from pathlib import Path
 from typing import Any
 
+from netcalc.formats.libraries.inputs import Sizes
 from netcalc.formats.torch.examples import Example, read_example
 from netcalc.spec.yaml_document import parse_yaml
 
 _FILE = Path(__file__).parent.parent.parent / "data" / "transformers_inputs.yaml"
 #: Most combinations of descriptions that are tried for one set of arguments.
-_MOST = 12
+_MOST = 24
 
 
 def configurations(config: Any) -> Iterator[Any]:
@@ -32,10 +33,12 @@ def configurations(config: Any) -> Iterator[Any]:
 
 def calls_of(model: Any, config: Any) -> Iterator[list[Example]]:
     """Yield the arguments that a model may be called with, the most likely first."""
-    for described in _sets(model, config):
-        for texts in islice(product(*described.values()), _MOST):
-            arguments = zip(described, texts, strict=True)
-            yield [read_example(f"{name}={_with_sizes(text, config)}") for name, text in arguments]
+    scope = Sizes(partial(_field, config), _table()["sizes"])
+    for chosen in _sets(model, config):
+        described = [scope.described(texts) for texts in chosen.values()]
+        for texts in islice(product(*described), _MOST):
+            named = zip(chosen, texts, strict=True)
+            yield [read_example(f"{name}={text}") for name, text in named if text is not None]
 
 
 @cache
@@ -44,9 +47,10 @@ def _table() -> dict[str, Any]:
     return table
 
 
-def _sets(model: Any, config: Any) -> Iterator[dict[str, list[str]]]:
-    """Yield sets of arguments with their descriptions: with every modality that the model has, with one, with none."""
+def _sets(model: Any, config: Any) -> Iterator[dict[str, list[str | None]]]:
+    """Yield sets of arguments with their descriptions: of the class, with every modality, with one, with none."""
     described, declared = _table()["arguments"], signature(model.forward).parameters
+    yield from (call for pattern, call in _table()["calls"].items() if fnmatchcase(type(model).__name__, pattern))
     names = _called_with(declared, model.main_input_name, config)
     modalities = [
         {name: given or described[name] for name, given in row["arguments"].items()}
@@ -77,39 +81,7 @@ def _called_with(declared: Mapping[str, Parameter], main: str | list[str], confi
     return [name for name in names if name in declared]
 
 
-def _with_sizes(text: str, config: Any) -> str:
-    """Return the description of an argument with numbers in place of names of sizes."""
-    dtype, colon, sizes = text.partition(":")
-    if not colon or sizes.startswith("["):
-        return text
-    numbers = []
-    for size in sizes.split(","):
-        dim, equals, name = size.rpartition("=")
-        numbers.append(dim + equals + (name if name.isdecimal() else str(_size(name, config))))
-    return f"{dtype}:{','.join(numbers)}"
-
-
-def _size(name: str, config: Any) -> int:
-    """Return a size of a configuration, or its default if no field gives it."""
-    row = _table()["sizes"][name]
-    if "product" in row:
-        factors = [_field([fields] if isinstance(fields, str) else fields, config) for fields in row["product"]]
-        known = [factor for factor in factors if factor is not None]
-        return prod(known) if len(known) == len(factors) else int(row["default"])
-    value = _field(row["fields"], config, last=name == "image_width")
-    if value is None:
-        return int(row["default"])
-    value *= int(row.get("times", 1))
-    return min(value, int(row.get("most", value)))
-
-
-def _field(names: Iterable[str], config: Any, *, last: bool = False) -> int | None:
-    """Return the first of some fields that a configuration has, itself or within."""
-    for part in configurations(config):
-        for name in names:
-            value = getattr(part, name, None)
-            if isinstance(value, (list, tuple)) and value and isinstance(value[0], int):
-                value = value[-1] if last else value[0]
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return value
-    return None
+def _field(config: Any, name: str) -> Any:
+    """Return the value of a field of a configuration, or of the first within it that has one."""
+    values = (getattr(part, name, None) for part in configurations(config))
+    return next((value for value in values if value is not None), None)

@@ -136,6 +136,11 @@ def test_prints_what_it_means(text: str, scope: dict[str, int]) -> None:
         ("sqrt(16) + log2(8) + exp(0) + log(1)", 8.0),
         ("str(3) + 'x'", "3x"),
         ("float('1.5')", 1.5),
+        # table of the normal distribution
+        (
+            "[round(normal_quantile(0.95), 4), normal_quantile(0.5), round(normal_quantile(0.025), 4)]",
+            [1.6449, 0.0, -1.96],
+        ),
         # torchvision.models._utils._make_divisible
         ("[make_divisible(33.6), make_divisible(10), make_divisible(3, 8)]", [32, 16, 8]),
         ("pi", math.pi),

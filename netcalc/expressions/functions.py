@@ -78,6 +78,13 @@ def _make_divisible(value: float, divisor: int = 8) -> int:
     return nearest + divisor if nearest < 0.9 * value else nearest
 
 
+def _normal_quantile(share: float) -> float:
+    """Return the number of standard deviations from the mean below which a share of a normal distribution is."""
+    from statistics import NormalDist  # slow to import, and rarely needed
+
+    return NormalDist().inv_cdf(refuse_symbols(share))
+
+
 def _int(value: Any) -> Any:
     if isinstance(value, SymbolicReal):
         return value.whole()
@@ -125,6 +132,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil_div": ceil_div,
     "ceil_log2": ceil_log2,
     "make_divisible": _make_divisible,
+    "normal_quantile": _normal_quantile,
     "int": _keeping_sizes(_int),
     "float": float,
     "str": _str,

@@ -30,6 +30,7 @@ SPECS = (
     "qwen3-8b",
     "gemma-2-2b",
     "gemma-3-1b",
+    "gemma-3n-e4b",
     "gemma-4-e2b",
     "gemma-4-26b-a4b",
     "phi-3-mini",

@@ -1,4 +1,4 @@
-"""Random configurations of Gemma 4: figures are those of transformers."""
+"""Random configurations of Gemma 3n and 4: figures are those of transformers."""
 
 from __future__ import annotations
 
@@ -60,8 +60,40 @@ def gemma4(draw: st.DrawFn) -> Fields:
     )
 
 
+@st.composite
+def gemma3n(draw: st.DrawFn) -> Fields:
+    fields = common(draw, activation="hidden_activation")
+    layers, streams = fields["num_hidden_layers"], draw(st.integers(1, 4))
+    types = layer_types(draw, layers)
+    stated = types or [*["sliding_attention"] * 4, "full_attention"][:layers]
+    sizes = st.integers(1, 20)
+    shares = st.lists(st.sampled_from([0.0, 0.5, 0.95]), min_size=layers, max_size=layers)
+    rope = draw(st.none() | ROPE)
+    return fields | {
+        "intermediate_size": draw(sizes | st.lists(sizes, min_size=layers, max_size=layers)),
+        "head_dim": 2 * draw(st.integers(1, 4)),
+        "attention_bias": draw(st.booleans()),
+        "sliding_window": draw(st.integers(1, 9)),
+        "layer_types": types,
+        "num_kv_shared_layers": shared_layers(draw, stated),
+        "vocab_size_per_layer_input": draw(st.integers(8, 40)),
+        "hidden_size_per_layer_input": draw(st.integers(1, 4)),
+        "final_logit_softcapping": draw(st.sampled_from([5.0, 30.0])),
+        "altup_num_inputs": streams,
+        "altup_active_idx": draw(st.integers(0, streams - 1)),
+        "altup_correct_scale": draw(st.booleans()),
+        "laurel_rank": draw(st.integers(1, 5)),
+        "activation_sparsity_pattern": draw(st.none() | shares),
+        "rope_parameters": rope
+        and {"full_attention": rope, "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}},
+    }
+
+
 #: Base of the names of architectures, the ends of the names, and fields.
-CASES = [("Gemma4", ["ForCausalLM", "TextModel"], gemma4())]
+CASES = [
+    ("Gemma4", ["ForCausalLM", "TextModel"], gemma4()),
+    ("Gemma3n", ["ForCausalLM", "TextModel"], gemma3n()),
+]
 
 
 @pytest.mark.parametrize(("base", "ends", "strategy"), CASES, ids=[base for base, *_ in CASES])

@@ -69,6 +69,10 @@ MINISTRAL3 = {
 GEMMA4 = {"head_dim": 6, "global_head_dim": 10, "sliding_window": 4, "vocab_size_per_layer_input": 50}
 GEMMA4 |= {"num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention"] * 2}
 GEMMA4 |= {"hidden_size_per_layer_input": 3, "final_logit_softcapping": 5.0}
+GEMMA3N = {name: value for name, value in GEMMA4.items() if name != "global_head_dim"}
+GEMMA3N |= {"num_kv_shared_layers": 2, "laurel_rank": 5, "altup_num_inputs": 3, "vocab_size_per_layer_input": 30}
+GEMMA3N |= {"activation_sparsity_pattern": [0.95, 0.0, 0.5, 0.0], "intermediate_size": [20, 18, 20, 16]}
+GEMMA3N_OTHER = {"altup_active_idx": 1, "altup_correct_scale": False, "activation_sparsity_pattern": [0.0] * 4}
 GEMMA4_EXPERTS = {"enable_moe_block": True, "num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 12}
 GEMMA4_EXPERTS |= {"attention_k_eq_v": True, "num_global_key_value_heads": 1}
 EVERY = ("Model", "ForCausalLM", "ForSequenceClassification", "ForTokenClassification")
@@ -148,6 +152,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         | {"attention_chunk_size": 4, "floor_scale": 3, "no_rope_layers": [0, 1], "interleave_moe_layer_step": 2},
     ),
     ("Llama4TextModel", GROUPED | LLAMA4 | {"layer_types": ["full_attention"] * 2, "use_qk_norm": False}),
+    ("Gemma3nForCausalLM", GROUPED | GEMMA3N),
+    ("Gemma3nTextModel", GROUPED | GEMMA3N | GEMMA3N_OTHER),
     ("Gemma4ForCausalLM", GROUPED | GEMMA4 | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
     ("Gemma4TextModel", GROUPED | GEMMA4 | GEMMA4_EXPERTS | {"use_bidirectional_attention": "all"}),
     ("Glm4MoeForCausalLM", GROUPED | GLM4_MOE | {"head_dim": 8, "use_qk_norm": True}),

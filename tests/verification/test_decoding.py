@@ -81,6 +81,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "gemma-2b": {"length": 7, "padding_mask": True},
     "gemma-2-2b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-3-1b": {"length": 7, "window": 3, "padding_mask": True},
+    "gemma-3n-e4b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-4-e2b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-4-26b-a4b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-4-31b": {"length": 7, "window": 3, "padding_mask": True},

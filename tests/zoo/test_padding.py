@@ -15,6 +15,7 @@ PADDING = {
     "fnet-base": 3,
     "gemma-2b": 0,
     "gemma-3-4b": 0,
+    "gemma-3n-e4b": 0,
     "gemma-4-e2b": 0,
     "glm-4-9b": 151329,
     "gpt-oss-20b": 199999,

@@ -158,6 +158,10 @@ TINY: dict[str, Fields] = {
     | {"text_config": DECODER | {"head_dim": 6}, "mm_tokens_per_image": 4}
     | {"vision_config": IMAGES["vision_config"] | {"model_type": "siglip_vision_model", "vision_use_head": False}},
     "gemma3_text": DECODER | {"head_dim": 6, "sliding_window": 4},
+    "gemma3n_text": DECODER
+    | {"head_dim": 6, "sliding_window": 4, "num_kv_shared_layers": 2, "laurel_rank": 5, "altup_num_inputs": 3}
+    | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}
+    | {"hidden_size_per_layer_input": 3, "vocab_size_per_layer_input": 30},
     "gemma4_text": DECODER
     | {"head_dim": 6, "global_head_dim": 10, "sliding_window": 4, "num_kv_shared_layers": 2}
     | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}

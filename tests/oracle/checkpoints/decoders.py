@@ -88,6 +88,19 @@ def _gemma() -> Iterator[Model]:
         rope_parameters={"sliding_attention": rope(1e4), "full_attention": rope(1e6)},
     )
 
+    streams = ["sliding_attention", "full_attention"] * 2  # rounding grows in layers with random weights
+    yield from models(
+        "Gemma3nForCausalLM",
+        "gemma-3n-e4b",
+        config=WIDE
+        | {"num_hidden_layers": 4, "num_kv_shared_layers": 2, "layer_types": streams, "sliding_window": 4}
+        | {"vocab_size_per_layer_input": 40, "hidden_size_per_layer_input": 4, "laurel_rank": 5}
+        | {"activation_sparsity_pattern": [0.95, 0.0, 0.5, 0.0], "altup_num_inputs": 3},
+        settings=WIDE_SIZES
+        | {"layers": 4, "shared_layers": 2, "period": 2, "window": 4, "d_per_layer": 4, "per_layer_vocab": 40}
+        | {"laurel_rank": 5, "sparsity": [0.95, 0.0, 0.5, 0.0], "streams": 3},
+        rope_parameters={"sliding_attention": rope(1e4), "full_attention": rope(1e6)},
+    )
     yield from _gemma4()
 
 

@@ -27,6 +27,7 @@ class Limit(int):
 
 MAX_SPEC_SIZE = Limit(4_000_000, "bytes of a spec file", "E003", option="--max-spec-size")
 MAX_BUILT = Limit(10**12 - 1, "elements of the parameters of a model that a library builds", "E009")
+MAX_BUILT_LAYERS = Limit(10_000, "layers of a model that a library builds", "E009")
 BUILD_SECONDS = Limit(120, "seconds that a library may take to build a model", "E009", option="--timeout")
 MAX_CACHED_SPEC = Limit(32 << 20, "bytes of a spec in the cache", "E003")
 MAX_SPEC_CACHE = Limit(256 << 20, "bytes of all specs in the cache", "E003")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import netcalc
+from netcalc.formats.libraries import door
 from netcalc.formats.libraries.building import Built
 from netcalc.formats.libraries.capture import call_taken, captured_document
 from netcalc.formats.table import implementation
@@ -113,6 +114,22 @@ def test_what_neither_a_table_nor_the_library_takes_is_one_error(tmp_path: Path)
         assert (problem.code, problem.span is not None and problem.span.line) == (code, 1)
         assert message in problem.message
     assert "transformers does not take it: transformers" in str(problem.hint)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("num_hidden_layers", 0, "E104: 'num_hidden_layers' should be at least 1, not 0"),
+        ("num_hidden_layers", 10**9, "E009: a model of over 10,000 layers is not built"),
+        ("hidden_size", -8, "E104: 'hidden_size' should be at least 1, not -8"),
+    ],
+)
+def test_degenerate_sizes_are_refused_before_anything_is_built(
+    tmp_path: Path, field: str, value: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "_answer", lambda *_: pytest.fail("the library is asked"))
+    with pytest.raises(netcalc.NetcalcError, match=rf"config\.json:1:\d+: {message}"):
+        netcalc.load(config(tmp_path, model_type="bitnet", **TINY | {field: value}))
 
 
 def test_a_class_tells_the_type_and_a_backbone_its_library() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, with_hint
+from netcalc.diagnostics import Diagnostic, NetcalcError, with_hint, written
 from netcalc.formats.documents import Description
+from netcalc.formats.huggingface.common_fields import NUMBERS_OF_LAYERS
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.tables import read_table, unnamed_fields
 from netcalc.formats.libraries.door import made_document
@@ -14,7 +16,12 @@ from netcalc.formats.reading import Reading
 from netcalc.formats.sources import Source
 from netcalc.formats.table import Format
 from netcalc.ir.storage import OwnStorage
+from netcalc.limits import MAX_BUILT_LAYERS
+from netcalc.spec.cursor import Cursor
 from netcalc.spec.plain_data import read_data
+
+#: Sizes of every model of transformers that has them.
+_SIZES = ("d_model", "hidden_size", "n_embd", "n_head", "n_layer", "num_attention_heads", "num_hidden_layers")
 
 
 def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcError | None) -> Description:
@@ -31,7 +38,10 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
     """
     library = str(row.library)
     why = "by --via library" if reading.via == "library" else "no table describes it"
-    model = source.parsed(reading.max_size).data
+    config = source.parsed(reading.max_size)
+    model = config.data
+    if library == "transformers" and (problems := [*_degenerate(config)]):
+        raise NetcalcError(problems)
     try:
         strict = unnamed_fields(model) if refusal is not None and library == "transformers" else []
         document, used = made_document(library, model, source.label, why, reading, strict=strict)
@@ -46,8 +56,19 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
     storage = OwnStorage()
     if library == "transformers":
         dtype = document.get("checkpoint", {}).get("dtype", "float32")
-        storage = storage_of(source.parsed(reading.max_size), dtype, source.label)
+        storage = storage_of(config, dtype, source.label)
     return Description(read_data(document, source.label), set(), storage=storage, used=frozenset(used))
+
+
+def _degenerate(config: Cursor) -> Iterator[Diagnostic]:
+    """Yield an error for each size of a configuration that no model has, of which libraries would make one."""
+    for name, place in config.items():
+        if not isinstance(place.data, int):
+            continue
+        if name in _SIZES and place.data < 1:
+            yield Diagnostic("E104", f"{name!r} should be at least 1, not {written(place.data)}", place.span)
+        elif name in NUMBERS_OF_LAYERS and place.data > MAX_BUILT_LAYERS:
+            yield Diagnostic("E009", f"a model of over {MAX_BUILT_LAYERS:,} layers is not built", place.span)
 
 
 def _joined(refusal: NetcalcError, error: NetcalcError, library: str, model: Any) -> list[Diagnostic]:

@@ -47,6 +47,11 @@ DELTA: Fields = {
     "linear_value_head_dim": 6,
     "shared_expert_intermediate_size": 10,
 }
+NARROW_DELTA = {name: value for name, value in DELTA.items() if name != "shared_expert_intermediate_size"}
+TURNED: Fields = {
+    "rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0, "partial_rotary_factor": 0.5},
+}
+PLACED_TOWER = TOWER | {"out_hidden_size": 16, "num_position_embeddings": 9}
 NEMOTRON_H: Fields = {
     "hidden_size": 16,
     "layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"],
@@ -233,7 +238,7 @@ TINY: dict[str, Fields] = {
     "qwen2_5_vl_text": DECODER | {"rope_parameters": {"mrope_section": [1, 1, 0], "rope_theta": 100.0}},
     "qwen3_vl": {
         "text_config": DECODER | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
-        "vision_config": TOWER | {"out_hidden_size": 16, "num_position_embeddings": 9, "deepstack_visual_indexes": [0]},
+        "vision_config": PLACED_TOWER | {"deepstack_visual_indexes": [0]},
         "image_token_id": 9,
     },
     "qwen3_vl_text": DECODER | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
@@ -322,8 +327,13 @@ TINY: dict[str, Fields] = {
     "lfm2_moe": DECODER
     | {"num_hidden_layers": 3, "layer_types": ["conv", "full_attention", "conv"], "num_dense_layers": 1}
     | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6},
-    "qwen3_5_text": DECODER
-    | {name: value for name, value in DELTA.items() if name != "shared_expert_intermediate_size"},
+    "qwen3_5": {"text_config": DECODER | NARROW_DELTA | TURNED, "vision_config": PLACED_TOWER, "image_token_id": 9},
+    "qwen3_5_moe": {
+        "text_config": DECODER | EXPERTS | DELTA | TURNED,
+        "vision_config": PLACED_TOWER,
+        "image_token_id": 9,
+    },
+    "qwen3_5_text": DECODER | NARROW_DELTA,
     "qwen3_5_moe_text": DECODER | EXPERTS | DELTA,
     "deepseek_v32": WORDS | WIDTH | PLACES | LATENT | {"index_topk": 5, "index_head_dim": 6, "index_n_heads": 3},
     "glm_moe_dsa": WORDS

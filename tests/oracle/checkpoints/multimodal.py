@@ -108,6 +108,7 @@ def multimodal() -> Iterator[Model]:
         arguments={"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()},
         values={"input_ids": IDS},
     )
+    yield from _qwen3_5(sizes)
     yield Model(
         "smolvlm2-2.2b",
         "SmolVLMForConditionalGeneration",
@@ -201,3 +202,37 @@ def multimodal() -> Iterator[Model]:
     towers["text_config"] = TEXT | {"intermediate_size": 28, "max_position_embeddings": 9}
     spec = "blip-image-captioning-base"
     yield Model(spec, "BlipForConditionalGeneration", towers, FAMILIES["blip"]["small"][spec])
+
+
+def _qwen3_5(sizes: dict[str, Any]) -> Iterator[Model]:
+    types = ["linear_attention", "full_attention"]
+    delta = {"linear_num_value_heads": 4, "linear_num_key_heads": 2}
+    delta |= {"linear_key_head_dim": 5, "linear_value_head_dim": 6}
+    rope = {"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.5, "mrope_section": [1, 1, 1]}
+    text = TEXT | delta | {"num_key_value_heads": 2, "head_dim": 12, "layer_types": types, "rope_parameters": rope}
+    settings = {"delta_heads": 4, "delta_key_heads": 2, "delta_key_dim": 5, "delta_value_dim": 6, "layer_types": types}
+    settings |= {"height": 12, "width": 12, "patch": 3, "kv_heads": 2, "head_dim": 12, "rope_share": 0.5}
+    settings |= {"rope_sections": [1, 1, 1], "vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 20}
+    settings |= {"vision_positions": 9}
+    vision = {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "out_hidden_size": 32}
+    vision |= {"num_heads": 2, "patch_size": 3, "num_position_embeddings": 9}
+    placed = {"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()}
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
+    sparse = {"experts": 4, "experts_per_token": 2, "d_expert": 12, "d_shared": 10}
+    for spec, kind, own, others in (
+        ("qwen3.5-9b-vision", "Qwen3_5", {}, {}),
+        ("qwen3.5-35b-a3b-vision", "Qwen3_5Moe", experts | {"shared_expert_intermediate_size": 10}, sparse),
+    ):
+        left_out = "intermediate_size" if own else ""
+        yield Model(
+            spec,
+            f"{kind}ForConditionalGeneration",
+            {
+                "text_config": {name: size for name, size in text.items() if name != left_out} | own,
+                "vision_config": vision,
+                "image_token_id": 9,
+            },
+            {name: size for name, size in sizes.items() if not own or name != "d_ff"} | settings | others,
+            arguments=placed,
+            values={"input_ids": IDS},
+        )

@@ -133,6 +133,7 @@ def test_prints_what_it_means(text: str, scope: dict[str, int]) -> None:
         ("prod([2, 3, 4])", 24),
         ("prod([])", 1),
         ("range(2, 8, 3)", [2, 5]),
+        ("sorted([3, 1, 2.5])", [1, 2.5, 3]),
         ("sqrt(16) + log2(8) + exp(0) + log(1)", 8.0),
         ("str(3) + 'x'", "3x"),
         ("float('1.5')", 1.5),

@@ -99,6 +99,11 @@ def _str(value: Any) -> str:
     return str(refuse_symbols(value))
 
 
+def _sorted(values: list[Any]) -> list[Any]:
+    spend(len(values))
+    return sorted(refuse_symbols(value) for value in values)
+
+
 def _sqrt(value: Any) -> float:
     if isinstance(value, Poly) and in_sketch() and value >= 1:
         example = default_of(value)
@@ -124,6 +129,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "prod": _prod,
     "len": len,
     "range": _range,
+    "sorted": _sorted,
     "abs": abs,
     "upper_bound": _upper_bound,
     "round": _keeping_sizes(_round),

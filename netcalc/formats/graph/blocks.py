@@ -108,6 +108,8 @@ def _block(group: list[Sequence], structures: dict[int, Structure], names: set[s
     """Return the block of equal sequences, and add its calls."""
     members = [structures[id(sequence)] for sequence in group]
     exported = _exported(members, group[0].items[-1])
+    if len(exported) > 1:
+        exported.sort(key=lambda number: not _is_passed_on(members, number))
     order = _input_order(members, exported)
     arguments, passed = arguments_of(group)
     first, shown = group[0], members[0]
@@ -137,6 +139,11 @@ def _exported(structures: list[Structure], item: Item) -> list[int]:
     if isinstance(item, Step) and item.line.outputs:
         last = structures[0].made.index(item.line.outputs[0])
     return [*([last] if last in numbers or not numbers else []), *sorted(numbers - {last})]
+
+
+def _is_passed_on(structures: list[Structure], number: int) -> bool:
+    """Return True for a value that the next sequence takes from the one before."""
+    return any(earlier.made[number] in later.inputs for earlier, later in pairwise(structures))
 
 
 def _input_order(structures: list[Structure], outputs: list[int]) -> list[int]:

@@ -79,6 +79,8 @@ def _is_tied(item: Item) -> bool:
 
 def _result(item: Item) -> Value:
     """Return the value of the line after which the next one follows."""
+    if isinstance(item, Call):
+        return item.outputs[0]
     return list(made_by(item))[-1] if not isinstance(item, Step) else item.line.outputs[0]
 
 

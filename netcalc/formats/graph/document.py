@@ -13,6 +13,7 @@ from netcalc.formats.graph.branches import fold_branches
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.calls import note_calls
 from netcalc.formats.graph.items import Block, Item, Required, Sequence, free_name
+from netcalc.formats.graph.loops import mark_loops
 from netcalc.formats.graph.model import Graph, Value
 from netcalc.formats.graph.overlaps import separate_overlaps
 from netcalc.formats.graph.ranges import index_ranges
@@ -33,6 +34,7 @@ def spec_document(graph: Graph) -> dict[str, Any]:
     _never_empty(graph)
     separate_overlaps(graph)
     root = tree_of(graph)
+    mark_loops(root, tuple(graph.outputs.values()), graph.tensors)
     copies, paths = place_tensors(graph, root)
     note_calls(root)
     outputs = tuple(graph.outputs.values())

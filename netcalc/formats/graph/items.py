@@ -141,6 +141,7 @@ class Call:
             all calls use the parameters of the first.
         module: the place of the module that it is a further call of; or an empty text.
         times: number of repeated calls; 0 for a single one.
+        passed: number of the first outputs of a repeated call that the next one takes; the others are collected.
         stem: the name without the number of the call; None for one that is not numbered.
         start: the number of the call, or of the first of them.
         earlier: the outputs of the repeated calls before the last one.
@@ -155,6 +156,7 @@ class Call:
     shares: str = ""
     module: str = ""
     times: int = 0
+    passed: int = 0
     stem: str | None = None
     start: int = 0
     earlier: list[tuple[Value, ...]] = field(default_factory=list)

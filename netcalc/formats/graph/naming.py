@@ -14,13 +14,21 @@ from netcalc.formats.graph.model import Value, operation_named
 class _Place(NamedTuple):
     """The item that makes a value, the sequences around it, and what follows the item's name in the name of the value.
 
-    ``name`` is the value's own, if a call makes it whose name is not fixed.
+    ``name`` is the value's own, if a call makes it whose name is not fixed.  Of a value that a repeat collects,
+    ``number`` is that of the iteration, and ``output`` that of the output of the block.
     """
 
     item: Step | Call | Turns
     around: tuple[Sequence, ...]
     suffix: str
     name: str = ""
+    number: int | None = None
+    output: int = 0
+
+    @property
+    def has_only_alias(self) -> bool:
+        """True for what a repeat collects whose iterations have names of their own."""
+        return self.number is not None and "$" in self.item.name
 
 
 class Names:
@@ -29,6 +37,7 @@ class Names:
     Attributes:
         aliases: second names of the values of items, by the identities of these.
         copies: names for copies of inputs, by the names of these.
+        gathered: all values that a repeat collects of one output, by the first of them.
         scopes: the names that lines have defined so far, in the body and in the sequences around the present line.
     """
 
@@ -38,6 +47,7 @@ class Names:
         self.needed: set[int] = set()
         self.aliases: dict[int, list[str]] = {}
         self.copies: dict[str, str] = {}
+        self.gathered: dict[Value, list[Value]] = {}
         self.scopes: list[set[str]] = [set()]
         self._find(items, ())
 
@@ -59,6 +69,12 @@ class Names:
             for call in item.whole if isinstance(item, Cycle) else [item]:
                 for value, name in _call_values(call, names, in_cycle=isinstance(item, Cycle)):
                     self.places[value] = _Place(call, around, "", name)
+                for output in range(call.passed, len(call.outputs) if call.times else 0):
+                    values = [outputs[output] for outputs in (*call.earlier, call.outputs)]
+                    self.gathered[values[0]] = values
+                    for number, value in enumerate(values):
+                        suffix = f"{call.block.suffixes[output]}.{number}"
+                        self.places[value] = _Place(call, around, suffix, number=number, output=output)
 
     def need(self, value: Value) -> None:
         """Note a value that needs a name."""
@@ -80,6 +96,8 @@ class Names:
             shared += 1
         last = place.name or place.item.name
         path = [*(sequence.name for sequence in place.around[shared:]), last]
+        if place.has_only_alias:
+            return ".".join([*path[:-1], self._alias(value, place)])
         if any(_defines(sequence, path[0]) for sequence in around[shared:]):
             whole = [*(sequence.name for sequence in place.around), last]
             if any(_defines(sequence, whole[0]) for sequence in around):
@@ -128,14 +146,21 @@ class Names:
     def _alias(self, value: Value, place: _Place) -> str:
         """Return a second name of a value, the name of which stands for another one where it is needed."""
         outputs = _outputs(place.item)
-        if value not in outputs:  # of an earlier iteration
+        if place.number is None and value not in outputs:  # of an earlier iteration
             return (place.name or place.item.name) + place.suffix
         if id(place.item) not in self.aliases:
             taken = self._taken()
             names = self.aliases[id(place.item)] = []
             for _ in outputs:
-                names.append(free_name(f"outer_{place.item.name}".replace(".", "_"), taken.union(names)))
+                names.append(free_name(f"outer_{_word(place.item.name)}", taken.union(names)))
+        if place.number is not None:
+            return f"{self.aliases[id(place.item)][place.output]}.{place.number}"
         return self.aliases[id(place.item)][outputs.index(value)]
+
+
+def _word(name: str) -> str:
+    """Return a name as a word, without the number of an iteration."""
+    return name.replace("${index}", "").replace(".", "_").rstrip("_")
 
 
 def _outputs(item: Step | Call | Turns) -> tuple[Value, ...]:
@@ -151,6 +176,7 @@ def _call_values(call: Call, names: Collection[str], *, in_cycle: bool) -> Itera
     ``names`` are those of the lines in the same list.
     """
     own = {*names_of(call)}
+    passed = call.passed if call.times else len(call.outputs)
     for index, outputs in enumerate([*call.earlier, call.outputs]):
         is_last = index == len(call.earlier)
         number = call.start + index
@@ -162,10 +188,10 @@ def _call_values(call: Call, names: Collection[str], *, in_cycle: bool) -> Itera
         ):
             name = f"{call.stem}{number}"
         suffixes = list(call.block.suffixes)
-        if name and call.times and "$" not in call.name and number < len(outputs) > 1:  # the number of an output
+        if name and call.times and "$" not in call.name and number < passed > 1:  # the number of an output
             suffixes[0] = f".{call.block.first_output}"
         if call.times and not name:  # the outputs of a repeat are numbered
-            numbered = [f".{place}" if place else "" for place in range(len(outputs))]
+            numbered = [f".{place}" if place else "" for place in range(passed)]
             clash = any(
                 f"{call.name}{suffix}" in names and f"{call.name}{suffix}" not in own for suffix in numbered[1:]
             )
@@ -173,7 +199,7 @@ def _call_values(call: Call, names: Collection[str], *, in_cycle: bool) -> Itera
                 suffixes = ["", *(f"{call.stem}{number}{suffix}".removeprefix(call.name) for suffix in suffixes[1:])]
             else:
                 suffixes = numbered
-        for value, suffix in zip(outputs, suffixes, strict=True):
+        for value, suffix in zip(outputs[:passed], suffixes, strict=False):
             yield value, (name or call.name) + suffix
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise, takewhile
 from typing import Any
 
 from netcalc.dims import Poly
@@ -82,19 +83,34 @@ def _continues(run: list[Call], call: Call, used: Mapping[Value, int]) -> bool:
     last = run[-1]
     if call.block is not last.block or not call.outputs or not call.inputs:
         return False
-    chained = len(call.outputs)
-    if call.inputs[:chained] != last.outputs or call.inputs[chained:] != last.inputs[chained:]:
+    passed = _passed(last, call)
+    if not passed or call.inputs[passed:] != last.inputs[passed:] or _is_passed_otherwise(run, call, passed):
         return False
     if (
         any(map(_has_no_literal, (*call.arguments.values(), *last.arguments.values())))
         and call.arguments != last.arguments
     ):
         return False
+    if (call.shares or last.shares) and passed < len(last.outputs):
+        return False
     if call.shares or last.shares:
         private = all(used[value] == call.inputs.count(value) for value in last.outputs)  # without a path of its own
         return private and call.shares.removeprefix("/") == run[0].place and call.arguments == last.arguments
     (stem, number), (other, before) = split_number(call.name), split_number(last.name)
     return number is not None and before is not None and stem == other and number == before + 1
+
+
+def _passed(call: Call, after: Call) -> int:
+    """Return the number of the first outputs of a call that are the first inputs of the one after it."""
+    pairs = zip(call.outputs, after.inputs, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+
+
+def _is_passed_otherwise(run: list[Call], call: Call, passed: int) -> bool:
+    """Return True if a call takes more of the one before than its first outputs, or than the calls before it take."""
+    if any(value in call.inputs for value in run[-1].outputs[passed:]):
+        return True
+    return len(run) > 1 and _passed(run[-2], run[-1]) != passed
 
 
 def _repeated(run: list[Call]) -> Call:
@@ -109,6 +125,7 @@ def _repeated(run: list[Call]) -> Call:
     name = base if fixed else f"{stem}${{index}}"
     repeated = Call(name, first.block, first.inputs, last.outputs, {}, first.place, last.shares, first.module)
     repeated.times, repeated.stem, repeated.start = len(run), first.stem, first.start
+    repeated.passed = _passed(run[-2], last)
     repeated.earlier = [call.outputs for call in run[:-1]]
     for name in first.block.arguments:
         values = [call.arguments.get(name, first.block.arguments[name]) for call in run]
@@ -125,11 +142,35 @@ def _indexed_list(values: list[Any], start: int) -> Expression:
     first, rest = values[0], values[1:]
     if all(value == rest[0] for value in rest):
         return Expression(f"{_literal(first)} if index == {start} else {_literal(rest[0])}")
+    if (text := _by_index(values, start)) is not None:
+        return Expression(text)
     if any(isinstance(value, (Expression, Poly)) for value in values):
         return Expression(f"{_literal(values)}[{index}]")
     listed = shortened(values)
     text = listed.removeprefix("${").removesuffix("}") if isinstance(listed, str) else _literal(listed)
     return Expression(f"({text})[{index}]" if isinstance(listed, str) else f"{text}[{index}]")
+
+
+def _by_index(values: list[Any], start: int) -> str | None:
+    """Return values as an expression of the number of the iteration, in which whole numbers grow by equal steps."""
+    first = values[0]
+    if all(type(value) is type(first) and value == first for value in values):
+        return None if _has_no_literal(first) else _literal(first)
+    if all(type(value) is int for value in values):
+        step = values[1] - first
+        if any(after - before != step for before, after in pairwise(values)):
+            return None
+        return _linear(step, first - step * start)
+    if all(isinstance(value, (list, tuple)) and len(value) == len(first) for value in values):
+        parts = [_by_index(list(column), start) for column in zip(*values, strict=True)]
+        return None if None in parts else f"[{', '.join(map(str, parts))}]"
+    return None
+
+
+def _linear(step: int, offset: int) -> str:
+    """Return a multiple of the number of the iteration, and a number, as an expression."""
+    multiple = {1: "index", -1: "-index"}.get(step, f"{step} * index")
+    return multiple if not offset else f"{multiple} {'+' if offset > 0 else '-'} {abs(offset)}"
 
 
 def _has_no_literal(value: Any) -> bool:

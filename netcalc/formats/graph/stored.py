@@ -153,6 +153,9 @@ def _share(
     """Find further calls of modules, which use the tensors of the first call; ``firsts`` has its place by path."""
     for item in sequence.items:
         if isinstance(item, Sequence):
+            if not item.path:  # an iteration of a loop, which is no module
+                _share(item, (*around, item), firsts)
+                continue
             first, others = firsts.setdefault(item.path, (item.place, around))
             if first != item.place and _is_tied(item, item.place, first):
                 item.shares = _from_inside(first, others, around)

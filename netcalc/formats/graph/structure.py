@@ -27,7 +27,7 @@ class Structure(NamedTuple):
     given: frozenset[int]
 
 
-def _kept(line: Line) -> str:
+def kept(line: Line) -> str:
     """Return what no argument of a block can hold: the lines of an operation, and values that are too long."""
     name = operation_named(line.operation).lines_attribute
     values = [repr(value) for value in line.attributes.values() if isinstance(value, (list, tuple))]
@@ -58,7 +58,7 @@ def structure_of(sequence: Sequence, used: Mapping[Value, int]) -> Structure:
         return (
             item.name if line.parameters else "",
             line.operation,
-            _kept(line),
+            kept(line),
             tuple(number(value) for value in line.inputs),
             len(line.outputs),
             tuple(sorted(line.parameters)),

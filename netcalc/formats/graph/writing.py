@@ -171,7 +171,13 @@ class _Writer:
     def _call(self, call: Call) -> dict[str, Any]:
         line: dict[str, Any] = {}
         if call.times:
-            line["repeat"] = {"times": call.times, "start": call.start} if call.start else call.times
+            collected = {suffix.removeprefix("."): "list" for suffix in call.block.suffixes[call.passed :]}
+            repeat = {
+                "times": call.times,
+                **({"start": call.start} if call.start else {}),
+                **({"collect": collected} if collected else {}),
+            }
+            line["repeat"] = repeat if len(repeat) > 1 else call.times
             if call.shares:
                 line["share"] = True
         elif call.shares:
@@ -202,9 +208,17 @@ class _Writer:
         if isinstance(item, Step) and not item.branches and None in (inputs := given(item.line.inputs)):
             ports = zip(operation_named(item.line.operation).inputs, inputs, strict=False)
             return {port.name: self._name(value, current, around) for port, value in ports if value is not None}
-        names = [
-            self._name(value, None if index and _varies(item) else current, around) for index, value in enumerate(taken)
-        ]
+        names: list[str] = []
+        index = 0
+        while index < len(taken):
+            value = taken[index]
+            gathered = self.names.gathered.get(value, []) if isinstance(item, Step) and _is_variadic(item) else []
+            if gathered and taken[index : index + len(gathered)] == gathered:
+                names.append(self.names.reference(value, around).rpartition(".")[0])
+                index += len(gathered)
+            else:
+                names.append(self._name(value, None if index and _varies(item) else current, around))
+                index += 1
         return names[0] if len(names) == 1 else names
 
     def _name(self, value: Value, current: Value | None, around: tuple[Sequence, ...]) -> str:
@@ -232,12 +246,17 @@ def _taken_values(item: Step | Call) -> list[Value]:
     return [*taken, *taken] if first_is_missing else taken  # never the line before alone
 
 
+def _is_variadic(item: Step) -> bool:
+    """Return True for an operation that takes any number of tensors."""
+    return any(port.variadic for port in operation_named(item.line.operation).inputs)
+
+
 def _varies(item: Step | Call) -> bool:
     """Return True for a repeat of iterations that differ, in each of which ``_`` is the result of the one before."""
     if isinstance(item, Step) or not item.times:
         return False
-    carried = [value.type for value in item.inputs[: len(item.outputs)]]
-    results = [value.type for value in item.outputs]
+    carried = [value.type for value in item.inputs[: item.passed]]
+    results = [value.type for value in item.outputs[: item.passed]]
     by_index = "$" in item.name or any(isinstance(value, Expression) for value in item.arguments.values())
     return by_index or carried != results
 

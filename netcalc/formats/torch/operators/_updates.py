@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, maximum, minimum
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Graph, Value
+from netcalc.formats.graph.model import Graph, Value, operation_named
 from netcalc.formats.torch.operators import Rule, rules
 from netcalc.formats.torch.operators.axes import permuted
 from netcalc.formats.torch.operators.concat import concatenated, stack
@@ -113,11 +113,27 @@ def with_diagonal(build: Builder, input: Value, value: Value, offset: int, dim1:
 
 
 def _pieces(build: Builder, value: Value, axis: int) -> list[Value]:
-    """Return the tensors that a value joins along an axis; the value itself if it is not joined."""
+    """Return the tensors that a value joins along an axis; the value itself if it is not joined, or used as a whole."""
     maker = build.maker(value)
-    if maker is None or maker.operation != "concat" or maker.attributes.get("axis", 1) % value.type.rank != axis:
+    if (
+        maker is None
+        or _is_used(build, value)
+        or maker.operation != "concat"
+        or maker.attributes.get("axis", 1) % value.type.rank != axis
+    ):
         return [value]
     return [piece for source in maker.inputs if source is not None for piece in _pieces(build, source, axis)]
+
+
+def _is_used(build: Builder, value: Value) -> bool:
+    """Return True if the lines so far use a value in more than views that none of them uses."""
+    needed: set[Value | None] = set()
+    for line in reversed(build.graph.lines):
+        if value in line.outputs:
+            break
+        if not operation_named(line.operation).view or needed.intersection(line.outputs):
+            needed.update(line.inputs)
+    return value in needed
 
 
 def _cut(build: Builder, pieces: Sequence[Value], axis: int, start: Dim, stop: Dim) -> list[Value]:

@@ -167,6 +167,37 @@ def test_internvl(end: str, drawn: tuple[Fields, int], batch: int, length: int) 
     assert_agrees(f"InternVL{end}", fields, inputs, dims, "cpu")
 
 
+@st.composite
+def mllama(draw: st.DrawFn) -> Fields:
+    """Return fields of Llama 3.2 Vision."""
+    words, vision = common(draw), tower(draw)
+    del words["tie_word_embeddings"]
+    places = st.integers(0, words["num_hidden_layers"] - 1)
+    words |= {"cross_attention_layers": draw(st.lists(places, max_size=3)), "pad_token_id": draw(st.none() | places)}
+    vision["attention_heads"] = vision.pop("num_attention_heads")
+    depths = st.sets(st.integers(0, vision["num_hidden_layers"] - 1), min_size=1)
+    kept, patch = sorted(draw(depths)), draw(st.integers(1, 3))
+    vision |= {"num_global_layers": draw(st.integers(0, 2)), "max_num_tiles": draw(st.integers(1, 3))}
+    vision |= {"patch_size": patch, "image_size": patch * draw(st.integers(1, 3)), "intermediate_layers_indices": kept}
+    vision |= {"vision_output_dim": vision["hidden_size"] * (len(kept) + 1)}
+    vision |= {"supported_aspect_ratios": [[1, n + 1] for n in range(draw(st.integers(0, 3)))]}
+    return {"text_config": words, "vision_config": vision}
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(mllama(), st.integers(1, 2), st.integers(1, 2), st.integers(1, 4))
+def test_mllama(end: str, fields: Fields, batch: int, images: int, length: int) -> None:
+    """Pairs of empty tiles are a product too."""
+    vision = fields["vision_config"]
+    tiles, size = vision["max_num_tiles"], vision["image_size"]
+    inputs = {"input_ids": torch.zeros((batch, length), dtype=torch.int64)}
+    inputs["pixel_values"] = torch.ones(batch, images, tiles, vision["num_channels"], size, size)
+    inputs["aspect_ratio_ids"] = torch.zeros((batch, images), dtype=torch.int64)
+    inputs["aspect_ratio_mask"] = torch.ones((batch, images, tiles), dtype=torch.int64)
+    assert_agrees(f"Mllama{end}", fields, inputs, {"batch": batch, "images": images, "length": length}, "cpu")
+
+
 TEXT: Fields = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2, "pad_token_id": 0}
 
@@ -223,3 +254,35 @@ def test_encoders_of_internvl(side: int, vision: Fields, others: Fields, tmp_pat
     ids, features = np.random.default_rng(1).integers(8, 50, (2, 14)), side**2 // 4
     ids[0, 1 : 1 + features] = ids[1, 2 : 2 + features] = IMAGE
     assert_outputs("InternVL", fields, ids, (2, 3, 3 * side, 3 * side), tmp_path)
+
+
+def test_steps_behind_images(tmp_path: Path) -> None:
+    """The layers that attend to images keep their keys and values; some tokens see one of two images, or none."""
+    vision: Fields = {"hidden_size": 24, "num_hidden_layers": 2, "num_global_layers": 1, "attention_heads": 2}
+    vision |= {"intermediate_size": 20, "image_size": 9, "patch_size": 3, "max_num_tiles": 2, "vision_output_dim": 48}
+    vision |= {"supported_aspect_ratios": [[1, 1], [1, 2]], "intermediate_layers_indices": [1]}
+    text = TEXT | {"num_hidden_layers": 3, "cross_attention_layers": [1]}
+    fields: Fields = {"text_config": text, "vision_config": vision, "attn_implementation": "eager"}
+    model = randomise(transformers.MllamaForConditionalGeneration(transformers.MllamaConfig(**fields)))
+    model.save_pretrained(tmp_path)
+    rng = np.random.default_rng(1)
+    ids, shown = rng.integers(3, 58, (2, 8)), rng.integers(0, 2, (2, 8, 2, 2))
+    shown[0, 1] = shown[1, 6] = 0
+    images = {"pixel_values": rng.normal(size=(2, 2, 2, 3, 9, 9)).astype(np.float32)}
+    images |= {"aspect_ratio_ids": np.array([[1, 2], [2, 0]])}
+    images |= {"aspect_ratio_mask": np.array([[[1, 0], [1, 1]], [[1, 1], [1, 0]]])}
+    network = netcalc.load(tmp_path, set={"batch": 2, "images": 2, "length": 8, "image_mask": True})
+    cache, caches = None, {}
+    for first, end in ((0, 5), (5, 6), (6, 8)):
+        inputs = images if first == 0 else {}
+        inputs = inputs | {"input_ids": ids[:, first:end], "cross_attention_mask": shown[:, :end]}
+        with torch.no_grad():
+            tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+            expected = model(**tensors, past_key_values=cache, use_cache=True)
+        cache = expected.past_key_values
+        step = network.at_step(first, end - first)
+        outputs = step.run(inputs | caches, weights=tmp_path).outputs
+        assert_close(outputs["logits"], expected["logits"].numpy())
+        kept = {name.replace("present.", "past_key_values."): array for name, array in outputs.items()}
+        caches |= {name: array for name, array in kept.items() if name != "logits"}
+    assert caches["past_key_values.1.cross_key"].shape == cache.layers[1].keys.shape == (2, 2, 40, 6)

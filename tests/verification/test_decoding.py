@@ -110,6 +110,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "mistral-small-3.1-24b": {"length": 7, "window": 3, "padding_mask": True},
     "ministral-3-8b-vision": {"length": 7, "window": 3, "padding_mask": True},
     "internvl3-8b": {"length": 7, "padding_mask": True},
+    "llama-3.2-11b-vision": {"length": 7, "padding_mask": True, "image_mask": True},
     "llava-1.5-7b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-3-4b": {"length": 7, "window": 3, "padding_mask": True},
     "llama-4-scout-vision": {"length": 7, "chunk": 3, "padding_mask": True},

@@ -39,6 +39,7 @@ PADDING = {
     "helium-1-2b": 3,
     "afm-4.5b": None,
     "glm-4-9b-chat": 151329,
+    "llama-3.2-11b-vision": 128004,
     "ministral-3-8b": 11,
     "ministral-3-8b-vision": 11,
     "apertus-8b": 3,

@@ -252,6 +252,12 @@ TINY: dict[str, Fields] = {
         "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},
         "image_token_id": 9,
     },
+    "mllama": {
+        "text_config": DECODER | {"cross_attention_layers": [1]},
+        "vision_config": {"hidden_size": 16, "num_hidden_layers": 2, "num_global_layers": 1, "attention_heads": 2}
+        | {"intermediate_size": 20, "image_size": 12, "patch_size": 6, "max_num_tiles": 2, "vision_output_dim": 32}
+        | {"supported_aspect_ratios": [[1, 1], [1, 2]], "intermediate_layers_indices": [0]},
+    },
     "idefics3": {
         "text_config": DECODER | {"model_type": "llama"},
         "vision_config": WIDTH | {"image_size": 12, "patch_size": 3},

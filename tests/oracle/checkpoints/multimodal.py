@@ -121,6 +121,29 @@ def multimodal() -> Iterator[Model]:
         SIZES | {"patch": 3, "grid": 4, "merge": 2, "kv_heads": 2, "images": 1, "rope_theta": 1e4},
         values={"input_ids": IDS},
     )
+    # the second image is of one tile; a text begins with a token that sees none, and ends with some that see one
+    shown = np.ones((2, 11, 1, 2), np.int64)
+    shown[:, 0], shown[:, 7:, :, 0] = 0, 0
+    scaling = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0}
+    scaling |= {"high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+    yield Model(
+        "llama-3.2-11b-vision",
+        "MllamaForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | {"num_hidden_layers": 3, "num_key_value_heads": 2, "cross_attention_layers": [1], "pad_token_id": None}
+            | {"rope_parameters": scaling},
+            "vision_config": {"hidden_size": 24, "num_hidden_layers": 3, "num_global_layers": 1, "attention_heads": 4}
+            | {"intermediate_size": 20, "image_size": 12, "patch_size": 6, "vision_output_dim": 72, "max_num_tiles": 2}
+            | {"supported_aspect_ratios": [[1, 1], [1, 2], [2, 1]], "intermediate_layers_indices": [0, 2]},
+        },
+        {name: SIZES[name] for name in ("batch", "length", "vocab", "d_model", "heads", "d_ff", "height", "width")}
+        | {"patch": 6, "kv_heads": 2, "layers": 3, "cross_layers": [1], "image_mask": True, "images": 1}
+        | {"vision_d_model": 24, "vision_heads": 4, "vision_layers": 3, "global_layers": 1, "kept_layers": [0, 2]}
+        | {"vision_d_ff": 20, "tiles": 2, "aspect_ratios": 3},
+        values={"input_ids": IDS, "aspect_ratio_ids": [[2], [1]], "aspect_ratio_mask": [[[1, 1]], [[1, 0]]]}
+        | {"cross_attention_mask": shown.tolist()},
+    )
     dynamic = {"rope_type": "dynamic", "rope_theta": 1e6, "factor": 2.0}
     yield Model(
         "internvl3-8b",

@@ -99,6 +99,8 @@ EXPRESSIONS: dict[str, list[str]] = {
         "normal_quantile(1)",
         "normal_quantile('x')",
         "normal_quantile([1])",
+        "sorted(1)",
+        "sorted(['a', 1])",
         "str(2 ** 4000) * 1000",
         "[[0] * 9999] * 9999",
         "int('9' * 5000)",

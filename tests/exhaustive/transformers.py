@@ -194,6 +194,7 @@ def counted(module: Any, call: Any) -> int:
 
     from netcalc.formats.torch.trial import error_of
 
+    module.requires_grad_(False)  # what follows the modules of a call takes results for those of a backward pass
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         error = error_of(module, call)
     if error is not None:

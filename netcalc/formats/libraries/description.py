@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, with_hint, written
+from netcalc.dtypes import FLOATS
 from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.common_fields import NUMBERS_OF_LAYERS
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.tables import read_table, unnamed_fields
+from netcalc.formats.huggingface.translation import DTYPE_FIELDS
 from netcalc.formats.libraries.door import made_document
 from netcalc.formats.libraries.packages import installation, missing
 from netcalc.formats.reading import Reading
@@ -61,8 +63,11 @@ def describe(source: Source, row: Format, reading: Reading, refusal: NetcalcErro
 
 
 def _degenerate(config: Cursor) -> Iterator[Diagnostic]:
-    """Yield an error for each size of a configuration that no model has, of which libraries would make one."""
+    """Yield an error for each size and element type that no model has, of which libraries would make one."""
     for name, place in config.items():
+        if name in DTYPE_FIELDS and place.data is not None and str(place.data).removeprefix("torch.") not in FLOATS:
+            message = f"{name} = {written(place.data, quoted=True)} is not known"
+            yield Diagnostic("E007", message, place.span, hint=f"--ignore {name} goes on without it")
         if not isinstance(place.data, int):
             continue
         if name in _SIZES and place.data < 1:

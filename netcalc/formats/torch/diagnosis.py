@@ -27,6 +27,8 @@ def refused(what: str, error: BaseException) -> NetcalcError:
     """
     text = str(error).strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and lines[0].endswith(":"):  # which the next line says
+        lines[:2] = [" ".join(lines[:2])]
     first = _shortened(lines[0]) if lines else ""
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
     if "register a pytree" in text:

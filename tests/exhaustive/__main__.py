@@ -25,6 +25,7 @@ CHECKS = (
     "backward",
     "modules",
     "libraries",
+    "diffusers",
     "transformers",
     "configurations",
     "pages",

@@ -6,20 +6,16 @@ Names of timm are drawn over all of its families; those of torchvision are all t
 from __future__ import annotations
 
 import argparse
-import gc
 from importlib import import_module
 from itertools import zip_longest
 from random import Random
-from time import monotonic
 from typing import Any
 
 import netcalc
-from netcalc.formats.libraries.capture import captured_document
+from netcalc.formats.libraries.capture import call_taken, captured
 from netcalc.formats.table import implementation
-from netcalc.formats.torch.calls import call_of
-from tests.exhaustive.imports import OK, Stopped, first_line, limited
-from tests.exhaustive.record import read
-from tests.formats.torch.models import quiet
+from tests.exhaustive import in_turn
+from tests.exhaustive.imports import OK
 
 #: Packages that the check needs.
 NEEDED = ("torch", "torchvision", "timm")
@@ -35,32 +31,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this check."""
     parser.add_argument("--count", type=int, default=200, help="number of names of timm")
     parser.add_argument("--seed", type=int, default=1, help="seed of the names")
-    parser.add_argument("--only", default="", help="prefix of the models, such as torchvision/")
-    parser.add_argument("--seconds", type=int, default=600, help="longest time for a model")
-    parser.add_argument("--minutes", type=float, help="time after which no further model is begun")
-    parser.add_argument("--again", action="store_true", help="only models that the record lacks, or has as failed")
+    in_turn.add_options(parser, "prefix of the models, such as torchvision/")
 
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Compare the models; return their results, and those that fail."""
     import_module("tests.oracle.conftest")
-    results: dict[str, str] = dict(read("libraries")["result"]["cases"]) if options.again else {}
-    end = monotonic() + 60 * options.minutes if options.minutes is not None else None
-    for name in names(options.count, options.seed):
-        if results.get(name) == OK or not name.startswith(options.only):
-            continue
-        if end is not None and monotonic() > end:
-            break
-        results[name] = result(name, options.seconds)
-        print(name, results[name], flush=True)
-    failures = [f"{name}: {found}" for name, found in results.items() if found != OK]
-    return {"models": len(results), "equal": len(results) - len(failures), "cases": results}, failures
+    chosen = [name for name in names(options.count, options.seed) if name.startswith(options.only)]
+    return in_turn.results_of(chosen, _compared, options)
 
 
 def sample(result_before: dict[str, Any]) -> dict[str, Any]:
     """Compare some quick models of a record again."""
     import_module("tests.oracle.conftest")
-    return {name: result(name) for name in SAMPLE if name in result_before["cases"]}
+    return {name: in_turn.result(name, _compared) for name in SAMPLE if name in result_before["cases"]}
 
 
 def names(count: int, seed: int) -> list[str]:
@@ -78,39 +62,32 @@ def names(count: int, seed: int) -> list[str]:
     ]
 
 
-def result(name: str, seconds: int = 600) -> str:
-    """Return ``ok`` if the figures of the network equal those of the module; otherwise what differs or fails."""
-    gc.collect()
-    try:
-        with limited(seconds), quiet():
-            return _compared(*name.split("/"))
-    except netcalc.NetcalcError as error:
-        return f"not captured: {first_line(error)}"
-    except Exception as error:  # of the library, or a fault
-        return f"not captured: {type(error).__name__}: {first_line(error)}"
-    except Stopped:
-        return f"not captured: longer than {seconds} s"
+def _compared(name: str) -> str:
+    library, model = name.split("/")
+    return compared(implementation(f"{library}.building").built({_KEYS[library]: model}, {}))
 
 
-def _compared(library: str, name: str) -> str:
-    torch = import_module("torch")
-    built = implementation(f"{library}.building").built({_KEYS[library]: name}, {})
-    total = netcalc.load_data(captured_document(built, ())).analysis("torch").total
-    found = {"params": total.params, "flops": total.flops}
-    true = {"params": sum(p.numel() for p in built.module.parameters()), "flops": _flops(torch, built)}
+def compared(built: Any, module: Any = None) -> str:
+    """Return ``ok`` if the figures of a model as its library builds it are those of a module, by default its own."""
+    call = call_taken(built, ())
+    total = netcalc.load_data(captured(built, call)).analysis("torch").total
+    module = built.module if module is None else module
+    true = {"params": sum(p.numel() for p in module.parameters()), "flops": torch_flops(module, call)}
     different = [
-        f"{figure} {found[figure]}, in torch {true[figure]}" for figure in true if found[figure] != true[figure]
+        f"{figure} {getattr(total, figure)}, in torch {true[figure]}"
+        for figure in true
+        if getattr(total, figure) != true[figure]
     ]
     return "; ".join(different) or OK
 
 
-def _flops(torch: Any, built: Any) -> int:
-    """Return the FLOPs of a module by torch's counter, without the convolutions that it does not count."""
+def torch_flops(module: Any, call: Any) -> int:
+    """Return the FLOPs of a call of a module by torch's counter, without the convolutions that it does not count."""
+    torch = import_module("torch")
     from torch.utils.flop_counter import FlopCounterMode
 
-    module, (examples, *_) = built.module.to("meta"), built.calls
-    call = call_of(module, examples)
-    args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), (call.args, call.kwargs))
+    module, arguments = module.to("meta"), (call.args, {**call.kwargs, **call.constants})
+    args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), arguments)
     uncounted = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)
     with uncounted, FlopCounterMode(display=False) as counter, torch.no_grad():
         module(*args, **kwargs)

@@ -11,7 +11,7 @@ import pytest
 
 import netcalc
 from netcalc.formats.libraries import door
-from netcalc.formats.libraries.building import Built
+from netcalc.formats.libraries.building import Built, without_weights
 from netcalc.formats.libraries.capture import call_taken, captured_document
 from netcalc.formats.table import implementation
 from netcalc.formats.torch.examples import read_examples
@@ -84,6 +84,14 @@ def test_a_type_without_a_table(tmp_path: Path, notices: list[str], cache: Path)
     file.write_bytes(file.read_bytes().replace(b"linear", b"conv2d"))
     assert netcalc.load(path).params == network.params
     assert "which takes seconds" in notices[2]
+
+
+def test_a_part_that_runs_while_a_model_is_built() -> None:
+    with without_weights():
+        part = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)).eval()
+        assert part(torch.zeros(1, 3, 8, 8)).shape == (1, 4, 6, 6)
+        with pytest.raises(RuntimeError, match="size"):
+            torch.zeros(3) + torch.zeros(4)
 
 
 def test_settings_are_fields_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ def without_weights() -> Iterator[None]:
         NetcalcError: E009 within the block for more elements than the limit, before there are any.
     """
     torch: Any = torch_library()
+    pytree = torch.utils._pytree
     total = 0
 
     class Bounded(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
@@ -60,7 +61,17 @@ def without_weights() -> Iterator[None]:
                     raise NetcalcError(Diagnostic("E009", message))
                 if size >= _LARGE:
                     kwargs["device"] = "meta"
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except RuntimeError:
+                # a library that runs a part to know its sizes, of which only those with weights have no values
+                leaves, structure = pytree.tree_flatten((args, kwargs))
+                devices = {leaf.is_meta for leaf in leaves if isinstance(leaf, torch.Tensor)}
+                if len(devices) < 2:
+                    raise
+                leaves = [leaf.to("meta") if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+                args, kwargs = pytree.tree_unflatten(leaves, structure)
+                return function(*args, **kwargs)
 
     _makers = {torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand}
     with Bounded(), without_parameters():

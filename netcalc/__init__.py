@@ -22,6 +22,7 @@ Without a network:
     list_operations(word)         operations and blocks
     describe_operation(name)      attributes, rules and source of an operation or block
     read_checkpoint(checkpoint)   tensors of a file, from its headers
+    summarize_pipeline(pipeline)  parts of a pipeline of diffusers, with their figures and totals
 
 A Network has the figures (params, macs, flops, shapes), its parts (inputs, outputs, layers, dims, vars), and a method
 for each command: summary, explain, memory, run, verify, signal, train.  More methods are analysis, cost, gradients,
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
     from netcalc.analysis.memory_report import TokensIn as TokensIn
+    from netcalc.analysis.pipeline import PartFigures as PartFigures
+    from netcalc.analysis.pipeline import PipelinePart as PipelinePart
+    from netcalc.analysis.pipeline import PipelineSummary as PipelineSummary
     from netcalc.analysis.precision.report import StorageReport as StorageReport
     from netcalc.analysis.precision.report import StoredGroup as StoredGroup
     from netcalc.analysis.signal.report import Finding as Finding
@@ -90,6 +94,7 @@ if TYPE_CHECKING:
     from netcalc.loading import load_data as load_data
     from netcalc.loading import loads as loads
     from netcalc.loading import read_checkpoint as read_checkpoint
+    from netcalc.loading import summarize_pipeline as summarize_pipeline
     from netcalc.network import LayerShapes as LayerShapes
     from netcalc.network import Network as Network
     from netcalc.numerics.rounding.deviation import Deviation as Deviation
@@ -138,6 +143,7 @@ _EXPORTS = {
     "netcalc.analysis.explain": ("Explanation", "Section"),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
+    "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
@@ -170,6 +176,7 @@ _EXPORTS = {
         "load_data",
         "loads",
         "read_checkpoint",
+        "summarize_pipeline",
     ),
     "netcalc.network": ("LayerShapes", "Network"),
     "netcalc.weights.content": (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from netcalc.arguments import NAME, accepts, checked_argument, plain, texts
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, pairs_of
+from netcalc.diagnostics import Diagnostic, NetcalcError, pairs_of
 from netcalc.formats import check_found, load_model, pending_downloads
 from netcalc.formats.reading import Reading
 from netcalc.network import Network
@@ -18,11 +18,13 @@ from netcalc.options import (
     LayerOptions,
     ModelOptions,
     OperationListOptions,
+    PipelineOptions,
     SettingsArgument,
     SourceOptions,
     SpecListOptions,
 )
 from netcalc.request import Request
+from netcalc.several import assignments_of_each, own_settings, settings_of_each
 from netcalc.spec import library
 from netcalc.spec.library import Loaded
 from netcalc.spec.settings import parse_assignment
@@ -30,6 +32,7 @@ from netcalc.spec.settings import parse_assignment
 if TYPE_CHECKING:
     from netcalc.analysis.checks import CheckReport, CheckRow
     from netcalc.analysis.compare import Comparison
+    from netcalc.analysis.pipeline import PipelineSummary
     from netcalc.reference.model_types import ModelTypes
     from netcalc.reference.operation_list import OperationList, OperationPage
     from netcalc.reference.spec_list import SpecList
@@ -50,6 +53,7 @@ __all__ = [
     "model_types",
     "pending_downloads",
     "read_checkpoint",
+    "summarize_pipeline",
 ]
 
 
@@ -179,67 +183,51 @@ def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions])
     if sum(model == "-" for model in models) > 1:
         raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
     values = read_settings(options["set"])
-    sources = _loaded(models, options, values)
-    used = {f"{place}:{name}" for place, source in enumerate(sources, 1) for name in source.used}
-    settings = _settings_of_each({name: values[name] for name in values if name not in used}, sources)
-    quantize, prune = (_of_each(texts(options[name]), len(models)) for name in ("quantize", "prune"))
+    labels = [str(number) for number in range(1, len(models) + 1)]
+    sources = dict(zip(labels, _loaded(models, options, values), strict=True))
+    settings = settings_of_each(values, sources, labels, "spec")
+    quantize, prune = (
+        assignments_of_each(texts(options[name]), labels, "spec number") for name in ("quantize", "prune")
+    )
     networks = [
         model
         if isinstance(model, Network)
         else Network(
             Request(
-                source,
-                settings[place],
+                sources[label],
+                settings[label],
                 mode=options["mode"],
                 dtype=options["dtype"],
-                quantize=quantize[place],
-                prune=prune[place],
+                quantize=quantize[label],
+                prune=prune[label],
                 model=model,
             )
         )
-        for place, (model, source) in enumerate(zip(models, sources, strict=True))
+        for label, model in zip(labels, models, strict=True)
     ]
     analyses = [network.analysis(convention) for network in networks for convention in conventions]
     return compare_analyses(analyses, depth=options["depth"], all=options["all"])
 
 
-def _of_each(assignments: Iterable[str], count: int) -> list[tuple[str, ...]]:
-    """Return the assignments for each of several models: for all, and with its number for one alone."""
-    assigned: list[tuple[str, ...]] = [()] * count
-    for text in assignments:
-        place, colon, single = text.partition(":")
-        numbered = bool(colon) and place.isdecimal() and not single.isdecimal()  # 2:4 is a pattern of pruning
-        if numbered and not 0 < int(place) <= count:
-            raise NetcalcError(Diagnostic("E502", f"{text}: there is no spec number {place}"))
-        for number in [int(place) - 1] if numbered else range(count):
-            assigned[number] = (*assigned[number], single if numbered else text)
-    return assigned
+@accepts
+def summarize_pipeline(pipeline: str | Path, **options: Unpack[PipelineOptions]) -> PipelineSummary:
+    """List the parts of a pipeline of diffusers with parameters, work and bytes of each, and with the totals.
 
+    Settings apply to each part that has the dim or var, or to one with its name, ``{"batch": 2, "unet:height": 96}``;
+    schemes and shares likewise, ``"unet:int8"``.
 
-def _settings_of_each(values: Mapping[str, Any], sources: Sequence[Loaded]) -> list[dict[str, Any]]:
-    """Return the settings of each model: shared ones whose name it has, and with its number those for it alone."""
-    from netcalc.spec.settings import setting_names
+    Args:
+        pipeline: a folder or ``"hf:org/name"`` with a ``model_index.json``.  The errors of a part that cannot be
+            counted are part of the summary.
 
-    own_names = [{*setting_names(source)} for source in sources]
-    settings: list[dict[str, Any]] = [{} for _ in sources]
-    problems: list[Diagnostic] = []
-    for name, value in values.items():
-        place, colon, single = name.rpartition(":")
-        if not colon:
-            targets = [own for own, names in zip(settings, own_names, strict=True) if name in names]
-            if not targets:
-                hint = did_you_mean(name, sorted(set().union(*own_names)))
-                problems.append(Diagnostic("E501", f"--set {name}: no spec has a dim or var of this name", hint=hint))
-            for own in targets:
-                own[name] = value
-        elif place.isdecimal() and 0 < int(place) <= len(sources):
-            settings[int(place) - 1][single] = value
-        else:
-            hint = f"2:{single}=… sets it in the second spec only"
-            problems.append(Diagnostic("E501", f"--set {name}: there is no spec number {place!r}", hint=hint))
-    if problems:
-        raise NetcalcError(problems)
-    return settings
+    Raises:
+        NetcalcError: E502 for anything else, and if an argument is of a wrong type; E501 for a setting that no part
+            has; E004 for a pipeline that lacks a part; E008 if the Hub cannot be read; E701 if the convention is
+            unknown.
+    """
+    from netcalc.pipelines import summarized
+
+    return summarized(str(pipeline), options, _reading(options, read_settings(options["set"])))
 
 
 @accepts
@@ -355,8 +343,7 @@ def _loaded(
         elif settings is None:
             loaded.append(load_model(model, _reading(options, read_settings(options.get("set")))))
         else:
-            own = {name.partition(":")[2]: settings[name] for name in settings if name.startswith(f"{place}:")}
-            loaded.append(load_model(model, _reading(options, own)))
+            loaded.append(load_model(model, _reading(options, own_settings(settings, str(place)))))
     check_found(options["ignore"], (field for source in loaded for field in source.ignored))
     return loaded
 

@@ -234,6 +234,10 @@ class LayerOptions(DepthOptions, UnrollOptions, total=False):
     """Rows of layers."""
 
 
+class PipelineOptions(VariantOptions, ConventionOptions, total=False):
+    """Options of the summary of a pipeline."""
+
+
 class ComparisonOptions(VariantOptions, DepthOptions, total=False):
     """Options of ``compare``."""
 

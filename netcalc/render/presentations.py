@@ -33,6 +33,7 @@ _MODULES = {
     "ModelTypes": "model_types",
     "OperationList": "operation_pages",
     "OperationPage": "operation_pages",
+    "PipelineSummary": "pipelines",
     "Profile": "profile",
     "RoundingResult": "rounding",
     "RunResult": "runs",

@@ -26,6 +26,7 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
 from netcalc.verification.agreement import Agreement, DrawnNumbers, FlopsAgreement, OutputAgreement
 from tests.records.test_records import CALLS, OPEN, SMALL, changes, validator
+from tests.test_pipelines import CLIP, UNET, pipeline
 
 #: Mappings by names that may have any key or value.
 _OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
@@ -88,6 +89,11 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "verify-module": lambda folder: [_agreement(folder)],
     "weights": lambda folder: [_small().audit(weights=_weights(folder))],
     "check": lambda folder: [api.check("mlp", "alexnet", str(folder / "none.yaml"))],
+    "pipeline": lambda folder: [
+        api.summarize_pipeline(
+            pipeline(folder / "pipe", text_encoder=CLIP, tokenizer="tokenizer_config.json", unet=UNET), via="table"
+        )
+    ],
     "checkpoint": lambda folder: [api.read_checkpoint(_weights(folder))],
     "specs": lambda folder: [listed_specs(["bert"], convention="torch")],
     "spec-page": lambda folder: [api.describe(name) for name in ("t5-small", "mlp", "gpt2")],

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
+from netcalc.formats.diffusers.classes import diffusers_class
 from netcalc.formats.diffusers.inputs import calls_of
 from netcalc.formats.libraries.building import Built, without_weights
 from netcalc.formats.libraries.torchvision_import import import_torchvision
@@ -42,8 +43,8 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
 
 def _model_class(diffusers: Any, name: Any) -> Any:
     """Return the class of models that a configuration names."""
-    kind = getattr(diffusers, name, None) if isinstance(name, str) else None
-    if not isinstance(kind, type) or not issubclass(kind, diffusers.ModelMixin):
+    kind = diffusers_class(name)
+    if kind is None or not issubclass(kind, diffusers.ModelMixin):
         hint = did_you_mean(str(name), [entry for entry in dir(diffusers) if entry.startswith(str(name)[:4])])
         message = f"diffusers {diffusers.__version__} has no model {written(name, quoted=True)}"
         raise NetcalcError(Diagnostic("E009", message, hint=hint))

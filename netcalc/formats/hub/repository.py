@@ -14,6 +14,7 @@ from netcalc.formats.hub.names import HubName
 from netcalc.version import __version__
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_CONFIGURATIONS = ("config.json", "adapter_config.json", "model_index.json")
 #: Repetitions of a request that fails by chance.
 _RETRIES = 3
 
@@ -26,7 +27,7 @@ class Part(NamedTuple):
 
 
 class Repository:
-    """A repository at a revision.
+    """A repository at a revision, or a folder in it, in which files are named.
 
     Every error is E008: the library is missing, the name unknown, the access denied, or there is no connection.
     """
@@ -51,7 +52,8 @@ class Repository:
         from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
         from huggingface_hub.errors import EntryNotFoundError, RevisionNotFoundError
 
-        url = hf_hub_url(self.name.repository, filename, revision=self.name.revision)
+        path = self.name.file(filename)
+        url = hf_hub_url(self.name.repository, path, revision=self.name.revision)
         with self._asking():
             try:
                 size = get_hf_file_metadata(url).size
@@ -68,13 +70,14 @@ class Repository:
             if size is not None and size > most:
                 message = f"{self.name}/{filename} has {size:,} bytes, and the limit is {int(most):,}"
                 raise NetcalcError(Diagnostic("E008", message))
-            return Path(hf_hub_download(self.name.repository, filename, revision=self.name.revision))
+            return Path(hf_hub_download(self.name.repository, path, revision=self.name.revision))
 
     def cached(self, filename: str) -> Path | None:
         """Return a file that the cache has; None if it has not."""
         from huggingface_hub import try_to_load_from_cache
 
-        path = try_to_load_from_cache(self.name.repository, filename, revision=self.name.revision)
+        name = self.name
+        path = try_to_load_from_cache(name.repository, name.file(filename), revision=name.revision)
         return Path(path) if isinstance(path, str) else None
 
     def download(self, filename: str) -> Path:
@@ -82,7 +85,8 @@ class Repository:
         from huggingface_hub import hf_hub_download
 
         with self._asking():
-            return Path(hf_hub_download(self.name.repository, filename, revision=self.name.revision))
+            name = self.name
+            return Path(hf_hub_download(name.repository, name.file(filename), revision=name.revision))
 
     def part(self, filename: str, start: int, size: int) -> Part | None:
         """Return up to ``size`` bytes of a file from a position on; None if there is no file of the name."""
@@ -90,7 +94,7 @@ class Repository:
         from huggingface_hub.errors import EntryNotFoundError
         from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_stream_backoff  # type: ignore[attr-defined]
 
-        url = hf_hub_url(self.name.repository, filename, revision=self.name.revision)
+        url = hf_hub_url(self.name.repository, self.name.file(filename), revision=self.name.revision)
         headers = build_hf_headers(library_name="netcalc", library_version=__version__)
         headers |= {"Range": f"bytes={start}-{start + size - 1}", "Accept-Encoding": "identity"}
         timeout = constants.HF_HUB_DOWNLOAD_TIMEOUT
@@ -122,11 +126,12 @@ class Repository:
         """Return the error for a file that should be there."""
         revision = f" at {self.name.revision!r}" if self.name.revision else ""
         hint = "netcalc reads the config.json of a model, and its safetensors files"
-        return NetcalcError(Diagnostic("E008", f"{self.name.repository} has no {filename}{revision}", hint=hint))
+        message = f"{self.name.repository} has no {self.name.file(filename)}{revision}"
+        return NetcalcError(Diagnostic("E008", message, hint=hint))
 
     def _has_cache(self) -> bool:
         """Return True if the cache has a configuration of the repository at the revision."""
-        return any(self.cached(filename) is not None for filename in ("config.json", "adapter_config.json"))
+        return any(self.cached(filename) is not None for filename in _CONFIGURATIONS)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

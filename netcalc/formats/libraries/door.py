@@ -53,7 +53,8 @@ def made_document(
     found = versions(library)
     used = {name: value for name, value in reading.settings.items() if name not in DIMS}
     by = f"{library} {found[library]} with torch {found['torch']}"
-    facts = {"versions": found, "netcalc": __version__, "python": sys.version_info[:2]}
+    # transformers builds some models of diffusers' pipelines, too
+    facts = {"versions": found | versions("diffusers"), "netcalc": __version__, "python": sys.version_info[:2]}
     request = {"library": library, "model": model, "strict": [*strict], "settings": used}
     request |= {"examples": list(reading.examples), "sizes": {}}
 

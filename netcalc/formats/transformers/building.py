@@ -9,6 +9,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dtypes import FLOATS
+from netcalc.formats.diffusers.classes import diffusers_class
 from netcalc.formats.huggingface.fields import with_infinities
 from netcalc.formats.huggingface.reading import class_named
 from netcalc.formats.libraries.building import Built, without_weights
@@ -43,20 +44,22 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
             part.use_cache = False
         part._experts_implementation = "batched_mm"  # exactly the chosen experts of each token
         part.dtype = torch_library().float32  # of all parts alike, which a part of another type would not fit
-    name = _class_name(model, config)
+    kind = _class_of(model, config)
     with without_weights(), import_module("transformers.initialization").no_init_weights():
         try:
-            module = getattr(transformers, name)(config)
+            module = kind(config)
             module.tie_weights(recompute_mapping=False)  # which is part of the initialization that is left out
         except NetcalcError:
             raise
         except Exception as error:
-            raise refused(f"{name} of transformers does not take the configuration", error) from error
+            raise refused(f"{kind.__name__} of transformers does not take the configuration", error) from error
+    if hasattr(module, "forward_onnx"):  # that of a checker of diffusers, whose other one decides by values
+        module.forward = module.forward_onnx
     dtype = str(model.get("dtype") or model.get("torch_dtype") or "float32").removeprefix("torch.")
     return Built(
         module.eval(),
-        name,
-        f"{name} of transformers {transformers.__version__}",
+        kind.__name__,
+        f"{kind.__name__} of transformers {transformers.__version__}",
         dtype if dtype in FLOATS else "float32",
         [*calls_of(module, config)],
     )
@@ -119,17 +122,17 @@ def _with_settings(fields: Mapping[str, Any], settings: Mapping[str, Any], kind:
     return result
 
 
-def _class_name(fields: Mapping[str, Any], config: Any) -> str:
-    """Return the class that a configuration names, or the base model of its type."""
+def _class_of(fields: Mapping[str, Any], config: Any) -> Any:
+    """Return the class that a configuration names, of transformers or of a pipeline of diffusers; or its base model."""
     transformers = _library()
     named = fields.get("architectures")
     if not named:
         found = transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
-        return found if isinstance(found, str) else str(found[0])
+        return getattr(transformers, found if isinstance(found, str) else found[0])
     name = named[0] if isinstance(named, list) else named
-    made = getattr(transformers, name, None) if isinstance(name, str) else None
-    if not isinstance(made, type) or not issubclass(made, transformers.PreTrainedModel):
+    known = (getattr(transformers, name, None) or diffusers_class(name)) if isinstance(name, str) else None
+    if not isinstance(known, type) or not issubclass(known, transformers.PreTrainedModel):
         hint = did_you_mean(str(name), [entry for entry in dir(transformers) if entry.startswith(str(name)[:4])])
         message = f"transformers {transformers.__version__} has no model {written(name, quoted=True)}"
         raise NetcalcError(Diagnostic("E009", message, hint=hint))
-    return str(name)
+    return known

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote
+
+from tests.conftest import CommandResult
 
 TOKEN = "hf_granted"
 _RESOLVE = re.compile(r"/(?P<repository>[^/]+(?:/[^/]+)?)/resolve/(?P<revision>[^/]+)/(?P<file>.+)")
 _BYTES = re.compile(r"bytes=(\d+)-(\d+)")
+
+
+#: Settings of the library that another environment may have.
+FOREIGN = ("HF_", "HUGGINGFACE_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy")
 
 
 @dataclass
@@ -48,6 +58,20 @@ class Hub:
     def ranges_of(self, file: str) -> list[tuple[int, int] | None]:
         """Return the ranges of the data of a file that were sent; None for the whole file."""
         return [given for method, path, given in self.requests if method == "GET" and path.endswith(f"cdn/{file}")]
+
+
+def ran_with(hub: Hub, cache: Path, *arguments: str, **settings: str) -> CommandResult:
+    """Run a command line in a process of its own, as the library reads its settings once."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    own = {"HF_ENDPOINT": hub.url, "HF_HOME": str(cache), "COLUMNS": "100", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "netcalc", *arguments],
+        env=kept | own | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 @contextmanager

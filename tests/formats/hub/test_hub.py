@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import CommandResult
-from tests.formats.hub.server import TOKEN, Hub, Repository, serving
+from tests.formats.hub.server import TOKEN, Hub, Repository, ran_with, serving
 from tests.formats.huggingface.test_folders import model_folder
 from tests.formats.peft.test_adapters import written
 from tests.formats.sentence_transformers.test_sentence_transformers import sentence_folder
+from tests.test_pipelines import CLIP, CLIP_PARAMS, pipeline
 
 Run = Callable[..., CommandResult]
-#: Settings of the library that another environment may have.
-FOREIGN = ("HF_", "HUGGINGFACE_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy")
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -46,6 +44,9 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pyt
     narrow = json.dumps(config | {"intermediate_size": config["intermediate_size"] + 8}).encode()
     index = b'{"weight_map": {"lm_head.weight": "../../secret.safetensors"}}'
     lost = b'{"weight_map": {"lm_head.weight": "model-00007-of-00007.safetensors"}}'
+    others = {"scheduler": "scheduler_config.json", "tokenizer": "tokenizer_config.json"}
+    parts = files_of(pipeline(tmp_path_factory.mktemp("parts") / "pipe", **others, text_encoder=CLIP))
+    deeper = json.dumps(CLIP | {"num_hidden_layers": 4}).encode()
     repositories = {
         "acme/tiny": Repository(files, {"v2": files | {"config.json": narrow}}),
         "acme/sharded": Repository(shards),
@@ -66,7 +67,8 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pyt
         "acme/base": Repository(files_of(adapter.parent / "base")),
         "acme/adapter": Repository(files_of(adapter)),
         "acme/pickled-adapter": Repository({"adapter_config.json": files_of(adapter)["adapter_config.json"]}),
-        "acme/pipeline": Repository({"model_index.json": b'{"_class_name": "StableDiffusionPipeline"}'}),
+        "acme/pipeline": Repository(parts, {"v2": parts | {"text_encoder/config.json": deeper}}),
+        "acme/timm": Repository({"config.json": b'{"architecture": "vit_tiny_patch16_224"}'}),
     }
     with serving(repositories) as started:
         yield started
@@ -76,20 +78,7 @@ def hub(files: dict[str, bytes], shards: dict[str, bytes], tmp_path_factory: pyt
 def command(hub: Hub, tmp_path: Path) -> Run:
     """Return a function that runs a command line in a process of its own, as the library reads its settings once."""
     hub.requests.clear()
-
-    def run(*arguments: str, **settings: str) -> CommandResult:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-        own = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "cache"), "COLUMNS": "100", "NO_COLOR": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", "netcalc", *arguments],
-            env=kept | own | settings,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return CommandResult(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return partial(ran_with, hub, tmp_path / "cache")
 
 
 def test_a_summary_is_that_of_the_folder(command: Run, hub: Hub, tmp_path: Path, netcalc: Run) -> None:
@@ -197,6 +186,27 @@ def test_the_stored_tensors_are_listed(name: str, command: Run, tmp_path: Path, 
     assert found["files"] == expected["files"]
 
 
+def test_a_pipeline_is_its_parts(command: Run) -> None:
+    for revision, layers in (("", 2), ("@v2", 4)):
+        name = f"hf:acme/pipeline{revision}"
+        ran = command("summary", name, "-f", "json")
+        assert (ran.code, ran.err) == (0, "")
+        record = json.loads(ran.out)
+        model = f"hf:acme/pipeline/text_encoder{revision}"
+        assert (record["pipeline"], [part["model"] for part in record["parts"]]) == (name, [None, None, model])
+        params = CLIP_PARAMS + (layers - 2) * (CLIP_PARAMS - 1000 * 32 - 77 * 32 - 64) // 2
+        alone = json.loads(command("params", model, "-f", "json").out)
+        assert record["totals"]["params"] == alone["totals"]["params"] == params
+        assert alone["spec"] == "text_encoder"
+        again = command("summary", name, "-f", "json", HF_HUB_OFFLINE="1")
+        assert (again.code, again.err, again.out) == (0, "", ran.out)
+
+
+def test_a_repository_of_timm(command: Run, netcalc: Run) -> None:
+    found = json.loads(command("params", "hf:acme/timm", "-f", "json").out)
+    assert found["totals"] == json.loads(netcalc("params", "timm:vit_tiny_patch16_224", "-f", "json").out)["totals"]
+
+
 def test_the_cache_answers_without_a_connection(command: Run) -> None:
     ran = command("params", "hf:acme/tiny", HF_HUB_OFFLINE="1")
     assert (ran.code, ran.out) == (2, "")
@@ -223,7 +233,9 @@ REFUSED: dict[str, tuple[list[str], list[str]]] = {
     "forbidden": (["summary", "hf:acme/forbidden"], ["E008", "denied (403)"]),
     "no revision": (["summary", "hf:acme/tiny@v3"], ["E008", "acme/tiny has no revision 'v3'"]),
     "no configuration": (["summary", "hf:acme/empty"], ["E008", "acme/empty has no config.json"]),
-    "pipeline": (["summary", "hf:acme/pipeline"], ["E007", "hf:acme/pipeline/model_index.json", "diffusers"]),
+    "pipeline": (["params", "hf:acme/pipeline"], ["E007", "lists them: hf:acme/pipeline/text_encoder"]),
+    "no folder": (["summary", "hf:acme/tiny/unet"], ["E008", "acme/tiny has no unet/config.json"]),
+    "no model in a folder": (["summary", "hf:acme/pipeline/scheduler"], ["E008", "has no scheduler/config.json"]),
     "own code": (["summary", "hf:acme/own-code"], ["E007", "code of its own", "hf:acme/own-code/config.json:"]),
     "server down": (["summary", "hf:acme/down"], ["E008", "status 503", "try again"]),
     "too large": (["summary", "hf:acme/tiny", "--max-spec-size", "100"], ["E008", "the limit is 100"]),
@@ -268,7 +280,21 @@ def test_a_server_without_ranges(command: Run, hub: Hub) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("hf:", "hf:/", "hf:a/b/c", "hf:a//b", "hf:../b", "hf:a/..", "hf:-a/b", "hf:a/b c", "hf:a--b/c", "hf:a/b.git"),
+        *(
+            "hf:",
+            "hf:/",
+            "hf:a/b/",
+            "hf:a/b//c",
+            "hf:a/b/../c",
+            "hf:a/b/-c",
+            "hf:a//b",
+            "hf:../b",
+            "hf:a/..",
+            "hf:-a/b",
+            "hf:a/b c",
+            "hf:a--b/c",
+            "hf:a/b.git",
+        ),
         *("hf:a/b@", "hf:a/b@../c", "hf:a/b@x y", "hf:a/b@-x", "hf:a/b\n", f"hf:{'a' * 100}", f"hf:a/b@{'c' * 300}"),
         *("hf://a/b", "hf:@main", "hf:a/b@é", "hf:a/\x00"),
     ],

@@ -96,7 +96,7 @@ def _answer(request: Mapping[str, Any], label: str, timeout: int) -> dict[str, A
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)}
     # -P: the current folder, which may be a repository of others, holds no module that is imported
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", _WORKER],
+        [sys.executable, "-P", "-m", _WORKER, str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

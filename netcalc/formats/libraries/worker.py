@@ -1,7 +1,7 @@
 """Process that builds a model by its library and writes the spec document of it.
 
 It reads a request from standard input and writes an answer to standard output, both as JSON.  Nothing else that it
-runs writes there, and nothing that it runs reaches the network.
+runs writes there, and nothing that it runs reaches the network.  Its argument is the process that wants the answer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import socket
 import sys
 import warnings
 from collections.abc import Mapping
+from threading import Thread
+from time import sleep
 from typing import Any, NoReturn
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -22,6 +24,7 @@ from netcalc.formats.torch.diagnosis import refused
 
 def main() -> None:
     """Answer the request on standard input."""
+    Thread(target=_end_with, args=[int(sys.argv[1])], daemon=True).start()
     request = json.load(sys.stdin)
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)
@@ -48,6 +51,13 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:  # of the library, at a place where none was expected
         (problem,) = refused(f"{request['library']} cannot build it", error).diagnostics
         return {"problems": [(problem.code, problem.message, problem.hint)]}
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after the one that wants its answer."""
+    while os.getppid() == parent:
+        sleep(1)
+    os._exit(1)
 
 
 def _no_network(*args: object) -> NoReturn:

@@ -260,15 +260,16 @@ def test_inputs_that_are_chosen() -> None:
             captured_document(built, (), sizes)
 
 
-def test_a_batch_that_is_fixed_has_its_own_size() -> None:
+def test_a_size_that_is_fixed_is_that_of_the_call() -> None:
     class Rows(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
         def forward(self, x: Any) -> Any:
             return torch.stack([row.exp() for row in x])
 
-    calls = [read_examples(["x=float32:batch=1,length=4,8"])]
-    document = captured_document(Built(Rows(), "rows", "rows", "float32", calls), ())
-    network = netcalc.load_data(document, set={"length": 6})
-    assert [value.shape for value in network.outputs.values()] == [(1, 6, 8)]
+    for dim in ("batch", "images"):
+        calls = [read_examples([f"x=float32:{dim}=1,length=4,8"])]
+        document = captured_document(Built(Rows(), "rows", "rows", "float32", calls), ())
+        network = netcalc.load_data(document, set={"length": 6})
+        assert [value.shape for value in network.outputs.values()] == [(1, 6, 8)]
 
 
 def test_infinite_numbers_of_a_configuration() -> None:

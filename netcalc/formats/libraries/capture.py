@@ -11,9 +11,11 @@ from netcalc.formats.graph.constants import listed
 from netcalc.formats.graph.document import with_note
 from netcalc.formats.libraries.building import Built
 from netcalc.formats.torch.calls import Call, call_of
+from netcalc.formats.torch.capture import argument_names
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.examples import Example, read_examples
 from netcalc.formats.torch.importing import module_spec
+from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.trial import error_of, is_refused
 
 _HINT = "--example NAME=TYPE:SIZES gives them, as in --example pixel_values=float32:batch=1,3,224,224"
@@ -88,6 +90,7 @@ def _sized(example: Example, sizes: Mapping[str, Any]) -> Example:
 def _document(built: Built, call: Call) -> dict[str, Any]:
     """Return the document with the dims that ``torch.export`` leaves free; with none if it leaves out the rest."""
     dims = dict.fromkeys(dim for axes in call.dynamic.values() for dim in axes.values() if dim not in built.numbers)
+    ones = _dims_of_one(built, call)
     attempts = list(dict.fromkeys((tuple(dims), ("batch",) if "batch" in dims else (), ())))
     while attempts:
         free = attempts.pop(0)
@@ -107,7 +110,14 @@ def _document(built: Built, call: Call) -> dict[str, Any]:
                 raise
             continue
         kept = tuple(dim for dim in free if dim in document.get("dims", {}))
-        if kept == free or "batch" not in free or "batch" in kept:
+        if not ones.intersection(free).difference(kept):
             return document
         attempts = [kept, ()] if kept else [()]  # a size of 1 is exported as another one, which would be the fixed one
     raise AssertionError("the last attempt has no dims")
+
+
+def _dims_of_one(built: Built, call: Call) -> set[str]:
+    """Return the dims of a call whose size is 1."""
+    leaves, structure = torch_library().utils._pytree.tree_flatten((call.args, call.kwargs))
+    named = dict(zip(argument_names(built.module, structure, len(leaves)), leaves, strict=True))
+    return {dim for name, axes in call.dynamic.items() for axis, dim in axes.items() if named[name].shape[axis] == 1}

@@ -352,6 +352,43 @@ def test_vilt(data: st.DataObject, batch: int, architecture: str, length: int) -
     assert_agrees(architecture, fields, inputs, {"batch": batch, "length": length}, device="cpu")
 
 
+@draws
+@given(st.data(), BATCHES, st.sampled_from(["RTDetrModel", "RTDetrForObjectDetection"]))
+def test_rt_detr(data: st.DataObject, batch: int, architecture: str) -> None:
+    draw, heads = data.draw, st.sampled_from([1, 2])
+    bottleneck, features = draw(st.booleans()), 4 * draw(st.integers(1, 3))
+    widths = draw(st.lists(st.sampled_from([4, 8, 12]), min_size=4, max_size=4))
+    backbone = {
+        "model_type": "rt_detr_resnet",
+        "embedding_size": draw(st.sampled_from([4, 8])),
+        "out_indices": [2, 3, 4],
+    }
+    backbone |= {"layer_type": "bottleneck" if bottleneck else "basic", "hidden_sizes": widths}
+    backbone |= {"depths": draw(st.lists(st.integers(1, 2), min_size=4, max_size=4))}
+    backbone |= {"downsample_in_bottleneck": draw(st.booleans()), "num_channels": draw(st.integers(1, 3))}
+    if not bottleneck:  # the class halves the shortcut of a first stage that changes the channels, and nothing else
+        backbone["embedding_size"] = widths[0]
+    fields = {
+        "backbone_config": backbone,
+        "freeze_backbone_batch_norms": draw(st.booleans()),
+        "encoder_in_channels": backbone["hidden_sizes"][1:],
+        "encoder_hidden_dim": features,
+        "decoder_in_channels": [features] * 3,
+        "hidden_expansion": draw(st.sampled_from([0.5, 1.0])),
+        "encoder_attention_heads": draw(heads),
+        "decoder_attention_heads": draw(heads),
+        "d_model": draw(st.sampled_from([4, 8, 16])),  # the class warns of heads of other sizes
+        "decoder_n_points": draw(st.integers(1, 3)),
+        "num_queries": draw(st.integers(1, 5)),
+        "num_denoising": draw(st.sampled_from([0, 100])),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    for part in ("encoder", "decoder"):
+        fields |= {f"{part}_layers": draw(st.integers(1, 2)), f"{part}_ffn_dim": draw(st.integers(1, 20))}
+    inputs = {"pixel_values": torch.zeros(batch, backbone["num_channels"], 64, 96)}
+    assert_agrees(architecture, fields, inputs, {"batch": batch, "height": 64, "width": 96}, device="cpu")
+
+
 LAYOUTS = ["LayoutLMv3Model"]
 LAYOUTS += [f"LayoutLMv3For{task}" for task in ("SequenceClassification", "TokenClassification", "QuestionAnswering")]
 

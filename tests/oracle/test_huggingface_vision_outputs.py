@@ -53,6 +53,17 @@ CVT = {"embed_dim": [4, 8, 12], "num_heads": [1, 2, 3], "depth": [1, 2, 3], "num
 LEVIT = {"image_size": 80, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4], "key_dim": [4, 6, 4]}
 LEVIT |= {"depths": [1, 2, 1], "num_labels": 3}
 PVT = SEGFORMER | {"num_labels": 3}
+RTDETR = {"embedding_size": 8, "hidden_sizes": [8, 12, 16, 20], "depths": [1, 2, 1, 1], "out_indices": [2, 3, 4]}
+RTDETR = {"backbone_config": RTDETR | {"model_type": "rt_detr_resnet"}, "encoder_in_channels": [12, 16, 20]}
+RTDETR |= {
+    "encoder_hidden_dim": 16,
+    "decoder_in_channels": [16, 16, 16],
+    "d_model": 16,
+    "num_queries": 7,
+    "num_labels": 3,
+}
+RTDETR |= {"decoder_layers": 2, "decoder_n_points": 2, "hidden_expansion": 0.5}
+WIDE: Shapes = {"pixel_values": (2, 3, 64, 96)}
 LAYOUT = SMALL | {"intermediate_size": 10, "vocab_size": 30, "max_position_embeddings": 9, "input_size": 32}
 LAYOUT |= {"patch_size": 8, "coordinate_size": 2, "shape_size": 2}
 DETR = {"backbone_config": RESNET | {"model_type": "resnet", "out_features": ["stage2"]}, "num_queries": 5}
@@ -98,6 +109,7 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
         (f"Levit{head}", LEVIT, {"pixel_values": (2, 3, 80, 80)}, {})
         for head in ("Model", "ForImageClassification", "ForImageClassificationWithTeacher")
     ),
+    *((f"RTDetr{head}", RTDETR, WIDE, {"height": 64, "width": 96}) for head in ("Model", "ForObjectDetection")),
     ("LayoutLMv3Model", LAYOUT, IMAGE | WORDS, {"length": 7}),
     *(
         (f"LayoutLMv3For{task}", LAYOUT | {"num_labels": labels}, IMAGE | WORDS, {"length": 7})

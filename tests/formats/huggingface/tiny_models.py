@@ -312,6 +312,20 @@ TINY: dict[str, Fields] = {
     "swinv2": SWIN | {"pretrained_window_sizes": [0, 6]},
     "switch_transformers": T5 | SPARSE,
     "t5": T5,
+    "rt_detr": {
+        "backbone_config": {"model_type": "rt_detr_resnet", "embedding_size": 4, "hidden_sizes": [4, 8, 12, 16]}
+        | {"depths": [1, 1, 1, 1], "out_indices": [2, 3, 4]},
+        "encoder_in_channels": [8, 12, 16],
+        "encoder_hidden_dim": 16,
+        "decoder_in_channels": [16, 16, 16],
+        "d_model": 16,
+        "num_queries": 3,
+        "encoder_attention_heads": 4,
+        "encoder_ffn_dim": 12,
+        "decoder_attention_heads": 4,
+        "decoder_ffn_dim": 12,
+        "decoder_layers": 2,
+    },
     "layoutlmv3": ENCODER
     | {"max_position_embeddings": 18, "coordinate_size": 2, "shape_size": 4, "input_size": 8, "patch_size": 4}
     | {"pad_token_id": 1},

@@ -189,3 +189,20 @@ def image_models() -> Iterator[Model]:
             config={name: size for name, size in BART.items() if name != "vocab_size"} | detr,
             settings=FAMILIES["detr"]["small"][spec] | {"d_ff": 24},
         )
+    stages = {
+        "model_type": "rt_detr_resnet",
+        "embedding_size": 8,
+        "hidden_sizes": [8, 12, 16, 20],
+        "depths": [1, 2, 1, 1],
+    }
+    real = {
+        "backbone_config": stages | {"out_indices": [2, 3, 4]},
+        "encoder_in_channels": [12, 16, 20],
+        "num_labels": 5,
+    }
+    real |= {"encoder_hidden_dim": 16, "decoder_in_channels": [16, 16, 16], "d_model": 16, "num_queries": 7}
+    real |= {"encoder_ffn_dim": 12, "decoder_ffn_dim": 10, "decoder_layers": 2, "decoder_n_points": 2}
+    real |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    yield from models(
+        "RTDetrForObjectDetection", "rtdetr-r50vd", config=real, settings=FAMILIES["detr"]["small"]["rtdetr-r50vd"]
+    )

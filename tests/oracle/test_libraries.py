@@ -301,3 +301,13 @@ def test_histories_of_time_series() -> None:
     assert shapes["past_time_features"] == (1, 17, 2)
     assert shapes["static_categorical_features"] == (1, 1)
     assert "static_real_features" not in shapes
+
+
+def test_sizes_that_follow_from_data_are_named() -> None:
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "ffn_dim": 16, "flow_size": 16, "vocab_size": 20}
+    small |= {"posterior_encoder_num_wavenet_layers": 1, "prior_encoder_num_wavenet_layers": 1, "spectrogram_bins": 9}
+    small |= {"duration_predictor_filter_channels": 16, "upsample_initial_channel": 16, "speaker_embedding_size": 0}
+    fields = {"model_type": "vits", "architectures": ["VitsModel"], **small}
+    with pytest.raises(netcalc.NetcalcError, match="depends on the values of a tensor") as caught:
+        in_this_process("transformers", fields, {})
+    assert caught.value.diagnostics[0].code == "E009"

@@ -106,6 +106,10 @@ class Tensors:
         return returns is not None and (not returns.is_write or name in _RESHAPES)
 
 
+#: Size of what follows from data.
+_STAND_IN = 64
+
+
 def _viewed(node: Any) -> list[Any]:
     """Return the nodes of a list of which the results of a call are views."""
     schema = getattr(node.target, "_schema", None)
@@ -163,4 +167,11 @@ def _shares_memory(node: Any) -> bool:
 
 def _numbers(sizes: Any) -> list[Any]:
     """Return sizes as numbers, symbolic ones at their values in the example."""
-    return [size.node.hint if hasattr(size, "node") else size for size in sizes]
+    return [_number(size.node) if hasattr(size, "node") else size for size in sizes]
+
+
+def _number(node: Any) -> Any:
+    """Return the value of a symbolic size in the example, or one that stands in for sizes that follow from data."""
+    if node.hint is not None:
+        return node.hint
+    return int(node.expr.subs({symbol: _STAND_IN for symbol in node.expr.free_symbols}))

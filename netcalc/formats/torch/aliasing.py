@@ -174,4 +174,4 @@ def _number(node: Any) -> Any:
     """Return the value of a symbolic size in the example, or one that stands in for sizes that follow from data."""
     if node.hint is not None:
         return node.hint
-    return int(node.expr.subs({symbol: _STAND_IN for symbol in node.expr.free_symbols}))
+    return int(node.expr.subs(dict.fromkeys(node.expr.free_symbols, _STAND_IN)))

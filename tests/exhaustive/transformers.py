@@ -46,6 +46,7 @@ _HALF_ROTARY = {
 #: Fields without which the configuration of a type makes no model.
 FIELDS: Mapping[str, Mapping[str, Any]] = {
     "autoformer": {"prediction_length": 24, "num_time_features": 2},
+    "blip-2": {"image_token_index": 50265},
     "dbrx": {"attn_config": {"kv_n_heads": 8, "clip_qkv": 8, "rope_theta": 10000.0}},
     "deepseek_v2": {"num_experts_per_tok": 6},
     "dots1": {"n_routed_experts": 8, "n_shared_experts": 2, "num_experts_per_tok": 2},
@@ -58,6 +59,8 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
     "hunyuan_v1_moe": {"head_dim": 128},
     "hunyuan_vl_text": {"head_dim": 128},
     "informer": {"prediction_length": 24, "num_time_features": 2},
+    "instructblip": {"image_token_index": 30000},
+    "instructblipvideo": {"video_token_index": 30000},
     "step3p7": {"text_config": {"sliding_window": 512}},
     "time_series_transformer": {"prediction_length": 24, "num_time_features": 2},
     "timm_backbone": {"backbone": "resnet18"},

@@ -78,7 +78,8 @@ def _called_with(declared: Mapping[str, Parameter], main: str | list[str], confi
             names.setdefault(name)
     if "decoder_input_ids" in declared and config.is_encoder_decoder:
         names.setdefault("decoder_input_ids")
-    return [name for name in names if name in declared]
+    known = [name for name in names if name in declared]
+    return known or [name for name in declared if name in _table()["arguments"]][:1]
 
 
 def _field(config: Any, name: str) -> Any:

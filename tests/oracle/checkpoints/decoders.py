@@ -136,6 +136,16 @@ def _gemma4() -> Iterator[Model]:
         final_logit_softcapping=30.0,
         rope_parameters=rotary,
     )
+    yield from models(
+        "Gemma4ForCausalLM",
+        "gemma-4-31b",
+        config=config | {"num_hidden_layers": 4, "num_global_key_value_heads": 1, "layer_types": types[:4]},
+        settings=sizes | {"layers": 4, "global_kv_heads": 1, "period": 2},
+        attention_k_eq_v=True,
+        hidden_size_per_layer_input=0,
+        final_logit_softcapping=30.0,
+        rope_parameters=rotary,
+    )
 
 
 def _qwen() -> Iterator[Model]:

@@ -252,13 +252,13 @@ def _is_variadic(item: Step) -> bool:
 
 
 def _varies(item: Step | Call) -> bool:
-    """Return True for a repeat of iterations that differ, in each of which ``_`` is the result of the one before."""
+    """Return True for a repeat whose iterations differ or give values, in which ``_`` is the result before each."""
     if isinstance(item, Step) or not item.times:
         return False
     carried = [value.type for value in item.inputs[: item.passed]]
     results = [value.type for value in item.outputs[: item.passed]]
     by_index = "$" in item.name or any(isinstance(value, Expression) for value in item.arguments.values())
-    return by_index or carried != results
+    return by_index or carried != results or len(item.outputs) > item.passed
 
 
 def _result(item: Step | Call) -> Value | None:

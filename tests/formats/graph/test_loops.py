@@ -107,6 +107,17 @@ def test_modules_with_the_same_loop_share_its_block() -> None:
     assert text(8).count("\n") == text(12).count("\n") < 40
 
 
+def test_every_iteration_takes_the_line_before_the_loop_by_its_name() -> None:
+    def with_first(made: Made, states: list[Value], rows: Value, index: int) -> tuple[list[Value], list[Value]]:
+        fixed, state = states
+        state = made.line("tanh", made.line("add", made.line("sin", state), fixed))
+        return [fixed, state], [made.line("sigmoid", made.line("mul", state, fixed))]
+
+    graph = unrolled(with_first, 8, 2, named="fc")
+    assert "repeat" in spec_text(spec_document(graph))
+    document_of(graph)
+
+
 def test_a_value_of_one_iteration_is_used_by_its_number() -> None:
     made = Made()
     rows, state = made.input("rows", _ROWS, 2, 4), made.input("state", 2, 4)

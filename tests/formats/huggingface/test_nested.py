@@ -74,7 +74,8 @@ def test_fields_of_the_text_may_stand_beside_a_configuration_within(tmp_path: Pa
 def test_fields_beside_a_configuration_within_have_no_effect(tmp_path: Path) -> None:
     within = QWEN2_VL | IMAGES | {"text_config": TEXT | {"rope_theta": 5.0, "rope_scaling": SECTIONS}}
     specs = [
-        netcalc.import_spec(write_config(tmp_path / "model", config)) for config in (within, within | {"hidden_size": 24})
+        netcalc.import_spec(write_config(tmp_path / "model", config))
+        for config in (within, within | {"hidden_size": 24})
     ]
     assert specs[0] == specs[1]
 

@@ -209,7 +209,7 @@ TINY: dict[str, Fields] = {
     "mamba2": WORDS
     | {"hidden_size": 12, "num_hidden_layers": 2, "state_size": 4, "num_heads": 6, "head_dim": 4, "n_groups": 2},
     "marian": BART,
-    "m2m_100": BART,
+    "m2m_100": BART | {"vocab_size": 400},  # of which few are padding, whose positions a cache does not know
     "mbart": BART,
     "mistral": DECODER | {"sliding_window": 4},
     "mixtral": DECODER | {"num_local_experts": 4},

@@ -20,6 +20,8 @@ from netcalc.schemes.scheme import PLAIN, Settings, is_scheme, scheme_named
 
 #: Keys of a configuration that may say how a model is quantized; MLX writes the second.
 KEYS = ("quantization_config", "quantization")
+#: Fields that name the element type; earlier versions of transformers wrote the second.
+DTYPE_FIELDS = ("dtype", "torch_dtype")
 _HEAD = "head"
 #: Expressions in the name of a scheme.
 _BRACES = re.compile(r"\{([^}]*)\}")
@@ -351,6 +353,15 @@ def assumed_dtype(config: Mapping[str, Any]) -> DType:
             if method is not None:
                 return method.dtype
     return "float32"
+
+
+def stated_dtype(config: Mapping[str, Any]) -> FieldPath | None:
+    """Return the keys that lead to the element type of a model: its own, or the first of a configuration within."""
+    for path, place in _places(config):
+        name = next((name for name in DTYPE_FIELDS if place.get(name) is not None), None)
+        if name is not None and not {*path} & {*KEYS}:
+            return (*path, name)
+    return None
 
 
 def described(rules: Iterable[StorageRule]) -> str:

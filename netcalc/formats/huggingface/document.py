@@ -13,9 +13,9 @@ from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.reading import read_config
 from netcalc.formats.huggingface.tables import table_of
-from netcalc.formats.huggingface.translation import DTYPE_FIELDS, translated
+from netcalc.formats.huggingface.translation import translated
 from netcalc.formats.sources import Source
-from netcalc.schemes.configuration import KEYS
+from netcalc.schemes.configuration import KEYS, stated_dtype
 
 #: Files of earlier libraries that stand beside a configuration, and the methods that they describe.
 _ELSEWHERE = {"quantize_config.json": "gptq", "quant_config.json": "awq", "hf_quant_config.json": "modelopt"}
@@ -33,7 +33,7 @@ def describe(source: Source, max_size: int) -> Description:
     storage = storage_of(config, document.data["dtype"], source.label)
     if not storage.rules and not storage.unsettled and source.repository is None:
         storage = storage._replace(unsettled=tuple(_said_elsewhere(source, max_size)))
-    storage = storage._replace(assumed=not any(config.data.get(name) for name in DTYPE_FIELDS))
+    storage = storage._replace(assumed=stated_dtype(config.data) is None)
     return Description(document, set(table.declarations()), storage=storage)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, Related, did_you_mean, nearest, written
@@ -13,6 +15,7 @@ from netcalc.formats.huggingface.common_fields import ABSENT, READ, STATED, has_
 from netcalc.formats.huggingface.quantization import quantization_problems
 from netcalc.formats.huggingface.rope import SOURCES, rope_fields
 from netcalc.formats.huggingface.tables import Table
+from netcalc.schemes.configuration import DTYPE_FIELDS, stated_dtype
 from netcalc.spec.cursor import Cursor
 
 
@@ -163,8 +166,10 @@ class Fields:
             expected = " or ".join(table.model_type for table in kinds)
             self.problem(f"{key} of type {written(kind, quoted=True)} is not known; {expected} is", inner)
             return
-        for name in ("dtype", "torch_dtype"):
-            value, outer = inner.data.get(name), config.data.get("dtype") or config.data.get("torch_dtype") or "float32"
+        path = stated_dtype(config.data)
+        outer = reduce(getitem, path, config).data if path else "float32"
+        for name in DTYPE_FIELDS:
+            value = inner.data.get(name)
             if value is not None and value != outer:
                 self.problem(f"{key} of {name} {written(value, quoted=True)} in a model of {outer} is not known", inner)
         self.chosen[prefix + (field or key)] = table.model_type

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from netcalc.diagnostics import did_you_mean, written
@@ -13,7 +15,7 @@ from netcalc.formats.huggingface.common_fields import AT_LEAST_ONE, NUMBERS_OF_L
 from netcalc.formats.huggingface.fields import Fields, as_pair, going_on, same
 from netcalc.formats.huggingface.tables import Table
 from netcalc.limits import MAX_TIMES
-from netcalc.schemes.configuration import assumed_dtype
+from netcalc.schemes.configuration import assumed_dtype, stated_dtype
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.document import InputDecl
 from netcalc.spec.evaluate import words_in
@@ -30,10 +32,6 @@ def translated(config: Cursor, table: Table, name: str) -> Cursor:
         NetcalcError: E007 with every field and value that netcalc does not know.
     """
     return _Translation(config, table).translated(name)
-
-
-#: Fields that name the element type; earlier versions of transformers wrote the second.
-DTYPE_FIELDS = ("dtype", "torch_dtype")
 
 
 class _Translation:
@@ -109,10 +107,10 @@ class _Translation:
 
     def _dtype(self) -> tuple[str, Cursor]:
         """Return the element type, without a field for it that of the method of quantization, or float32."""
-        name = next((name for name in DTYPE_FIELDS if self.config.data.get(name) is not None), None)
-        if name is None:
+        path = stated_dtype(self.config.data)
+        if path is None:
             return assumed_dtype(self.config.data), self.config
-        place = self.config[name]
+        name, place = path[-1], reduce(getitem, path, self.config)
         value = place.data.removeprefix("torch.") if isinstance(place.data, str) else place.data
         if not isinstance(value, str) or value not in FLOATS:
             self.fields.problem(f"{name} = {written(value, quoted=True)} is not known", place)

@@ -11,7 +11,6 @@ from netcalc.formats.documents import Description
 from netcalc.formats.huggingface.common_fields import NUMBERS_OF_LAYERS
 from netcalc.formats.huggingface.quantization import storage_of
 from netcalc.formats.huggingface.tables import read_table, unnamed_fields
-from netcalc.formats.huggingface.translation import DTYPE_FIELDS
 from netcalc.formats.libraries.door import made_document
 from netcalc.formats.libraries.packages import installation, missing
 from netcalc.formats.reading import Reading
@@ -19,6 +18,7 @@ from netcalc.formats.sources import Source
 from netcalc.formats.table import Format
 from netcalc.ir.storage import OwnStorage
 from netcalc.limits import MAX_BUILT_LAYERS
+from netcalc.schemes.configuration import DTYPE_FIELDS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.plain_data import read_data
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from importlib import import_module
+from operator import getitem
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
@@ -17,6 +19,7 @@ from netcalc.formats.libraries.torchvision_import import import_torchvision
 from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.transformers.inputs import calls_of, configurations
+from netcalc.schemes.configuration import stated_dtype
 
 
 def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
@@ -55,7 +58,8 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
             raise refused(f"{kind.__name__} of transformers does not take the configuration", error) from error
     if hasattr(module, "forward_onnx"):  # that of a checker of diffusers, whose other one decides by values
         module.forward = module.forward_onnx
-    dtype = str(model.get("dtype") or model.get("torch_dtype") or "float32").removeprefix("torch.")
+    path = stated_dtype(model)
+    dtype = str(reduce(getitem, path, model)).removeprefix("torch.") if path else "float32"
     return Built(
         module.eval(),
         kind.__name__,

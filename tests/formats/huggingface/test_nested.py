@@ -42,7 +42,7 @@ def test_a_field_of_old_files_takes_precedence(tmp_path: Path) -> None:
         (7, "text_config should be an object, not 7"),
         ({"added": 1}, "the field 'text_config.added' of clip_text_model is not known; it is 1"),
         ({"model_type": "bert"}, "text_config of type 'bert' is not known; clip_text_model is"),
-        ({"dtype": "bfloat16"}, "text_config of dtype 'bfloat16' in a model of float32 is not known"),
+        ({"dtype": "elsewhere"}, "dtype = 'elsewhere' is not known"),
         ({"quantization_config": {}}, "quantization_config: the quant_method null is not known"),
         ({"hidden_act": "unheard_of"}, "text_config.hidden_act: the activation 'unheard_of' is not known"),
     ],
@@ -78,6 +78,15 @@ def test_fields_beside_a_configuration_within_have_no_effect(tmp_path: Path) -> 
         for config in (within, within | {"hidden_size": 24})
     ]
     assert specs[0] == specs[1]
+
+
+def test_a_configuration_within_may_state_the_element_type(tmp_path: Path) -> None:
+    text = TEXT | {"rope_theta": 5.0, "rope_scaling": SECTIONS, "dtype": "bfloat16"}
+    within = QWEN2_VL | IMAGES | {"text_config": text}
+    assert netcalc.load(write_config(tmp_path / "one", within)).program.dtype == "bfloat16"
+    other = within | {"vision_config": IMAGES["vision_config"] | {"torch_dtype": "float16"}}
+    with pytest.raises(netcalc.NetcalcError, match="text_config of dtype 'bfloat16' in a model of float16"):
+        netcalc.load(write_config(tmp_path / "two", other))
 
 
 def test_sections_are_known_of_models_that_have_them(tmp_path: Path) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 import netcalc
 from tests.formats.huggingface.harness import write_config
+from tests.oracle.harness import draws
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-__all__ = ["assert_agrees", "assert_decoder_agrees", "ids", "images"]
+__all__ = ["assert_agrees", "decoder_test", "ids", "images"]
 
 
 def ids(*shape: int) -> Any:
@@ -75,19 +77,23 @@ def assert_agrees(
         assert (total.params, total.params_trainable, total.flops) == expected
 
 
-def assert_decoder_agrees(
-    base: str, ends: Sequence[str], strategy: st.SearchStrategy[Any], data: st.DataObject, batch: int, length: int
-) -> None:
-    """Assert that figures agree for a drawn configuration and class of a decoder.
+def decoder_test(cases: Iterable[tuple[str, Sequence[str], st.SearchStrategy[Any]]]) -> Callable[..., None]:
+    """Return a test that figures agree for drawn configurations and classes of decoders.
 
     Args:
-        base: beginning of the names of its classes in transformers.
-        ends: ends of these names.
-        strategy: fields of a configuration.
-        data: what the example is drawn from.
-        batch, length: sizes of the token ids.
+        cases: beginning of the names of a decoder's classes in transformers, ends of these names, and fields of a
+            configuration.
     """
-    end = data.draw(st.sampled_from(ends))
-    head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
-    inputs = {"input_ids": ids(batch, length)}
-    assert_agrees(base + end, head | data.draw(strategy), inputs, {"batch": batch, "length": length})
+
+    @pytest.mark.parametrize(("base", "ends", "strategy"), [pytest.param(*case, id=case[0]) for case in cases])
+    @draws
+    @given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))
+    def test(
+        base: str, ends: Sequence[str], strategy: st.SearchStrategy[Any], data: st.DataObject, batch: int, length: int
+    ) -> None:
+        end = data.draw(st.sampled_from(ends))
+        head = {"num_labels": data.draw(st.integers(2, 4)), "pad_token_id": data.draw(st.integers(0, 7))}
+        inputs = {"input_ids": ids(batch, length)}
+        assert_agrees(base + end, head | data.draw(strategy), inputs, {"batch": batch, "length": length})
+
+    return test

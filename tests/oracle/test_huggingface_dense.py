@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.harness import draws
-from tests.oracle.huggingface import assert_decoder_agrees
+from tests.oracle.huggingface import decoder_test
 from tests.oracle.test_huggingface_moe import Fields, common, layer_types
 
 ROPE = st.sampled_from(
@@ -177,10 +174,4 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("base", "ends", "strategy"), CASES, ids=[base for base, *_ in CASES])
-@draws
-@given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))
-def test_figures_of_random_configurations(
-    base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
-) -> None:
-    assert_decoder_agrees(base, ends, strategy, data, batch, length)
+test_figures_of_random_configurations = decoder_test(CASES)

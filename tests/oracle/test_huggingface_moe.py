@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.harness import draws
-from tests.oracle.huggingface import assert_decoder_agrees
+from tests.oracle.huggingface import decoder_test
 
 Fields = dict[str, Any]
 LAYER_TYPES = ["full_attention", "sliding_attention"]
@@ -320,11 +317,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("base", "ends", "strategy"), CASES, ids=[base for base, *_ in CASES])
-@draws
-@given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))
-def test_figures_of_random_configurations(
-    base: str, ends: list[str], strategy: st.SearchStrategy[Fields], data: st.DataObject, batch: int, length: int
-) -> None:
-    language = ["ForCausalLM"] if not base.endswith("Text") else []
-    assert_decoder_agrees(base, language + ends, strategy, data, batch, length)
+test_figures_of_random_configurations = decoder_test(
+    (base, ends if base.endswith("Text") else ["ForCausalLM", *ends], strategy) for base, ends, strategy in CASES
+)

@@ -8,15 +8,12 @@ called at two layers, a model that the library builds as it is.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from inspect import signature
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import netcalc
@@ -24,15 +21,16 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.formats.libraries.building import Built
 from netcalc.formats.libraries.door import ENVIRONMENT
 from netcalc.formats.libraries.torchvision_import import import_torchvision
-from tests.exhaustive.imports import OK, Stopped, limited
-from tests.exhaustive.record import read
+from tests.exhaustive import in_turn
+from tests.exhaustive.imports import OK
 from tests.exhaustive.transformers import counted, plainly, reduced
-from tests.formats.torch.models import quiet
 
 #: Packages that the check needs.
 NEEDED = ("torch", "transformers")
 #: Of the configurations that a table describes, every fourth is in the sample.
 SAMPLED = 4
+#: Seconds that the library may take to build a model.
+_SECONDS = 600
 _COLLECTION = Path(__file__).parent / "configurations.jsonl"
 #: Lengths of texts in calls of tables.
 _LENGTHS = {"length": 16, "source": 16, "target": 8}
@@ -40,37 +38,21 @@ _LENGTHS = {"length": 16, "source": 16, "target": 8}
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this check."""
-    parser.add_argument("--only", default="", help="part of the sources")
-    parser.add_argument("--seconds", type=int, default=600, help="longest time for a configuration")
-    parser.add_argument("--minutes", type=float, help="time after which no further configuration is begun")
-    parser.add_argument("--again", action="store_true", help="only those that the record lacks or has as failed")
+    in_turn.add_options(parser, "part of the sources")
 
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Compare the configurations; return their results, and those that fail."""
-    import_torchvision()
-    results: dict[str, str] = dict(read("configurations")["result"]["cases"]) if options.again else {}
-    end = monotonic() + 60 * options.minutes if options.minutes is not None else None
-    for source, fields in collection().items():
-        if options.only not in source or results.get(source, "").startswith(OK):
-            continue
-        if end is not None and monotonic() > end:
-            break
-        results[source] = result(fields, options.seconds)
-        print(source, results[source], flush=True)
-    failures = [f"{source}: {found}" for source, found in results.items() if not found.startswith(OK)]
-    tables = sum(found == _by("table") for found in results.values())
-    counts = {"configurations": len(results), "equal": len(results) - len(failures), "by table": tables}
-    return {**counts, "cases": results}, failures
+    chosen = [source for source in collection() if options.only in source]
+    result, failures = in_turn.results_of(chosen, _result, options)
+    return result | {"by table": sum(found == _by("table") for found in result["cases"].values())}, failures
 
 
 def sample(result_before: dict[str, Any]) -> dict[str, Any]:
     """Compare some quick configurations of a record again."""
-    import_torchvision()
     cases: dict[str, str] = result_before["cases"]
     chosen = [source for source, found in cases.items() if found == _by("table")][::SAMPLED]
-    configurations = collection()
-    return {source: result(configurations[source]) for source in chosen}
+    return {source: in_turn.result(source, _result) for source in chosen}
 
 
 def collection() -> dict[str, dict[str, Any]]:
@@ -79,22 +61,15 @@ def collection() -> dict[str, dict[str, Any]]:
     return {row["source"]: row["config"] for row in rows}
 
 
-def result(fields: Mapping[str, Any], seconds: int = 600) -> str:
-    """Return ``ok`` and the way if the figures are those of transformers; otherwise what differs or fails."""
-    gc.collect()
+def _result(source: str) -> str:
+    """Return ``ok`` and the way if the figures are those of transformers; otherwise what differs."""
+    import_torchvision()
     os.environ.update(ENVIRONMENT)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NETCALC_CACHE"] = folder
         try:
-            with limited(seconds), quiet():
-                way, different = _compared(fields, Path(folder), seconds)
-                return "; ".join(different) or _by(way)
-        except Stopped:
-            return f"longer than {seconds} s"
-        except NetcalcError as error:
-            return re.sub(rf"{folder}/|/\S*/site-packages/", "", str(error).strip().splitlines()[0])[:300]
-        except Exception as error:  # of the library, or a fault
-            return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:300]
+            way, different = _compared(collection()[source], Path(folder))
+            return "; ".join(different) or _by(way)
         finally:
             del os.environ["NETCALC_CACHE"]
 
@@ -103,7 +78,7 @@ def _by(way: str) -> str:
     return f"{OK} by {way}"
 
 
-def _compared(fields: Mapping[str, Any], folder: Path, seconds: int) -> tuple[str, list[str]]:
+def _compared(fields: Mapping[str, Any], folder: Path) -> tuple[str, list[str]]:
     """Return the way that a command takes, and the figures that differ."""
     from netcalc.formats.libraries.capture import call_taken
     from netcalc.formats.torch.calls import call_of
@@ -111,15 +86,15 @@ def _compared(fields: Mapping[str, Any], folder: Path, seconds: int) -> tuple[st
     from netcalc.formats.torch.trial import error_of
     from netcalc.formats.transformers.building import built
 
-    network = _loaded(fields, folder, seconds)
+    network = _loaded(fields, folder)
     different = [*_different("params", network.params, sum(p.numel() for p in plainly(fields).parameters()))]
     if list(folder.glob("specs/*")):
         made, way = built(_copied(fields), {}), "library"
         call = call_taken(made, ())
     else:
-        way, small = "table", _shallow(fields, folder, seconds)
+        way, small = "table", _shallow(fields, folder)
         made = built(_copied(small), {})
-        network = _loaded(small, folder, seconds, _sizes(_loaded(small, folder, seconds)))
+        network = _loaded(small, folder, _sizes(_loaded(small, folder)))
         call = call_of(made.module, read_examples([*_arguments(made, network)]))
     if error_of(made.module, call) is not None:  # of values, such as the tokens of images, that a call has to have
         return f"{way}, parameters alone", different
@@ -127,11 +102,11 @@ def _compared(fields: Mapping[str, Any], folder: Path, seconds: int) -> tuple[st
     return way, [*different, *_different("flops", flops, counted(made.module, call))]
 
 
-def _shallow(fields: Mapping[str, Any], folder: Path, seconds: int) -> Mapping[str, Any]:
+def _shallow(fields: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     """Return a configuration with two layers, or as it is where its fields do not admit that."""
     small = reduced(fields)
     try:
-        _loaded(small, folder, seconds)
+        _loaded(small, folder)
     except NetcalcError:
         return fields
     return small
@@ -156,12 +131,10 @@ def _copied(fields: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(fields))
 
 
-def _loaded(
-    fields: Mapping[str, Any], folder: Path, seconds: int, sizes: Mapping[str, int] | None = None
-) -> netcalc.Network:
+def _loaded(fields: Mapping[str, Any], folder: Path, sizes: Mapping[str, int] | None = None) -> netcalc.Network:
     path = folder / "config.json"
     path.write_text(json.dumps(fields), encoding="utf-8")
-    return netcalc.load(path, timeout=seconds, set=sizes or {})
+    return netcalc.load(path, timeout=_SECONDS, set=sizes or {})
 
 
 def _different(name: str, found: int, true: int) -> Iterator[str]:

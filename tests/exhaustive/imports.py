@@ -92,7 +92,7 @@ def _compared(record: Record) -> str:
 
 def first_line(error: Exception) -> str:
     text = (str(error).strip().splitlines() or [""])[0]
-    return re.sub(r"/\S*/site-packages/", "", text)[:300]
+    return re.sub(r"(?<!\S)/\S*/", "", text)[:300]  # without folders of this machine
 
 
 @contextmanager

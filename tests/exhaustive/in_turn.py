@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import gc
-from collections.abc import Callable, Iterable
-from time import monotonic
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from time import time
 from typing import Any
 
 import netcalc
@@ -13,13 +16,17 @@ from tests.exhaustive.imports import OK, Stopped, first_line, limited
 from tests.exhaustive.record import read
 from tests.formats.torch.models import quiet
 
+#: Models after which another process goes on, with the memory that this one does not give back.
+_MODELS = 25
 
-def add_options(parser: argparse.ArgumentParser, only: str) -> None:
-    """Add the options of such a check; ``only`` says what chooses models."""
+
+def add_options(parser: argparse.ArgumentParser, only: str, seconds: int = 600) -> None:
+    """Add the options of such a check; ``only`` says what chooses models, ``seconds`` is what one may take."""
     parser.add_argument("--only", default="", help=only)
-    parser.add_argument("--seconds", type=int, default=600, help="longest time for a model")
+    parser.add_argument("--seconds", type=int, default=seconds, help="longest time for a model")
     parser.add_argument("--minutes", type=float, help="time after which no further model is begun")
     parser.add_argument("--again", action="store_true", help="only models that the record lacks, or has as failed")
+    parser.add_argument("--jobs", type=int, default=1, help="worker processes")
 
 
 def results_of(
@@ -27,17 +34,38 @@ def results_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the results of models, and those that fail; ``--again`` keeps what the record has."""
     results: dict[str, str] = dict(read(options.name)["result"]["cases"]) if options.again else {}
-    end = monotonic() + 60 * options.minutes if options.minutes is not None else None
-    for name in names:
-        if results.get(name) == OK:
-            continue
-        begun = monotonic()
-        if end is not None and begun > end:
-            break
-        results[name] = result(name, compared, options.seconds)
-        print(f"{name} {results[name]} ({monotonic() - begun:.0f} s)", flush=True)
-    failures = [f"{name}: {found}" for name, found in results.items() if found != OK]
+    end = time() + 60 * options.minutes if options.minutes is not None else None
+    left = [name for name in names if not results.get(name, "").startswith(OK)]
+    for name, found, seconds in _found(left, compared, options, end):
+        results[name] = found
+        print(f"{name} {found} ({seconds:.0f} s)", flush=True)
+    failures = [f"{name}: {found}" for name, found in results.items() if not found.startswith(OK)]
     return {"models": len(results), "equal": len(results) - len(failures), "cases": results}, failures
+
+
+def _found(
+    names: list[str], compared: Callable[[str], str], options: argparse.Namespace, end: float | None
+) -> Iterator[tuple[str, str, float]]:
+    """Yield models that are begun before the end, the result of each, and the seconds that it took."""
+    if options.jobs == 1:
+        yield from filter(None, (_timed(name, compared, options.seconds, end) for name in names))
+        return
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=_MODELS) as pool:
+        tasks = [pool.submit(_timed, name, compared, options.seconds, end) for name in names]
+        for task in as_completed(tasks):
+            try:
+                found = task.result()
+            except BrokenProcessPool:  # the system has ended a process: the others are not in the record
+                continue
+            if found is not None:
+                yield found
+
+
+def _timed(name: str, compared: Callable[[str], str], seconds: int, end: float | None) -> tuple[str, str, float] | None:
+    begun = time()
+    if end is not None and begun > end:
+        return None
+    return name, result(name, compared, seconds), time() - begun
 
 
 def result(name: str, compared: Callable[[str], str], seconds: int = 600) -> str:

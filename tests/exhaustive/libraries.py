@@ -13,6 +13,7 @@ from typing import Any
 
 import netcalc
 from netcalc.formats.libraries.capture import call_taken, captured
+from netcalc.formats.libraries.torchvision_import import import_torchvision
 from netcalc.formats.table import implementation
 from tests.exhaustive import in_turn
 from tests.exhaustive.imports import OK
@@ -36,20 +37,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Compare the models; return their results, and those that fail."""
-    import_module("tests.oracle.conftest")
     chosen = [name for name in names(options.count, options.seed) if name.startswith(options.only)]
     return in_turn.results_of(chosen, _compared, options)
 
 
 def sample(result_before: dict[str, Any]) -> dict[str, Any]:
     """Compare some quick models of a record again."""
-    import_module("tests.oracle.conftest")
     return {name: in_turn.result(name, _compared) for name in SAMPLE if name in result_before["cases"]}
 
 
 def names(count: int, seed: int) -> list[str]:
     """Return the sample, names of timm, of every family before a second one of any, and all names of torchvision."""
-    timm, torchvision = import_module("timm"), import_module("torchvision")
+    torchvision, timm = import_torchvision(), import_module("timm")
     rng = Random(seed)
     families = [timm.list_models(module=module) for module in timm.list_modules()]
     for family in families:
@@ -63,6 +62,7 @@ def names(count: int, seed: int) -> list[str]:
 
 
 def _compared(name: str) -> str:
+    import_torchvision()
     library, model = name.split("/")
     return compared(implementation(f"{library}.building").built({_KEYS[library]: model}, {}))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gc
 import json
 import os
 import random
@@ -22,14 +21,13 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.formats.huggingface.fields import with_infinities
 from netcalc.formats.libraries.door import ENVIRONMENT
 from netcalc.formats.libraries.torchvision_import import import_torchvision
-from tests.exhaustive.imports import OK, Stopped, limited
-from tests.exhaustive.record import read
-from tests.formats.torch.models import quiet
+from tests.exhaustive import in_turn
+from tests.exhaustive.imports import OK
 
 #: Packages that the check needs.
 NEEDED = ("torch", "transformers")
 #: Types in the sample, of those that take least time.
-SAMPLED = 30
+SAMPLED = 12
 #: Numbers of layers in configurations; two are kept.
 _COUNTS = re.compile(
     r"(^|_)(num_hidden_layers|num_layers|n_layers?|(num_)?(en|de)coder_layers|layers|depth|num_blocks)$"
@@ -70,33 +68,23 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this check."""
-    parser.add_argument("--only", default="", help="types, separated by commas")
+    in_turn.add_options(parser, "types, separated by commas", seconds=180)
     parser.add_argument("--count", type=int, default=1000, help="number of types")
     parser.add_argument("--seed", type=int, default=1, help="seed of their order")
-    parser.add_argument("--seconds", type=int, default=120, help="longest time for a type")
-    parser.add_argument("--again", action="store_true", help="build only types that the record lacks or has as failed")
 
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Build the types; return their results, and those that fail."""
-    known = read("transformers")["result"]["cases"] if options.again else {}
-    import_torchvision()
     names = options.only.split(",") if options.only else [*types()]
     if not options.only:
         random.Random(options.seed).shuffle(names)
-    results: dict[str, str] = {}
-    for name in names[: options.count]:
-        results[name] = OK if known.get(name) == OK else result(name, options.seconds)
-        print(name, results[name], flush=True)
-    failures = [f"{name}: {found}" for name, found in results.items() if found != OK]
-    return {"types": len(results), "equal": len(results) - len(failures), "cases": results}, failures
+    return in_turn.results_of(names[: options.count], _compared, options)
 
 
 def sample(result_before: dict[str, Any]) -> dict[str, Any]:
     """Build some of the types of a record again."""
-    import_torchvision()
     names = sorted(name for name, found in result_before["cases"].items() if found == OK)
-    return {name: result(name) for name in names[:: max(1, len(names) // SAMPLED)][:SAMPLED]}
+    return {name: in_turn.result(name, _compared) for name in names[:: max(1, len(names) // SAMPLED)][:SAMPLED]}
 
 
 def types() -> list[str]:
@@ -106,22 +94,9 @@ def types() -> list[str]:
     return sorted(MODEL_MAPPING_NAMES)
 
 
-def result(model_type: str, seconds: int = 120) -> str:
-    """Return ``ok`` if the figures of a type are those of torch; otherwise what differs or fails."""
-    gc.collect()
-    os.environ.update(ENVIRONMENT)
-    try:
-        with limited(seconds), quiet():
-            return _compared(model_type)
-    except Stopped:
-        return f"longer than {seconds} s"
-    except NetcalcError as error:
-        return re.sub(r"/\S*/site-packages/", "", str(error).strip().splitlines()[0])[:300]
-    except Exception as error:
-        return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:300]
-
-
 def _compared(model_type: str) -> str:
+    os.environ.update(ENVIRONMENT)
+    import_torchvision()
     from netcalc.formats.libraries.capture import call_taken, captured
     from netcalc.formats.transformers.building import built
 

@@ -12,6 +12,7 @@ from netcalc.formats.graph.cycles import fold_cycles
 from netcalc.formats.graph.items import Call, Cycle, Expression, Item, Sequence, Step
 from netcalc.formats.graph.model import Value
 from netcalc.formats.repetition import literal, shortened
+from netcalc.limits import MAX_EXPRESSION
 
 #: Ends of the name of a repeat after which the numbers of its iterations follow without a dot.
 _NO_DOT = ("_", "-")
@@ -34,7 +35,7 @@ def fold_repeats(items: list[Item], used: Mapping[Value, int]) -> list[Item]:
     result: list[Item] = []
     run: list[Call] = []
     for item in unwrapped:
-        if run and not (isinstance(item, Call) and _continues(run, item, used)):
+        if run and not (isinstance(item, Call) and _continues(run, item, used) and _can_be_written([*run, item])):
             result.append(_repeated(run))
             run = []
         if isinstance(item, Call) and not item.times:
@@ -98,6 +99,17 @@ def _continues(run: list[Call], call: Call, used: Mapping[Value, int]) -> bool:
         return private and call.shares.removeprefix("/") == run[0].place and call.arguments == last.arguments
     (stem, number), (other, before) = split_number(call.name), split_number(last.name)
     return number is not None and before is not None and stem == other and number == before + 1
+
+
+def _can_be_written(run: list[Call]) -> bool:
+    """Return True if no argument of a run is longer, as an expression of the iteration, than expressions may be."""
+    _, start = split_number(run[0].name)
+    for name, default in run[0].block.arguments.items():
+        values = [call.arguments.get(name, default) for call in run]
+        differs = values.count(values[0]) < len(values)
+        if differs and len(_literal(values)) > MAX_EXPRESSION < len(_indexed_list(values, start or 0).text):
+            return False
+    return True
 
 
 def _passed(call: Call, after: Call) -> int:

@@ -131,6 +131,16 @@ def test_a_value_of_one_iteration_is_used_by_its_number() -> None:
     document_of(made.graph)
 
 
+def test_that_lists_which_are_too_long_for_an_expression_are_not_folded() -> None:
+    def tabled(made: Made, states: list[Value], rows: Value, index: int) -> tuple[list[Value], list[Value]]:
+        numbers = [[[index + (17 * k % 101) / 8 + 0.001 * k for k in range(4)] for _ in range(2)] for _ in range(12)]
+        table = made.line("sum", made.line("constant", value=numbers), axis=0)
+        state = made.line("tanh", made.line("add", made.line("mul", states[0], table), table))
+        return [made.line("sigmoid", state)], []
+
+    document_of(unrolled(tabled, 9))
+
+
 _OPERATIONS = ("add", "mul", "tanh", "relu", "row", "part")
 
 

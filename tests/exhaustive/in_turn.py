@@ -16,7 +16,7 @@ from tests.exhaustive.imports import OK, Stopped, first_line, limited
 from tests.exhaustive.record import read
 from tests.formats.torch.models import quiet
 
-#: Models after which another process goes on, with the memory that this one does not give back.
+#: Models of a process, after which another one goes on, with the memory that this one does not give back.
 _MODELS = 25
 
 
@@ -50,15 +50,17 @@ def _found(
     if options.jobs == 1:
         yield from filter(None, (_timed(name, compared, options.seconds, end) for name in names))
         return
-    with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=_MODELS) as pool:
-        tasks = [pool.submit(_timed, name, compared, options.seconds, end) for name in names]
-        for task in as_completed(tasks):
-            try:
-                found = task.result()
-            except BrokenProcessPool:  # the system has ended a process: the others are not in the record
-                continue
-            if found is not None:
-                yield found
+    size = options.jobs * _MODELS
+    for start in range(0, len(names), size):  # Python 3.11 may wait forever where a pool replaces its processes
+        with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+            tasks = [pool.submit(_timed, n, compared, options.seconds, end) for n in names[start : start + size]]
+            for task in as_completed(tasks):
+                try:
+                    found = task.result()
+                except BrokenProcessPool:  # the system has ended a process: these models are not in the record
+                    continue
+                if found is not None:
+                    yield found
 
 
 def _timed(name: str, compared: Callable[[str], str], seconds: int, end: float | None) -> tuple[str, str, float] | None:

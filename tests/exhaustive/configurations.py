@@ -34,6 +34,8 @@ _SECONDS = 600
 _COLLECTION = Path(__file__).parent / "configurations.jsonl"
 #: Lengths of texts in calls of tables.
 _LENGTHS = {"length": 16, "source": 16, "target": 8}
+#: Vars of tables that take a mask which processors always make; without it transformers attends otherwise.
+_MASKS = ("image_mask",)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +96,7 @@ def _compared(fields: Mapping[str, Any], folder: Path) -> tuple[str, list[str]]:
     else:
         way, small = "table", _shallow(fields, folder)
         made = built(_copied(small), {})
-        network = _loaded(small, folder, _sizes(_loaded(small, folder)))
+        network = _loaded(small, folder, _settings(_loaded(small, folder)))
         call = call_of(made.module, read_examples([*_arguments(made, network)]))
     if error_of(made.module, call) is not None:  # of values, such as the tokens of images, that a call has to have
         return f"{way}, parameters alone", different
@@ -112,10 +114,11 @@ def _shallow(fields: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     return small
 
 
-def _sizes(network: netcalc.Network) -> Mapping[str, int]:
-    """Return the sizes that a network is called with in place of its own."""
+def _settings(network: netcalc.Network) -> Mapping[str, int | bool]:
+    """Return the vars of a network that a call of the class sets: lengths of texts, and masks that it is given."""
     is_text = any(value.dtype == "int64" for value in network.inputs.values())
-    return {dim: size for dim, size in _LENGTHS.items() if dim in network.dims} if is_text else {}
+    lengths = {dim: size for dim, size in _LENGTHS.items() if dim in network.dims} if is_text else {}
+    return lengths | {name: True for name in _MASKS if name in network.vars}
 
 
 def _arguments(made: Built, network: netcalc.Network) -> Iterator[str]:
@@ -131,10 +134,12 @@ def _copied(fields: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(fields))
 
 
-def _loaded(fields: Mapping[str, Any], folder: Path, sizes: Mapping[str, int] | None = None) -> netcalc.Network:
+def _loaded(
+    fields: Mapping[str, Any], folder: Path, settings: Mapping[str, int | bool] | None = None
+) -> netcalc.Network:
     path = folder / "config.json"
     path.write_text(json.dumps(fields), encoding="utf-8")
-    return netcalc.load(path, timeout=_SECONDS, set=sizes or {})
+    return netcalc.load(path, timeout=_SECONDS, set=settings or {})
 
 
 def _different(name: str, found: int, true: int) -> Iterator[str]:

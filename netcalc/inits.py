@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Self
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.dims import integer
-from netcalc.ir import Program
+from netcalc.ir import Node, Program, parameter_at
 from netcalc.opdef import Init, Param
 
 #: Initializers with the names of their arguments, in order.
@@ -23,6 +23,7 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "kaiming_normal": ("a", "mode", "nonlinearity"),
     "xavier_uniform": ("gain",),
     "xavier_normal": ("gain",),
+    "lecun_normal": (),
     "uniform": ("a", "b"),
     "normal": ("mean", "std"),
     "truncated_normal": ("mean", "std", "a", "b"),
@@ -70,8 +71,9 @@ class Rule:
     """Initializer of the parameters whose path matches ``pattern``; ``init`` None keeps the operation's default.
 
     A rule without a pattern applies to parameters of two or more dimensions, so that biases and the scales and
-    shifts of norms keep their defaults.  ``text`` is the rule as written, for messages.  ``is_option`` is true for
-    a command-line option and false for a rule of the spec, whose place is ``span``.
+    shifts of norms keep their defaults.  With ``operation`` the pattern is one of names of parameters of such
+    operations.  ``text`` is the rule as written, for messages.  ``is_option`` is true for a command-line option and
+    false for a rule of the spec, whose place is ``span``.
     """
 
     init: Init | None
@@ -79,12 +81,19 @@ class Rule:
     text: str
     is_option: bool
     span: Span | None = None
+    operation: str = ""
 
-    def applies(self, path: str, param: Param) -> bool:
-        """Return True if this rule initializes the parameter at this path."""
+    def applies(self, path: str, param: Param, nodes: Sequence[Node] = ()) -> bool:
+        """Return True if this rule initializes the parameter at this path of a program's nodes."""
         if self.pattern is None:
             return len(param.shape) >= 2
-        return fnmatchcase(path, self.pattern)
+        if not self.operation:
+            return fnmatchcase(path, self.pattern)
+        found = parameter_at(nodes, path)
+        return found is not None and all(
+            fnmatchcase(name, pattern)
+            for name, pattern in ((found[0].op.name, self.operation), (found[1].name, self.pattern))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,7 @@ class InitRules:
     """
 
     rules: tuple[Rule, ...] = ()
+    nodes: Sequence[Node] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def of(cls, program: Program, init: str | Iterable[str] = "default") -> Self:
@@ -109,26 +119,27 @@ class InitRules:
             NetcalcError: E502, with every invalid option.
         """
         options = (init,) if isinstance(init, str) else tuple(init)
-        texts: list[tuple[str, str | None, str, Span | None]]
-        texts = [("--init", *_split_option(option), None) for option in reversed(options)]
+        texts: list[tuple[str, str | None, str, Span | None, str]]
+        texts = [("--init", *_split_option(option), None, "") for option in reversed(options)]
         texts += [("init", *rule) for rule in program.init]
         rules, problems = [], []
-        for where, pattern, text, span in texts:
-            shown = f"{where} {text if pattern is None else f'{pattern}={text}'}"
+        for where, pattern, text, span, operation in texts:
+            of_operation = f"{operation} " if operation else ""
+            shown = f"{where} {text if pattern is None else f'{of_operation}{pattern}={text}'}"
             if where == "--init" and pattern is None and text.strip() == "default":
                 continue  # the rules of the spec and the defaults of the operations stay in force
             try:
-                rules.append(Rule(parse_init(text), pattern, shown, where == "--init", span))
+                rules.append(Rule(parse_init(text), pattern, shown, where == "--init", span, operation))
             except NetcalcError as error:
                 problems += [d._replace(message=f"{shown}: {d.message}") for d in error.diagnostics]
         if problems:
             raise NetcalcError(problems)
-        return cls(tuple(rules))
+        return cls(tuple(rules), program.main.nodes)
 
     def chosen(self, path: str, param: Param) -> tuple[Init, Rule | None]:
         """Return the initializer of the parameter at ``path``, and the rule that it is from."""
         fixed = param.is_buffer or param.init.kind == "table"
-        rule = None if fixed else next((r for r in self.rules if r.applies(path, param)), None)
+        rule = None if fixed else next((r for r in self.rules if r.applies(path, param, self.nodes)), None)
         if rule is None or rule.init is None:
             return param.init, rule
         padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
@@ -235,8 +246,28 @@ def spread(init: Init, shape: Sequence[int]) -> Spread | None:
         case "xavier_uniform" | "xavier_normal":
             fan = sum(fans(shape))
             return Spread(0.0, args.get("gain", 1.0) ** 2 * 2 / fan if fan else 0.0)
+        case "lecun_normal":
+            fan = fans(shape)[0]
+            return Spread(0.0, 1 / fan if fan else 0.0)
         case _:
             return None
+
+
+#: Deviation of a standard normal variable that is cut off at -2 and 2.
+_CUT_DEVIATION = 0.87962566103423978
+
+
+def lecun(shape: Sequence[int]) -> dict[str, float]:
+    """Return the arguments of the truncated normal distribution that ``lecun_normal`` draws from.
+
+    It is cut off at two standard deviations, and has the variance 1 / fan_in.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+    """
+    fan = fans(shape)[0]
+    std = 1 / math.sqrt(fan) / _CUT_DEVIATION if fan else 1.0
+    return {"std": std, "a": -2 * std, "b": 2 * std}
 
 
 def _truncated_normal(mean: float, std: float, low: float, high: float) -> Spread:

@@ -8,6 +8,7 @@ from netcalc.ir.checkpoint import CheckpointEntry, CheckpointLocation, Checkpoin
 from netcalc.ir.program import (
     Body,
     CallNode,
+    InitRule,
     InputSpec,
     Loss,
     Node,
@@ -31,6 +32,7 @@ __all__ = [
     "CheckpointEntry",
     "CheckpointLocation",
     "CheckpointMap",
+    "InitRule",
     "InputSpec",
     "Loss",
     "Node",

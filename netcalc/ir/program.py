@@ -221,6 +221,19 @@ class Loss:
     assumptions: tuple[Assumption, ...] = ()
 
 
+class InitRule(NamedTuple):
+    """An initializer of a spec, as written, for parameters whose paths match a pattern.
+
+    With ``operation`` the pattern is one of names of parameters, such as ``weight``, of the operations whose names
+    match ``operation``.
+    """
+
+    pattern: str
+    text: str
+    place: Span | None = None
+    operation: str = ""
+
+
 @dataclass(eq=False, slots=True)
 class Program:
     """An elaborated network; ``main`` is the body of the spec's own layers.
@@ -241,7 +254,7 @@ class Program:
     training: bool = False
     dtype: DType = "float32"
     checkpoint_dtype: DType | None = None
-    init: tuple[tuple[str, str, Span | None], ...] = ()  # (pattern of parameter paths, initializer, place); first wins
+    init: tuple[InitRule, ...] = ()  # the first that matches wins
     about: str = ""
     source: str = ""
     origin_notes: tuple[str, ...] = ()  # remarks on how the model was read

@@ -15,7 +15,7 @@ import numpy as np
 from netcalc.arrays import Array, array_of, numpy_dtype
 from netcalc.dims import integer
 from netcalc.dtypes import COMPLEX, DType, real_of
-from netcalc.inits import MODES, InitRules, fans, gain
+from netcalc.inits import MODES, InitRules, fans, gain, lecun
 from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import TABLES
 from netcalc.numerics.normal_quantile import normal_quantile
@@ -73,8 +73,9 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
             _write(out, dtype, working, _uniform(rng, -bound, bound))
         case "normal":
             _write(out, dtype, working, _normal(rng, args.get("mean", 0.0), args.get("std", 1.0)))
-        case "truncated_normal":
-            _write(out, dtype, np.float64, _truncated_sample(rng, args, working))
+        case "truncated_normal" | "lecun_normal":
+            limits = args if init.kind == "truncated_normal" else args | lecun(shape)
+            _write(out, dtype, np.float64, _truncated_sample(rng, limits, working))
         case "orthogonal":
             out[...] = _orthogonal(rng, shape, args.get("gain", 1.0), working).astype(numpy_dtype(dtype), copy=False)
         case "kaiming_uniform" | "kaiming_normal":

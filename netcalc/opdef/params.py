@@ -22,6 +22,7 @@ class Init(NamedTuple):
         "kaiming_normal",
         "xavier_uniform",
         "xavier_normal",
+        "lecun_normal",
         "uniform",
         "fan_in_uniform",
         "normal",

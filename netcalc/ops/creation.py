@@ -40,7 +40,7 @@ def _init(value: Any) -> Init:
 _Init = Annotated[Init, BeforeValidator(_init), WithJsonSchema({"type": "string"})]
 
 #: Initializers that need at least two axes, since they depend on the numbers of inputs and outputs.
-_BY_FANS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal", "orthogonal")
+_BY_FANS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal", "lecun_normal", "orthogonal")
 
 
 @operation

@@ -7,7 +7,7 @@ from typing import Any
 
 from netcalc import ops
 from netcalc.diagnostics import did_you_mean, written
-from netcalc.ir import OpNode, Value, join
+from netcalc.ir import InitRule, OpNode, Value, join
 from netcalc.limits import MAX_SIZE_BITS
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaboration import Elaboration
@@ -23,7 +23,7 @@ ADAPTED = ("linear", "linear_weight")
 _SETTINGS: dict[str, Any] = {"rank": None, "alpha": None, "rank_stabilized": False, "dropout": 0.0}
 
 #: Initializers by pattern, as in PEFT: A starts like the weight of a linear operation, B as 0.
-_INITIALIZERS = (("*lora_A.weight", "default", None), ("*lora_B.weight", "zeros", None))
+_INITIALIZERS = (InitRule("*lora_A.weight", "default"), InitRule("*lora_B.weight", "zeros"))
 
 
 def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Scope) -> Value:

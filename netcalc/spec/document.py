@@ -277,7 +277,9 @@ class Document(_Part):
     layers: list[Any] = Field(default=[])
     outputs: dict[_Port, str] | list[str] | None = None
     loss: LossDecl | None = Field(None, description="loss of the network; no part of its figures and outputs")
-    init: dict[str, str] = Field(default={}, description="initializers by pattern of parameter paths")
+    init: dict[str, str | dict[str, str]] = Field(
+        default={}, description="initializers by pattern of parameter paths, or by operation and name of the parameter"
+    )
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)
 
     @field_validator("netcalc", mode="before")

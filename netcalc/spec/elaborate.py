@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import assumptions, limited_work
 from netcalc.dtypes import DTYPES, FLOATS, DType
-from netcalc.inits import parse_init
 from netcalc.ir import Body, CheckpointMap, Program
 from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_ERRORS
@@ -24,6 +23,7 @@ from netcalc.spec.collisions import shared_paths
 from netcalc.spec.decoding import declared_caches
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import evaluate, evaluate_expression
+from netcalc.spec.initializers import initializers
 from netcalc.spec.input_ranges import with_ranges
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
@@ -74,7 +74,7 @@ def elaborate(
         output_names=tuple(main.outputs),
         training=training,
         dtype=ctx.dtype,
-        init=main.initializers,
+        init=(*main.initializers, *initializers(loaded, used)),
         about=document.about,
         source=document.source,
         origin_notes=loaded.notes,
@@ -131,19 +131,15 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
         scope.defined["in"] = Outputs.single(current, current.span)
     outputs = program_outputs(elaboration, scope, elaboration.lines(cursor["layers"], scope, current))
     caches = declared_caches(elaboration, inputs, outputs)
-    own = [(pattern, text, cursor["init"][pattern].span) for pattern, text in loaded.document.init.items()]
-    for _, text, place in own:
-        elaboration.reporter.guard(_check_initializer, text, place)
     entries = _checkpoint(elaboration, scope)
     elaboration.reporter.raise_if_any()
     body = main.finish(tuple(outputs.values()), entries)
     if not elaboration.may_count:  # whether paths collide depends on the number of iterations
         _check(elaboration, body, is_default=is_default)
     inputs = with_ranges(inputs, main.inputs, body, main.inputs)
-    initializers = (*elaboration.initializers, *own)
     taken = {value for node in body.nodes for value in node.inputs} | {*body.outputs}
     untaken = tuple(spec.name for spec, value in zip(inputs, main.inputs, strict=True) if value not in taken)
-    return Main(body, inputs, outputs, initializers, caches, frozenset(elaboration.called), untaken)
+    return Main(body, inputs, outputs, tuple(elaboration.initializers), caches, frozenset(elaboration.called), untaken)
 
 
 def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
@@ -162,13 +158,6 @@ def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:
         problems += islice(unmatched_entries(elaboration, main), MAX_ERRORS + 1)
     if problems:
         raise NetcalcError(problems)
-
-
-def _check_initializer(text: str, place: Span | None) -> None:
-    try:
-        parse_init(text)
-    except NetcalcError as error:
-        raise NetcalcError(d._replace(code="E104", span=place) for d in error.diagnostics) from None
 
 
 def float_type(name: str) -> DType:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic
-from netcalc.ir import Body, Value
+from netcalc.ir import Body, InitRule, Value
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
 from netcalc.spec.body_cache import BODIES, SKETCHED, BodyKey, CachedBody, Record, has_symbols, hashable
@@ -49,7 +49,7 @@ class Elaboration:
         self.main = PartialBody(loaded.document.name or "main", loaded)
         self.called: set[tuple[str, str]] = set()  # blocks that are called, name and file, if the spec has blocks
         self.frozen = False  # True while the parameters that are made are not trained
-        self.initializers: dict[tuple[str, str, None], None] = {}  # by pattern; they precede the spec's own
+        self.initializers: dict[InitRule, None] = {}  # by pattern; they precede the spec's own
         self._store: BoundedCache[CachedBody] = loaded.kept if loaded.blocks else BODIES
         self._sketches = True
         self.may_count = False  # True for a sketch with symbolic numbers of iterations

@@ -54,8 +54,8 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
         if key in _MERGED and isinstance(data.get(key), dict) and isinstance(value, dict):
             entries = dict(data[key])
             changed = {n: _override(key, n, entries[n], entry) if n in entries else entry for n, entry in value.items()}
-            # of the patterns of a checkpoint that match a parameter the first is used: the child's
-            data[key] = {**changed, **entries, **changed} if key == "checkpoint" else {**entries, **changed}
+            # of the patterns of parameters that match one the first is used: the child's
+            data[key] = {**changed, **entries, **changed} if key in ("checkpoint", "init") else {**entries, **changed}
             spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,) and p[1:2] and p[1] not in value}
             spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
         elif key in _APPENDED and isinstance(data.get(key), list) and isinstance(value, list):

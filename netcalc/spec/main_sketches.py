@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from netcalc.bounded_cache import BoundedCache
-from netcalc.diagnostics import NetcalcError, Span
+from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly, assumptions, differences, limited_work, symbol
-from netcalc.ir import Body, CallNode, InputSpec, Value
+from netcalc.ir import Body, CallNode, InitRule, InputSpec, Value
 from netcalc.ir.caches import Caches
 from netcalc.ir.paths import path_collisions
 from netcalc.ir.sketch import Sketch, SketchedBody
@@ -37,7 +37,7 @@ class Main(NamedTuple):
     body: Body
     inputs: tuple[InputSpec, ...]
     outputs: Mapping[str, Value]
-    initializers: tuple[tuple[str, str, Span | None], ...]
+    initializers: tuple[InitRule, ...]  # those of adapters
     caches: Caches
     called: frozenset[tuple[str, str]]  # names and files of the blocks that are called
     untaken: tuple[str, ...] = ()  # inputs that no operation or block takes, and that are no outputs

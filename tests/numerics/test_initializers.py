@@ -55,6 +55,8 @@ def drawn(init: str, shape: tuple[int, ...] = SHAPE, dtype: str = "float32", pat
         ("uniform(-1, 3)", uniform(-1, 3)),
         ("truncated_normal(std=0.5, a=-0.5, b=1)", truncated(0, 0.5, -0.5, 1)),
         ("truncated_normal(mean=1)", truncated(1, 1, -2, 2)),
+        # a normal distribution that is cut off at two deviations has 0.8796 of the deviation
+        ("lecun_normal", truncated(0, *(450**-0.5 / 0.87962566 * k for k in (1, -2, 2)))),
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,0 +1,260 @@
+"""Initial parameters of shipped specs against those of the libraries' own classes, both drawn on the CPU.
+
+Networks of torchvision have their published sizes, all others the small ones of the oracles.  A parameter is pooled
+with its equals in other layers and in further draws.  What is the same in every draw must be equal; for the rest mean,
+deviation and fourth moment are compared, and the rows that are zero.  The configurations of transformers are also read
+by their tables, with ranges of initializers that are not the default ones (``NAME by table``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import netcalc
+from netcalc.analysis.walk import instances
+from netcalc.ir import Program
+from netcalc.numerics.parameters import Parameters
+from netcalc.opdef import Param
+from tests.exhaustive import in_turn
+from tests.exhaustive.imports import OK
+from tests.oracle.checkpoints.model import Model
+from tests.zoo.harness import built
+
+#: Packages that the check needs.
+NEEDED = ("torch", "torchvision", "timm", "transformers")
+#: Elements of a parameter from which on the bounds below hold, and the most draws to come to so many.
+ENOUGH, DRAWS = 10_000, 12
+#: Largest difference of mean and deviation, relative to the deviation, and of the normalized fourth moment.
+BOUND, FOURTH_BOUND = 0.05, 0.25
+#: Standard errors that a difference may have in any case.
+_ERRORS = 5
+#: Elements of a tensor that enter the moments, evenly spread.
+_LOOKED_AT = 300_000
+#: Parameters of the largest networks that are built at their published sizes.
+_LARGEST = 150_000_000
+#: Fields of configurations that scale initializers, and the factor for tables.
+_RANGES = re.compile(r"initializer_range|init_std|initializer_factor")
+_FACTOR = 1.75
+_BY_TABLE = " by table"
+#: Quick networks of each library that are drawn again on every change.
+SAMPLE = ("squeezenet1_1", "mnasnet0_5", "deit-tiny", "gpt2", "bert-base", "t5-small", "mamba-130m", "gpt2 by table")
+
+Array: TypeAlias = np.ndarray[Any, Any]
+#: A class's own module, and the program with the same sizes.
+Pair: TypeAlias = tuple[Callable[[], Any], Program]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this check."""
+    in_turn.add_options(parser, "part of the names of specs")
+
+
+def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Compare the specs; return their results, and those that differ."""
+    return in_turn.results_of([name for name in names() if options.only in name], compared, options)
+
+
+def sample(result: dict[str, Any]) -> dict[str, Any]:
+    """Compare some quick networks of a record again."""
+    return {name: in_turn.result(name, compared) for name in SAMPLE if name in result["cases"]}
+
+
+def names() -> list[str]:
+    """Return the names of the cases: those of the specs that have a class."""
+    import_module("tests.oracle.conftest")
+    from tests.oracle.checkpoints.torch_models import TORCH_MODELS
+    from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS
+
+    return [*TRANSFORMERS_MODELS, *(name + _BY_TABLE for name in TRANSFORMERS_MODELS), *TORCH_MODELS]
+
+
+def compared(name: str) -> str:
+    """Return ``ok`` and the number of parameters if all are drawn as the class draws them; otherwise what differs."""
+    import torch
+
+    import_module("tests.oracle.conftest")
+    pair = _pair(name)
+    if pair is None:
+        return f"{OK}, no table"
+    make, program = pair
+    groups: dict[str, _Group] = {}
+    size = _size(program)
+    for seed in range(DRAWS):
+        torch.manual_seed(seed)
+        state = {key: tensor.detach().numpy() for key, tensor in make().state_dict().items()}
+        theirs, ours = _tensors(program, seed, state), _tensors(program, seed)
+        for (path, param, their), (_, _, our) in zip(theirs, ours, strict=True):
+            _group(groups, path, param).add(path, their, our)
+        if seed and (seed * size > _LARGEST / 4 or all(group.is_enough for group in groups.values())):
+            break
+    different = [f"{path}: {text}" for path, group in groups.items() for text in group.differences()]
+    return "; ".join(different) or f"{OK}, {len(groups)} parameters"
+
+
+def _pair(name: str) -> Pair | None:
+    """Return the class's module and the program of a case; None if no table describes the class."""
+    import torchvision
+
+    from tests.oracle.checkpoints.torch_models import TORCH_MODELS
+    from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS
+
+    spec = name.removesuffix(_BY_TABLE)
+    if name != spec:
+        return _by_table(TRANSFORMERS_MODELS[spec])
+    if spec in TRANSFORMERS_MODELS:
+        case = TRANSFORMERS_MODELS[spec]
+        return lambda: _of_transformers(case.kind, dict(case.config)), _of_spec(case)
+    if spec in torchvision.models.list_models(torchvision.models) and _size(built(spec)) <= _LARGEST:
+        return lambda: torchvision.models.get_model(spec, weights=None), built(spec)
+    return lambda: TORCH_MODELS[spec]()[0], built(spec, **TORCH_MODELS[spec]()[1])
+
+
+def _size(program: Program) -> int:
+    """Return the number of elements of all parameters and buffers."""
+    return sum(math.prod(map(int, param.shape)) for _, param, _ in _declared(program))
+
+
+def _of_transformers(kind: str, config: dict[str, Any]) -> Any:
+    import transformers
+
+    made = getattr(transformers, kind)
+    return made(made.config_class(**config))
+
+
+def _of_spec(case: Model) -> Program:
+    """Return the program of a spec at small sizes, with the row of zeros that the configuration has."""
+    program = built(case.spec, **case.settings)
+    padding = case.config.get("pad_token_id")
+    if padding is None or "padding_idx" not in program.vars:
+        return program
+    return built(case.spec, **{"padding_idx": padding} | case.settings)
+
+
+def _by_table(case: Model) -> Pair | None:
+    import transformers
+
+    kind = getattr(transformers, case.kind)
+    fields = _scaled(kind.config_class(**case.config).to_dict()) | {"architectures": [case.kind]}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.json"
+        kind.config_class.from_dict(fields).to_json_file(path, use_diff=False)
+        program = netcalc.load(path, via="table").program
+    return lambda: kind(kind.config_class.from_dict(fields)), program
+
+
+def _scaled(fields: Any) -> Any:
+    """Return the fields of a configuration with other ranges of initializers."""
+    if not isinstance(fields, Mapping):
+        return fields
+    scaled = {name: value * _FACTOR for name, value in fields.items() if _RANGES.fullmatch(str(name)) and value}
+    return {name: scaled.get(name, _scaled(value)) for name, value in fields.items()}
+
+
+def _declared(program: Program) -> Iterator[tuple[str, Param, Any]]:
+    """Yield path, declaration and instance of every tensor, each once."""
+    seen: set[str] = set()
+    for instance in instances(program):
+        for param in instance.node.params:
+            owner = instance.owners[param.name]
+            if owner not in seen:
+                seen.add(owner)
+                yield owner, param, instance
+
+
+def _tensors(
+    program: Program, seed: int, state: Mapping[str, Array] | None = None
+) -> Iterator[tuple[str, Param, Array]]:
+    """Yield the tensors of a program with their paths: those of a state, or drawn."""
+    parameters = Parameters(program, state, seed=seed)
+    for path, param, instance in _declared(program):
+        yield path, param, parameters.fetch(instance, param)
+
+
+def _group(groups: dict[str, _Group], path: str, param: Param) -> _Group:
+    return groups.setdefault(f"{re.sub(r'[0-9]+', '*', path)} {[*map(int, param.shape)]}", _Group())
+
+
+@dataclass
+class _Moments:
+    """Sums of powers of numbers."""
+
+    sums: Array = field(default_factory=lambda: np.zeros(5))
+
+    def add(self, array: Array) -> None:
+        flat = array.ravel()
+        flat = flat[:: flat.size // _LOOKED_AT + 1].astype(np.float64)
+        square = flat * flat
+        self.sums += [flat.size, flat.sum(), square.sum(), np.dot(square, flat), np.dot(square, square)]
+
+    @property
+    def count(self) -> int:
+        return int(self.sums[0])
+
+    @property
+    def mean(self) -> float:
+        return float(self.sums[1] / self.sums[0])
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(max(self.sums[2] / self.sums[0] - self.mean**2, 0.0))
+
+    @property
+    def fourth(self) -> float:
+        """The fourth central moment by the square of the variance: 3 for a normal distribution, 1.8 for a uniform."""
+        m, (_, one, two, three, four) = self.mean, self.sums / self.sums[0]
+        return float((four - 4 * m * three + 6 * m * m * two - 4 * m**3 * one + m**4) / self.deviation**4)
+
+
+@dataclass
+class _Group:
+    """Equal parameters of all layers and draws, of the class and of the spec."""
+
+    theirs: _Moments = field(default_factory=_Moments)
+    ours: _Moments = field(default_factory=_Moments)
+    first: dict[str, Array] = field(default_factory=dict)
+    is_drawn: bool = False
+    faults: list[str] = field(default_factory=list)
+
+    def add(self, path: str, theirs: Array, ours: Array) -> None:
+        self.theirs.add(theirs)
+        self.ours.add(ours)
+        if path not in self.first:
+            self.first[path] = np.array(theirs), np.array(ours)
+        elif not np.array_equal(self.first[path][0], theirs):
+            self.is_drawn = True
+        if theirs.ndim > 1 and theirs.any() and not np.array_equal(_zero_rows(theirs), _zero_rows(ours)):
+            self.faults.append("other rows are zero")
+
+    @property
+    def is_enough(self) -> bool:
+        return not self.is_drawn or self.theirs.count >= ENOUGH
+
+    def differences(self) -> Iterator[str]:
+        theirs, ours = self.theirs, self.ours
+        if not self.is_drawn:
+            if not all(np.allclose(our, their, rtol=1e-5, atol=1e-12) for their, our in self.first.values()):
+                figures = f"{theirs.mean:.4g} and deviation {theirs.deviation:.4g}"
+                yield f"not the constant of mean {figures}, but {ours.mean:.4g} and {ours.deviation:.4g}"
+            return
+        yield from dict.fromkeys(self.faults)
+        slack = _ERRORS * math.sqrt(2 / theirs.count)
+        if abs(ours.mean - theirs.mean) > max(BOUND, slack) * theirs.deviation:
+            yield f"mean {ours.mean:.4g}, not {theirs.mean:.4g}"
+        if abs(ours.deviation / theirs.deviation - 1) > max(BOUND, slack):
+            yield f"deviation {ours.deviation:.4g}, not {theirs.deviation:.4g}"
+        elif abs(ours.fourth - theirs.fourth) > max(FOURTH_BOUND, 5 * slack):
+            yield f"fourth moment {ours.fourth:.3g}, not {theirs.fourth:.3g}"
+
+
+def _zero_rows(array: Array) -> Array:
+    return ~array.any(axis=tuple(range(1, array.ndim)))

@@ -1,7 +1,8 @@
 """Shapes, types, parameter sizes and the kernels' own counts of work are compared with the prediction, layer by layer.
 The outputs of a planned run are compared with the kernels', and with --values each distinct operation with an
 independent definition, element by element at sampled positions. With --backward the work of each gradient's product is
-compared too. The report names what was not checked.
+compared too, and with both options gradients are compared with central differences. The report names what was not
+checked.
 
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
 folder of a model that holds its weights is its own --weights, and so is a model on the Hub, of whose weights only the

@@ -224,6 +224,15 @@ class Tape:
         return saved.kind == "parameter"
 
 
+def added(outputs: Sequence[Variable], gradients: Sequence[Array | None]) -> dict[int, Array]:
+    """Return the gradients of outputs by their numbers; those of a value that is an output twice add up."""
+    seeds: dict[int, Array] = {}
+    for output, gradient in zip(outputs, gradients, strict=True):
+        if gradient is not None:
+            seeds[output.number] = seeds[output.number] + gradient if output.number in seeds else gradient
+    return seeds
+
+
 def kept_arrays(
     saves: Sequence[Saved],
     inputs: Sequence[Array | None],

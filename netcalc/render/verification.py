@@ -99,16 +99,17 @@ def _verification_page(report: VerifyReport, failures: Sequence[Check]) -> Page:
         checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
     if "backward" in counts:
         checked["backward"] = "work of every product, tensors saved for it, gradients"
+    if "gradients" in counts:
+        checked["gradients"] = "gradients of every distinct operation and of the network, as by differences"
     if report.unseen:
         checked["values"] = "values of every distinct operation, as by its definition"
     columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]
     yield Table(columns, [Row([name, counts[name], text]) for name, text in checked.items()])
-    if report.values:
-        columns = [
-            Column("compared by value", key="op"),
-            *(Column(name, "total") for name in ("operations", "values", "different")),
-        ]
-        yield Table(columns, [Row(list(count)) for count in report.values])
+    for title, compared in {"compared by value": report.values, "gradients compared": report.gradients}.items():
+        if compared:
+            names = ("operations", "values", "different")
+            columns = [Column(title, key="op"), *(Column(name, "total") for name in names)]
+            yield Table(columns, [Row(list(count)) for count in compared])
     if report.unseen:
         yield Paragraph([Line("Not seen by these checks:"), *(Line(f"- {fault}") for fault in report.unseen)])
     if report.gaps:

@@ -21,7 +21,7 @@ from netcalc.ir import Program
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
-from netcalc.numerics.tape import Record, Tape
+from netcalc.numerics.tape import Record, Tape, added
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.opdef import KINDS
 from netcalc.ops.backward import Source, declaration
@@ -42,12 +42,8 @@ def backward_checks(
             yield InstanceCheck(record.instance, f"saved {saved.name}", predicted, held)
     yield InstanceCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
     products = _Products(program.training)
-    seeds: dict[int, Array] = {}
     with tallying() as additions:
-        for output in outputs:
-            if output.wanted:
-                gradient = tallied(np.ones_like(output.array))
-                seeds[output.number] = seeds[output.number] + gradient if output.number in seeds else gradient
+        seeds = added(outputs, [tallied(np.ones_like(one.array)) if one.wanted else None for one in outputs])
         for _ in tape.backward(seeds, products):
             pass
     yield from products.checks

@@ -30,8 +30,9 @@ class Check:
     element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
     the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan,
     "decoded output NAME" and "planned decoding of output NAME" for one by decoding step by step, "values" for the
-    values of an operation and of its definition, a kind of work of the backward pass such as "backward mac", "gradient
-    of" a tensor, a tensor that is "saved", or "run" or "planned run" for an execution that raised an error.
+    values of an operation and of its definition, "gradient values" for gradients and central differences, a kind of
+    work of the backward pass such as "backward mac", "gradient of" a tensor, a tensor that is "saved", or "run" or
+    "planned run" for an execution that raised an error.
     """
 
     path: str
@@ -51,13 +52,15 @@ class Check:
 
     @property
     def group(self) -> str:
-        """The kind: outputs, parameters, work, totals, receptive fields, values, backward, plan or decoding."""
+        """The kind: outputs, parameters, work, totals, fields, values, backward, gradients, plan or decoding."""
         if self.what.startswith(("decoded ", "planned decoding ")):
             return "decoding"
         if self.what.startswith("planned "):
             return "plan"
         if self.what.startswith("values"):
             return "values"
+        if self.what.startswith("gradient values"):
+            return "gradients"
         if self.what.startswith(("backward ", "gradient of ", "saved ")):
             return "backward"
         if not self.op:
@@ -97,7 +100,9 @@ class ValueCount(NamedTuple):
 
 
 @recorded(
-    "spec", "ok", "operations", "counts", "gaps", "values", "unseen", Entry("weights", "audit"), "checks", name="verify"
+    *("spec", "ok", "operations", "counts", "gaps", "values", "gradients", "unseen"),
+    *(Entry("weights", "audit"), "checks"),
+    name="verify",
 )
 @dataclass(frozen=True, slots=True)
 class VerifyReport(Result):
@@ -113,6 +118,8 @@ class VerifyReport(Result):
     """Parts and properties that were not checked."""
     values: tuple[ValueCount, ...] = ()
     """Comparisons with definitions, by kind of operation; empty without ``--values``."""
+    gradients: tuple[ValueCount, ...] = ()
+    """Comparisons of gradients with central differences, by kind of operation; empty without ``--backward``."""
     unseen: tuple[str, ...] = ()
     """Faults that such comparisons cannot see."""
     audit: WeightsReport | None = None

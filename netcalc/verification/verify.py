@@ -39,6 +39,7 @@ from netcalc.run_options import ParameterOptions
 from netcalc.verification.backward import backward_checks
 from netcalc.verification.decoding import AtStep, decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
+from netcalc.verification.gradient_values import GradientValues, network_check
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import field_checks
 from netcalc.verification.report import Check, Gap, InstanceCheck, ValueCount, VerifyReport, described
@@ -65,8 +66,9 @@ def verify(
     If an output is not as predicted, zeros of the predicted type are passed on in its place, so that each difference
     is reported only where it arises.  With ``receptive_field``, further passes check the receptive fields.  With
     ``values``, each distinct operation is compared with an independent reference (:mod:`~netcalc.verification.values`).
-    With ``backward``, a backward pass is checked too (:mod:`~netcalc.verification.backward`).  ``at_step`` makes the
-    program of a step of decoding, for the comparison of single steps with a full pass.
+    With ``backward``, a backward pass is checked too (:mod:`~netcalc.verification.backward`), and with both its
+    gradients (:mod:`~netcalc.verification.gradient_values`).  ``at_step`` makes the program of a step of decoding, for
+    the comparison of single steps with a full pass.
 
     Raises:
         NetcalcError: as ``forward`` does, except for errors raised by kernels, which are reported as checks.
@@ -81,7 +83,8 @@ def verify(
     source = kind(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
     definitions = Definitions(program, seed, drawn=parameters.get("weights") is None) if values else None
-    verifier = _Verifier(program, source, seed, progress, definitions)
+    gradients = GradientValues(program, seed) if values and backward else None
+    verifier = _Verifier(program, source, seed, progress, definitions, gradients)
     with reporting_memory(program, required):
         outputs = unroll(program, arrays, verifier.evaluate)
         verifier.totals()
@@ -94,10 +97,15 @@ def verify(
         if backward:
             for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
                 verifier.record(found)
+        if gradients is not None:
+            verifier.gradients(network_check(program, run_inputs(program, inputs, seed), source, seed))
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))
     if definitions is None:
         return report
-    return replace(report, gaps=report.gaps + definitions.gaps, values=definitions.counts, unseen=UNSEEN)
+    report = replace(report, gaps=report.gaps + definitions.gaps, values=definitions.counts, unseen=UNSEEN)
+    if gradients is None:
+        return report
+    return replace(report, gaps=report.gaps + gradients.gaps, gradients=gradients.counts)
 
 
 class _Verifier:
@@ -110,9 +118,11 @@ class _Verifier:
         seed: int,
         progress: Progress | None,
         definitions: Definitions | None,
+        gradients: GradientValues | None,
     ) -> None:
         self.done = 0
         self._definitions = definitions
+        self._gradients = gradients
         self._program = program
         self._parameters = parameters
         self._analysis = Analysis(program, CONVENTIONS["netcalc"])
@@ -155,6 +165,8 @@ class _Verifier:
                 self._check(instance, kind, predicted, executed)
         if self._definitions is not None and outputs:
             self._values(instance, self._definitions.differences(instance, inputs, params, outputs, run.updates))
+        for check in self._gradients.checks(instance, inputs, params) if self._gradients is not None else ():
+            self.record(check)
         for name, array in run.updates.items():
             self._buffers[instance.owners[name]] = np.asarray(array)
         self.done += 1
@@ -180,6 +192,15 @@ class _Verifier:
     def decoding(self, results: Iterable[Check | Gap]) -> None:
         """Record the comparison of decoding step by step with the full pass."""
         self._network(results if not self._substituted else ())
+
+    def gradients(self, result: InstanceCheck | Gap) -> None:
+        """Record the comparison of the gradients of the whole network."""
+        if self._substituted:
+            result = Gap("gradient values of the network", "the kernels did not give the predicted outputs")
+        if isinstance(result, Gap):
+            self.gaps.append(result)
+        else:
+            self.record(result)
 
     def record(self, check: InstanceCheck) -> None:
         """Record a check of a receptive field or of the backward pass."""

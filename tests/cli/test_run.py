@@ -153,6 +153,12 @@ def test_verify_lists_its_checks(netcalc: Callable[..., CommandResult], golden: 
     golden("runs/verify.txt", ran.out)
 
 
+def test_verify_compares_gradients(netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
+    ran = netcalc("verify", SMALL, "--values", "--backward")
+    assert (ran.code, ran.err) == (0, "")
+    golden("runs/verify_gradients.txt", ran.out)
+
+
 def test_verify_fails_if_a_prediction_is_wrong(
     netcalc: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:

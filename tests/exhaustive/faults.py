@@ -1,5 +1,7 @@
 """Faults planted in every family of operations, one of each kind: rate at which ``verify --values`` finds them.
 
+Those of gradients and of what is saved for them are looked for with ``--backward`` too.
+
 A fault is a change of the source of a rule, a kernel or a lowering, or of both alike, in this process. A change that
 no variation of the family's operations shows is none, and another is drawn; so is one that breaks every run.
 """
@@ -13,7 +15,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +27,22 @@ from netcalc.dims import value_at
 from netcalc.engine.lower.registry import find_lowering
 from netcalc.engine.run import forward
 from netcalc.ir import OpNode
+from netcalc.numerics.generators import generator
+from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import KERNELS, TABLES, UFUNCS, wide
+from netcalc.numerics.parameters import Parameters
+from netcalc.numerics.tape import Tape, added
+from netcalc.numerics.vjps import VJPS
 from netcalc.opdef import Context, as_tuple
+from netcalc.ops.backward import declaration
 from netcalc.verification import definitions
 from netcalc.verification.verify import Check, VerifyReport, verify
 from tests.exhaustive.mutation import Site, function_sites, method_sites, module_sites, replaced
 from tests.exhaustive.variations import Variation, variations
 
-KINDS = ("shape", "kernel", "alike", "promotion", "mask", "parameter", "cost", "planned")
+KINDS = ("shape", "kernel", "alike", "promotion", "mask", "parameter", "cost", "planned", "gradient", "saved")
+_BACKWARD = ("gradient", "saved")
 #: The least share of faults that is to be found.
 LEAST = 0.85
 #: Changes that are drawn for a family and kind until one shows.
@@ -105,13 +117,15 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def planted(family: str, kinds: Sequence[str], seed: int) -> Iterator[Outcome]:
     """Yield the outcome of one fault of each kind that the family has."""
-    cases = [case for name in ops.FAMILIES[family] for case in variations(name)]
+    every = [case for name in ops.FAMILIES[family] for case in variations(name)]
     for kind in kinds:
+        backward = kind in _BACKWARD
+        cases = [case for case in every if _has_gradients(case)] if backward else every
         rng = random.Random(f"{seed} {family} {kind}")
         sites = list(_sites(family, kind, cases, rng))
         rng.shuffle(sites)
         for site in sites[:DRAWS]:
-            found = _judged(site, cases)
+            found = _judged(site, cases, backward=backward)
             if found is not None:
                 yield Outcome(family, kind, site.where, site.change(), *found)
                 break
@@ -129,6 +143,12 @@ def _sites(family: str, kind: str, cases: Sequence[Variation], rng: random.Rando
         names = {"cost": ("cost",), "parameter": ("params",)}.get(kind)
         for one in declared:
             yield from method_sites(one, lambda n: n in names if names else n not in _NOT_SHAPE and n[:2] != "__")
+    elif kind == "gradient":
+        if find_spec(name := f"netcalc.numerics.vjps.{family}") is not None:
+            yield from module_sites(import_module(name), (VJPS,))
+    elif kind == "saved":
+        for backward in {type(declaration(case.op)): None for case in cases}:
+            yield from method_sites(backward, lambda n: n == "saves")
     elif kind == "alike":
         yield from _alike(cases)
     elif kind == "promotion":
@@ -217,32 +237,40 @@ def _of_type(name: str, dtype: Any, other: Any) -> Iterator[None]:
                 del declared.infer
 
 
-def _judged(site: Site, cases: Sequence[Variation]) -> tuple[bool, bool] | None:
+def _judged(site: Site, cases: Sequence[Variation], *, backward: bool) -> tuple[bool, bool] | None:
     """Return whether a fault is found with and without values; None if it shows nowhere, or breaks every run."""
+    observe = _observed_backward if backward else _observed
     found = found_without = ran = False
     try:
         with site.planted() as changed:
             taken = changed or (lambda given: given)
             for case in cases:
-                report = _verified(taken(case))
+                report = _verified(taken(case), backward=backward)
                 if report is None:
                     continue
                 ran = ran or all(check.what not in ("run", "planned run") for check in report.checks)
                 found = found or not report.ok
-                found_without = found_without or any(c.group != "values" for c in report.failures)
+                found_without = found_without or any(c.group not in ("values", "gradients") for c in report.failures)
                 if found_without and ran:
                     break
             if found:
                 return (found, found_without) if ran else None
-            observed = [_observed(taken(case)) for case in cases]
+            observed = [observe(taken(case)) for case in cases]
     except (SyntaxError, NameError, TypeError, ValueError, KeyError, AttributeError, IndexError):
         return None  # the changed source does not load
-    return (
-        None if all(_same(one, _observed(case)) for one, case in zip(observed, cases, strict=True)) else (False, False)
-    )
+    return None if all(_same(one, observe(case)) for one, case in zip(observed, cases, strict=True)) else (False, False)
 
 
-def _verified(case: Variation) -> VerifyReport | None:
+@cache
+def _has_gradients(case: Variation) -> bool:
+    """Return True for a case whose backward pass is verified, values included."""
+    if declaration(case.op) is None:
+        return False
+    report = _verified(case, backward=True)
+    return report is not None and report.ok and bool(report.gradients)
+
+
+def _verified(case: Variation, *, backward: bool) -> VerifyReport | None:
     """Return the report on a case; None if it is refused, or its rules fail."""
     with _alarm(20):
         try:
@@ -250,7 +278,7 @@ def _verified(case: Variation) -> VerifyReport | None:
         except Exception:  # a broken rule may raise anything, and gives no network to verify
             return None
         try:
-            return verify(program, values=True)
+            return verify(program, values=True, backward=backward)
         except Exception as error:  # a fault that breaks the verification does not pass unseen
             return VerifyReport("", (Check("", "", "run", "a report", f"{type(error).__name__}: {error}"),), 0)
 
@@ -271,6 +299,26 @@ def _observed(case: Variation) -> list[Any]:
             return [f"{type(error).__name__}"]
     shapes = [(param.name, param.shape, param.init) for param in node.params]
     return [node.output_types, shapes, +work, *(array for outputs in results for array in outputs.values())]
+
+
+def _observed_backward(case: Variation) -> list[Any]:
+    """Return all that a user can see of the backward pass of a case: what is saved, and gradients."""
+    with _alarm(20):
+        try:
+            program = case.program()
+            inputs = frozenset(spec.name for spec in program.inputs)
+            rng = generator(0, "/run")
+            tape = Tape(program, Parameters(program, seed=0).fetch, lambda path: True, inputs, rng, run_operation)
+            outputs = tape.run(run_inputs(program, None, 0))
+            saved = [array for record in tape.records for array in record.saved.values()]
+            predicted = [(one.name, one.type) for record in tape.records for one in record.declared]
+            seeds = [
+                rng.normal(size=one.array.shape).astype(one.array.dtype) if one.wanted else None for one in outputs
+            ]
+            gradients = dict(tape.backward(added(outputs, seeds)))
+        except Exception as error:  # as above
+            return [type(error).__name__]
+    return [predicted, *saved, *map(gradients.get, sorted(gradients, key=str))]
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from netcalc.registry import Registry
 
-__all__ = ["Site", "function_sites", "method_sites", "module_sites", "replaced"]
+__all__ = ["Site", "executed", "function_sites", "method_sites", "module_sites", "replaced"]
 
 _OPERATORS: dict[type[ast.operator], ast.operator] = {
     ast.Add: ast.Sub(),
@@ -123,7 +123,7 @@ def module_sites(
     for mutant in _mutants(_tree(module.__name__), mentions):
 
         def plant(mutant: _Mutant = mutant) -> Any:
-            return _executed(module, mutant.changed(), tuple(registries))
+            return executed(module, mutant.changed(), tuple(registries))
 
         yield Site(module.__name__, mutant.change, plant)
 
@@ -157,7 +157,8 @@ def _attribute(owner: Any, name: str, old: Any, new: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _executed(module: types.ModuleType, tree: ast.Module, registries: tuple[Registry[Any], ...]) -> Iterator[None]:
+def executed(module: types.ModuleType, tree: ast.Module, registries: tuple[Registry[Any], ...]) -> Iterator[None]:
+    """Execute a changed module, whose entries of registries are in place of the present ones until the context ends."""
     entries = [dict(registry._entries) for registry in registries]
     for registry in registries:
         for name in [n for n, source in registry._modules.items() if source == module.__name__]:

@@ -117,6 +117,8 @@ class Backward:
     rule: tuple[str, ...] = ()
     #: The tensors that the forward pass keeps whatever is wanted: ``self`` is the input, ``result`` the first output.
     saved: tuple[Literal["self", "result"], ...] = ()
+    #: The input is a symmetric matrix, of which a triangle is read.
+    symmetric: bool = False
 
     def derivatives(self, op: Any) -> tuple[str, ...]:
         """Return the formulas of the derivatives, one a line."""
@@ -129,6 +131,14 @@ class Backward:
     def saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
         """Return the tensors that the forward pass keeps for these gradients; those of ``saved``, unless overridden."""
         return tuple(call.saved_input(name) if name == "self" else call.saved_output(name) for name in self.saved)
+
+    def differs(self, op: Any) -> str:
+        """Return in which way gradients are not the derivatives of outputs, as in PyTorch; nothing if they are."""
+        return ""
+
+    def untrained_row(self, op: Any) -> int | None:
+        """Return the row of the ``weight`` that has no gradient, as in PyTorch; None if all have one."""
+        return None
 
     def cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
         """Return the work of the product as terms, only for wanted gradients and from gradients that arrive."""

@@ -80,6 +80,9 @@ class SVDBackward(Backward):
         "+ (1 − U·Uᵀ)·gU·S⁻¹·Vh for m > n, + U·S⁻¹·gVh·(1 − Vhᵀ·Vh) for m < n",
     )
 
+    def differs(self, op: SVD) -> str:
+        return "vectors beyond the smaller side have no gradient" if op.full_matrices else ""
+
     def saves(self, op: SVD, call: BackwardCall) -> Sequence[Saved]:
         return tuple(call.saved_output(name, index) for index, name in enumerate(("U", "S", "Vh")))
 
@@ -133,6 +136,7 @@ class EighBackward(Backward):
     """
 
     rule = ("∂L/∂A = V·(diag(g_values) + ½·skew(Vᵀ·g_vectors)/D)·Vᵀ, with D_ij = λ_j − λ_i off the diagonal",)
+    symmetric = True
 
     def saves(self, op: Eigh, call: BackwardCall) -> Sequence[Saved]:
         return (call.saved_output("eigenvalues"), call.saved_output("eigenvectors", 1))
@@ -157,6 +161,7 @@ class EigvalshBackward(Backward):
     """The eigenvectors, computed anew, and a product of them."""
 
     rule = ("∂L/∂A = V·diag(g)·Vᵀ",)
+    symmetric = True
     saved = ("self",)
 
     def cost(self, op: Eigvalsh, call: BackwardCall) -> Sequence[Term]:
@@ -173,6 +178,9 @@ class PinvBackward(Backward):
     """Eight products with the matrix and its pseudoinverse P."""
 
     rule = ("∂L/∂A = −(P·gᵀ·P)ᵀ + (1 − A·P)·gᵀ·P·Pᵀ + Pᵀ·P·gᵀ·(1 − P·A)",)
+
+    def differs(self, op: Pinv) -> str:
+        return "" if op.atol is None and op.rtol is None else "singular values that are left out have gradients too"
 
     def saves(self, op: Pinv, call: BackwardCall) -> Sequence[Saved]:
         return (call.saved_input("self"), call.saved_output("result"))

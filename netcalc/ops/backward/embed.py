@@ -9,8 +9,16 @@ from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
 from netcalc.ops.embed import Embedding, EmbeddingBag
 
 
+class _TableBackward(Backward):
+    def differs(self, op: Embedding | EmbeddingBag) -> str:
+        return "the limit on the norm of rows is no part of the gradient" if op.max_norm is not None else ""
+
+    def untrained_row(self, op: Embedding | EmbeddingBag) -> int | None:
+        return op.padding_idx
+
+
 @backward("embedding")
-class EmbeddingBackward(Backward):
+class EmbeddingBackward(_TableBackward):
     """Sum of the gradients of each row of the table; the row of ``padding_idx`` has none.
 
     As in PyTorch the limit on the norm of rows is no part of the gradient.
@@ -28,7 +36,7 @@ class EmbeddingBackward(Backward):
 
 
 @backward("embedding_bag")
-class EmbeddingBagBackward(Backward):
+class EmbeddingBagBackward(_TableBackward):
     """Sum of the gradients of the bags in which a row is; for a maximum only of those in which it is the largest."""
 
     rule = (

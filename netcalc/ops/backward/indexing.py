@@ -42,6 +42,9 @@ class IndexPutBackward(Backward):
         "∂L/∂values = g at the positions, summed over broadcast axes",
     )
 
+    def differs(self, op: IndexPut) -> str:
+        return "" if op.accumulate else "values that others replace have gradients too"
+
     def saves(self, op: IndexPut, call: BackwardCall) -> Sequence[Saved]:
         return _indices(call, 2) if call.wants(1) or not op.accumulate else ()
 

@@ -82,6 +82,7 @@ class CholeskyBackward(Backward):
 
     rule = ("∂L/∂A = ½·L⁻ᵀ·(P + Pᵀ)·L⁻¹, P being the lower triangle of Lᵀ·g with half its diagonal",)
     saved = ("result",)
+    symmetric = True
 
     def cost(self, op: Cholesky, call: BackwardCall) -> Sequence[Term]:
         matrices, n = op.size(call.input())

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.signal.report import SignalComparison as SignalComparison
     from netcalc.analysis.signal.report import SignalReport as SignalReport
     from netcalc.analysis.signal.report import SignalRow as SignalRow
+    from netcalc.analysis.signal.report import Stage as Stage
     from netcalc.analysis.summary import Layer as Layer
     from netcalc.analysis.summary import Summary as Summary
     from netcalc.analysis.summary import Totals as Totals
@@ -147,7 +148,7 @@ _EXPORTS = {
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
-    "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow"),
+    "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),
     "netcalc.reference.operations": ("Listed", "OperationReference"),

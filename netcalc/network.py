@@ -530,7 +530,8 @@ class Network:
 
         Args:
             inputs: arrays or files by name; others are drawn at random.
-            mode: mode of the operations in place of the mode of the network.
+            mode: mode of the operations in place of the mode of the network.  A network with batch norms is in training
+                mode where neither is set, if its sizes allow: otherwise they normalize nothing.
 
         Raises:
             NetcalcError: as :meth:`run` does; E502 also for a ``loss`` that names no output.
@@ -543,6 +544,8 @@ class Network:
         from netcalc.verification.signal import measure
 
         request = self.request.executed.with_mode(mode)
+        if request.mode is None:
+            request = request.normalizing
         program = request.program_with_loss if options["loss"] == _LOSS else request.program
         network, opened = self._pass(options, inputs, program)
         depth = opened.pop("depth")

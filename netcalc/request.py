@@ -143,6 +143,19 @@ class Request:
         """Return the request in a mode; the same for None."""
         return self if mode in (None, self.mode) else replace(self, mode=mode)
 
+    @property
+    def normalizing(self) -> Self:
+        """The request in training mode if batch norms normalize nothing without; the same if a batch is too small."""
+        from netcalc.analysis.walk import instances
+
+        if not any(instance.node.op.name == "batch_norm" for instance in instances(self.program)):
+            return self
+        trained = self.with_mode("train")
+        try:
+            return trained if trained.program else self
+        except NetcalcError:
+            return self
+
     def stored(self, quantize: Iterable[str] = (), prune: Iterable[str] = ()) -> Self:
         """Return the request with further assignments of storage, behind those that it has."""
         return replace(self, quantize=(*self.quantize, *quantize), prune=(*self.prune, *prune))

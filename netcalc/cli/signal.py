@@ -3,9 +3,13 @@ the gradients, saturated and dead units, and the factors by which layers multipl
 and as predicted from the initializers by mean-field theory, side by side. Where no rule is known, the report names the
 gap. It says in words where signals vanish or explode, from which layer, why, and what would help.
 
+Verdicts follow stages, runs of equal layers along one path through the network: the root mean square of their outputs,
+and that times the norm of the gradient, which no scale of weights changes. Either vanishes or explodes where it changes
+by a factor of 100 within a stage; a jump between stages is called a step.
+
 The loss is the sum of all outputs with independent normal weights, so that the gradient of the outputs has an expected
 norm of 1; --loss loss takes the spec's loss, --loss sum the plain sum, --loss NAME an output's sum. --set batch=64
-gives the channels more data.
+gives the channels more data. A network with batch norms is in training mode unless --mode says otherwise.
 
 --init takes initializers as in netcalc run. --compare-init, repeatable, compares initializers layer by layer. --depth
 joins layers into groups; --sort, --top and --filter select rows. --plot writes charts of variances and gradients as

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from netcalc.analysis.signal.report import Figures, Finding, SignalComparison, SignalReport, SignalRow
+from netcalc.analysis.signal.report import (
+    Figures,
+    Finding,
+    SignalComparison,
+    SignalReport,
+    SignalRow,
+    Stage,
+    Trend,
+)
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
@@ -41,6 +49,10 @@ _NOTE = (
     "square of its input and the norm of the gradient of its output; mean², var: means over channels of their squared "
     "means and of their variances"
 )
+_STAGES_NOTE = (
+    "rms: root mean square of the outputs; rms·gradient: times the norm of their gradient, which no scale of weights "
+    "changes; per line: its factor from the first line to the last; change: of 10 or more, with its lines"
+)
 #: Figures that are drawn by depth, with the titles of their charts.
 _PLOTS = {"variance of activations": "variance", "norm of gradients": "gradient"}
 
@@ -69,6 +81,9 @@ class _Signal(Presentation[SignalReport]):
         yield Paragraph([Line(_head(result), result.spec)])
         yield _table(rows.shown)._replace(omitted=len(rows.others))
         yield Paragraph([Line("", _NOTE, "dim")])
+        if result.stages:
+            yield _stages(result.stages)
+            yield Paragraph([Line("", _STAGES_NOTE, "dim")])
         if view.charts:
             yield from self.charts(result)
         yield Answer(
@@ -199,6 +214,31 @@ def _table(rows: Sequence[SignalRow]) -> Table:
     return Table(columns, [Row([row.path, row.op, *_cells(row, used)]) for row in rows])
 
 
+def _stages(stages: Sequence[Stage]) -> Table:
+    """Stages with their lines, and the two figures that are followed from line to line."""
+    columns = [
+        *(Column("stage", "path"), Column("lines", "count"), Column("figure"), Column("per line", "real")),
+        *(Column("smallest", "real"), Column("largest", "real"), Column("change", priority=90)),
+    ]
+    rows = []
+    for stage in stages:
+        for figure, trend in (("rms", stage.activations), ("rms·gradient", stage.gradients)):
+            if trend is not None:
+                name = [stage.path, len(stage.lines)] if figure == "rms" else ["", None]
+                rows.append(Row([*name, figure, trend.by_line, trend.smallest, trend.largest, _change(trend)]))
+    return Table(columns, rows)
+
+
+def _change(trend: Trend) -> str:
+    """Return the lines of growths with their factors to a digit, as in ``1–20 ×1e6``."""
+    return ", ".join(f"{growth.first}–{growth.last} ×{_digit(growth.factor)}" for growth in trend.growths)
+
+
+def _digit(factor: float) -> str:
+    digit, _, power = f"{factor:.0e}".partition("e")
+    return f"{digit}e{int(power)}" if power else digit
+
+
 def _figure_columns(columns: Sequence[_Column]) -> Iterator[Column]:
     for title, key, priority, predicted, kind in columns:
         yield Column(title, kind, priority, key)
@@ -214,7 +254,7 @@ def _cells(row: SignalRow, columns: Sequence[_Column]) -> Iterator[float | None]
 
 
 def _lead(finding: Finding) -> str:
-    return finding.kind if finding.kind == "steady" else f"{finding.kind} from {finding.path}"
+    return finding.kind if finding.kind in ("steady", "too short") else f"{finding.kind} from {finding.path}"
 
 
 def _advice(finding: Finding) -> Iterator[Line]:

@@ -10,16 +10,19 @@ from typing import Any, Unpack
 import numpy as np
 
 from netcalc.analysis.signal.channels import default_axis
-from netcalc.analysis.signal.diagnosis import RECURRENT, diagnose
+from netcalc.analysis.signal.diagnosis import diagnose
 from netcalc.analysis.signal.propagate import PredictedOperation, drawn_signal, propagate
-from netcalc.analysis.signal.report import MeasuredFigures, SignalReport, SignalRow, predicted_row
+from netcalc.analysis.signal.remedies import RECURRENT
+from netcalc.analysis.signal.report import InputScale, MeasuredFigures, SignalReport, SignalRow, predicted_row
+from netcalc.analysis.signal.stages import runs
 from netcalc.analysis.signal.state import Signal
+from netcalc.analysis.signal.trunk import graph_of
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import program_type, seeds_of, summed_outputs, wanted_paths
 from netcalc.engine.preflight import gradient_memory, reference_memory, reporting_memory, require_runnable
-from netcalc.inits import InitRules
+from netcalc.inits import InitRules, fans
 from netcalc.ir import Program
 from netcalc.limits import MAX_TRAIN_WORK
 from netcalc.numerics.initializers import generator
@@ -27,7 +30,7 @@ from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.parameters import Parameters
-from netcalc.numerics.tape import Record, Tape, Variable
+from netcalc.numerics.tape import Key, Record, Tape, Variable
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
@@ -44,6 +47,9 @@ _SLOPES: dict[str, Callable[[Any, Array], Array]] = {
 }
 _RECTIFIERS = {"relu", "relu6", "squared_relu"}
 _SATURATED = 0.1
+_CONVOLUTIONS = {"conv1d", "conv2d", "conv3d"}
+#: Difference of rows of gradients that is rounding, relative to the largest element.
+_EQUAL = 1e-4
 #: Work of a seed in units of a forward pass: a backward pass takes about two.
 _PASSES = 3
 
@@ -60,6 +66,8 @@ class _Sample:
     before: float | None
     saturated: float | None
     dead: float | None
+    spread: float | None = None
+    symmetric: bool = False
     gradient: float | None = None
     back: float | None = None
     parameters: dict[str, float] = field(default_factory=dict)
@@ -101,6 +109,7 @@ def measure(
     predicted = propagate(program, InitRules.of(program, options), _moments_of_inputs(program, inputs), summed)
     chosen = range(seed, seed + seeds)
     samples = []
+    drawn = []
     for number, each in enumerate(chosen):
         parameters = Parameters(program, init=options, seed=each, **weights)
         pass_ = _Pass(program, parameters, predicted, each, not missing, loss or "random")
@@ -108,17 +117,52 @@ def measure(
             None if progress is None else _offset(progress, number * len(predicted), seeds * len(predicted))
         )
         with reporting_memory(program, memory):
-            samples.append(pass_.run(run_inputs(program, inputs, each)))
-    rows = tuple(
-        _measured_row(row, [sample[number] for sample in samples], instance)
-        for number, (row, instance) in enumerate(zip(predicted, instances(program), strict=True))
-        if instance.node.output_types[0].is_float
-    )
+            arrays = run_inputs(program, inputs, each)
+            drawn.append(_scales(program, arrays))
+            samples.append(pass_.run(arrays))
     gap = f"there are no gradients: {missing} has no vector-Jacobian product" if missing else ""
     report = SignalReport(
-        program.name, options, tuple(chosen), program.training, loss or "random", _least_data(predicted), rows, (), gap
+        *(program.name, options, tuple(chosen), program.training, loss or "random", _least_data(predicted)),
+        rows=(),
+        gradients=gap,
+        inputs=tuple(map(_mean_scale, zip(*drawn, strict=True))),
     )
-    return replace(report, findings=diagnose(report, program))
+    return _judged(report, program, predicted, samples)
+
+
+def _judged(
+    report: SignalReport,
+    program: Program,
+    predicted: Sequence[PredictedOperation],
+    samples: Sequence[Sequence[_Sample]],
+) -> SignalReport:
+    """Return a report with the rows of the samples of all seeds, their stages, and findings on them."""
+    graph = graph_of(program)
+    numbered = [
+        _measured_row(row, [sample[number] for sample in samples], instance)
+        if instance.node.output_types[0].is_float
+        else None
+        for number, (row, instance) in enumerate(zip(predicted, graph.instances, strict=True))
+    ]
+    found = runs(graph, numbered)
+    rows = tuple(row for row in numbered if row is not None)
+    report = replace(report, rows=rows, stages=tuple(run.stage for run in found))
+    return replace(report, findings=diagnose(report, graph, found, numbered))
+
+
+def _scales(program: Program, arrays: Sequence[Array | None]) -> list[InputScale]:
+    """Return the scales of the floating-point inputs."""
+    return [
+        InputScale(spec.name, number, math.sqrt(_square(array) / array.size), float(np.mean(array, dtype=np.float64)))
+        for number, (spec, array) in enumerate(zip(program.inputs, arrays, strict=True))
+        if array is not None and spec.type.is_float and array.size
+    ]
+
+
+def _mean_scale(scales: Sequence[InputScale]) -> InputScale:
+    """Return the scale of one input over the seeds."""
+    square = _mean([scale.rms**2 for scale in scales]) or 0.0
+    return replace(scales[0], rms=math.sqrt(square), mean=_mean([scale.mean for scale in scales]) or 0.0)
 
 
 def _offset(progress: Callable[[int, int, str], None], start: int, total: int) -> Callable[[int, str], None]:
@@ -170,6 +214,7 @@ class _Pass:
         self._backward = backward
         self._loss = loss
         self._samples: list[_Sample] = []
+        self._alike: set[str] = set()  # owners of weights whose rows are equal
         self._numbers: dict[int, int] = {}
         self._instances: list[Instance] = []  # kept alive, since they are known by their identity
         self.progress: Callable[[int, str], None] | None = None
@@ -187,8 +232,14 @@ class _Pass:
         if self._backward:
             loss = self._cotangents(outputs) if self._loss == "random" else self._loss
             _, seeds = seeds_of(program, outputs, loss)
-            gradients = {key: _square(array) for key, array in tape.backward(seeds, self._product)}
+            gradients: dict[Key, float] = {}
+            equal: set[Key] = set()
+            for key, array in tape.backward(seeds, self._product):
+                gradients[key] = _square(array)
+                if key in self._alike and _equal_rows(array, _EQUAL):
+                    equal.add(key)
             for number, instance in enumerate(self._instances):
+                self._samples[number].symmetric = any(owner in equal for owner in instance.owners.values())
                 for param in instance.node.params:
                     owner = instance.owners[param.name]
                     if owner in gradients and param.trainable:
@@ -209,6 +260,10 @@ class _Pass:
         self._numbers[id(instance)] = number
         self._instances.append(instance)
         self._samples.append(_sample(instance, inputs[0] if inputs else None, outputs[0], self._axes[number]))
+        if "weight" in params and instance.node.op.gemm:
+            self._samples[number].spread = _spread(instance, params["weight"])
+            if _equal_rows(params["weight"]):
+                self._alike.add(instance.owners["weight"])
         if self.progress is not None:
             self.progress(number + 1, instance.path)
         return outputs
@@ -241,6 +296,25 @@ def _sample(instance: Instance, before: Array | None, output: Array, axis: int) 
     if op.name in _RECTIFIERS and y.size:
         dead = float(np.mean(np.all(_by_channel(y, axis) == 0, axis=1)))
     return _Sample(mean, square, channel_square, channel_variance, variance, entered, saturated, dead)
+
+
+def _spread(instance: Instance, weight: Array) -> float | None:
+    """Return fan in times the mean square of weights; None for others than linear layers and convolutions."""
+    name = instance.node.op.name
+    if not weight.size or weight.ndim < 2 or not (name == "linear" or name in _CONVOLUTIONS):
+        return None
+    return fans(weight.shape)[0] * _square(weight) / weight.size
+
+
+def _equal_rows(weight: Array, tolerance: float = 0.0) -> bool:
+    """Return True if all of several rows are equal, up to a difference relative to the largest element."""
+    if weight.ndim < 2 or len(weight) < 2 or not weight.size:
+        return False
+    first, scale = weight[:1], float(np.max(np.abs(weight[0]), initial=0))
+    with np.errstate(invalid="ignore"):
+        return all(
+            float(np.max(np.abs(rows - first), initial=0)) <= tolerance * scale for rows in (weight[1:2], weight)
+        )
 
 
 def _by_channel(y: Array, axis: int) -> Array:
@@ -301,6 +375,8 @@ def _figures(samples: Sequence[_Sample]) -> MeasuredFigures:
         parameters={name: math.sqrt(_mean([s.parameters.get(name) for s in samples]) or 0.0) for name in names},
         variance_deviation=_deviation(variances),
         gradient_deviation=_deviation(gradients) if gradients else None,
+        spread=_mean([s.spread for s in samples]),
+        symmetric=all(s.symmetric for s in samples),
     )
 
 

@@ -52,7 +52,7 @@ def test_saturation_is_where_the_slope_is_below_a_tenth() -> None:
 def test_gradients_vanish_in_a_chain_of_sigmoids() -> None:
     found = report(chain("sigmoid", layers=8), '"*.weight": xavier_normal, "*.bias": zeros')
     vanish = finding(found, "gradients vanish")
-    assert vanish.path == "layers.5.linear"  # two layers below the last one the norm is below a fifth
+    assert vanish.path == "layers.7.linear"
     assert "sigmoid multiplies by 0.2" in vanish.why and "residual" in vanish.why
     assert "slope is at most ¼" in vanish.help
     assert {finding.kind for finding in found.findings} == {"gradients vanish", "samples alike"}
@@ -60,17 +60,20 @@ def test_gradients_vanish_in_a_chain_of_sigmoids() -> None:
 
 def test_large_weights_explode_and_saturate() -> None:
     found = report(chain("relu", layers=6), '"*.weight": normal(std=1.0)')
-    assert finding(found, "activations explode").path == "layers.1.linear"
-    assert "he_normal" in finding(found, "activations explode").help
-    assert "a layer with weights multiplies by" in finding(found, "gradients explode").why
+    explode = finding(found, "activations explode")
+    assert explode.path == "layers.0.linear"
+    assert "he_normal" in explode.help and "a layer with weights multiplies by" in explode.why
+    assert "gradients explode by the same factor" in explode.text
     saturated = report(chain("tanh", layers=3), '"*.weight": normal(std=2.0)')
     assert finding(saturated, "saturation").path == "layers.0.tanh"
 
 
-def test_small_weights_make_both_vanish() -> None:
+def test_small_weights_make_both_vanish_by_the_same_factor() -> None:
     found = report(chain("tanh", layers=4), '"*.weight": normal(std=0.01), "*.bias": zeros')
-    assert finding(found, "activations vanish").path == finding(found, "activations vanish").path
-    assert "xavier_normal" in finding(found, "gradients vanish").help
+    vanish = finding(found, "activations vanish")
+    assert "xavier_normal" in vanish.help and "gradients vanish by the same factor" in vanish.text
+    norms = [row.measured.parameters["weight"] for row in found.layers]
+    assert max(norms) < 1.5 * min(norms)
 
 
 def test_negative_biases_kill_rectifiers() -> None:
@@ -79,9 +82,94 @@ def test_negative_biases_kill_rectifiers() -> None:
 
 
 def test_weights_of_zero_are_named_as_the_reason() -> None:
-    found = finding(report(chain("tanh", layers=4), '"*.weight": zeros'), "gradients vanish")
-    assert "a layer with weights multiplies by 0" in found.why
-    assert "xavier_normal" in found.help
+    found = report(chain("tanh", layers=4), '"*.weight": zeros, "*.bias": zeros')
+    assert "the weights of layers.3.linear are 0" in finding(found, "no gradient").why
+    assert finding(found, "no gradient").path == "layers.2.tanh"
+
+
+def test_growth_before_a_norm_is_seen() -> None:
+    """30 layers of which each nearly triples the scale, and a norm that hides it from the output."""
+    lines = chain("relu", layers=30) + "  - layer_norm: {}\n"
+    found = report(lines, '"*.weight": normal(std=0.5), "*.bias": zeros')
+    assert [finding.kind for finding in found.findings] == ["activations explode"]
+    (stage,) = found.stages
+    (growth,) = stage.activations.growths
+    assert stage.path == "layers.*.linear" and len(stage.lines) == 30
+    assert (growth.begins, growth.ends) == ("layers.0.linear", "layers.29.linear")
+    assert growth.by_line == pytest.approx(8**0.5, rel=0.05)  # 64 · 0.5² / 2
+    assert stage.activations.largest > 1e12 and stage.gradients is not None and not stage.gradients.growths
+
+
+def test_a_fall_and_a_rise_in_one_stage() -> None:
+    text = (
+        "netcalc: 1\ninputs: {x: [32, 64]}\n"
+        'init: {"*.bias": zeros, "layers.?.weight": normal(std=0.01), '
+        '"layers.1[0-4].weight": normal(std=0.01), "layers.*.weight": normal(std=0.39)}\n'
+        "layers:\n  - {name: layers, repeat: {times: 30}, linear: 64}\n"
+    )
+    found = netcalc.loads(text, dtype="float64").signal(seeds=1)
+    kinds = {finding.kind: finding.path for finding in found.findings}
+    assert kinds == {"activations vanish": "layers.0", "activations explode": "layers.14"}
+    fall, rise = found.stages[0].activations.growths
+    assert (fall.first, fall.last, rise.first, rise.last) == (1, 15, 15, 30)
+    assert fall.by_line == pytest.approx(0.08, rel=0.1) and rise.by_line == pytest.approx(3.12, rel=0.1)
+
+
+def test_a_step_between_stages_is_no_growth() -> None:
+    """A layer of tiny weights between two residual stages changes the scale once."""
+    each = "add: {shortcut: [], main: [{layer_norm: {}}, {linear: 64}]}"
+    lines = f"  - {{name: a, repeat: 6, {each}}}\n  - {{name: small, linear: 64}}\n  - {{name: b, repeat: 6, {each}}}\n"
+    found = report(lines, '"small.weight": normal(std=1e-5), "*norm.weight": ones, "*.weight": he_normal')
+    kinds = {finding.kind for finding in found.findings}
+    assert kinds == {"samples alike", "step"}  # the biases of the small layer outweigh its sums
+    assert [stage.path for stage in found.stages] == ["a.*.add", "b.*.add"]
+
+
+@pytest.mark.parametrize(
+    ("op", "init", "unwanted"),
+    [("gelu", "he_normal(nonlinearity=relu)", "he_normal"), ("tanh", "xavier_normal", "xavier_normal")],
+)
+def test_what_is_in_use_is_not_recommended(op: str, init: str, unwanted: str) -> None:
+    found = report(chain(op, layers=60), f'"*.weight": {init}, "*.bias": normal(std=0.2)')
+    assert all(unwanted not in finding.help for finding in found.findings)
+    lines = chain("relu", "layer_norm", layers=40)
+    normed = report(lines, '"*linear.weight": normal(std=3.0), "*.bias": zeros')
+    assert all("layer_norm" not in finding.help for finding in normed.findings)
+
+
+def test_equal_units_are_symmetric() -> None:
+    found = report(chain("tanh", layers=4), '"*.weight": constant(0.1), "*.bias": zeros')
+    assert finding(found, "symmetric weights").path == "layers.0.linear"
+    # a last layer of zeros learns at once
+    steady = report(
+        chain("tanh", layers=3), '"*.bias": zeros, "layers.2.linear.weight": zeros, "*.weight": xavier_normal'
+    )
+    assert "symmetric weights" not in [finding.kind for finding in steady.findings]
+
+
+def test_a_dead_network_has_no_gradient() -> None:
+    found = report(chain("relu", layers=4), '"*.weight": he_normal, "*.bias": constant(-8)')
+    dead = finding(found, "no gradient")
+    assert dead.path == "layers.3.linear" and "slope of relu is 0" in dead.why
+
+
+def test_inputs_out_of_scale() -> None:
+    x = np.random.default_rng(0).uniform(0, 255, (32, 784)).astype("float32")
+    mlp = netcalc.load("mlp", set={"batch": 32})
+    found = finding(mlp.signal({"x": x}, seeds=1), "inputs out of scale")
+    assert found.path == "hidden.0.0" and "mean square of 147" in found.text
+    assert "inputs out of scale" not in [each.kind for each in mlp.signal({"x": x / 255}, seeds=1).findings]
+    text = "netcalc: 1\ninputs: {x: [32, 784]}\nlayers: [{layer_norm: {}}, {linear: 8}]\n"
+    assert "inputs out of scale" not in [each.kind for each in netcalc.loads(text).signal({"x": x}, seeds=1).findings]
+
+
+def test_batch_norms_normalize_unless_the_batch_is_too_small() -> None:
+    text = "netcalc: 1\ninputs: {x: [8, 4]}\nlayers: [{name: n, batch_norm: {}}]\n"
+    assert netcalc.loads(text).signal(seeds=1).training
+    assert not netcalc.loads(text, mode="eval").signal(seeds=1).training
+    assert not netcalc.loads(text).signal(seeds=1, mode="eval").training
+    assert not netcalc.loads(text.replace("8, 4", "1, 4")).signal(seeds=1).training
+    assert not netcalc.load("mlp").signal(seeds=1).training
 
 
 def test_units_of_one_datum_are_not_called_dead() -> None:
@@ -99,7 +187,7 @@ def test_a_network_that_keeps_its_scale() -> None:
 
 def test_infinities_are_reported() -> None:
     found = report(chain("relu", layers=3), '"*.weight": normal(std=1e30)')
-    assert finding(found, "activations explode").path == "layers.1.linear"
+    assert finding(found, "activations explode").path == "layers.0.linear"
 
 
 def test_the_gradient_of_a_group_is_that_of_all_its_operations() -> None:

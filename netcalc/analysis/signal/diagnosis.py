@@ -1,173 +1,255 @@
-"""Findings on signals in words: where they vanish or explode, from which layer, why, and what would help."""
+"""Findings on signals in words: where they vanish or explode within a stage, why, and what would help."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
-from netcalc.analysis.signal.report import Figures, Finding, SignalReport, SignalRow
-from netcalc.analysis.walk import instances
-from netcalc.ir import Program
+from netcalc.analysis.signal.curves import CURVES
+from netcalc.analysis.signal.remedies import NORMS, around, remedies
+from netcalc.analysis.signal.report import Figures, Finding, Growth, InputScale, SignalReport, SignalRow
+from netcalc.analysis.signal.stages import Run, steps
+from netcalc.analysis.signal.trunk import Graph, trunks
 
-#: Factor between the first and the last layer from which signals are said to vanish or explode.
-_FAR = 20.0
-#: Factor that marks the layer where it begins.
-_BEGINS = 5.0
+#: Factor within a stage from which signals are said to vanish or explode.
+FAR = 100.0
+#: Factor of the relative gradient between stages that is worth a remark.
+_STEP = 20.0
 #: Share of elements or units that is worth a remark.
 _MANY = 0.5
 #: Share of the mean square that all samples have in common, from which their outputs are said to be alike.
 _ALIKE = 0.99
-#: Number of sums above which they are followed in place of the layers of the branches.
-_FEW = 2
 #: Part of the whole factor, in powers, from which a kind of operation is named as a reason.
 _PART = 0.2
-
-_NORMS = {"batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm"}
-#: Recurrent operations, which have weights.
-RECURRENT = {"rnn", "lstm", "gru"}
-#: Initializers that keep the variance before an activation function, and the variance of their weights.
-_KEEPING = {
-    "relu": ("he_normal(nonlinearity=relu)", "2/fan_in"),
-    "leaky_relu": ("he_normal", "about 2/fan_in"),
-    "gelu": ("he_normal(nonlinearity=relu)", "about 2/fan_in"),
-    "silu": ("he_normal(nonlinearity=relu)", "about 2/fan_in"),
-    "selu": ("he_normal(nonlinearity=linear)", "1/fan_in"),
-    "tanh": ("xavier_normal", "about 1/fan_in"),
-    "softsign": ("xavier_normal", "about 1/fan_in"),
-    "": ("he_normal(nonlinearity=linear)", "1/fan_in"),
-}
+#: Root mean squares of inputs that weights of the usual initializers suit.
+_USUAL = 0.1, 10.0
+#: Norm of a gradient below which a product may be 0 because numbers are too small, in float32.
+_UNDERFLOW = 1e-20
+_ACTIVATIONS = frozenset(CURVES) - {"identity"}
 
 
-class _Network(NamedTuple):
-    """Layers with weights, sums and operations of a program, by which a report is judged."""
+def diagnose(
+    report: SignalReport, graph: Graph, found: Sequence[Run], numbered: Sequence[SignalRow | None]
+) -> tuple[Finding, ...]:
+    """Return the findings on a report at full depth.
 
-    layers: Sequence[SignalRow]
-    stream: Sequence[SignalRow]
-    rows: Sequence[SignalRow]
-    ops: frozenset[str]
-    activation: str
-
-    @property
-    def residual(self) -> bool:
-        """True if sums of two tensors bypass layers."""
-        return bool(self.stream)
-
-    @property
-    def followed(self) -> Sequence[SignalRow]:
-        """The rows that are compared with each other: sums of a residual network, or else layers with weights."""
-        return self.stream if len(self.stream) > _FEW else self.layers
-
-
-def diagnose(report: SignalReport, program: Program) -> tuple[Finding, ...]:
-    """Return the findings on a report at full depth."""
-    sums = {
-        instance.path
-        for instance in instances(program)
-        if instance.node.op.name == "add" and sum(x is not None for x in instance.node.inputs) > 1
-    }
-    activations = [row.op for row in report.rows if row.op in _KEEPING or row.op == "sigmoid"]
-    main = max(dict.fromkeys(activations), key=activations.count, default="")
-    stream = [row for row in report.rows if row.path in sums]
-    network = _Network(report.layers, stream, report.rows, frozenset(row.op for row in report.rows), main)
-    findings = [
-        *_growth_of_sizes(network, "activations", lambda figures: figures.rms, lambda figures: figures.gain),
-        *_growth_of_sizes(network, "gradients", lambda figures: figures.gradient, lambda figures: figures.back),
-        *_saturated_and_dead(network, report.data),
-        *_alike_samples(network, report.data),
-    ]
-    return tuple(findings) or tuple(_steady(network))
-
-
-def _growth_of_sizes(
-    network: _Network, what: str, size: Callable[[Figures], float | None], gain: Callable[[Figures], float | None]
-) -> Iterator[Finding]:
-    """Yield a finding if the size of activations or gradients changes far between the layers.
-
-    Activations are followed from the first layer to the last one, gradients from the last to the first.
+    Args:
+        report: the report.
+        graph: the operations of the program.
+        found: its stages.
+        numbered: rows by number of the operation; None for results that are not floats.
     """
-    sizes = [(row, measured_size) for row in network.followed if (measured_size := size(row.measured)) is not None]
-    if what == "gradients":
-        sizes.reverse()
-    if len(sizes) < 2 or not sizes[0][1]:
-        return
-    (first, start), (last, end) = sizes[0], sizes[-1]
-    factor = end / start
-    steps = len(sizes) - 1
-    if 1 / _FAR < factor < _FAR:
-        return
-    small = factor <= 1 / _FAR
-    begins = next(row for row, value in sizes if not (value > start / _BEGINS if small else value < start * _BEGINS))
-    verb = "vanish" if small else "explode"
-    measure = "root mean square" if what == "activations" else "norm"
-    text = f"their {measure} goes from {start:.3g} at {first.path} to {end:.3g} at {last.path}, " + (
-        f"by a factor of {factor ** (1 / steps):.3g} per layer" if 0 < factor < math.inf else f"over {steps} layers"
+    findings = [
+        *_unusual_inputs(report.inputs, graph),
+        *_symmetric(report.rows),
+        *_no_gradient(graph, numbered),
+        *(finding for run in found for finding in _growths(run)),
+        *_saturated_and_dead(report.rows, report.data),
+        *_alike_samples(report.layers, report.data),
+    ]
+    if not findings:
+        findings.append(_steady(found) if found else _short(report))
+    return (*findings, *_steps(found))
+
+
+# -- along a stage ----------------------------------------------------------------------------------
+
+
+def _growths(run: Run) -> Iterator[Finding]:
+    """Yield findings on activations that grow or fall far from line to line, and on gradients on their way back."""
+    stage = run.stage
+    for growth in stage.activations.growths:
+        if not 1 / FAR < growth.factor < FAR:
+            small = growth.factor < 1
+            text = (
+                f"their root mean square goes from {growth.start:.3g} at {growth.begins} to {growth.stop:.3g} at "
+                f"{growth.ends}, {_by_line(growth)}"
+            )
+            if stage.gradients is not None and not stage.gradients.growths:
+                verb = "vanish" if small else "explode"
+                text += f"; on their way back gradients {verb} by the same factor, and those of all weights stay alike"
+            yield _finding("activations", small, growth.begins, text, run, growth, lambda figures: figures.gain)
+    for growth in stage.gradients.growths if stage.gradients is not None else ():
+        if not 1 / FAR < growth.factor < FAR and growth.start > 0 and growth.stop > 0:
+            small = growth.factor > 1  # on the way back
+            text = (
+                f"root mean square times norm of the gradient goes from {growth.stop:.3g} at {growth.ends} to "
+                f"{growth.start:.3g} at {growth.begins}, {_by_line(growth, back=True)}"
+            )
+            yield _finding("gradients", small, growth.ends, text, run, growth, lambda figures: figures.back)
+
+
+def _by_line(growth: Growth, *, back: bool = False) -> str:
+    lines = growth.last - growth.first
+    factor = 1 / growth.by_line if back else growth.by_line
+    return f"by a factor of {factor:.3g} per layer" if 0 < growth.factor < math.inf else f"over {lines} layers"
+
+
+def _finding(
+    what: str,
+    small: bool,
+    path: str,
+    text: str,
+    run: Run,
+    growth: Growth,
+    gain: Callable[[Figures], float | None],
+) -> Finding:
+    paths = [row.path for row in run.rows]
+    part = run.rows[paths.index(growth.begins) : len(paths) - paths[::-1].index(growth.ends)]
+    stage = around(Run(run.stage, part, run.residual), _ACTIVATIONS)
+    saturated = any((row.measured.saturated or 0.0) >= _MANY for row in part)
+    return Finding(
+        f"{what} {'vanish' if small else 'explode'}",
+        path,
+        text,
+        _reasons(part, gain, small, run.residual),
+        remedies(stage, small, saturated),
     )
-    why, kinds = _reasons(network, gain, small)
-    yield Finding(f"{what} {verb}", begins.path, text, why, _remedies(network, small, kinds))
 
 
-def _reasons(network: _Network, gain: Callable[[Figures], float | None], small: bool) -> tuple[str, frozenset[str]]:
-    """Return the reasons in words, and the kinds of operations that they name."""
+def _reasons(rows: Sequence[SignalRow], gain: Callable[[Figures], float | None], small: bool, residual: bool) -> str:
+    """Return the reasons in words: the kinds of operations by which most of the factor comes about."""
     logs: dict[str, list[float]] = {}
     nil: dict[str, None] = {}
-    for row in network.rows:
+    for row in rows:
+        kind = "a layer with weights" if row.weighted else row.op
         factor = gain(row.measured)
         if factor is not None and 0 < factor < math.inf:
-            logs.setdefault("layers" if row.weighted else row.op, []).append(math.log(factor))
+            logs.setdefault(kind, []).append(math.log(factor))
         elif factor == 0 and small:
-            nil["layers" if row.weighted else row.op] = None
+            nil[kind] = None
     sign = -1 if small else 1
     total = sum(max(sign * sum(each), 0.0) for each in logs.values())
-    kinds = list(nil)
-    parts = [f"{'a layer with weights' if op == 'layers' else op} multiplies by 0" for op in nil]
-    for op, each in sorted(logs.items(), key=lambda item: sign * sum(item[1]), reverse=True):
+    parts = [f"{kind} multiplies by 0" for kind in nil]
+    for kind, each in sorted(logs.items(), key=lambda item: sign * sum(item[1]), reverse=True):
         if total and sign * sum(each) >= _PART * total:
-            mean = math.exp(sum(each) / len(each))
-            who = "a layer with weights" if op == "layers" else op
-            parts.append(f"{who} multiplies by {mean:.3g} on average")
-            kinds.append(op)
-    for row_op in dict.fromkeys(row.op for row in network.rows):
-        shares = [r.measured.saturated for r in network.rows if r.op == row_op and r.measured.saturated is not None]
+            parts.append(f"{kind} multiplies by {math.exp(sum(each) / len(each)):.3g} on average")
+    for op in dict.fromkeys(row.op for row in rows):
+        shares = [row.measured.saturated for row in rows if row.op == op and row.measured.saturated is not None]
         if shares and sum(shares) / len(shares) >= _MANY:
-            parts.append(f"{_percent(sum(shares) / len(shares))} of the elements of {row_op} are saturated")
-    if small and not network.residual and len(network.layers) > 2:
+            parts.append(f"{_percent(sum(shares) / len(shares))} of the elements of {op} are saturated")
+    if small and not residual:
         parts.append("no residual connection bypasses the layers")
-    return "; ".join(parts), frozenset(kinds)
-
-
-def _remedies(network: _Network, small: bool, kinds: frozenset[str]) -> str:
-    """Return what would help, in words."""
-    parts = []
-    if network.activation == "sigmoid" and small:
-        parts.append("relu or tanh in place of sigmoid, whose slope is at most ¼")
-    elif kinds & {"layers", network.activation} and network.activation in _KEEPING:
-        init, variance = _KEEPING[network.activation]
-        before = f" before {network.activation}" if network.activation else ""
-        parts.append(f"--init '{init}': weights of variance {variance} keep the scale{before}")
-    if network.ops & RECURRENT - {"lstm", "gru"} and small:
-        parts.append("a gated cell: lstm or gru")
-    if not network.ops & _NORMS:
-        parts.append("batch_norm or layer_norm before the activation functions")
-    if small and not network.residual:
-        parts.append("residual connections")
-    if not small and network.residual and not network.ops & _NORMS:
-        parts.append("smaller weights at the end of each residual branch")
     return "; ".join(parts)
 
 
-def _saturated_and_dead(network: _Network, data: int) -> Iterator[Finding]:
+def _steady(found: Sequence[Run]) -> Finding:
+    """Return the finding on the stage that changes most, where none changes far."""
+
+    def change(run: Run) -> float:
+        trends = [trend for trend in (run.stage.activations, run.stage.gradients) if trend is not None]
+        return max(trend.largest / trend.smallest if trend.smallest else 1.0 for trend in trends)
+
+    stage = max(found, key=change).stage
+    count = sum(len(run.stage.lines) for run in found)
+    many = f" in {len(found)} stages" if len(found) > 1 else ""
+    text = f"neither vanishes nor explodes over {count} layers{many}: "
+    text += "most of all the" if len(found) > 1 else "the"
+    text += f" root mean square goes from {stage.activations.first:.3g} to {stage.activations.last:.3g}"
+    if stage.gradients is not None:
+        text += f", times norm of the gradient from {stage.gradients.first:.3g} to {stage.gradients.last:.3g}"
+    text += f", from {stage.lines[0]} to {stage.lines[-1]}"
+    return Finding("steady", stage.lines[0], text, "", "")
+
+
+def _short(report: SignalReport) -> Finding:
+    """Return the finding on a network in which there is nothing to compare."""
+    path = next((row.path for row in (*report.layers, *report.rows)), "")
+    return Finding("too short", path, "fewer than 3 layers follow each other on one path: nothing to compare", "", "")
+
+
+def _steps(found: Sequence[Run]) -> Iterator[Finding]:
+    """Yield remarks on jumps of the relative gradient between stages."""
+    for before, after, factor in steps(found):
+        if not 1 / _STEP < factor < _STEP:
+            yield Finding(
+                "step",
+                after.lines[0],
+                f"root mean square times norm of the gradient is {factor:.3g} times as large at {before.lines[-1]} as "
+                f"at {after.lines[0]}, the next stage: one step, which does not repeat by layer",
+                "",
+                "",
+            )
+
+
+# -- causes of their own ----------------------------------------------------------------------------
+
+
+def _unusual_inputs(inputs: Sequence[InputScale], graph: Graph) -> Iterator[Finding]:
+    """Yield findings on inputs that are far from a scale of 1 and that no norm receives."""
+    least, most = _USUAL
+    for scale in inputs:
+        users = list(graph.uses(-1 - scale.position))
+        normalized = all(user.node.op.name in NORMS for user in users)
+        if normalized or least <= scale.rms <= most or scale.rms == 0:
+            continue
+        yield Finding(
+            "inputs out of scale",
+            users[0].path,
+            f"{scale.name} has a root mean square of {scale.rms:.3g} and a mean of {scale.mean:.3g}",
+            "initializers suit inputs with a mean of 0 and a deviation of 1",
+            "subtract the mean of the data and divide by their deviation, or a norm as the first layer",
+        )
+
+
+def _symmetric(rows: Sequence[SignalRow]) -> Iterator[Finding]:
+    """Yield a finding if the units of layers have equal weights and equal gradients."""
+    alike = [row for row in rows if row.measured.symmetric]
+    if alike:
+        layers = sum(row.measured.spread is not None for row in rows)
+        yield Finding(
+            "symmetric weights",
+            alike[0].path,
+            f"all units of {len(alike)} of {layers} layers have equal weights and equal gradients: no step of training "
+            "tells them apart",
+            "weights are drawn from no distribution",
+            "--init 'he_normal' or another random initializer of the weights",
+        )
+
+
+def _no_gradient(graph: Graph, rows: Sequence[SignalRow | None]) -> Iterator[Finding]:
+    """Yield a finding if half of the layers, and the main trunk before some operation, have gradients of exactly 0."""
+    trained = [row.measured.parameters for row in rows if row is not None and row.weighted and row.measured.parameters]
+    without = sum(not any(norms.values()) for norms in trained)
+    main = next(trunks(graph), None)
+    if main is None or without < _MANY * len(trained):
+        return
+    after: SignalRow | None = None
+    for number in reversed(main.numbers):
+        row = rows[number]
+        if row is None or row.measured.gradient is None:
+            continue
+        if row.measured.gradient == 0 and after is not None and (after.measured.gradient or 0) > _UNDERFLOW:
+            yield _dead(row, after)
+            return
+        after = row
+
+
+def _dead(row: SignalRow, after: SignalRow) -> Finding:
+    if after.measured.spread == 0 and any(after.measured.parameters.values()):
+        why = f"the weights of {after.path} are 0, which learns at the first step, and the layers before it after that"
+        return Finding("no gradient", row.path, f"the gradient is exactly 0 at {row.path} and before it", why, "")
+    why, remedy = f"{after.path} passes none on", "weights that are not 0"
+    if after.op == "mul":
+        why, remedy = f"{after.path} multiplies by 0: a gate that starts closed opens first", ""
+    if after.op in _ACTIVATIONS:
+        why = f"the slope of {after.op} is 0 at all elements of {after.path}"
+        remedy = "biases of 0, smaller weights, normalization before it, or leaky_relu"
+    return Finding("no gradient", row.path, f"the gradient is exactly 0 at {row.path} and before it", why, remedy)
+
+
+def _saturated_and_dead(rows: Sequence[SignalRow], data: int) -> Iterator[Finding]:
     """Yield findings on saturated and dead units; of one datum, half of all units are 0 without being dead."""
-    for op in dict.fromkeys(row.op for row in network.rows):
-        rows = [row for row in network.rows if row.op == op]
-        saturated = [row for row in rows if (row.measured.saturated or 0.0) >= _MANY]
-        dead = [row for row in rows if data > 1 and (row.measured.dead or 0.0) >= _MANY]
+    for op in dict.fromkeys(row.op for row in rows):
+        those = [row for row in rows if row.op == op]
+        saturated = [row for row in those if (row.measured.saturated or 0.0) >= _MANY]
+        dead = [row for row in those if data > 1 and (row.measured.dead or 0.0) >= _MANY]
         if saturated:
             worst = max(row.measured.saturated or 0.0 for row in saturated)
             yield Finding(
                 "saturation",
                 saturated[0].path,
-                f"{op} saturates in {len(saturated)} of {len(rows)} layers: up to {_percent(worst)} of its elements "
+                f"{op} saturates in {len(saturated)} of {len(those)} layers: up to {_percent(worst)} of its elements "
                 "have less than a tenth of its greatest slope",
                 "its inputs are large beside the range where it rises",
                 "smaller weights; batch_norm or layer_norm before it",
@@ -177,15 +259,15 @@ def _saturated_and_dead(network: _Network, data: int) -> Iterator[Finding]:
             yield Finding(
                 "dead units",
                 dead[0].path,
-                f"{op} is 0 for all data in up to {_percent(worst)} of the units of {len(dead)} of {len(rows)} layers",
+                f"{op} is 0 for all data in up to {_percent(worst)} of the units of {len(dead)} of {len(those)} layers",
                 "the inputs of these units are negative for all data: a common mean or biases outweigh what differs",
                 "normalization before it, leaky_relu, or biases of 0",
             )
 
 
-def _alike_samples(network: _Network, data: int) -> Iterator[Finding]:
+def _alike_samples(layers: Sequence[SignalRow], data: int) -> Iterator[Finding]:
     """Yield a finding if the outputs of different samples have become alike."""
-    rows = [(row, share) for row in network.layers if data > 1 and (share := _share_of_means(row.measured)) is not None]
+    rows = [(row, share) for row in layers if data > 1 and (share := _share_of_means(row.measured)) is not None]
     if len(rows) > 2 and rows[0][1] < _ALIKE <= rows[-1][1]:
         begins = next(row for row, share in rows if share >= _ALIKE)
         yield Finding(
@@ -202,24 +284,8 @@ def _percent(share: float, digits: int = 0) -> str:
 
 
 def _share_of_means(figures: Figures) -> float | None:
-    """Return the share of the mean square that is squared means of channels."""
-    if figures.channel_square is None or figures.channel_variance is None:
+    """Return the share of the mean square that is squared means of channels; None where each has a single datum."""
+    if figures.channel_square is None or not figures.channel_variance:
         return None
     total = figures.channel_square + figures.channel_variance
     return figures.channel_square / total if 0 < total < math.inf else None
-
-
-def _steady(network: _Network) -> Iterator[Finding]:
-    if len(network.followed) < 2:
-        return
-    first, last = network.followed[0], network.followed[-1]
-    text = (
-        f"neither vanishes nor explodes over {len(network.followed)} layers: the root mean square goes from "
-        f"{first.measured.rms or 0:.3g} to {last.measured.rms or 0:.3g}"
-    )
-    if first.measured.gradient is not None and last.measured.gradient is not None:
-        text += (
-            f", the norm of gradients from {last.measured.gradient:.3g} at {last.path} to "
-            f"{first.measured.gradient:.3g} at {first.path}"
-        )
-    yield Finding("steady", first.path, text, "", "")

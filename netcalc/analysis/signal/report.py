@@ -39,6 +39,13 @@ class Figures:
     """Norms of the gradients of parameters, by name; under an empty name that of all parameters of a group."""
 
     @property
+    def relative_gradient(self) -> float | None:
+        """Root mean square times norm of the gradient, which does not depend on the scale of the tensor."""
+        if self.rms is None or self.gradient is None:
+            return None
+        return 0.0 if self.gradient == 0 else self.rms * self.gradient
+
+    @property
     def rms(self) -> float | None:
         """The root mean square of the elements."""
         if self.mean is None or self.variance is None:
@@ -54,6 +61,10 @@ class MeasuredFigures(Figures):
     """Standard deviation of the variance over seeds."""
     gradient_deviation: Real | None = None
     """Standard deviation of the norm of the gradient over seeds."""
+    spread: Real | None = None
+    """Number of inputs of an output times the mean square of the weights, of linear layers and convolutions."""
+    symmetric: bool = False
+    """True if all rows of the weights are equal, and all rows of their gradients too."""
 
 
 @recorded("path", "op", "shape", "weighted", "measured", "predicted", "gap", "gradient_gap", "note")
@@ -78,6 +89,69 @@ class SignalRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """The largest rise or fall of a figure within a stage."""
+
+    begins: str
+    """Path of the line where it begins."""
+    ends: str
+    """Path of the line where it ends."""
+    first: int
+    """Number of the line where it begins, from 1."""
+    last: int
+    """Number of the line where it ends."""
+    start: Real
+    """The figure where it begins."""
+    stop: Real
+    """The figure where it ends."""
+    factor: Real
+    """The figure where it ends, relative to where it begins."""
+    by_line: Real
+    """The factor by line, on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A figure along the lines of a stage, in order of execution."""
+
+    first: Real
+    last: Real
+    smallest: Real
+    largest: Real
+    by_line: Real
+    """The factor by line from the first to the last, on average."""
+    growths: tuple[Growth, ...]
+    """Rises and falls by a factor of at least 10."""
+
+
+@recorded("path", "op", "lines", "activations", "gradients")
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A run of lines of equal structure along one path through the network."""
+
+    path: str
+    """Path of the lines, with * for numbers."""
+    op: str
+    lines: tuple[str, ...]
+    """Paths of the operations that are compared, in order of execution."""
+    activations: Trend
+    """Root mean squares of the outputs."""
+    gradients: Trend | None
+    """Root mean squares of the outputs times norms of their gradients; null where results of lines have other uses."""
+
+
+@recorded("name", "rms", "mean")
+@dataclass(frozen=True, slots=True)
+class InputScale:
+    """Measured scale of a floating-point input; ``position`` is its place among the inputs of the program."""
+
+    name: str
+    position: int
+    rms: Real
+    mean: Real
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A remark on the signals of a network."""
 
@@ -91,6 +165,7 @@ class Finding:
 
 @recorded(
     *("spec", "inits", "seeds", "training", "loss", Entry("no_gradients", "gradients"), "findings"),
+    *("inputs", "stages"),
     Entry("layers", "rows"),
     name="signal",
 )
@@ -112,6 +187,10 @@ class SignalReport(Result):
     findings: tuple[Finding, ...] = ()
     gradients: str = ""
     """Reason why there are no gradients, or empty."""
+    inputs: tuple[InputScale, ...] = ()
+    """Scales of the floating-point inputs."""
+    stages: tuple[Stage, ...] = ()
+    """Runs of equal lines, in order of execution."""
 
     def at_depth(self, depth: int | None) -> SignalReport:
         """Return the report with groups of operations that share the first ``depth`` parts of their paths."""

@@ -167,7 +167,7 @@ class VerifyOptions(WeightsOptions, WorkOptions, ProgressOptions, total=False):
         bool, Option(FLAG, False, "Also compare each operation with an independent definition of its values.")
     ]
     backward: Annotated[
-        bool, Option(FLAG, False, "Also run backward; check the work of every product and what is saved for it; with --values also gradients.")
+        bool, Option(FLAG, False, "Also run backward; check work and saved tensors, and with --values gradients.")
     ]
 
 

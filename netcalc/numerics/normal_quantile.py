@@ -1,4 +1,4 @@
-"""Quantiles of the normal distribution.
+"""Quantiles of the normal distribution, and the inverse of the error function.
 
 The rational approximations are from the Cephes library (S. L. Moshier, ``ndtri``), which SciPy uses too.
 """
@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.numerics.error_function import Rational, ratio
+from netcalc.numerics.error_function import Rational, erf, ratio
+from netcalc.numerics.tally import counted
 
 #: Numerators and denominators, of falling powers: of (y - ½)² in the middle, and of 1/√(-2 log y) in the tails, up to a
 #: root of 8 and beyond.
@@ -93,6 +94,24 @@ def normal_quantile(probability: Array) -> Array:
     for start in range(0, flat.size, _BLOCK):
         _to_quantiles(flat[start : start + _BLOCK])
     return result
+
+
+@counted("transcendental")
+def erfinv(x: Array) -> Array:
+    """Return the number at which the error function is ``x``, in the type of ``x``; NaN beyond −1 and 1.
+
+    >>> erfinv(np.array([-1.0, 0.0, 0.5])).round(6).tolist()
+    [-inf, 0.0, 0.476936]
+    """
+    numbers = x.astype(np.float64)
+    size = np.abs(numbers)
+    with np.errstate(all="ignore"):
+        inverse = -normal_quantile((1 - size) / 2) * math.sqrt(0.5)
+        # a step by Newton's method keeps the digits of small numbers
+        corrected = inverse - (erf(inverse) - size) * np.exp(inverse * inverse) * (math.sqrt(math.pi) / 2)
+    near = size < 0.5
+    result = np.where(size > 1, np.nan, np.where(near, corrected, inverse))
+    return np.copysign(result, numbers).astype(x.dtype)
 
 
 def _to_quantiles(values: Array) -> None:

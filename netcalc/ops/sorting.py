@@ -131,6 +131,48 @@ class Sort(Operation):
         return _selection(x, self.axis, x.shape[self.axis] if x.rank else 1)
 
 
+class _Running(Operation):
+    """Base of extremes of the elements so far."""
+
+    kernel_suffices = "searches along an axis: each element depends on those before it"
+    outputs = ports("values", "indices")
+    shorthand = "axis"
+    shape_rule = "as the input; the indices are int64"
+    cost_rule = "n − 1 comparisons for each n elements along the axis"
+    example = Example(((2, 5),), {"axis": 1})
+    usage = ("x: [32, 128]", "- {$op: 1, as: [values, indices]}")
+
+    axis: int = attr("axis along which elements are taken together")
+
+    def infer(self, ctx: Context, x: TensorType) -> tuple[TensorType, TensorType]:
+        normal_axis(self.axis, max(x.rank, 1), self.name)
+        return x, x.with_dtype("int64")
+
+    def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
+        (x,) = inputs
+        if not x.rank:
+            return ()
+        axis = normal_axis(self.axis, x.rank, self.name)
+        lines = product(size for i, size in enumerate(x.shape) if i != axis)
+        return (Term.of("compare", "search", lines=lines, others=x.shape[axis] - 1),)
+
+
+@operation
+class Cummax(_Running):
+    """The largest element so far along an axis, and its index, the last one of several; NaN counts as largest."""
+
+    name = "cummax"
+    reference = "torch.cummax"
+
+
+@operation
+class Cummin(_Running):
+    """The smallest element so far along an axis, and its index, the last one of several; NaN counts as smallest."""
+
+    name = "cummin"
+    reference = "torch.cummin"
+
+
 def _selection(x: TensorType, axis: int, k: Dim) -> Sequence[Term]:
     n = x.shape[axis] if x.rank else 1
     lines = product(size for i, size in enumerate(x.shape) if i != axis % max(x.rank, 1))

@@ -128,6 +128,14 @@ class Erfc(FloatFunction):
 
 
 @operation
+class Erfinv(FloatFunction):
+    """The inverse of the error function; NaN beyond −1 and 1."""
+
+    name = "erfinv"
+    partial = True
+
+
+@operation
 class Atan2(Pair):
     """The angle of the point (other, input) in the plane, between −π and π; for integers it is float32.
 

@@ -155,6 +155,14 @@ def test_sort(arrays: list[np.ndarray], axis: int, descending: bool, nan: bool) 
     agree("sort", attrs, arrays, lambda w, x: torch.sort(x, dim=axis, descending=descending, stable=True))
 
 
+@draws
+@given(arrays=tensors(1, 1), axis=one, name=st.sampled_from(["cummax", "cummin"]), nan=st.booleans())
+def test_extremes_so_far(arrays: list[np.ndarray], axis: int, name: str, nan: bool) -> None:
+    if nan and arrays[0].dtype.kind == "f":
+        arrays[0].flat[arrays[0].size // 2] = np.nan
+    agree(name, {"axis": axis}, arrays, lambda w, x: getattr(torch, name)(x, axis))
+
+
 @pytest.mark.filterwarnings("ignore:var:UserWarning")
 @draws
 @given(

@@ -78,6 +78,7 @@ def _sizes(tensors: Counter[Any]) -> Counter[Any]:
             for p in (0.5, 1, 2, 3, float("inf"))
         ),
         ("sort", {}, lambda x: x.sort()),
+        ("cummax", {"axis": 1}, lambda x: x.cummax(1)),
         ("topk", {"k": 2}, lambda x: x.topk(2)),
     ],
 )

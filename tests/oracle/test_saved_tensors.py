@@ -34,7 +34,7 @@ SAME: dict[str, Callable[..., Any]] = {
         name: getattr(torch, name)
         for name in ("log10", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh")
     },
-    **{name: getattr(torch, name) for name in ("atanh", "erf", "erfc", "floor", "ceil", "round", "trunc")},
+    **{name: getattr(torch, name) for name in ("atanh", "erf", "erfc", "erfinv", "floor", "ceil", "round", "trunc")},
     "identity": torch.nn.Identity(),
     "softmax": lambda x: F.softmax(x, -1),
     "log_softmax": lambda x: F.log_softmax(x, -1),

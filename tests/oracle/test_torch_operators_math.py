@@ -174,7 +174,7 @@ FUNCTIONS: list[Function] = [
     *(torch.abs, torch.neg, torch.sign, torch.sigmoid, torch.tanh, torch.relu),
     *(torch.floor, torch.ceil, torch.round, torch.trunc, torch.frac, torch.expm1, torch.exp2, torch.log1p, torch.log2),
     *(torch.log10, torch.tan, torch.asin, torch.acos, torch.atan, torch.sinh, torch.cosh, torch.asinh, torch.acosh),
-    *(torch.atanh, torch.erf, torch.erfc, torch.special.expm1, torch.special.erf, torch.bitwise_not),
+    *(torch.atanh, torch.erf, torch.erfc, torch.erfinv, torch.special.expm1, torch.special.erf, torch.bitwise_not),
     lambda x: torch.round(x * 1.01, decimals=1),
     *(torch.isnan, torch.isinf, torch.isfinite, torch.nan_to_num, torch.logit),
     lambda x: torch.logit(x, 0.1),
@@ -291,7 +291,7 @@ ALL: list[Function] = [
     lambda x: torch.amax(x),
 ]
 ONE_AXIS: list[Function] = [
-    *(torch.prod, torch.argmax, torch.argmin, torch.cumsum, torch.cumprod, torch.diff, torch.aminmax),
+    *(torch.prod, torch.argmax, torch.argmin, torch.cumsum, torch.cumprod, torch.cummax, torch.diff, torch.aminmax),
     lambda x, dim: torch.max(x, dim)[0],
     lambda x, dim: torch.min(x, dim, keepdim=True)[0],
     lambda x, dim: torch.sort(x, dim, stable=True),

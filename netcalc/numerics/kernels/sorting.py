@@ -9,7 +9,7 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import Run, kernel, like, wide
-from netcalc.ops.sorting import Sort, Topk
+from netcalc.ops.sorting import Cummax, Cummin, Sort, Topk
 
 
 def ranking(run: Run, x: Array, k: int, *, axis: int = -1, largest: bool = True) -> Array:
@@ -54,6 +54,27 @@ def topk(op: Topk, run: Run, x: Array) -> tuple[Array, Array]:
 @kernel("sort")
 def sort(op: Sort, run: Run, x: Array) -> tuple[Array, Array]:
     return _first_elements(run, x, x.shape[op.axis] if x.ndim else None, op.axis, op.descending)
+
+
+@kernel("cummax")
+def cummax(op: Cummax, run: Run, x: Array) -> tuple[Array, Array]:
+    return _so_far(np.maximum, op.axis, run, x)
+
+
+@kernel("cummin")
+def cummin(op: Cummin, run: Run, x: Array) -> tuple[Array, Array]:
+    return _so_far(np.minimum, op.axis, run, x)
+
+
+def _so_far(ufunc: np.ufunc, axis: int, run: Run, x: Array) -> tuple[Array, Array]:
+    if not x.ndim:
+        return x, np.zeros((), np.int64)
+    keys = np.moveaxis(np.asarray(x), axis, -1)
+    values = ufunc.accumulate(keys, axis=-1)
+    places = np.where((keys == values) | np.isnan(wide(keys)), np.arange(keys.shape[-1]), 0)
+    run.note("compare", x.size - x.size // max(x.shape[axis], 1))
+    indices = np.maximum.accumulate(places, axis=-1)
+    return like(x, np.moveaxis(values, -1, axis)), np.moveaxis(indices, -1, axis)
 
 
 def _first_elements(run: Run, x: Array, k: int | None, axis: int, largest: bool) -> tuple[Array, Array]:

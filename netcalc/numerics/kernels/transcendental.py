@@ -12,6 +12,7 @@ from netcalc.numerics.error_function import erf, erfc
 from netcalc.numerics.kernels import Run, kernel, ufunc
 from netcalc.numerics.kernels.arithmetic import alike, operands
 from netcalc.numerics.kernels.elementwise import register_float_function
+from netcalc.numerics.normal_quantile import erfinv
 
 _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "expm1": np.expm1,
@@ -30,6 +31,7 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "atanh": np.arctanh,
     "erf": erf,
     "erfc": erfc,
+    "erfinv": erfinv,
 }
 for _name, _function in _FUNCTIONS.items():
     register_float_function(_name, _function)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.numerics.normal_quantile import erfinv
 from netcalc.numerics.vjps._elementwise import register as register_functions
 from netcalc.numerics.vjps._pairs import Pair, register
 from netcalc.ops.transcendental import Atan2
@@ -35,6 +36,7 @@ register_functions(
         "atanh": lambda op, g, x: g / (1 - x * x),
         "erf": lambda op, g, x: g * _bell(x, 2 / math.sqrt(math.pi)),
         "erfc": lambda op, g, x: g * _bell(x, -2 / math.sqrt(math.pi)),
+        "erfinv": lambda op, g, x: g * (math.sqrt(math.pi) / 2 * np.exp(np.square(erfinv(x)))),
     }
 )
 

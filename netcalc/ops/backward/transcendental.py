@@ -27,6 +27,7 @@ declare("acosh", derivative="g/√(x² − 1)", work={"mul": 1, "add": 1, "trans
 declare("atanh", derivative="g/(1 − x²)", work={"mul": 1, "add": 1, "div": 1}, saves="self")
 declare("erf", derivative="(2/√π)·g·exp(−x²)", work={"mul": 3, "add": 1, "transcendental": 1}, saves="self")
 declare("erfc", derivative="−(2/√π)·g·exp(−x²)", work={"mul": 3, "add": 1, "transcendental": 1}, saves="self")
+declare("erfinv", derivative="(√π/2)·g·exp(y²)", work={"mul": 3, "transcendental": 2}, saves="self")
 
 
 @backward("atan2")

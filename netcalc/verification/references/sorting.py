@@ -61,3 +61,26 @@ def topk(op: Attributes, x: Array) -> tuple[Expected, Expected]:
 @reference("sort")
 def sort(op: Attributes, x: Array) -> tuple[Expected, Expected]:
     return _first_elements(x, op.axis, x.shape[op.axis] if x.ndim else 1, largest=op.descending)
+
+
+@reference("cummax", "cummin")
+def so_far(op: Attributes, x: Array) -> tuple[Expected, Expected]:
+    if not x.ndim:
+        return Expected((), x.dtype.name, lambda _: x[()]), Expected((), "int64", lambda _: 0)
+    axis = op.axis % x.ndim
+
+    def place(index: Shape) -> int:
+        best = 0
+        line = _elements_along(x, axis, (*index[:axis], *index[axis + 1 :]))
+        for number, value in enumerate(line[: index[axis] + 1]):
+            held = line[best]
+            beats = value >= held if op.name == "cummax" else value <= held
+            if value != value or (held == held and beats):
+                best = number
+        return best
+
+    def value(index: Shape) -> Any:
+        return x[(*index[:axis], place(index), *index[axis + 1 :])]
+
+    reads = x.shape[axis]
+    return Expected(x.shape, x.dtype.name, value, reads), Expected(x.shape, "int64", place, reads)

@@ -27,6 +27,19 @@ def _asinh(x: Any) -> Any:
     return np.copysign(np.log1p(abs(x) + x * x / (1 + np.sqrt(1 + x * x))), x)
 
 
+def _erfinv(x: float) -> float:
+    """Return the number at which the error function is x, by bisection of its logarithmic complement."""
+    size = abs(x)
+    if not size < 1:
+        return math.copysign(math.inf, x) if size == 1 else math.nan
+    low, high = 0.0, 6.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        below = math.erf(middle) < size if size < 0.5 else math.erfc(middle) > 1 - size
+        low, high = (middle, high) if below else (low, middle)
+    return math.copysign(high if size else 0.0, x)
+
+
 _FLOATS: dict[str, Formula] = {
     "expm1": lambda op, x: _expm1(x),
     "exp2": lambda op, x: np.float64(2) ** x,
@@ -44,6 +57,7 @@ _FLOATS: dict[str, Formula] = {
     "atanh": lambda op, x: np.log1p(2 * x / (1 - x)) / 2,
     "erf": lambda op, x: math.erf(x),
     "erfc": lambda op, x: math.erfc(x),
+    "erfinv": lambda op, x: _erfinv(float(x)),
 }
 FORMULAS.update(_FLOATS)
 

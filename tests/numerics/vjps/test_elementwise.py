@@ -22,7 +22,7 @@ DOMAINS: dict[str, tuple[float, float]] = {
     "reciprocal": (0.3, 4),
     "log1p": (-0.8, 4),
     "tan": (-1.3, 1.3),
-    **dict.fromkeys(("asin", "acos", "atanh"), (-0.9, 0.9)),
+    **dict.fromkeys(("asin", "acos", "atanh", "erfinv"), (-0.9, 0.9)),
     "acosh": (1.1, 5),
 }
 FAMILIES = ("elementwise", "transcendental", "rounding")

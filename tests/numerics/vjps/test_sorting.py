@@ -10,6 +10,12 @@ from tests.ops.backward import BackwardPass, away, central_differences
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (3, 2, 4)])
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_extremes_so_far(shape: tuple[int, ...], name: str) -> None:
+    central_differences(name, {"axis": 1 if len(shape) > 2 else -1}, [away(*shape)])
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (3, 2, 4)])
 @pytest.mark.parametrize("up", [False, True])
 def test_values(shape: tuple[int, ...], up: bool) -> None:
     axis = 1 if len(shape) > 2 else -1

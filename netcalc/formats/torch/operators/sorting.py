@@ -42,6 +42,14 @@ def sort(build: Builder, input: Value, dim: int, descending: bool, stable: bool 
     return build.lines("sort", [input], attributes)
 
 
+def _so_far(operation: str, build: Builder, input: Value, dim: int) -> tuple[Value, ...]:
+    return build.lines(operation, [input], {"axis": dim})
+
+
+for _operation in ("cummax", "cummin"):
+    operator(f"aten.{_operation}.default")(partial(_so_far, _operation))
+
+
 @operator("aten.argsort.default", "aten.argsort.stable")
 def argsort(build: Builder, input: Value, dim: int, descending: bool, stable: bool = False) -> Value:
     return sort(build, input, dim, descending, stable)[1]

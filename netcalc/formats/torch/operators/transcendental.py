@@ -14,7 +14,7 @@ from netcalc.formats.torch.operators._operands import operator_and_in_place
 register_functions(*("log2", "log10", "tan", "sinh", "cosh"), asin="arcsin", acos="arccos", atan="arctan")
 register_functions(asinh="arcsinh", acosh="arccosh", atanh="arctanh")
 register_functions(expm1="special_expm1", exp2="special_exp2", log1p="special_log1p")
-register_functions(erf="special_erf", erfc="special_erfc")
+register_functions(erf="special_erf", erfc="special_erfc", erfinv="special_erfinv")
 operator_and_in_place("aten.atan2.default", "aten.arctan2.default")(partial(combined, operation="atan2"))
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
+from netcalc.dtypes import FLOATS
 from netcalc.formats.libraries.building import Built
 from netcalc.formats.libraries.door import ENVIRONMENT
 from netcalc.formats.libraries.torchvision_import import import_torchvision
@@ -126,7 +127,8 @@ def _arguments(made: Built, network: netcalc.Network) -> Iterator[str]:
     own = [str(example.name) for example in made.calls[0] if example.name not in network.inputs]
     known = signature(made.module.forward).parameters
     for name, value in network.inputs.items():
-        yield f"{name if name in known else own.pop(0)}={value.dtype}:{','.join(map(str, value.shape))}"
+        dtype = "float32" if value.dtype in FLOATS else value.dtype  # as the module is built
+        yield f"{name if name in known else own.pop(0)}={dtype}:{','.join(map(str, value.shape))}"
 
 
 def _copied(fields: Mapping[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from netcalc.analysis.walk import ParameterInstance, parameters
@@ -16,11 +17,17 @@ class Names:
     def __init__(self, program: Program) -> None:
         self._parameters = {p.path: p for p in parameters(program) if not p.param.is_buffer}
         self._names: dict[str, tuple[str, ...]] = {}
+        heads = (re.split(r"[*?\[]", pattern)[0].strip(".") for pattern in program.checkpoint_ignore)
+        self._left_out = [head for head in heads if head]
 
     @property
     def all(self) -> Iterable[tuple[str, ...]]:
         """The names of the modules of all parameters, tied ones too."""
         return map(self.of, self._parameters)
+
+    def is_left_out(self, entry: str) -> bool:
+        """Return True if an entry of a list names a part whose tensors are of no use to the model."""
+        return any(head in entry for head in self._left_out)
 
     def of(self, path: str) -> tuple[str, ...]:
         """Return the names of the module of a parameter: in the program, then those in checkpoints."""

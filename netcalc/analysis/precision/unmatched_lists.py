@@ -21,7 +21,8 @@ def unmatched_lists(rules: Iterable[StorageRule], names: Names | None) -> tuple[
         names: the names of the modules of the model.
 
     Raises:
-        NetcalcError: E007 for every list of which no entry matches a module.
+        NetcalcError: E007 for every list of which no entry matches a module, unless all name parts that the model leaves
+            in the checkpoint.
     """
     lists: dict[str, list[StorageRule]] = {}
     for rule in rules:
@@ -38,7 +39,7 @@ def unmatched_lists(rules: Iterable[StorageRule], names: Names | None) -> tuple[
         entries = dict.fromkeys(entry for modules in _modules(listed) for entry in modules.entries)
         used = {entry for modules in _modules(listed) for entry in (*modules.used, *modules.classes)}
         unused = [entry for entry in entries if entry not in used]
-        if len(unused) == len(entries):
+        if len(unused) == len(entries) and not all(map(names.is_left_out, unused)):
             errors.append(
                 Diagnostic("E007", f"{field}: no module has a name that {_shown(unused)} matches", listed[0].place)
             )

@@ -29,6 +29,7 @@ from tests.formats.huggingface.packed import (
     torchao,
 )
 from tests.formats.huggingface.test_released import MODELS
+from tests.formats.huggingface.tiny_models import TINY
 
 Run = Callable[..., CommandResult]
 TRUTH = Path(__file__).parents[2] / "truth"
@@ -399,6 +400,22 @@ def test_entries_without_a_module_are_named(tmp_path: Path) -> None:
         LLAMA | method("fp8", weight_block_size=[128, 128], modules_to_not_convert=["lm_head", "mlp.gate", "visual"]),
     ).summary()
     assert "modules_to_not_convert: no module has a name that 'mlp.gate', 'visual' matches" in report.notes
+
+
+def test_a_list_may_name_only_parts_that_the_model_leaves_in_the_checkpoint(tmp_path: Path) -> None:
+    config = TINY["qwen3_5_text"] | {"architectures": ["Qwen3_5ForCausalLM"]}
+    report = loaded(tmp_path, config | method("fp8", modules_to_not_convert=["mtp*", "mtp.layers.0*"])).summary()
+    assert "modules_to_not_convert: no module has a name that 'mtp*', 'mtp.layers.0*' matches" in report.notes
+
+
+def test_a_producer_tells_modelopt_from_other_methods(tmp_path: Path) -> None:
+    """As files of ModelOpt 0.31 have it."""
+    said = {"quant_algo": "FP8", "ignore": ["lm_head"], "producer": {"name": "modelopt", "version": "0.31.0"}}
+    stored = [
+        loaded(tmp_path / str(place), LLAMA | {"quantization_config": said | named}).storage().bytes
+        for place, named in enumerate(({}, {"quant_method": "modelopt"}))
+    ]
+    assert stored[0] == stored[1] < PLAIN
 
 
 def test_an_element_type_replaces_the_schemes(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ ABSENT: Mapping[str, tuple[Any, ...]] = {
     "lm_head_bias": _FLAG,
     "mlp_bias": _FLAG,
     "mlp_only_layers": (None, []),
+    "moe_frequency": (None, 1),
     "n_routed_experts": _NUMBER,
     "n_shared_experts": _NUMBER,
     "num_experts": _NUMBER,
@@ -84,13 +85,15 @@ NUMBERS_OF_LAYERS = frozenset(
 
 #: ``auto_map`` names code beside the class that ``architectures`` names, which is not run.
 _BOOKKEEPING = """
-attn_implementation auto_map custom_pipelines experts_implementation finetuning_task gradient_checkpointing
-internal_version label2id language max_sequence_length model_max_length output_past pretraining_tp problem_type
-sbert_ce_default_activation_function sentence_transformers task_specific_params tf_legacy_loss tokenizer_class
-torchscript transformers_version transformers.js_config unsloth_fixed unsloth_version use_bfloat16 use_flash_attn
+adapters attn_implementation auto_map custom_pipelines experts_implementation finetuning_task gradient_checkpointing
+internal_version label2id language max_seq_length max_sequence_length model_max_length move_model_to_device
+neftune_noise_alpha output_past pretraining_tp problem_type sbert_ce_default_activation_function
+selective_checkpoint_enabled sentence_transformers sequence_parallel_enabled task_specific_params tf_legacy_loss
+tokenizer_class torchscript transformers_version transformers.js_config unsloth_fixed unsloth_version use_bfloat16
+use_flash_attention use_flash_attention_2 use_flash_attn vocab_file xla_device
 """
 _OUTPUTS = "output_attentions output_hidden_states return_dict use_cache use_return_dict"
-_TOKENS = "begin_suppress_tokens forced_decoder_ids prefix suppress_tokens"
+_TOKENS = "begin_suppress_tokens eos_token_ids forced_decoder_ids prefix suppress_tokens"
 _GENERATION = """
 bad_words_ids cache_implementation constraints diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size
 encoder_repetition_penalty epsilon_cutoff eta_cutoff exponential_decay_length_penalty force_words_ids guidance_scale

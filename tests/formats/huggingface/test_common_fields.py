@@ -19,6 +19,13 @@ Run = Callable[..., CommandResult]
 QWEN2 = LLAMA | {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "num_key_value_heads": 2}
 QWEN3 = LLAMA | {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "head_dim": 8, "num_key_value_heads": 2}
 GLM4 = QWEN3 | {"model_type": "glm4", "architectures": ["Glm4ForCausalLM"], "head_dim": 16, "pad_token_id": None}
+NOMIC = {
+    "model_type": "nomic_bert",
+    "architectures": ["NomicBertModel"],
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
 GEMMA3 = {
     "model_type": "gemma3",
     "architectures": ["Gemma3ForConditionalGeneration"],
@@ -47,6 +54,12 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a configuration within": (GEMMA3, {}),
     "tokens": (LLAMA, {"audio_bos_token_id": 7, "pad_token_id": None, "suppress_tokens": [1]}),
     "libraries around it": (LLAMA, {"sentence_transformers": {"version": "5.1"}, "pretraining_tp": 2}),
+    "training": (LLAMA, {"sequence_parallel_enabled": False, "use_flash_attention_2": True, "xla_device": True}),
+    "experts in every layer": (LLAMA, {"moe_frequency": 1}),
+    "names of a file with code of its own": (
+        NOMIC,
+        {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_emb_base": 1000, "prenorm": False, "use_xentropy": True},
+    ),
     "what training left": (
         LLAMA | {"rope_scaling": {"type": "linear", "factor": 2.0}},
         {"rope_scaling": {"rope_type": "linear", "factor": 2.0, "finetuned": True, "beta_fast": 32}},
@@ -72,6 +85,8 @@ CONTRADICTING: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "norms elsewhere": (LLAMA, {"use_qk_norm": True}, "'use_qk_norm' of llama is not known; it is true"),
     "a shared expert": (QWEN3, {"shared_expert_intermediate_size": 48}, "'shared_expert_intermediate_size'"),
     "rotary features": (GLM4, {"rotary_dim": 4}, "rotary_dim = 4, and by the other fields it is 8"),
+    "experts in some layers": (LLAMA, {"moe_frequency": 2}, "'moe_frequency' of llama is not known; it is 2"),
+    "norms before": (NOMIC, {"prenorm": True}, "prenorm = true, and a model of type nomic_bert has it false"),
 }
 
 

@@ -21,8 +21,8 @@ def unmatched_lists(rules: Iterable[StorageRule], names: Names | None) -> tuple[
         names: the names of the modules of the model.
 
     Raises:
-        NetcalcError: E007 for every list of which no entry matches a module, unless all name parts that the model leaves
-            in the checkpoint.
+        NetcalcError: E007 for every list of which no entry matches a module, unless all name parts that the model
+            leaves in the checkpoint.
     """
     lists: dict[str, list[StorageRule]] = {}
     for rule in rules:

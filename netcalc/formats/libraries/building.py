@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
+from operator import is_
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -64,14 +65,20 @@ def without_weights() -> Iterator[None]:
             try:
                 return function(*args, **kwargs)
             except RuntimeError:
-                # a library that runs a part to know its sizes, of which only those with weights have no values
+                # a library that computes with values, which large tensors do not have
                 leaves, structure = pytree.tree_flatten((args, kwargs))
-                devices = {leaf.is_meta for leaf in leaves if isinstance(leaf, torch.Tensor)}
-                if len(devices) < 2:
+                if not any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves):
                     raise
-                leaves = [leaf.to("meta") if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-                args, kwargs = pytree.tree_unflatten(leaves, structure)
+                moved = [on_meta(leaf) for leaf in leaves]
+                if all(map(is_, moved, leaves)):
+                    raise
+                args, kwargs = pytree.tree_unflatten(moved, structure)
                 return function(*args, **kwargs)
+
+    def on_meta(leaf: Any) -> Any:
+        if isinstance(leaf, torch.device):
+            return torch.device("meta")
+        return leaf.to("meta") if isinstance(leaf, torch.Tensor) else leaf
 
     _makers = {torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand}
     with Bounded(), without_parameters():
@@ -81,4 +88,7 @@ def without_weights() -> Iterator[None]:
 def _elements(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """Return the number of elements that a call makes; 0 if the sizes are no numbers."""
     sizes = args[0] if args and isinstance(args[0], Sequence) else kwargs.get("size", args)
-    return prod(sizes) if all(isinstance(size, int) for size in sizes) else 0
+    try:
+        return prod(int(size) for size in sizes)  # of numbers and of tensors with one
+    except (TypeError, ValueError):
+        return 0

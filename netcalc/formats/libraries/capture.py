@@ -58,6 +58,8 @@ def call_taken(built: Built, chosen: Sequence[Example], sizes: Mapping[str, Any]
     Raises:
         NetcalcError: E009 if it takes none.
     """
+    if type(built.module).forward is torch_library().nn.Module.forward:
+        raise NetcalcError(Diagnostic("E009", f"{built.name} has no forward, only methods of its own and parts"))
     first = None
     for examples in built.calls:
         given = {example.name: example for example in chosen}

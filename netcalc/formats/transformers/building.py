@@ -12,6 +12,7 @@ from typing import Any
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
 from netcalc.dtypes import FLOATS
 from netcalc.formats.diffusers.classes import diffusers_class
+from netcalc.formats.graph.constants import listed
 from netcalc.formats.huggingface.fields import with_infinities
 from netcalc.formats.huggingface.reading import class_named
 from netcalc.formats.libraries.building import Built, without_weights
@@ -48,6 +49,7 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
         part._experts_implementation = "batched_mm"  # exactly the chosen experts of each token
         part.dtype = torch_library().float32  # of all parts alike, which a part of another type would not fit
     kind = _class_of(model, config)
+    config = next((part for part in configurations(config) if isinstance(part, kind.config_class or ())), config)
     with without_weights(), import_module("transformers.initialization").no_init_weights():
         try:
             module = kind(config)
@@ -129,12 +131,16 @@ def _with_settings(fields: Mapping[str, Any], settings: Mapping[str, Any], kind:
 def _class_of(fields: Mapping[str, Any], config: Any) -> Any:
     """Return the class that a configuration names, of transformers or of a pipeline of diffusers; or its base model."""
     transformers = _library()
-    named = fields.get("architectures")
-    if not named:
-        found = transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
-        return getattr(transformers, found if isinstance(found, str) else found[0])
-    name = named[0] if isinstance(named, list) else named
+    base = transformers.models.auto.modeling_auto.MODEL_MAPPING_NAMES
+    named = fields.get("architectures") or base.get(config.model_type)
+    if named is None:
+        message = f"transformers {transformers.__version__} has no base model of type {written(config.model_type)}"
+        raise NetcalcError(Diagnostic("E009", message, hint="architectures names the class"))
+    name = named[0] if isinstance(named, (list, tuple)) else named
     known = (getattr(transformers, name, None) or diffusers_class(name)) if isinstance(name, str) else None
+    if needed := vars(known).get("_backends") if isinstance(known, type) else None:  # a stand-in for the class
+        message = f"{name} of transformers needs {listed(needed)}, which is not installed"
+        raise NetcalcError(Diagnostic("E009", message))
     if not isinstance(known, type) or not issubclass(known, transformers.PreTrainedModel):
         hint = did_you_mean(str(name), [entry for entry in dir(transformers) if entry.startswith(str(name)[:4])])
         message = f"transformers {transformers.__version__} has no model {written(name, quoted=True)}"

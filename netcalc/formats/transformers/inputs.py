@@ -83,6 +83,7 @@ def _called_with(declared: Mapping[str, Parameter], main: str | list[str], confi
 
 
 def _field(config: Any, name: str) -> Any:
-    """Return the value of a field of a configuration, or of the first within it that has one."""
+    """Return the value of a field of a configuration, or of the first within it that has one; a part as a dict."""
     values = (getattr(part, name, None) for part in configurations(config))
-    return next((value for value in values if value is not None), None)
+    value: Any = next((value for value in values if value is not None), None)
+    return value.to_dict() if hasattr(value, "to_dict") else value

@@ -41,27 +41,74 @@ _HALF_ROTARY = {
     "mrope_section": [8, 12, 12],
     "partial_rotary_factor": 0.5,
 }
+_DEFAULT_ROTARY = {"rope_type": "default", "rope_theta": 10000.0}
+_GLM_MOE = {"head_dim": 128, "rope_parameters": _HALF_ROTARY}
+_HUNYUAN_VL = {"head_dim": 128, "rope_parameters": {**_DEFAULT_ROTARY, "mrope_section": [16, 16, 16, 16]}}
+#: Heads whose features SigLIP's can be divided among.
+_SIGLIP = {"vision_config": {"model_type": "siglip_vision_model", "num_attention_heads": 16}}
+_REPVIT = {
+    "model_type": "timm_wrapper",
+    "architecture": "repvit_m1",
+    "num_classes": 1000,
+    "model_args": {"in_chans": 3, "features_only": True, "out_indices": [0, 1, 2, 3]},
+}
 #: Fields without which the configuration of a type makes no model.
 FIELDS: Mapping[str, Mapping[str, Any]] = {
     "autoformer": {"prediction_length": 24, "num_time_features": 2},
+    "aya_vision": _SIGLIP,
     "blip-2": {"image_token_index": 50265},
+    "chameleon": {"vocabulary_map": {"<image>": 8711}},
+    "cohere_compass": {"text_config": {"rope_parameters": {"full_attention": _DEFAULT_ROTARY}}},
+    "cohere_compass_text": {"rope_parameters": {"full_attention": _DEFAULT_ROTARY}},
     "dbrx": {"attn_config": {"kv_n_heads": 8, "clip_qkv": 8, "rope_theta": 10000.0}},
+    "deepseek_ocr2": {
+        "text_config": {"num_experts_per_tok": 6, "mlp_layer_types": ["dense"] + ["sparse"] * 31},
+        "vision_config": {"encoder_config": {"hidden_size": 896, "num_attention_heads": 14, "num_key_value_heads": 2}},
+    },
     "deepseek_v2": {"num_experts_per_tok": 6},
+    "diffusion_gemma": {"text_config": {"num_experts": 128, "top_k_experts": 8, "moe_intermediate_size": 704}},
     "dots1": {"n_routed_experts": 8, "n_shared_experts": 2, "num_experts_per_tok": 2},
+    "edgetam": {"vision_config": {"backbone_config": _REPVIT}},
+    "edgetam_vision_model": {"backbone_config": _REPVIT},
+    "emu3": {"vocabulary_map": {"<image>": 151643}},
     "esm": {"vocab_size": 33, "pad_token_id": 1},
+    "gemma3n": {"text_config": {"num_kv_shared_layers": 0}},
+    "gemma3n_text": {"num_kv_shared_layers": 0},
     "glm46v": {"text_config": {"rope_parameters": _HALF_ROTARY}},
     "glm4v": {"text_config": {"rope_parameters": _HALF_ROTARY}},
+    "glm4v_moe": {"text_config": _GLM_MOE},
+    "glm4v_moe_text": _GLM_MOE,
     "glm4v_text": {"rope_parameters": _HALF_ROTARY},
+    "glm_image": {"text_config": {"rope_parameters": _HALF_ROTARY}},
     "glm_image_text": {"rope_parameters": _HALF_ROTARY},
+    "glmga": {"text_config": {"rope_parameters": _HALF_ROTARY}},
+    "granite4_vision": {"downsample_rate": "4/8", "deepstack_layer_map": [[-19, 9], [-13, 6], [-7, 3], [-1, 0]]},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
-    "hunyuan_vl_text": {"head_dim": 128},
+    "hunyuan_vl": {"text_config": _HUNYUAN_VL},
+    "hunyuan_vl_text": _HUNYUAN_VL,
     "informer": {"prediction_length": 24, "num_time_features": 2},
     "instructblip": {"image_token_index": 30000},
     "instructblipvideo": {"video_token_index": 30000},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 16, "num_dense_layers": 1},
+    "lw_detr": {"projector_scale_factors": [1.0]},
+    "ministral": {"head_dim": 128},
+    "moonshine_streaming": {"num_key_value_heads": 8},
+    "nemotron": {"num_key_value_heads": 8},
+    "perception_lm": {
+        "vision_config": {
+            "model_type": "timm_wrapper",
+            "architecture": "vit_pe_core_large_patch14_336",
+            "model_args": {"embed_dim": 1024},
+        },
+    },
     "step3p7": {"text_config": {"sliding_window": 512}},
+    "t5gemma2_encoder": {"text_config": {"dropout_rate": 0.0}},
     "time_series_transformer": {"prediction_length": 24, "num_time_features": 2},
     "timm_backbone": {"backbone": "resnet18"},
+    "uvdoc": {
+        "backbone_config": {"model_type": "uvdoc_backbone", "out_features": [f"stage{index}" for index in range(1, 7)]},
+    },
     "xmod": {"default_language": "en_XX"},
 }
 
@@ -131,8 +178,10 @@ def plainly(fields: Mapping[str, Any]) -> Any:
     model = getattr(transformers, names if isinstance(names, str) else names[0])
     kind = CONFIG_MAPPING[fields["model_type"]] if "model_type" in fields else model.config_class
     backbone_utils.hf_api = lambda: argparse.Namespace(repo_exists=lambda name: False)  # a name of timm
+    config = kind.from_dict(with_infinities(copy.deepcopy(dict(fields))))
+    parts = [config, *vars(config).values()]
     with torch.device("meta"):
-        return model(kind.from_dict(with_infinities(copy.deepcopy(dict(fields)))))
+        return model(next((part for part in parts if isinstance(part, model.config_class)), config))
 
 
 def configurations(model_type: str) -> list[dict[str, Any]]:
@@ -144,7 +193,7 @@ def configurations(model_type: str) -> list[dict[str, Any]]:
     names = MODEL_MAPPING_NAMES[model_type]
     head = {"model_type": model_type, "architectures": [names if isinstance(names, str) else names[0]]}
     whole = json.loads(kind(**own).to_json_string(use_diff=False)) | head
-    return [reduced(whole) | {name: value for name, value in own.items() if not isinstance(value, dict)}, whole]
+    return [reduced(whole) | {name: value for name, value in own.items() if not isinstance(value, (dict, list))}, whole]
 
 
 def reduced(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,9 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "xavier_uniform": ("gain",),
     "xavier_normal": ("gain",),
     "lecun_normal": (),
+    "log_of_uniform": ("a", "b"),
+    "step_size": ("a", "b"),
+    "log_range": (),
     "uniform": ("a", "b"),
     "normal": ("mean", "std"),
     "truncated_normal": ("mean", "std", "a", "b"),
@@ -32,6 +35,13 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "zeros": (),
     "ones": (),
     "default": (),
+}
+#: Default limits of initializers.
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "uniform": (0.0, 1.0),
+    "truncated_normal": (-2.0, 2.0),
+    "log_of_uniform": (1.0, 16.0),
+    "step_size": (0.001, 0.1),
 }
 _ALIASES = {
     "he_uniform": "kaiming_uniform",
@@ -246,11 +256,45 @@ def spread(init: Init, shape: Sequence[int]) -> Spread | None:
         case "xavier_uniform" | "xavier_normal":
             fan = sum(fans(shape))
             return Spread(0.0, args.get("gain", 1.0) ** 2 * 2 / fan if fan else 0.0)
+        case "log_of_uniform" | "step_size" | "log_range":
+            return _formula_spread(init, shape)
         case "lecun_normal":
             fan = fans(shape)[0]
             return Spread(0.0, 1 / fan if fan else 0.0)
         case _:
             return None
+
+
+def limits(init: Init) -> tuple[float, float]:
+    """Return the lower and the upper limit of an initializer that has some, given or by default."""
+    args, (low, high) = dict(init.args), _BOUNDS[init.kind]
+    return args.get("a", low), args.get("b", high)
+
+
+def step_size(share: float, low: float, high: float) -> float:
+    """Return the number whose softplus is at this share of the way from ``low`` to ``high``, on a logarithmic scale.
+
+    >>> round(math.log1p(math.exp(step_size(0.5, 0.001, 0.1))), 6)
+    0.01
+    """
+    step = low * (high / low) ** share
+    return step + math.log(-math.expm1(-step))
+
+
+def _formula_spread(init: Init, shape: Sequence[int]) -> Spread:
+    """Return the moments of a function of a uniform variable, by the middles of many equal intervals."""
+    count = 2000
+    match init.kind:
+        case "log_range":
+            numbers = [math.log(number) for number in range(1, (shape[-1] if shape else 1) + 1)]
+        case "log_of_uniform":
+            low, high = limits(init)
+            numbers = [math.log(low + (high - low) * (k + 0.5) / count) for k in range(count)]
+        case _:
+            low, high = limits(init)
+            numbers = [step_size((k + 0.5) / count, low, high) for k in range(count)]
+    mean = math.fsum(numbers) / len(numbers) if numbers else 0.0
+    return Spread(mean, math.fsum((x - mean) ** 2 for x in numbers) / len(numbers) if numbers else 0.0)
 
 
 #: Deviation of a standard normal variable that is cut off at -2 and 2.
@@ -312,9 +356,11 @@ def _checked_init(name: str, args: dict[str, Any]) -> Init | None:
         raise _error("constant requires a value", "for example constant(0.1)")
     if args.get("std", 1.0) < 0 or (name == "truncated_normal" and args.get("std") == 0):
         raise _error("std should be positive")
-    bounds = {"uniform": (0.0, 1.0), "truncated_normal": (-2.0, 2.0)}.get(name)
+    bounds = _BOUNDS.get(name)
     if bounds and not args.get("a", bounds[0]) < args.get("b", bounds[1]):
         raise _error("a should be less than b")
+    if name in ("log_of_uniform", "step_size") and args.get("a", 1.0) <= 0:
+        raise _error("a should be greater than 0")
     return Init.of(name, **args)
 
 

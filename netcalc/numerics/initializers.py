@@ -15,7 +15,7 @@ import numpy as np
 from netcalc.arrays import Array, array_of, numpy_dtype
 from netcalc.dims import integer
 from netcalc.dtypes import COMPLEX, DType, real_of
-from netcalc.inits import MODES, InitRules, fans, gain, lecun
+from netcalc.inits import MODES, InitRules, fans, gain, lecun, limits
 from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import TABLES
 from netcalc.numerics.normal_quantile import normal_quantile
@@ -74,8 +74,15 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
         case "normal":
             _write(out, dtype, working, _normal(rng, args.get("mean", 0.0), args.get("std", 1.0)))
         case "truncated_normal" | "lecun_normal":
-            limits = args if init.kind == "truncated_normal" else args | lecun(shape)
-            _write(out, dtype, np.float64, _truncated_sample(rng, limits, working))
+            cut = args if init.kind == "truncated_normal" else args | lecun(shape)
+            _write(out, dtype, np.float64, _truncated_sample(rng, cut, working))
+        case "log_of_uniform":
+            _write(out, dtype, np.float64, _mapped(_uniform(rng, *limits(init)), np.log))
+        case "step_size":
+            low, high = map(math.log, limits(init))
+            _write(out, dtype, np.float64, _mapped(_uniform(rng, low, high), _inverse_softplus_of_exp))
+        case "log_range":
+            out[...] = np.log(np.arange(1, (shape[-1] if shape else 1) + 1)).astype(numpy_dtype(dtype))
         case "orthogonal":
             out[...] = _orthogonal(rng, shape, args.get("gain", 1.0), working).astype(numpy_dtype(dtype), copy=False)
         case "kaiming_uniform" | "kaiming_normal":
@@ -141,6 +148,21 @@ def _scaled_sample(rng: np.random.Generator, std: float, kind: str) -> Sample:
         return _normal(rng, 0.0, std)
     bound = math.sqrt(3) * std
     return _uniform(rng, -bound, bound)
+
+
+def _mapped(sample: Sample, function: Callable[[Array], Array]) -> Sample:
+    def mapped(block: Array) -> None:
+        sample(block)
+        block[...] = function(block)
+
+    return mapped
+
+
+def _inverse_softplus_of_exp(x: Array) -> Array:
+    """Return the number whose softplus is the exponential function of ``x``, of small numbers exactly."""
+    step = np.exp(x)
+    result: Array = step + np.log(-np.expm1(-step))
+    return result
 
 
 def _truncated_sample(rng: np.random.Generator, args: dict[str, Any], working: Any) -> Sample:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from statistics import NormalDist
 
@@ -57,6 +58,9 @@ def drawn(init: str, shape: tuple[int, ...] = SHAPE, dtype: str = "float32", pat
         ("truncated_normal(mean=1)", truncated(1, 1, -2, 2)),
         # a normal distribution that is cut off at two deviations has 0.8796 of the deviation
         ("lecun_normal", truncated(0, *(450**-0.5 / 0.87962566 * k for k in (1, -2, 2)))),
+        # Gu & Dao 2023, §3.6: softplus of the biases is log-uniform; Dao & Gu 2024: A is uniform, and ln A stored
+        ("step_size(a=0.01, b=1)", lambda x: uniform(0, 1)(math.log(math.log1p(math.exp(x)) / 0.01) / math.log(100))),
+        ("log_of_uniform(a=2, b=8)", lambda x: uniform(2, 8)(math.exp(x))),
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -64,6 +68,16 @@ def test_distributions(init: str, distribution: Callable[[float], float], dtype:
     sample = drawn(init, dtype=dtype)
     assert (sample.shape, sample.dtype.name) == (SHAPE, dtype)
     assert p_value(sample, distribution) > 1e-3
+
+
+def test_log_range() -> None:
+    np.testing.assert_array_equal(drawn("log_range", (2, 3), "float64"), [[0, math.log(2), math.log(3)]] * 2)
+
+
+@pytest.mark.parametrize("text", ["log_of_uniform(a=0, b=1)", "step_size(a=-1)", "step_size(a=1)", "log_range(3)"])
+def test_limits_of_logarithms(text: str) -> None:
+    with pytest.raises(NetcalcError, match="E502"):
+        parse_init(text)
 
 
 def test_fan_in_uniform() -> None:

@@ -20,6 +20,10 @@ INITS = [
     "truncated_normal(std=0.5, a=-0.4, b=0.8)",
     "truncated_normal",
     "orthogonal(gain=3)",
+    "lecun_normal",
+    "log_of_uniform(a=0.5, b=16)",
+    "step_size",
+    "log_range",
     "constant(0.2)",
 ]
 DEFAULTS = [Init.of("fan_in_uniform", fan_in=40), Init.of("uniform", bound=0.1), Init.of("constant", value=2.0)]

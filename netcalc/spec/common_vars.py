@@ -33,4 +33,6 @@ COMMON_VARS: dict[str, tuple[str, str]] = {
     "patch": ("int", "height and width of a patch"),
     "channels": ("list[int]", "channels of each stage; in U-Net the channels at full resolution"),
     "depths": ("list[int]", "blocks of each stage"),
+    "initializer_range": ("float", "standard deviation of weights at the start"),
+    "initializer_factor": ("float", "factor of the standard deviations of weights at the start"),
 }

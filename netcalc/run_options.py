@@ -30,7 +30,7 @@ from netcalc.arguments import (
 from netcalc.options import LayerOptions, PlanName, UnrollOptions
 
 #: Learning rates after the warm-up.
-ScheduleName: TypeAlias = Literal["constant", "cosine"]
+ScheduleName: TypeAlias = Literal["constant", "cosine", "linear"]
 
 
 class CastOptions(TypedDict, total=False):
@@ -185,7 +185,10 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
     """Options of ``train``."""
 
     training: Annotated[
-        str | None, Option(OPTIMIZER, "adamw", "sgd, momentum, nesterov, adam or adamw.", metavar="OPTIMIZER")
+        str | None,
+        Option(
+            OPTIMIZER, "adamw", "sgd, momentum, nesterov, adam, adamw, rmsprop, adagrad or lion.", metavar="OPTIMIZER"
+        ),
     ]
     lr: Annotated[float | None, Option(RATE, None, "Learning rate.", None, "X", "0.001", "Optimizer")]
     settings: Annotated[
@@ -206,7 +209,7 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
     warmup: Annotated[
         int, Option(NATURAL, 0, "Steps in which the rate rises to its value.", metavar="N", panel="Optimizer")
     ]
-    least_lr: Annotated[float, Option(RATE, 0.0, "End of a cosine.", metavar="X", panel="Optimizer")]
+    least_lr: Annotated[float, Option(RATE, 0.0, "End of a cosine or a line.", metavar="X", panel="Optimizer")]
     clip: Annotated[
         float | None, Option(AMOUNT, None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer")
     ]
@@ -223,3 +226,6 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
         int | None, Option(COUNT, None, "Write it after every N steps too.", metavar="N", panel="Files")
     ]
     resume: Annotated[str | Path | None, Option(PATH, None, "Go on from a checkpoint.", metavar="FILE", panel="Files")]
+    stop_after: Annotated[
+        int | None, Option(COUNT, None, "Stop after N steps of this run.", metavar="N", panel="Files")
+    ]

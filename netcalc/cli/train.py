@@ -11,6 +11,9 @@ outputs. --training names the optimizer, whose settings have torch.optim's names
 of the checkpoint of --resume. A run that is resumed with the same options gives the same numbers as one that was not
 interrupted, bit by bit. --output writes the parameters after the last step, for --weights.
 
+A loss that is not finite ends the run without an update; the exit code is then 1. --stop-after N ends a run after N
+steps with the learning rates of all --steps.
+
 --lora trains adapters only. --quantize rounds the parameters once, before the first step: with --lora that is QLoRA.
 """
 
@@ -33,8 +36,10 @@ from netcalc.run_options import TrainOptions
     without=("symbolic", "mode", "prune"),
     writes=(".safetensors", ".npz", *FORMATS),
 )
-def command(call: Call) -> None:
-    """Train, print the loss curve, and write files."""
+def command(call: Call) -> int:
+    """Train, print the loss curve, and write files; return the exit code."""
+    from netcalc.cli import EXIT_CHECK
+
     plot = call["plot"]
     if plot is not None:
         require_file("--plot", plot, PICTURES)
@@ -46,3 +51,4 @@ def command(call: Call) -> None:
     if plot is not None:
         result.save_charts(plot)
     call.write(result)
+    return 0 if result.ok else EXIT_CHECK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 
 import numpy as np
 
@@ -55,6 +56,15 @@ class Batches:
         self._samples = {place: self._arrays[place] for place in sampled}
         for place, spec in sampled.items():
             self.samples, self.batch = len(self._arrays[place]), _sizes(spec)[0]
+
+    @property
+    def digest(self) -> str:
+        """A digest of all samples, by which other data are recognized."""
+        digest = sha256()
+        for array in self._arrays:
+            digest.update(f"{array.dtype.name}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
     @property
     def in_epoch(self) -> int:

@@ -1,7 +1,7 @@
 """Checkpoints of training in safetensors: parameters, buffers, states of the optimizer, generator and past steps.
 
 Parameters and buffers have their paths as names, states of the optimizer ``optimizer/STATE/PATH``.  The metadata name
-the spec, the optimizer and the seed.
+the spec, the optimizer, the seed and a digest of the data.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def write_checkpoint(path: str | Path, spec: str, state: State) -> None:
     steps = [[getattr(step, name) for name in _FIGURES] for step in state.history]
     content[_HISTORY] = np.array(steps, np.float64).reshape(-1, len(_FIGURES))
     metadata = {_FORMAT: _VERSION, "spec": spec, "optimizer": state.updater.name, "seed": str(state.seed)}
+    metadata["data"] = state.data
     write_tensors(path, content, metadata)
 
 
@@ -83,7 +84,7 @@ def read_checkpoint(path: str | Path, program: Program, updater: Updater, seed: 
     arrays = {owner: file.load(owner) for owner in expected}
     restored = Updater(updater.name, updater.settings, states)
     history = [TrainingStep(number, *map(float, row)) for number, row in enumerate(_history(file), 1)]
-    return State(arrays, restored, seed, _generator(file), history)
+    return State(arrays, restored, seed, _generator(file), history, metadata.get("data", ""))
 
 
 def _states(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -13,6 +14,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.engine.gradients import seeds_of, wanted_paths
 from netcalc.engine.preflight import reporting_memory
 from netcalc.ir import Program, dtype_of
+from netcalc.notices import notify
 from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape
@@ -58,7 +60,7 @@ class Trainer:
         self._wanted = wanted_paths(program, None)[0]
 
     def step(self) -> TrainingStep:
-        """Run a step, and append it to the history of the state.
+        """Run a step, and append it to the history of the state; a loss that is not finite updates nothing.
 
         Raises:
             NetcalcError: E502 if the loss depends on no parameter that is trained, and errors of kernels.
@@ -69,12 +71,12 @@ class Trainer:
         norm, lr = global_norm(gradients.values()), self._schedule.at(number)
         factor = 1.0 if self._clip is None else clip_coefficient(norm, self._clip)
         updated = {}
-        for path, gradient in gradients.items():
+        for path, gradient in gradients.items() if math.isfinite(loss) else ():
             parameter = state.arrays[path]
             gradient = gradient.astype(parameter.dtype, copy=False)
             updated[path] = state.updater.update(path, parameter, gradient if factor == 1 else gradient * factor, lr)
         state.arrays.update(updated)
-        state.arrays.update(buffers)
+        state.arrays.update(buffers if updated else {})
         step = TrainingStep(number + 1, loss, lr, norm, perf_counter() - start)
         state.history.append(step)
         return step
@@ -105,11 +107,12 @@ def train(
     checkpoint_file: str | Path | None = None,
     checkpoint_every: int | None = None,
     resume: str | Path | None = None,
+    stop_after: int | None = None,
     progress: Progress | None = None,
     max_work: float | None = None,
     **parameters: Unpack[ParameterOptions],
 ) -> TrainingResult:
-    """Train a network with the reference kernels, in NumPy.
+    """Train a network with the reference kernels, in NumPy; a step whose loss is not finite is the last.
 
     Args:
         program: the program in training mode, with the loss of the spec behind its layers if that is minimized.
@@ -117,6 +120,7 @@ def train(
         data: ``"synthetic"`` for one batch, drawn as the inputs of a run are; or samples by input, in a file or arrays.
         checkpoint_file: file that is written at the end, and after every ``checkpoint_every`` steps.
         resume: checkpoint from which training goes on.
+        stop_after: most steps of this run, of which the rates are those of all ``recipe.steps``.
         progress: called after each step.
         max_work: most FLOPs and elements of results of all steps.
         parameters: as for :class:`~netcalc.numerics.parameters.Parameters`.
@@ -139,21 +143,23 @@ def train(
     if state is None:
         drawn = Parameters(program, seed=recipe.seed, **parameters)
         state = State.initial(program, drawn, updater, recipe.seed)
+    elif state.data not in ("", batches.digest):
+        notify(f"{resume} was written by training on other data, whose samples come in another order")
+    state.data = batches.digest
     trainer = Trainer(program, state, batches, loss, recipe)
+    last = recipe.steps if stop_after is None else min(recipe.steps, done + stop_after)
     with reporting_memory(program, required):
-        for number in range(done + 1, recipe.steps + 1):
+        for number in range(done + 1, last + 1):
             step = trainer.step()
-            if checkpoint_file is not None and _is_written(number, recipe.steps, checkpoint_every):
+            ends = number == last or not math.isfinite(step.loss)
+            if checkpoint_file is not None and (ends or (checkpoint_every and number % checkpoint_every == 0)):
                 write_checkpoint(checkpoint_file, program.name, state)
             if progress is not None:
-                progress(number - done, recipe.steps - done, f"step {number:,}: loss {step.loss:.4g}")
+                progress(number - done, last - done, f"step {number:,}: loss {step.loss:.4g}")
+            if ends:
+                break
     name = Arrays.name if isinstance(data, Mapping) else str(data)
     return _result(program, trainer, batches, recipe, done, name)
-
-
-def _is_written(number: int, steps: int, every: int | None) -> bool:
-    """Return True if a checkpoint is written after a step."""
-    return number == steps or (every is not None and number % every == 0)
 
 
 def _result(

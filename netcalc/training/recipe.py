@@ -20,7 +20,8 @@ class Schedule:
     """Learning rates of ``steps`` steps.
 
     The first ``warmup`` steps have 1/w, 2/w … of the rate.  Those after them have the rate, or fall along half a cosine
-    from it towards ``least``, which would be reached one step after the last, as torch's CosineAnnealingLR does.
+    or a line from it towards ``least``, which would be reached one step after the last, as torch's CosineAnnealingLR
+    and transformers' get_linear_schedule_with_warmup do.
     """
 
     rate: float
@@ -51,7 +52,8 @@ class Schedule:
         if self.name == "constant":
             return self.rate
         share = (step - self.warmup) / (self.steps - self.warmup)
-        return self.least + (self.rate - self.least) * (1 + math.cos(math.pi * share)) / 2
+        left = 1 - share if self.name == "linear" else (1 + math.cos(math.pi * share)) / 2
+        return self.least + (self.rate - self.least) * left
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -78,6 +79,11 @@ class TrainingResult(TensorResult):
     def losses(self) -> tuple[float, ...]:
         """Loss of each step, before its update."""
         return tuple(step.loss for step in self.steps)
+
+    @property
+    def ok(self) -> bool:
+        """False if the loss of the last step is not finite, which ended the training without an update."""
+        return math.isfinite(self.steps[-1].loss)
 
     @property
     def learning_rates(self) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ _WORD = (1 << 64) - 1
 class State:
     """Parameters and buffers by the path of their owner, states of the optimizer, random generator and past steps.
 
-    ``seed`` is the seed of everything drawn; ``rng`` gives the masks of dropout.
+    ``seed`` is the seed of everything drawn; ``rng`` gives the masks of dropout; ``data`` is a digest of the samples.
     """
 
     arrays: dict[str, Array]
@@ -31,6 +31,7 @@ class State:
     seed: int
     rng: np.random.Generator
     history: list[TrainingStep] = field(default_factory=list)
+    data: str = ""
 
     @classmethod
     def initial(cls, program: Program, parameters: Parameters, updater: Updater, seed: int) -> State:

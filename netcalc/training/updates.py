@@ -1,7 +1,7 @@
 """Updates of parameters as torch.optim computes them, and clipping of gradients.
 
-The formulas have torch's order of operations (``_single_tensor_sgd``, ``_single_tensor_adam``), and are written in
-ufuncs, so that an update of tallied arrays counts the work that ``data/optimizers.yaml`` states.
+The formulas have torch's order of operations (``_single_tensor_sgd``, ``_single_tensor_adam``; timm's for Lion), and
+are written in ufuncs, so that an update of tallied arrays counts the work that ``data/optimizers.yaml`` states.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _problem(name: str, settings: Mapping[str, float], key: str, value: float) -
     if key not in settings:
         hint = did_you_mean(key, settings) or f"its settings are {', '.join(settings)}"
         return Diagnostic("E502", f"the optimizer {name} has no setting {key!r}", hint=hint)
-    below_one = key.startswith("beta")
+    below_one = key.startswith("beta") or key == "alpha"
     if not 0 <= value < (1 if below_one else math.inf):
         allowed = "from 0 to below 1" if below_one else "a number that is not negative"
         return Diagnostic("E502", f"{key} of {name} should be {allowed}, not {value:g}")
@@ -157,13 +157,46 @@ def _adaptive(parameter: Array, gradient: Array, states: States, lr: float, sett
     first = states.get("exp_avg", np.zeros_like(parameter))
     second = states.get("exp_avg_sq", np.zeros_like(parameter))
     step = float(states.get("step", np.float32(0))) + 1
-    weight, difference = 1 - beta1, gradient - first
-    # torch.lerp begins at the nearer end
-    first = first + difference * weight if weight < 0.5 else gradient - difference * (1 - weight)
+    first = _lerp(first, gradient, 1 - beta1)
     second = second * beta2 + gradient * (1 - beta2) * gradient
     denominator = np.sqrt(second) / math.sqrt(1 - beta2**step) + settings["eps"]
     states.update(exp_avg=first, exp_avg_sq=second, step=np.asarray(step, np.float32))
     updated: Array = parameter + first * (-lr / (1 - beta1**step)) / denominator
+    return updated
+
+
+def _lerp(start: Array, end: Array, weight: float) -> Array:
+    """Return torch.lerp of two tensors, which begins at the nearer end."""
+    difference = end - start
+    mixed: Array = start + difference * weight if weight < 0.5 else end - difference * (1 - weight)
+    return mixed
+
+
+def _rmsprop(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    gradient, alpha = _decayed(parameter, gradient, settings), settings["alpha"]
+    square = states.get("square_avg", np.zeros_like(parameter))
+    square = square * alpha + gradient * (1 - alpha) * gradient
+    step = float(states.get("step", np.float32(0))) + 1
+    states.update(square_avg=square, step=np.asarray(step, np.float32))
+    updated: Array = parameter + gradient * -lr / (np.sqrt(square) + settings["eps"])
+    return updated
+
+
+def _adagrad(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    gradient = _decayed(parameter, gradient, settings)
+    total = states.get("sum", np.full_like(parameter, settings["initial_accumulator_value"])) + gradient * gradient
+    step = float(states.get("step", np.float32(0))) + 1
+    states.update(sum=total, step=np.asarray(step, np.float32))
+    rate = lr / (1 + (step - 1) * settings["lr_decay"])
+    updated: Array = parameter + gradient * -rate / (np.sqrt(total) + settings["eps"])
+    return updated
+
+
+def _lion(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
+    momentum = states.get("exp_avg", np.zeros_like(parameter))
+    direction = np.sign(_lerp(momentum, gradient, 1 - settings["beta1"]))
+    states["exp_avg"] = _lerp(momentum, gradient, 1 - settings["beta2"])
+    updated: Array = parameter * (1 - lr * settings["weight_decay"]) + direction * -lr
     return updated
 
 
@@ -173,4 +206,7 @@ _UPDATES: dict[str, Update] = {
     "nesterov": _nesterov,
     "adam": _adam,
     "adamw": _adamw,
+    "rmsprop": _rmsprop,
+    "adagrad": _adagrad,
+    "lion": _lion,
 }

@@ -64,8 +64,9 @@ def test_formats(netcalc: Callable[..., CommandResult]) -> None:
 def test_the_last_line_of_one_step_and_of_a_loss_that_is_not_finite(netcalc: Callable[..., CommandResult]) -> None:
     one = netcalc("train", SPEC, "--steps", "1", "--loss", "sum").out
     assert re.search(r"^loss \S+$", one, re.MULTILINE)
-    out = netcalc("train", "mlp", "--steps", "3", "--training", "sgd", "--lr", "1e30").out
-    assert "the loss is not finite from step 2 on" in " ".join(out.split())
+    ended = netcalc("train", "mlp", "--steps", "3", "--training", "sgd", "--lr", "1e30")
+    assert ended.code == 1
+    assert "the loss is not finite from step 2 on" in " ".join(ended.out.split())
 
 
 def test_files(netcalc: Callable[..., CommandResult]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
+timm_optimizers = pytest.importorskip("timm.optim")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
@@ -19,6 +20,9 @@ CLASSES: dict[str, Any] = {
     "nesterov": lambda params, **kwargs: torch.optim.SGD(params, momentum=0.9, nesterov=True, **kwargs),
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
+    "lion": timm_optimizers.Lion,
 }
 #: Work of torch's operators for each element; an ``alpha`` or ``value`` other than 1 is one more multiplication.
 WORK = {
@@ -29,6 +33,7 @@ WORK = {
     "addcdiv": {"add": 1, "div": 1},
     "sqrt": {"transcendental": 1},
     "div": {"div": 1},
+    "sign": {"compare": 1},
 }
 
 

@@ -13,6 +13,7 @@ from netcalc.analysis.optimizers import optimizers
 from netcalc.training.updates import Updater, clip_coefficient, global_norm
 
 torch = pytest.importorskip("torch")
+timm_optimizers = pytest.importorskip("timm.optim")
 
 _rates = st.sampled_from([1e-4, 1e-2, 0.3])
 _decays = st.sampled_from([0.0, 1e-4, 0.1])
@@ -23,6 +24,13 @@ def _settings(name: str, draw: Any) -> dict[str, float]:
     found = {"lr": draw(_rates), "weight_decay": draw(_decays)}
     if name.startswith("adam"):
         return found | {"beta1": draw(_betas), "beta2": draw(_betas), "eps": draw(st.sampled_from([1e-8, 1e-3]))}
+    if name == "lion":
+        return found | {"beta1": draw(_betas), "beta2": draw(_betas)}
+    if name == "rmsprop":
+        return found | {"alpha": draw(st.sampled_from([0.5, 0.99])), "eps": draw(st.sampled_from([1e-8, 1e-3]))}
+    if name == "adagrad":
+        found |= {"lr_decay": draw(st.sampled_from([0.0, 0.1])), "eps": draw(st.sampled_from([1e-10, 1e-3]))}
+        return found | {"initial_accumulator_value": draw(st.sampled_from([0.0, 0.5]))}
     if name in ("momentum", "nesterov"):
         found["momentum"] = draw(st.sampled_from([0.1, 0.9]))
     if name == "momentum":
@@ -35,6 +43,10 @@ def _torch(name: str, parameter: torch.Tensor, settings: dict[str, float]) -> An
     if name.startswith("adam"):
         betas = (settings["beta1"], settings["beta2"])
         return (torch.optim.Adam if name == "adam" else torch.optim.AdamW)([parameter], betas=betas, **rest)
+    if name == "lion":
+        return timm_optimizers.Lion([parameter], betas=(settings["beta1"], settings["beta2"]), foreach=False, **rest)
+    if name in ("rmsprop", "adagrad"):
+        return (torch.optim.RMSprop if name == "rmsprop" else torch.optim.Adagrad)([parameter], **rest)
     return torch.optim.SGD([parameter], nesterov=name == "nesterov", **rest)
 
 

@@ -102,6 +102,38 @@ def test_a_resumed_run_equals_one_that_was_not_interrupted(tmp_path: Path, optim
     assert not _equal(whole, net.train(11, **{**options, "seed": 4}))
 
 
+def test_a_run_that_stops_goes_on_as_one_that_did_not(tmp_path: Path) -> None:
+    options: Any = {"data": DATA, "schedule": "linear", "seed": 3}
+    whole, file = NETWORK.train(7, **options), tmp_path / "half.safetensors"
+    half = NETWORK.train(7, stop_after=3, checkpoint_file=file, **options)
+    assert half.learning_rates == whole.learning_rates[:3]
+    assert _equal(NETWORK.train(7, resume=file, **options), whole)
+
+
+def test_a_run_that_goes_on_with_other_data_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr("netcalc.notices.listeners", [heard.append])
+    file = tmp_path / "half.safetensors"
+    NETWORK.train(2, data=DATA, checkpoint_file=file)
+    NETWORK.train(3, data=DATA, resume=file)
+    assert not heard
+    NETWORK.train(3, data=DATA | {"x": DATA["x"] + 1}, resume=file)
+    assert [text for text in heard if "written by training on other data" in text]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_loss_that_is_not_finite_ends_the_run(tmp_path: Path, value: float) -> None:
+    samples, file = np.array(DATA["x"]), tmp_path / "last.safetensors"
+    samples[generator(0, "/epoch/0").permutation(11)[4]] = value  # in the second batch
+    result = NETWORK.train(5, data=DATA | {"x": samples}, checkpoint_file=file)
+    assert not result.ok
+    assert len(result.steps) == 2
+    before = NETWORK.train(5, data=DATA | {"x": samples}, stop_after=1)
+    assert before.ok
+    assert all(array.tobytes() == before.parameters[name].tobytes() for name, array in result.parameters.items())
+    assert file.is_file()
+
+
 def test_steps_leave_frozen_parameters_and_update_tied_ones_once() -> None:
     before = {name: array.copy() for name, array in NETWORK.train(1, lr=0.0, training="sgd").parameters.items()}
     result = NETWORK.train(3, lr=0.1, training="sgd")
@@ -187,6 +219,8 @@ def test_learning_rates() -> None:
     cosine = Schedule(0.4, 6, "cosine", warmup=2)
     assert [cosine.at(step) for step in range(6)] == pytest.approx([0.2, 0.4, 0.4, 0.34142, 0.2, 0.05858], abs=1e-5)
     assert Schedule(1.0, 2, "cosine", least=0.5).at(1) == pytest.approx(0.75)
+    linear = Schedule(0.4, 6, "linear", warmup=2)
+    assert [linear.at(step) for step in range(6)] == pytest.approx([0.2, 0.4, 0.4, 0.3, 0.2, 0.1])
     assert NETWORK.train(2, lr=0.4, warmup=2).learning_rates == (0.2, 0.4)
 
 
@@ -214,7 +248,7 @@ def test_data_that_do_not_fit(change: dict[str, Any], code: str, message: str) -
     [
         ({"training": "adamv"}, "E502", "no optimizer 'adamv'"),
         ({"settings": {"beta3": 0.5}}, "E502", "no setting 'beta3'"),
-        ({"schedule": "linear"}, "E502", "no schedule 'linear'"),
+        ({"schedule": "lineal"}, "E502", "no schedule 'lineal'"),
         ({"warmup": 9}, "E502", "0 to 2 steps"),
         ({"least_lr": 1e-4}, "E502", "needs a schedule that falls"),
         ({"schedule": "cosine", "least_lr": 1.0}, "E502", "between 0 and 0.001"),

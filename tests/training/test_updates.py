@@ -61,6 +61,11 @@ def test_one_step_by_hand() -> None:
     assert Updater.of("adam", {"lr": 0.1}).update("p", p, g) == pytest.approx([0.9, -2.1], abs=1e-7)
     adamw = Updater.of("adamw", {"lr": 0.1, "weight_decay": 0.5})
     assert adamw.update("p", p, g) == pytest.approx([0.95 - 0.1, -1.9 - 0.1], abs=1e-7)
+    assert Updater.of("adagrad", {"lr": 0.1}).update("p", p, g) == pytest.approx([0.9, -2.1], abs=1e-7)
+    # the mean square begins with (1 − 0.75)·0.5²
+    assert Updater.of("rmsprop", {"lr": 0.1, "alpha": 0.75}).update("p", p, g) == pytest.approx([0.8, -2.2], abs=1e-6)
+    lion = Updater.of("lion", {"lr": 0.1, "weight_decay": 0.5})
+    assert lion.update("p", p, g) == pytest.approx([0.95 - 0.1, -1.9 - 0.1])
 
 
 def test_a_learning_rate_of_the_step_replaces_that_of_the_settings() -> None:

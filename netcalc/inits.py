@@ -277,7 +277,7 @@ def step_size(share: float, low: float, high: float) -> float:
     >>> round(math.log1p(math.exp(step_size(0.5, 0.001, 0.1))), 6)
     0.01
     """
-    step = low * (high / low) ** share
+    step = low * math.pow(high / low, share)
     return step + math.log(-math.expm1(-step))
 
 

@@ -12,24 +12,26 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from inspect import signature
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import netcalc
 from netcalc.diagnostics import NetcalcError
-from netcalc.dtypes import FLOATS
-from netcalc.formats.libraries.building import Built
 from netcalc.formats.libraries.door import ENVIRONMENT
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 from tests.exhaustive import in_turn
 from tests.exhaustive.imports import OK
+from tests.exhaustive.table_calls import work_of_call
 from tests.exhaustive.transformers import counted, plainly, reduced
 
 #: Packages that the check needs.
 NEEDED = ("torch", "transformers")
 #: Of the configurations that a table describes, every fourth is in the sample.
 SAMPLED = 4
+#: Seconds that the library may take to build a model.
+_SECONDS = 600
+_COLLECTION = Path(__file__).parent / "configurations.jsonl"
 #: Seconds that the library may take to build a model.
 _SECONDS = 600
 _COLLECTION = Path(__file__).parent / "configurations.jsonl"
@@ -83,26 +85,28 @@ def _by(way: str) -> str:
 
 def _compared(fields: Mapping[str, Any], folder: Path) -> tuple[str, list[str]]:
     """Return the way that a command takes, and the figures that differ."""
-    from netcalc.formats.libraries.capture import call_taken
-    from netcalc.formats.torch.calls import call_of
-    from netcalc.formats.torch.examples import read_examples
-    from netcalc.formats.torch.trial import error_of
-    from netcalc.formats.transformers.building import built
-
     network = _loaded(fields, folder)
     different = [*_different("params", network.params, sum(p.numel() for p in plainly(fields).parameters()))]
     if list(folder.glob("specs/*")):
-        made, way = built(_copied(fields), {}), "library"
-        call = call_taken(made, ())
+        way, work = "library", _work_by_library(fields, network)
     else:
-        way, small = "table", _shallow(fields, folder)
-        made = built(_copied(small), {})
-        network = _loaded(small, folder, _settings(_loaded(small, folder)))
-        call = call_of(made.module, read_examples([*_arguments(made, network)]))
-    if error_of(made.module, call) is not None:  # of values, such as the tokens of images, that a call has to have
+        small = _shallow(fields, folder)
+        way, work = "table", work_of_call(small, partial(_loaded, small, folder), counted)
+    if work is None:
         return f"{way}, parameters alone", different
-    flops = network.analysis("torch").total.flops
-    return way, [*different, *_different("flops", flops, counted(made.module, call))]
+    return way, [*different, *_different("flops", *work)]
+
+
+def _work_by_library(fields: Mapping[str, Any], network: netcalc.Network) -> tuple[int, int] | None:
+    from netcalc.formats.libraries.capture import call_taken
+    from netcalc.formats.torch.trial import error_of
+    from netcalc.formats.transformers.building import built
+
+    made = built(_copied(fields), {})
+    call = call_taken(made, ())
+    if error_of(made.module, call) is not None:
+        return None
+    return network.analysis("torch").total.flops, counted(made.module, call)
 
 
 def _shallow(fields: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
@@ -113,22 +117,6 @@ def _shallow(fields: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     except NetcalcError:
         return fields
     return small
-
-
-def _settings(network: netcalc.Network) -> Mapping[str, int | bool]:
-    """Return the vars of a network that a call of the class sets: lengths of texts, and masks that it is given."""
-    is_text = any(value.dtype == "int64" for value in network.inputs.values())
-    lengths = {dim: size for dim, size in _LENGTHS.items() if dim in network.dims} if is_text else {}
-    return lengths | {name: True for name in _MASKS if name in network.vars}
-
-
-def _arguments(made: Built, network: netcalc.Network) -> Iterator[str]:
-    """Yield the inputs of a network as arguments of the module; those that it names otherwise in their order."""
-    own = [str(example.name) for example in made.calls[0] if example.name not in network.inputs]
-    known = signature(made.module.forward).parameters
-    for name, value in network.inputs.items():
-        dtype = "float32" if value.dtype in FLOATS else value.dtype  # as the module is built
-        yield f"{name if name in known else own.pop(0)}={dtype}:{','.join(map(str, value.shape))}"
 
 
 def _copied(fields: Mapping[str, Any]) -> Any:

@@ -22,9 +22,6 @@ GLM4 = QWEN3 | {"model_type": "glm4", "architectures": ["Glm4ForCausalLM"], "hea
 NOMIC = {
     "model_type": "nomic_bert",
     "architectures": ["NomicBertModel"],
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
 }
 GEMMA3 = {
     "model_type": "gemma3",
@@ -58,7 +55,7 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "experts in every layer": (LLAMA, {"moe_frequency": 1}),
     "names of a file with code of its own": (
         NOMIC,
-        {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_emb_base": 1000, "prenorm": False, "use_xentropy": True},
+        {"n_embd": 768, "n_layer": 12, "n_head": 12, "rotary_emb_base": 1000, "prenorm": False, "use_xentropy": True},
     ),
     "what training left": (
         LLAMA | {"rope_scaling": {"type": "linear", "factor": 2.0}},
@@ -86,6 +83,7 @@ CONTRADICTING: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a shared expert": (QWEN3, {"shared_expert_intermediate_size": 48}, "'shared_expert_intermediate_size'"),
     "rotary features": (GLM4, {"rotary_dim": 4}, "rotary_dim = 4, and by the other fields it is 8"),
     "experts in some layers": (LLAMA, {"moe_frequency": 2}, "'moe_frequency' of llama is not known; it is 2"),
+    "another number of layers": (NOMIC, {"n_layer": 6}, "n_layer = 6, and a model of type nomic_bert has it 12"),
     "norms before": (NOMIC, {"prenorm": True}, "prenorm = true, and a model of type nomic_bert has it false"),
 }
 

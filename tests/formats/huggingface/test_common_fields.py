@@ -51,6 +51,7 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a configuration within": (GEMMA3, {}),
     "tokens": (LLAMA, {"audio_bos_token_id": 7, "pad_token_id": None, "suppress_tokens": [1]}),
     "libraries around it": (LLAMA, {"sentence_transformers": {"version": "5.1"}, "pretraining_tp": 2}),
+    "an image for another encoder": ({"model_type": "layoutlmv3", "num_hidden_layers": 2}, {"second_input_size": 112}),
     "training": (LLAMA, {"sequence_parallel_enabled": False, "use_flash_attention_2": True, "xla_device": True}),
     "experts in every layer": (LLAMA, {"moe_frequency": 1}),
     "names of a file with code of its own": (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import prod
 from operator import is_
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ class Built(NamedTuple):
         calls: arguments of its ``forward``; the first that it takes count.
         numbers: sizes that are numbers in its spec.  As symbols, those of images make the capture of windows and
             positions ten times as long.
+        exporting: returns the context in which the module is exported.
     """
 
     module: Any
@@ -37,6 +38,7 @@ class Built(NamedTuple):
     dtype: str
     calls: Sequence[Sequence[Example]]
     numbers: tuple[str, ...] = ("height", "width")
+    exporting: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @contextmanager

@@ -98,15 +98,16 @@ def _document(built: Built, call: Call) -> dict[str, Any]:
         free = attempts.pop(0)
         dynamic = {n: {axis: dim for axis, dim in axes.items() if dim in free} for n, axes in call.dynamic.items()}
         try:
-            document = module_spec(
-                built.module,
-                call.args,
-                call.kwargs,
-                dynamic=dynamic,
-                may_fix=True,
-                constants=call.constants,
-                name=built.name,
-            ).document
+            with built.exporting():
+                document = module_spec(
+                    built.module,
+                    call.args,
+                    call.kwargs,
+                    dynamic=dynamic,
+                    may_fix=True,
+                    constants=call.constants,
+                    name=built.name,
+                ).document
         except NetcalcError:
             if not free:
                 raise

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
 from operator import getitem
+from sys import modules
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
@@ -21,6 +22,9 @@ from netcalc.formats.torch.diagnosis import refused
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.transformers.inputs import calls_of, configurations
 from netcalc.schemes.configuration import stated_dtype
+
+#: Function by which code of transformers knows that it is exported.
+_EXPORTING = "is_torchdynamo_exporting"
 
 
 def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
@@ -68,7 +72,23 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
         f"{kind.__name__} of transformers {transformers.__version__}",
         dtype if dtype in FLOATS else "float32",
         [*calls_of(module, config)],
+        exporting=partial(_solving, module),
     )
+
+
+@contextmanager
+def _solving(module: Any) -> Iterator[None]:
+    """Let the gated delta rule solve its systems for a while as in a call, and not by the loops of an export."""
+    files = [modules[name] for name in {type(part).__module__ for part in module.modules()}]
+    asked = [vars(file) for file in files if hasattr(file, "torch_chunk_gated_delta_rule")]
+    held = [(names, names[_EXPORTING]) for names in asked if _EXPORTING in names]
+    try:
+        for names, _ in held:
+            names[_EXPORTING] = lambda: False
+        yield
+    finally:
+        for names, function in held:
+            names[_EXPORTING] = function
 
 
 def unknown_fields(model: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -117,3 +117,22 @@ def test_numbers_without_constant_arguments() -> None:
 def test_values_that_are_no_tensor(values: str) -> None:
     with pytest.raises(NetcalcError, match="E502"):
         read_example(f"grid=int64:{values}")
+
+
+class Checked(torch.nn.Module):
+    """Elements of which only their number is read, and a constant without elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.none = torch.zeros(0, 4)
+
+    def forward(self, x: Any) -> Any:
+        torch._check(x[x > 0].numel() == x.numel())
+        return torch.cat([self.none, x]), torch.arange(x.shape[0], x.shape[0])
+
+
+def test_what_has_no_elements_or_no_use() -> None:
+    x = torch.rand(3, 4) + 1
+    network = netcalc.from_torch(Checked(), x)
+    assert [value.shape for value in network.outputs.values()] == [(3, 4), (0,)]
+    assert network.params == 0

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim, Poly
+from netcalc.dtypes import FLOATS, DType, scalar_dtype
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value
 from netcalc.ir.build import infer
 from netcalc.models import ValidationError
@@ -72,6 +74,21 @@ class Builder:
         """Return the line that makes a value; None for an input of the graph and a stored tensor."""
         return next((line for line in reversed(self.graph.lines) if value in line.outputs), None)
 
+    def filled(self, shape: Sequence[Dim], number: Any, dtype: DType) -> Value:
+        """Return a tensor whose elements are all the same number, of a complex one real and imaginary part."""
+        if not isinstance(number, (Poly, list)):
+            number = float(number) if dtype in FLOATS else bool(number) if dtype == "bool" else int(number)
+        attributes = {
+            "value": number,
+            "shape": [1 if size == 0 else size for size in shape] or None,
+            "dtype": dtype if isinstance(number, list) or scalar_dtype(number) != dtype else None,
+        }
+        result = self.line("constant", [], attributes)
+        for axis, size in enumerate(shape):
+            if size == 0:  # constants have elements
+                result = self.line("slice", [result], {"axis": axis, "stop": 0})
+        return result
+
     def read(self, value: Value) -> Value:
         """Return a value that lines can use: for a stored tensor the output of the line that reads it."""
         if value.stored is None:
@@ -94,6 +111,8 @@ class Builder:
             return self.line("transpose", [value], {"axes": [-2, -1]}) if stored.transpose else value
         if tensor.computed is not None:
             return self._computed(stored, tensor)
+        if tensor.buffer and 0 in tensor.type.shape:
+            return self.filled(tensor.type.shape, 0, tensor.type.dtype)
         attributes = declaration(tensor)
         return self._add("buffer" if tensor.buffer else "parameter", attributes, (), {"": stored})[0]
 

@@ -14,7 +14,7 @@ _HINT = (
     "netcalc.register_torch declares the work of your own"
 )
 #: Words of a reason for which there is no such line, as the shape of its result is not known.
-_OPEN = "depends on values"
+OPEN = "depends on values"
 
 
 class Missing:
@@ -38,7 +38,7 @@ class Missing:
             places = [path or "the module itself" for path in list(paths)[:_SHOWN]]
             more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
             message = f"{operator}: {reason}" if reason else f"there is no rule for the operator {operator}"
-            helps = hint is not None and _OPEN not in reason
+            helps = hint is not None and OPEN not in reason
             yield Diagnostic(
                 "E009", f"{message}; called {times}, in {', '.join(places)}{more}", hint=hint if helps else None
             )

@@ -16,7 +16,7 @@ from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, Stored
 from netcalc.formats.torch.aliasing import Tensors, unreturned, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
 from netcalc.formats.torch.buffers import stored_buffer
-from netcalc.formats.torch.missing import Missing
+from netcalc.formats.torch.missing import OPEN, Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import Rule, rule_of
 from netcalc.formats.torch.operators._no_effect import detach
@@ -139,6 +139,8 @@ class Translation:
             rule = taking_scalars(rule, arguments)
             return in_type_of(example, self.build, rule, arguments)
         except RuleError as error:
+            if not _is_read(node) and OPEN in str(error):
+                return _unknown(example, self.symbols)
             return self._unknown(node, arguments, str(error))
 
     def _size(self, node: Any, example: Any) -> Any:
@@ -259,6 +261,11 @@ def _values(result: Any) -> Iterator[Value]:
 def _users(node: Any) -> list[Any]:
     """Return the operators on tensors that use a number directly; sizes that are made of it say what they are."""
     return [user for user in node.users if hasattr(user.meta.get("val"), "shape") or user.op == "output"]
+
+
+def _is_read(node: Any) -> bool:
+    """Return True for an operator whose results, and not only their sizes, are used."""
+    return any(str(user.target) != _ITEM or _users(user) for user in _users(node))
 
 
 def _selects(user: Any, index: Any) -> bool:

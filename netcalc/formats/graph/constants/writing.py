@@ -68,7 +68,7 @@ def _constant_lines(graph: Graph, expression: Expression, value: Value, scope: S
     build = Builder(Graph("", tensors=graph.tensors))
     build.scope, build.hint = scope, value.hint
     shape, dtype = value.type.shape, value.type.dtype
-    if not _add(build, expression, shape, dtype) or build.graph.lines[-1].outputs[0].type != value.type:
+    if 0 in shape or not _add(build, expression, shape, dtype) or build.graph.lines[-1].outputs[0].type != value.type:
         return None
     return build.graph.lines
 

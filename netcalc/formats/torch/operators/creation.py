@@ -25,6 +25,8 @@ def arange(build: Builder, end: Any, dtype: Any, start: Any = 0, step: Any = 1, 
     type_ = dtype_of(dtype) or ("float32" if fractional else "int64")
     if type_ not in FLOATS:
         start, end, step = (_whole_number(number) for number in (start, end, step))
+    if start == end:
+        return filled(build, (0,), 0, type_)
     attributes = {
         "start": None if start == 0 else start,
         "stop": end,
@@ -107,17 +109,4 @@ def _places(build: Builder, rows: Any, columns: Any, dtype: Any, inside: Callabl
 
 def filled(build: Builder, shape: Sequence[Dim], number: Any, dtype: DType) -> Value:
     """Return a tensor whose elements are all the same number."""
-    if isinstance(number, complex):
-        number = [number.real, number.imag]
-    elif not isinstance(number, Poly):
-        number = float(number) if dtype in FLOATS else bool(number) if dtype == "bool" else int(number)
-    attributes = {
-        "value": number,
-        "shape": [1 if size == 0 else size for size in shape] or None,
-        "dtype": dtype if isinstance(number, list) or scalar_dtype(number) != dtype else None,
-    }
-    result = build.line("constant", [], attributes)
-    for axis, size in enumerate(shape):
-        if size == 0:  # constants have elements
-            result = build.line("slice", [result], {"axis": axis, "stop": 0})
-    return result
+    return build.filled(shape, [number.real, number.imag] if isinstance(number, complex) else number, dtype)

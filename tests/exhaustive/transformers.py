@@ -226,19 +226,42 @@ def reduced(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def counted(module: Any, call: Any) -> int:
-    """Return torch's FLOPs of a call, without data; it does not count the attention kernel of the CPU."""
+    """Return torch's FLOPs of a call, without data if it can; it does not count kernels of the CPU.
+
+    A call that depends on values is one with ones.
+    """
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    from netcalc.formats.torch.trial import error_of
+    from netcalc.formats.torch.trial import depends_on_values, error_of
 
     module.requires_grad_(False)  # what follows the modules of a call takes results for those of a backward pass
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        error = error_of(module, call)
-    if error is not None:
-        raise error
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+        with FlopCounterMode(display=False) as counter:
+            error = error_of(module, call)
+        if depends_on_values(error):
+            with FlopCounterMode(display=False) as counter:
+                _run(module, call)
+        elif error is not None:
+            raise error
     return int(counter.get_total_flops())
+
+
+def _run(module: Any, call: Any) -> None:
+    """Run a call of a module with data; its parameters are zeros that take no memory."""
+    import torch
+
+    from netcalc.formats.torch.calls import with_constants
+    from netcalc.formats.torch.holding import holding
+
+    def with_data(tensor: Any) -> Any:
+        is_meta = tensor is not None and tensor.is_meta
+        return torch.zeros((), dtype=tensor.dtype).expand(tensor.shape) if is_meta else tensor
+
+    with with_constants(module, call.constants), holding(module, with_data):
+        args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, torch.ones_like, (call.args, call.kwargs))
+        module(*args, **kwargs)
 
 
 def _table(fields: Mapping[str, Any], network: netcalc.Network) -> Iterator[str]:

@@ -321,3 +321,11 @@ def test_linear_attention_solves_its_systems_as_in_a_call() -> None:
     model = transformers.Qwen3_5TextModel(transformers.Qwen3_5TextConfig(**{**fields, **settings})).eval()
     ids = torch.zeros(network.inputs["input_ids"].shape, dtype=torch.int64)
     assert network.analysis("torch").total.flops == flops(model, input_ids=ids, use_cache=False)
+
+
+def test_a_model_that_reads_lengths_of_its_input() -> None:
+    fields = {"vocab_size": 64, "emb_dim": 16, "n_layers": 1, "n_heads": 2, "max_position_embeddings": 32}
+    network = in_this_process("transformers", {"model_type": "xlm", **fields}, {})
+    model = transformers.XLMModel(transformers.XLMConfig(**fields)).eval()
+    ids = torch.ones(network.inputs["input_ids"].shape, dtype=torch.int64)
+    assert network.analysis("torch").total.flops == flops(model, input_ids=ids)

@@ -119,6 +119,63 @@ def test_values_that_are_no_tensor(values: str) -> None:
         read_example(f"grid=int64:{values}")
 
 
+class Selected(torch.nn.Module):
+    """Rows that masks select, changed and put back, as encoders of audio do with frames of given lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = torch.nn.Linear(4, 4)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        places = torch.arange(x.shape[1])
+        length = int(mask.sum(-1).max()) - 1
+        early, odd = places < length, places % 2 == 1
+        rows = self.project(x[mask.bool()])
+        x = x.clone()
+        x[mask.bool()] = rows
+        x[:, early] = x[:, early] + 1
+        x[0, odd] = x[0][odd] * 2
+        x[0][early] = x[1][early]
+        if not mask.all():
+            rows = rows * 3
+        return x, rows, x[mask == 0], torch.tensor([length, length + 1])
+
+
+def test_numbers_and_choices_by_masks_of_ones() -> None:
+    x, mask = torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.int64)
+    module = Selected()
+    with pytest.raises(NetcalcError, match="E009"):
+        module_spec(module, (x, mask), {})
+    document = module_spec(module, (x, mask), {}, by_values=True).document
+    assert "values of mask are as in a call with ones" in str(document)
+    network = netcalc.load_data(document)
+    assert [value.shape for value in network.outputs.values()] == [(2, 5, 4), (10, 4), (0, 4), (2,)]
+    found = network.verify_against(module, x, mask)
+    assert all(output.difference < 1e-5 for output in found.outputs), found.outputs
+    assert all(flops.ok for flops in found.flops)
+
+
+def test_a_module_that_needs_no_values_is_that_of_all() -> None:
+    document = module_spec(torch.nn.Linear(4, 4), (torch.zeros(2, 4),), {}, by_values=True).document
+    assert "ones" not in str(document)
+
+
+class Covered(torch.nn.Module):
+    """A mask in which rows that are all true become false, by their positions."""
+
+    def forward(self, x: Any) -> Any:
+        mask = x > 0
+        mask[torch.where(mask.sum(-1) == mask.shape[-1])] = False
+        return mask
+
+
+def test_elements_at_the_positions_of_a_mask() -> None:
+    x = torch.tensor([[1.0, 2.0], [1.0, -1.0], [-1.0, -1.0]])
+    network = netcalc.from_torch(Covered(), x)
+    found = network.verify_against(Covered(), x)
+    assert all(output.difference == 0 for output in found.outputs)
+
+
 class Checked(torch.nn.Module):
     """Elements of which only their number is read, and a constant without elements."""
 

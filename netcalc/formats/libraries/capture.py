@@ -106,6 +106,7 @@ def _document(built: Built, call: Call) -> dict[str, Any]:
                     dynamic=dynamic,
                     may_fix=True,
                     constants=call.constants,
+                    by_values=not free,
                     name=built.name,
                 ).document
         except NetcalcError:

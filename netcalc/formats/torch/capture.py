@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from functools import partial
 from io import StringIO
 from math import nan
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
@@ -29,11 +29,15 @@ from netcalc.formats.torch.trial import depends_on_values
 
 
 class Captured(NamedTuple):
-    """An exported program with its dims as a spec declares them, and the sizes that its symbols stand for."""
+    """An exported program with its dims as a spec declares them, and the sizes that its symbols stand for.
+
+    ``by_values`` are names of inputs on whose values it depends: it is that of a call with ones.
+    """
 
     exported: Any
     dims: dict[str, Any]
     symbols: Mapping[str, Dim]
+    by_values: tuple[str, ...] = ()
 
 
 def capture(
@@ -46,6 +50,7 @@ def capture(
     dtype: str | None = None,
     may_fix: bool = False,
     constants: Mapping[str, Any] = MappingProxyType({}),
+    by_values: bool = False,
 ) -> Captured:
     """Return the program that ``torch.export`` makes of a module for the arguments of a call.
 
@@ -58,6 +63,8 @@ def capture(
         dtype: element type of floating-point parameters, buffers and arguments; None for their own.
         may_fix: True if sizes that ``torch.export`` fixes are no dims, False if that is an error.
         constants: further arguments of ``forward``: tensors whose values count, which are no inputs.
+        by_values: True to take numbers, sizes and choices that depend on values of arguments for those of a call with
+            ones, where the module cannot be exported otherwise.
 
     Raises:
         NetcalcError: E009 if PyTorch refuses the module; E502 for arguments that are not of the form.
@@ -82,17 +89,48 @@ def capture(
     ):
         args, kwargs = torch.utils._pytree.tree_map(partial(converted_tensor, dtype=dtype), (args, kwargs))
         export = partial(_captured, module, args, kwargs, dynamic, training, may_fix)
-        if not constants:
-            try:
-                found = export()
-            except NetcalcError as error:
-                if not depends_on_values(error.__cause__):
-                    raise
-            else:
-                if not any(node.meta.get("unbacked_bindings") for node in found.exported.graph.nodes):
-                    return found
-        with reading(module):
-            return export()
+        attempts: list[_Attempt] = [] if constants else [((), nullcontext())]
+        attempts.append(((), reading(module)))
+        return _first(export, [*attempts, *(_by_values(module, args, kwargs) if by_values else ())])
+
+
+#: Names of inputs whose values count, and a context of an export.
+_Attempt: TypeAlias = tuple[tuple[str, ...], AbstractContextManager[None]]
+
+
+def _by_values(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[_Attempt]:
+    """Yield attempts in which masks are ones, all arguments of integers and booleans, and all arguments."""
+    torch = torch_library()
+    leaves, structure = torch.utils._pytree.tree_flatten((args, dict(kwargs)))
+    named = dict(zip(argument_names(module, structure, len(leaves)), leaves, strict=True))
+    tensors = [name for name, leaf in named.items() if isinstance(leaf, torch.Tensor)]
+    whole = [name for name in tensors if not named[name].is_floating_point()]
+    masks = [name for name in whole if "mask" in name]
+    for names in dict.fromkeys(map(tuple, (masks, whole, tensors))):
+        if names:
+            ones = [torch.ones_like(leaf, device="cpu") if name in names else None for name, leaf in named.items()]
+            yield names, reading(module, ones)
+
+
+def _first(export: Callable[[], Captured], attempts: Sequence[_Attempt]) -> Captured:
+    """Return the program of the first attempt in which nothing depends on other values, or else the last program."""
+    found = error = None
+    for names, context in attempts:
+        try:
+            with context:
+                found = export()._replace(by_values=names)
+        except NetcalcError as raised:
+            if error is None or depends_on_values(raised.__cause__):
+                error = raised
+            if not (names or depends_on_values(raised.__cause__)):
+                break
+        else:
+            if not any(node.meta.get("unbacked_bindings") for node in found.exported.graph.nodes):
+                break
+    if found is not None:
+        return found
+    assert error is not None
+    raise error
 
 
 def _captured(

@@ -50,6 +50,7 @@ def module_spec(
     dynamic: Any = None,
     may_fix: bool = False,
     constants: Mapping[str, Any] = MappingProxyType({}),
+    by_values: bool = False,
     name: str | None = None,
     training: bool = False,
     dtype: str | None = None,
@@ -69,7 +70,15 @@ def module_spec(
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
     captured = capture(
-        module, args, kwargs, dynamic, training=training, dtype=dtype, may_fix=may_fix, constants=constants
+        module,
+        args,
+        kwargs,
+        dynamic,
+        training=training,
+        dtype=dtype,
+        may_fix=may_fix,
+        constants=constants,
+        by_values=by_values,
     )
     sources = Sources()
     if not is_exported(module):
@@ -86,6 +95,9 @@ def module_spec(
     graph.dims = dict(captured.dims)
     if drop_dead_code:
         graph.dead = []
+    if captured.by_values:
+        names = listed([*captured.by_values])
+        graph.notes.append(f"numbers and sizes that depend on values of {names} are as in a call with ones")
     simplify(graph)
     _note_unregistered(graph, module)
     if training:

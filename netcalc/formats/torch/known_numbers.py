@@ -1,29 +1,43 @@
-"""Numbers that a module reads from constant tensors during an export: sizes, lengths and numbers of repetitions.
+"""Numbers that a module reads from known tensors during an export: sizes, lengths and numbers of repetitions.
 
-``torch.export`` has symbols for them, with which most code cannot go on.  Where the elements follow from constants, a
-context gives the module the numbers themselves.
+``torch.export`` has symbols for them, with which most code cannot go on.  Where the elements follow from constants, or
+from arguments whose values count, a context gives the module the numbers themselves.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
 from typing import Any
 
+from netcalc.formats.torch.known_masks import Places, assignment, selection
 from netcalc.formats.torch.known_values import KnownValues
 from netcalc.formats.torch.library import torch_library
 
 _READ = ("tolist", "item", "__int__", "__index__", "__bool__")
 #: Functions that take sizes, which may be scalars.
-_SIZED = ("arange", "expand", "new_full", "new_ones", "new_zeros", "ones", "repeat", "reshape", "view", "zeros")
-#: Functions whose results have shapes that depend on values.
-_DEPENDENT = ("argwhere", "masked_select", "nonzero", "repeat_interleave", "unique", "unique_consecutive")
+_SIZED = (
+    *("arange", "expand", "interpolate", "multinomial", "new_full", "new_ones", "new_zeros", "ones", "pad", "repeat"),
+    *("reshape", "view", "zeros"),
+)
+#: Functions whose results, or the shapes of these, depend on values.
+_DEPENDENT = (
+    *("__contains__", "allclose", "argwhere", "equal", "is_nonzero", "masked_select", "nonzero", "repeat_interleave"),
+    *("unique", "unique_consecutive"),
+)
 
 
-def reading(module: Any) -> AbstractContextManager[Any]:
-    """Return a context of an export of a module in which numbers that follow from constants are known."""
+@contextmanager
+def reading(module: Any, leaves: Sequence[Any] = ()) -> Iterator[None]:
+    """Let a module know numbers that follow from constants while it is exported.
+
+    Args:
+        module: the module.
+        leaves: the arguments of its call, without structure, whose values count too; None for others.
+    """
     torch: Any = torch_library()
-    values = KnownValues(module)
+    values, places = KnownValues(module), Places()
 
     class Mode(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -31,20 +45,59 @@ def reading(module: Any) -> AbstractContextManager[Any]:
             name = str(getattr(function, "__name__", ""))
             if name in _READ and (known := values.elements(args[0])) is not None:
                 return known
-            if name in ("__getitem__", "__setitem__"):
-                args = (args[0], _with_known_bounds(args[1], values), *args[2:])
-            elif name in _SIZED:
-                args = tuple(torch.utils._pytree.tree_map_only(torch.Tensor, partial(_number, values), args))
-            by_mask = name == "__getitem__" and isinstance(args[1], torch.Tensor) and args[1].dtype == torch.bool
-            if (name in _DEPENDENT or by_mask) and (known := values.result(function, args, kwargs)) is not None:
+            dependent = name in _DEPENDENT or (name == "where" and len(args) + len(kwargs) == 1)
+            if dependent and (known := values.result(function, args, kwargs)) is not None:
                 return known
             if name == "repeat_interleave" and (repeated := _repeated(torch, values, *args, **kwargs)) is not None:
                 return repeated
-            result = function(*args, **kwargs)
+            if name == "__setitem__" and not isinstance(args[2], torch.Tensor):
+                args = (args[0], places.mask(args[1]), args[2])
+            given, named = _with_numbers(name, args, kwargs, values)
+            result = function(*given, **named)
             values.follow(function, args, kwargs, result)
+            places.note(function, args, result)
             return result
 
-    return Mode()
+    with _given(module, values, leaves), Mode():
+        yield
+
+
+@contextmanager
+def _given(module: Any, values: KnownValues, leaves: Sequence[Any]) -> Iterator[None]:
+    """Know the values of arguments of a module's calls for a while."""
+    torch = torch_library()
+    held, forward = module.__dict__.get("forward"), module.forward
+
+    @wraps(forward)
+    def known(*args: Any, **kwargs: Any) -> Any:
+        made = torch.utils._pytree.tree_leaves((args, kwargs))
+        for leaf, value in zip(made, leaves, strict=False):
+            if value is not None:
+                values.give(leaf, value)
+        return forward(*args, **kwargs)
+
+    module.__dict__["forward"] = known
+    try:
+        yield
+    finally:
+        if held is None:
+            del module.__dict__["forward"]
+        else:
+            module.__dict__["forward"] = held
+
+
+def _with_numbers(name: str, args: tuple[Any, ...], kwargs: Any, values: KnownValues) -> tuple[tuple[Any, ...], Any]:
+    """Return arguments of a call with numbers, and with indices whose shape is known, in place of known tensors."""
+    torch: Any = torch_library()
+    if name in _SIZED:
+        args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, partial(_number, values), (args, kwargs))
+    elif name == "tensor" and isinstance(args[0], (list, tuple)):
+        args = torch.utils._pytree.tree_map_only(torch.Tensor, partial(_whole, values), args)
+    elif name == "__getitem__":
+        args = selection(values, args[0], _with_known_bounds(args[1], values))
+    elif name == "__setitem__":
+        args = assignment(values, args[0], _with_known_bounds(args[1], values), args[2])
+    return args, kwargs
 
 
 def _with_known_bounds(index: Any, values: KnownValues) -> Any:
@@ -62,6 +115,11 @@ def _number(values: KnownValues, tensor: Any) -> Any:
     """Return the number in a known scalar, or any other tensor itself."""
     known = values.elements(tensor) if tensor.ndim == 0 else None
     return tensor if known is None else known
+
+
+def _whole(values: KnownValues, tensor: Any) -> Any:
+    """Return the number in a known scalar of the type that numbers have in a list, or any other tensor itself."""
+    return _number(values, tensor) if tensor.dtype == torch_library().int64 else tensor
 
 
 def _repeated(torch: Any, values: KnownValues, input: Any, repeats: Any = None, dim: Any = None, **_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Elements of small tensors during an export, where they follow from constants of the module."""
+"""Elements of small tensors during an export, where they follow from constants of the module or from arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from netcalc.formats.torch.library import torch_library
 
 #: Most elements of a tensor that is followed.
-_MOST = 1 << 16
+_MOST = 1 << 20
 #: Names of functions whose results are no constants.
 _NOT_CONSTANT = re.compile("rand|empty|multinomial|normal|bernoulli|dropout|exponential|cauchy|geometric|uniform")
 #: Names of functions that change their first argument in place.
@@ -19,7 +19,9 @@ _IN_PLACE = re.compile(r"(?!__).*[^_]_|__setitem__|__i\w+__")
 
 
 class KnownValues:
-    """Tensors of an export whose elements follow from constants, each with a tensor that has data.
+    """Tensors of an export whose elements follow from what is known, each with a tensor that has data.
+
+    Known are the constants of a module, and what :meth:`give` says.
 
     A call whose tensors are all known is made once more with these, outside of the export.  So views and changes in
     place are those of PyTorch; a change by what is not known makes everything that shares the memory unknown.
@@ -32,6 +34,11 @@ class KnownValues:
         self._known = self._torch.utils.weak.WeakIdKeyDictionary()
         self._changed: dict[int, Any] = {}  # memory with elements that are not known, by its identity
 
+    def give(self, tensor: Any, value: Any) -> None:
+        """Say that a tensor of the export has the elements of one with data, if they are few."""
+        if self._is_small(tensor) and tensor.shape == value.shape:
+            self._known[tensor] = value
+
     def follow(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Note what is known of the result of a call, and of what it changed in place."""
         name = str(getattr(function, "__name__", ""))
@@ -39,7 +46,7 @@ class KnownValues:
         results = result if isinstance(result, (list, tuple)) else [result]
         if not changes and not any(map(self._is_small, results)):
             return
-        with self._outside():
+        with self.outside():
             try:
                 if _NOT_CONSTANT.search(name):
                     raise LookupError("not constant")
@@ -54,22 +61,27 @@ class KnownValues:
 
     def elements(self, tensor: Any) -> Any:
         """Return the elements of a tensor, nested in lists, or the one of a scalar; None if they are not known."""
-        with self._outside():
+        data = self.data(tensor)
+        return None if data is None else data.tolist()
+
+    def data(self, tensor: Any) -> Any:
+        """Return a tensor with data that has the elements of one in the export; None if they are not known."""
+        with self.outside():
             try:
-                return self._value(tensor).tolist()
+                return self._value(tensor)
             except LookupError:
                 return None
 
     def result(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call whose tensors are all known, as a tensor with data; None for any other."""
-        with self._outside():
+        with self.outside():
             try:
                 return function(*self._with_data(args), **self._with_data(kwargs))
             except Exception:  # of an input, or of a function that cannot be repeated
                 return None
 
     @contextmanager
-    def _outside(self) -> Iterator[None]:
+    def outside(self) -> Iterator[None]:
         """Leave the modes of the export for a while."""
         with self._torch.utils._python_dispatch._disable_current_modes(), self._torch._C.DisableTorchFunction():
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from netcalc.formats.torch.calls import Call, with_constants
@@ -11,6 +12,8 @@ from netcalc.formats.torch.library import torch_library
 #: Errors at a number or size that depends on values, which a call without data has not, but an export may.
 _WITHOUT_DATA = ("DataDependentOutputException", "DynamicOutputShapeException", "GuardOnDataDependentSymNode")
 
+_DEPENDENT = re.compile(r"data-dependent|\bu\d+\b")
+
 
 def is_refused(error: Exception | None) -> bool:
     """Return True for an error that says that a module does not take a call."""
@@ -18,8 +21,8 @@ def is_refused(error: Exception | None) -> bool:
 
 
 def depends_on_values(error: BaseException | None) -> bool:
-    """Return True for an error at a number or size that depends on values of tensors."""
-    return type(error).__name__ in _WITHOUT_DATA or "data-dependent" in str(error)
+    """Return True for an error at a number or size that depends on values of tensors, such as the size u0."""
+    return type(error).__name__ in _WITHOUT_DATA or _DEPENDENT.search(str(error)) is not None
 
 
 def error_of(module: Any, call: Call) -> Exception | None:

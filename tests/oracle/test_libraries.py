@@ -316,7 +316,7 @@ def test_sizes_that_follow_from_data_are_named() -> None:
 def test_linear_attention_solves_its_systems_as_in_a_call() -> None:
     linear = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8}
     fields = {"model_type": "qwen3_5_text", "linear_value_head_dim": 8, "layer_types": ["linear_attention"], **linear}
-    settings = {**TINY, "num_hidden_layers": 1, "head_dim": 8}
+    settings = {**TINY, "num_hidden_layers": 1, "head_dim": 8, "max_position_embeddings": 16}
     network = in_this_process("transformers", {**fields, **settings}, {})
     model = transformers.Qwen3_5TextModel(transformers.Qwen3_5TextConfig(**{**fields, **settings})).eval()
     ids = torch.zeros(network.inputs["input_ids"].shape, dtype=torch.int64)

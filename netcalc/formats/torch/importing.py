@@ -69,17 +69,8 @@ def module_spec(
     Raises:
         NetcalcError: E009 if the module cannot be captured or translated; E502 for bad arguments.
     """
-    captured = capture(
-        module,
-        args,
-        kwargs,
-        dynamic,
-        training=training,
-        dtype=dtype,
-        may_fix=may_fix,
-        constants=constants,
-        by_values=by_values,
-    )
+    options: Any = {"training": training, "dtype": dtype, "may_fix": may_fix, "by_values": by_values}
+    captured = capture(module, args, kwargs, dynamic, constants=constants, **options)
     sources = Sources()
     if not is_exported(module):
         with converted(module, dtype):

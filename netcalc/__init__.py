@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.precision.report import StorageReport as StorageReport
     from netcalc.analysis.precision.report import StoredGroup as StoredGroup
     from netcalc.analysis.signal.report import Finding as Finding
+    from netcalc.analysis.signal.report import Reach as Reach
     from netcalc.analysis.signal.report import SignalComparison as SignalComparison
     from netcalc.analysis.signal.report import SignalReport as SignalReport
     from netcalc.analysis.signal.report import SignalRow as SignalRow
@@ -148,7 +149,7 @@ _EXPORTS = {
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
-    "netcalc.analysis.signal.report": ("Finding", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
+    "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),
     "netcalc.reference.operations": ("Listed", "OperationReference"),

@@ -5,7 +5,8 @@ gap. It says in words where signals vanish or explode, from which layer, why, an
 
 Verdicts follow stages, runs of equal layers along one path through the network: the root mean square of their outputs,
 and that times the norm of the gradient, which no scale of weights changes. Either vanishes or explodes where it changes
-by a factor of 100 within a stage; a jump between stages is called a step.
+by a factor of 100 within a stage; a jump between stages is called a step. Of recurrent layers and decoders it lists the
+gradient of the last step by distance, and says within how many steps it falls by 10, 10³ and 10⁶.
 
 The loss is the sum of all outputs with independent normal weights, so that the gradient of the outputs has an expected
 norm of 1; --loss loss takes the spec's loss, --loss sum the plain sum, --loss NAME an output's sum. --set batch=64

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from netcalc.analysis.signal.report import (
     Figures,
     Finding,
+    Reach,
     SignalComparison,
     SignalReport,
     SignalRow,
@@ -84,6 +85,9 @@ class _Signal(Presentation[SignalReport]):
         if result.stages:
             yield _stages(result.stages)
             yield Paragraph([Line("", _STAGES_NOTE, "dim")])
+        for reach in result.through_time:
+            yield Paragraph([Line(": gradient of the last outputs by distance in steps", reach.path)])
+            yield _through_time(reach)
         if view.charts:
             yield from self.charts(result)
         yield Answer(
@@ -100,7 +104,9 @@ class _Signal(Presentation[SignalReport]):
     def charts(self, result: SignalReport) -> Iterator[Chart]:
         rows = _plotted(result)
         measured, predicted = [row.measured for row in rows], [row.predicted for row in rows]
-        return _charts(result.spec, [("measured", measured, False), ("predicted", predicted, True)])
+        yield from _charts(result.spec, [("measured", measured, False), ("predicted", predicted, True)])
+        for reach in result.through_time:
+            yield _chart_through_time(result.spec, reach)
 
 
 class _Comparison(Presentation[SignalComparison]):
@@ -227,6 +233,28 @@ def _stages(stages: Sequence[Stage]) -> Table:
                 name = [stage.path, len(stage.lines)] if figure == "rms" else ["", None]
                 rows.append(Row([*name, figure, trend.by_line, trend.smallest, trend.largest, _change(trend)]))
     return Table(columns, rows)
+
+
+def _through_time(reach: Reach) -> Table:
+    """Gradients and states at distances from the last step: 0, 1, 2, 5, 10, … and the first step."""
+    distances = [d for d in range(reach.steps) if d == reach.steps - 1 or str(d).rstrip("0") in ("", "1", "2", "5")]
+    columns = [
+        Column("distance", "total"),
+        Column("step", "count"),
+        Column("gradient", "real"),
+        Column("state", "real"),
+    ]
+    steps = ((d, reach.steps - d) for d in distances)
+    return Table(columns, [Row([d, step, reach.gradients[d], reach.states[step - 1]]) for d, step in steps])
+
+
+def _chart_through_time(spec: str, reach: Reach) -> Chart:
+    title = "gradient of the last outputs"
+    lines = [Series("measured", [*enumerate(reach.gradients)])]
+    if reach.predicted is not None:
+        predicted = [(d, reach.gradients[0] * reach.predicted**d) for d in range(reach.steps)]
+        lines.append(Series("predicted", predicted, dashed=True))
+    return Chart(f"{spec}: {title} at {reach.path}", "distance in steps", title, lines, log_y=True)
 
 
 def _change(trend: Trend) -> str:

@@ -16,7 +16,7 @@ from netcalc.analysis.signal.remedies import RECURRENT
 from netcalc.analysis.signal.report import InputScale, MeasuredFigures, SignalReport, SignalRow, predicted_row
 from netcalc.analysis.signal.stages import runs
 from netcalc.analysis.signal.state import Signal
-from netcalc.analysis.signal.trunk import graph_of
+from netcalc.analysis.signal.trunk import Graph, graph_of
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
 from netcalc.engine.feasibility import require_work
@@ -35,6 +35,7 @@ from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.ops.backward import BACKWARD
 from netcalc.ops.backward.no_gradient import NO_GRADIENT
 from netcalc.run_options import WeightsOptions
+from netcalc.verification.through_time import through_time
 
 #: Activation functions with limits, by the share of their greatest slope at an element of the output.
 _SLOPES: dict[str, Callable[[Any, Array], Array]] = {
@@ -127,17 +128,21 @@ def measure(
         gradients=gap,
         inputs=tuple(map(_mean_scale, zip(*drawn, strict=True))),
     )
-    return _judged(report, program, predicted, samples)
+    graph = graph_of(program)
+    if not missing:
+        drawing = Parameters(program, init=options, seed=seed, **weights)
+        reaches = through_time(program, graph, drawing, run_inputs(program, inputs, seed), seed)
+        report = replace(report, through_time=reaches)
+    return _judged(report, graph, predicted, samples)
 
 
 def _judged(
     report: SignalReport,
-    program: Program,
+    graph: Graph,
     predicted: Sequence[PredictedOperation],
     samples: Sequence[Sequence[_Sample]],
 ) -> SignalReport:
     """Return a report with the rows of the samples of all seeds, their stages, and findings on them."""
-    graph = graph_of(program)
     numbered = [
         _measured_row(row, [sample[number] for sample in samples], instance)
         if instance.node.output_types[0].is_float

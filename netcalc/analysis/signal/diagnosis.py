@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from netcalc.analysis.signal.curves import CURVES
-from netcalc.analysis.signal.remedies import NORMS, around, remedies
-from netcalc.analysis.signal.report import Figures, Finding, Growth, InputScale, SignalReport, SignalRow
+from netcalc.analysis.signal.remedies import NORMS, RECURRENT, around, remedies
+from netcalc.analysis.signal.report import Figures, Finding, Growth, InputScale, Reach, SignalReport, SignalRow
 from netcalc.analysis.signal.stages import Run, steps
 from netcalc.analysis.signal.trunk import Graph, trunks
 
@@ -44,12 +44,49 @@ def diagnose(
         *_symmetric(report.rows),
         *_no_gradient(graph, numbered),
         *(finding for run in found for finding in _growths(run)),
+        *(finding for reach in report.through_time for finding in _through_time(reach)),
         *_saturated_and_dead(report.rows, report.data),
         *_alike_samples(report.layers, report.data),
     ]
-    if not findings:
-        findings.append(_steady(found) if found else _short(report))
+    if found and all(finding.kind == "reach" for finding in findings):
+        findings.append(_steady(found))
+    elif not findings:
+        findings.append(_short(report))
     return (*findings, *_steps(found))
+
+
+# -- through time -----------------------------------------------------------------------------------
+
+
+def _through_time(reach: Reach) -> Iterator[Finding]:
+    """Yield the verdict on how far back the gradient of the last step reaches."""
+    first, last = reach.gradients[0], reach.gradients[-1]
+    falls = [
+        f"by {name} within {count} steps"
+        for name, count in (("10", reach.tenth), ("10³", reach.thousandth), ("10⁶", reach.millionth))
+        if count is not None
+    ]
+    text = f"the gradient of the last outputs goes from {first:.3g} at the last of {reach.steps} steps to {last:.3g} "
+    text += "at the first"
+    if falls:
+        text += f"; it falls {', '.join(falls)}"
+    if reach.by_step is not None and reach.op in RECURRENT:
+        text += f"; each step multiplies it by {reach.by_step:.3g}"
+        if reach.predicted is not None:
+            text += f", by its weights {reach.predicted:.3g}"
+    if reach.thousandth is not None and reach.op in RECURRENT:
+        remedy = {
+            "rnn": "a gated cell: lstm or gru; orthogonal weights of the state",
+            "lstm": "a bias of the forget gate of 1 or more",
+            "gru": "a bias of the update gate of 1 or more",
+        }[reach.op]
+        what = "slope and weights of the state multiply" if reach.op == "rnn" else "the gate of the state multiplies"
+        yield Finding("gradients vanish through time", reach.path, text, f"{what} it at every step", remedy)
+    elif last > 1e3 * first > 0:
+        why = "the weights of the state multiply it at every step"
+        yield Finding("gradients explode through time", reach.path, text, why, "smaller weights of the state; clipping")
+    else:
+        yield Finding("reach", reach.path, text, "", "")
 
 
 # -- along a stage ----------------------------------------------------------------------------------

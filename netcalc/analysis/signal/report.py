@@ -140,6 +140,47 @@ class Stage:
     """Root mean squares of the outputs times norms of their gradients; null where results of lines have other uses."""
 
 
+@recorded(*("path", "op", "steps", "states", "gradients", "by_step", "predicted", "tenth", "thousandth", "millionth"))
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Gradients of the outputs of the last step by distance, from one seed."""
+
+    path: str
+    op: str
+    steps: int
+    states: tuple[Real, ...]
+    """Root mean squares of the output of the operation, by step."""
+    gradients: tuple[Real, ...]
+    """Norms of the gradient of the last step's outputs by what the operation has at each step, by distance from 0.
+
+    For recurrent layers it is the gradient by their input, for others that by their output.
+    """
+    by_step: Real | None
+    """The factor of the norm by step, on average to where it ends or falls by 10¹²."""
+    predicted: Real | None
+    """The factor that follows from the weights of a recurrent layer; null where there is no theory."""
+
+    def within(self, factor: float) -> int | None:
+        """Return the distance from which the norm stays below that of the last step divided by a factor, if it does."""
+        last = max((d for d, norm in enumerate(self.gradients) if norm > self.gradients[0] / factor), default=-1)
+        return last + 1 if last + 1 < len(self.gradients) else None
+
+    @property
+    def tenth(self) -> int | None:
+        """The number of steps within which the gradient falls by 10."""
+        return self.within(10)
+
+    @property
+    def thousandth(self) -> int | None:
+        """The number of steps within which the gradient falls by 10³."""
+        return self.within(1e3)
+
+    @property
+    def millionth(self) -> int | None:
+        """The number of steps within which the gradient falls by 10⁶."""
+        return self.within(1e6)
+
+
 @recorded("name", "rms", "mean")
 @dataclass(frozen=True, slots=True)
 class InputScale:
@@ -165,7 +206,7 @@ class Finding:
 
 @recorded(
     *("spec", "inits", "seeds", "training", "loss", Entry("no_gradients", "gradients"), "findings"),
-    *("inputs", "stages"),
+    *("inputs", "stages", "through_time"),
     Entry("layers", "rows"),
     name="signal",
 )
@@ -191,6 +232,8 @@ class SignalReport(Result):
     """Scales of the floating-point inputs."""
     stages: tuple[Stage, ...] = ()
     """Runs of equal lines, in order of execution."""
+    through_time: tuple[Reach, ...] = ()
+    """Gradients of the last step's outputs by distance, of recurrent layers and decoders."""
 
     def at_depth(self, depth: int | None) -> SignalReport:
         """Return the report with groups of operations that share the first ``depth`` parts of their paths."""

@@ -181,7 +181,7 @@ class BackwardOptions(TypedDict, total=False):
         Option(
             OPTIMIZER,
             None,
-            "Count a step of training: forward, backward, update by sgd, momentum, nesterov, adam or adamw.",
+            "Count a step of training: forward, backward, update by sgd, momentum, adam, adamw, rmsprop, adagrad or lion.",
             metavar="OPTIMIZER",
         ),
     ]

@@ -131,9 +131,8 @@ def train(
     """
     _require_files(checkpoint_file, checkpoint_every, resume, parameters.get("weights"))
     loss = minimized(program, recipe.loss)
-    updater, state = recipe.updater(), None
-    if resume is not None:
-        state = read_checkpoint(resume, program, updater, recipe.seed)
+    updater = recipe.updater()
+    state = None if resume is None else read_checkpoint(resume, program, updater, recipe.seed)
     done = 0 if state is None else len(state.history)
     if done >= recipe.steps:
         text = f"{resume} has {done:,} steps, and --steps {recipe.steps:,} counts them"

@@ -181,7 +181,7 @@ class BackwardOptions(TypedDict, total=False):
         Option(
             OPTIMIZER,
             None,
-            "Count a step of training: forward, backward, update by sgd, momentum, adam, adamw, rmsprop, adagrad or lion.",
+            "Count a step of training: forward, backward, update by sgd, adam, adamw, lion and others.",
             metavar="OPTIMIZER",
         ),
     ]

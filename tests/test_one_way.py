@@ -190,6 +190,8 @@ VERBS = {
         {
             **RUNS,
             **INPUT,
+            "mode": Sample("--mode eval", {"mode": "eval"}),  # networks with batch norm are run in training mode
+            "train": Sample("--train", {"mode": "train"}, unseen=True),
             "seeds": called("--seeds 2", seeds=2),
             "loss": called("--loss sum", loss="sum"),
             "depth": called("--depth 1", depth=1),
@@ -204,6 +206,7 @@ VERBS = {
         {
             **RUNS,
             "steps": called("--steps 3", steps=3),
+            "stop_after": called("--stop-after 1", stop_after=1),
             "batch": Sample("--batch 3", {"set": {"batch": 3}}),
             "training": called("--training sgd", training="sgd"),
             "lr": called("--lr 0.1", lr=0.1),

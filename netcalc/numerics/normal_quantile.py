@@ -89,7 +89,7 @@ def normal_quantile(probability: Array) -> Array:
     >>> normal_quantile(np.array([0.025, 0.5, 0.975])).round(6).tolist()
     [-1.959964, 0.0, 1.959964]
     """
-    result = np.array(probability, np.float64)
+    result = np.array(probability, np.float64, order="C")
     flat = result.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
         _to_quantiles(flat[start : start + _BLOCK])

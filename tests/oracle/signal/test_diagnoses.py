@@ -9,10 +9,11 @@ import pytest
 
 import netcalc
 from netcalc.analysis.signal.report import SignalReport
-from tests.oracle.signal.measure import FILE, diagnosis, measured
-from tests.oracle.signal.networks import cases
 
 torch = pytest.importorskip("torch")
+
+from tests.oracle.signal.measure import FILE, diagnosis, measured  # noqa: E402
+from tests.oracle.signal.networks import cases  # noqa: E402
 
 DIAGNOSES: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
 #: Networks that torch measures again on every change.

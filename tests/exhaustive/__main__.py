@@ -30,6 +30,7 @@ CHECKS = (
     "configurations",
     "pages",
     "initializers",
+    "signal",
 )
 
 

@@ -193,3 +193,18 @@ def test_what_has_no_elements_or_no_use() -> None:
     network = netcalc.from_torch(Checked(), x)
     assert [value.shape for value in network.outputs.values()] == [(3, 4), (0,)]
     assert network.params == 0
+
+
+class Parts(torch.nn.Module):
+    """A number of parts by a division of two numbers, which is a tensor."""
+
+    def forward(self, x: Any) -> Any:
+        parts = torch.div(x.size(1), 4, rounding_mode="trunc")
+        return x[:, : int(parts)] * parts
+
+
+def test_a_quotient_of_two_numbers_is_a_tensor() -> None:
+    x = torch.randn(2, 13)
+    network = netcalc.from_torch(Parts(), x)
+    assert network.outputs["output"].shape == (2, 3)
+    assert network.verify_against(Parts(), x).ok

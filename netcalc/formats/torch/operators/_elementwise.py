@@ -22,8 +22,11 @@ _MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less"
 def combined(
     build: Builder, operation: str, input: Value | Any, other: Value | Any, attributes: dict[str, Any] | None = None
 ) -> Value:
-    """Add an operation on two tensors, or on a tensor and a number, in either order."""
+    """Add an operation on two tensors, or on a tensor and a number, in either order; of two numbers one is a tensor."""
     settings = attributes or {}
+    if not isinstance(input, Value) and not isinstance(other, Value):
+        whole = isinstance(input, int) and not isinstance(input, bool)
+        input = build.line("constant", [], {"value": input, "shape": [], "dtype": "int64" if whole else None})
     if isinstance(input, complex):
         input = complex_constant(build, input, other)
     elif isinstance(other, complex):

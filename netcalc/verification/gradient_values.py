@@ -229,10 +229,11 @@ class _Network:
         seeds = [rng.normal(size=output.array.shape) if output.wanted else None for output in outputs]
         along = {name: direction(rng, array) for name, array in inputs.items()}
         names = {number: name for name, number in tape.input_keys.items()}
-        terms = [
-            gradient * (along[names[key]] if isinstance(key, int) else self._along[key])
-            for key, gradient in tape.backward(added(outputs, seeds))
-        ]
+        terms = []
+        for key, gradient in tape.backward(added(outputs, seeds)):
+            part = along[names[key]] if isinstance(key, int) else self._along.get(key)
+            if part is not None:  # a parameter with infinite elements is not moved
+                terms.append(gradient * part)
 
         def at(step: float) -> list[Array]:
             there = {name: array + step * along[name] for name, array in inputs.items()}

@@ -98,9 +98,9 @@ def _symbolic(loaded: Loaded, network: Network, rng: random.Random) -> None:
 
 
 def _defaults(loaded: Loaded) -> dict[str, int]:
-    """Return the dims whose default is a plain number."""
+    """Return the dims whose default is a positive number: with a symbolic ``past`` there are positions in caches."""
     found = {name: getattr(dim, "default", dim) for name, dim in loaded.document.dims.items()}
-    return {name: value for name, value in found.items() if isinstance(value, int)}
+    return {name: value for name, value in found.items() if isinstance(value, int) and value > 0}
 
 
 def _check_text(text: str) -> None:

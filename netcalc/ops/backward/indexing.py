@@ -59,6 +59,9 @@ class IndexPutBackward(Backward):
 class ScatterBackward(Backward):
     """Gradients of input and source; extrema share theirs evenly among all elements that are equal to them."""
 
+    def differs(self, op: Scatter) -> str:
+        return "values that others replace have gradients too" if op.reduce is None else ""
+
     def derivatives(self, op: Scatter) -> tuple[str, ...]:
         if op.reduce is None:
             return ("∂L/∂x = g, with 0 at the positions", "∂L/∂source = g at the positions")

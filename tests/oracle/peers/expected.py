@@ -24,7 +24,6 @@ EXPECTED: dict[str, Expected] = {
         Expected(_BACKWARD, _COMPLEX),
     ),
     **dict.fromkeys(("ComplexLinear", "LinearRecurrence"), Expected(_BACKWARD, _COMPLEX)),
-    "cumulative sums and maxima": Expected(_IMPORT, "there is no operation for cummax"),
     "logcumsumexp and cumprod": Expected(_IMPORT, "there is no operation for logcumsumexp"),
     "error functions": Expected(_IMPORT, "there is no operation for lgamma"),
     "fractional_max_pool2d": Expected(_IMPORT, "there is no operation for pooling in drawn windows"),

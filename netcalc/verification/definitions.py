@@ -8,10 +8,10 @@ import numpy as np
 
 from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array
-from netcalc.ir import OpNode, Program, join
+from netcalc.ir import Program, join
 from netcalc.numerics.initializers import generator
+from netcalc.verification.compared import Compared
 from netcalc.verification.references import REFERENCES
-from netcalc.verification.report import Gap, ValueCount
 from netcalc.verification.values import POSITIONS, Comparison, Difference, compare_table, compare_values
 
 #: Faults that no comparison of executed operations with their references can see.
@@ -28,26 +28,14 @@ UNSEEN = (
 )
 
 
-class Definitions:
+class Definitions(Compared):
     """Comparison of every distinct operation of a program with its reference; repeats are compared once."""
 
     def __init__(self, program: Program, seed: int, *, drawn: bool) -> None:
+        super().__init__()
         self._program = program
         self._rng = generator(seed, "/values")
         self._drawn = drawn  # without weights of the caller, tables have their initial content
-        self._seen: set[OpNode] = set()
-        self._counts: dict[str, ValueCount] = {}
-        self._gaps: dict[Gap, None] = {}
-
-    @property
-    def gaps(self) -> tuple[Gap, ...]:
-        """Gaps in order of execution."""
-        return tuple(self._gaps)
-
-    @property
-    def counts(self) -> tuple[ValueCount, ...]:
-        """The operations and values compared, by kind of operation."""
-        return tuple(self._counts.values())
 
     def differences(
         self,
@@ -59,9 +47,8 @@ class Definitions:
     ) -> Sequence[Difference] | None:
         """Compare an executed operation; None if it was compared before, or has no reference."""
         node = instance.node
-        if node in self._seen:
+        if not self.is_new(node):
             return None
-        self._seen.add(node)
         name = node.op.name
         differences: list[Difference] = []
         compared = 0
@@ -69,17 +56,15 @@ class Definitions:
             for part in self._parts(instance, inputs, params, outputs, updates):
                 differences += part.differences
                 compared += part.compared
-                self._gaps |= {Gap(f"values of {name}", reason): None for reason in part.gaps}
+                for reason in part.gaps:
+                    self.leave_out(f"values of {name}", reason)
         except MemoryError:
             raise
         except Exception as error:  # a reference fails on arrays that it cannot have been meant for
             differences.append(Difference("outputs", "values by the definition", f"{type(error).__name__}: {error}"))
         if REFERENCES.get(name) is None:
             return None
-        before = self._counts.get(name, ValueCount(name, 0, 0, 0))
-        self._counts[name] = ValueCount(
-            name, before.operations + 1, before.values + compared, before.different + bool(differences)
-        )
+        self.count(name, compared, different=bool(differences))
         return differences
 
     def _parts(

@@ -26,7 +26,8 @@ from netcalc.opdef import Param
 from netcalc.ops.backward import Backward, BackwardCall, Source, declaration
 from netcalc.tensor_type import TensorType
 from netcalc.verification.central_differences import POINTS, Derivative, differing, direction, moved
-from netcalc.verification.report import Gap, InstanceCheck, ValueCount
+from netcalc.verification.compared import Compared
+from netcalc.verification.report import Gap, InstanceCheck
 
 T = TypeVar("T")
 
@@ -34,39 +35,26 @@ _WHAT = "gradient values"
 _AGREED = "as differences", "as differences"
 
 
-class GradientValues:
+class GradientValues(Compared):
     """Comparison of every distinct product of a program; repeats are compared once."""
 
     def __init__(self, program: Program, seed: int) -> None:
+        super().__init__()
         self._training = program.training
         self._seed = seed
-        self._seen: set[OpNode] = set()
-        self._counts: dict[str, ValueCount] = {}
-        self._gaps: dict[Gap, None] = {}
-
-    @property
-    def gaps(self) -> tuple[Gap, ...]:
-        """Gaps in order of execution."""
-        return tuple(self._gaps)
-
-    @property
-    def counts(self) -> tuple[ValueCount, ...]:
-        """The products and gradients compared, by kind of operation."""
-        return tuple(self._counts.values())
 
     def checks(
         self, instance: Instance, inputs: Sequence[Array | None], params: Mapping[str, Array]
     ) -> tuple[InstanceCheck, ...]:
         """Return the checks of an operation; none if it was compared before, or has no gradient."""
         name, declared = instance.node.op.name, declaration(instance.node.op)
-        if instance.node in self._seen or declared is None:
+        if declared is None or not self.is_new(instance.node):
             return ()
-        self._seen.add(instance.node)
         product = _Product(instance, declared, inputs, params, self._seed, training=self._training)
         try:
             found = _at_points(product.differing)
         except ArithmeticError as error:
-            self._gaps[Gap(f"{_WHAT} of {name}", str(error))] = None
+            self.leave_out(f"{_WHAT} of {name}", str(error))
             return ()
         except MemoryError:
             raise
@@ -74,10 +62,7 @@ class GradientValues:
             found = {"": ("gradients", f"{type(error).__name__}: {error}")}
         if found is None:
             return ()
-        before = self._counts.get(name, ValueCount(name, 0, 0, 0))
-        self._counts[name] = ValueCount(
-            name, before.operations + 1, before.values + product.size, before.different + bool(found)
-        )
+        self.count(name, product.size, different=bool(found))
         if not found:
             return (InstanceCheck(instance, _WHAT, *_AGREED),)
         return tuple(

@@ -21,6 +21,7 @@ from netcalc.opdef import (
     require_float,
 )
 from netcalc.ops import operation
+from netcalc.ops._along_axis import steps_along
 from netcalc.ops._elementwise import amount
 from netcalc.ops._lists import Axes
 from netcalc.tensor_type import TensorType
@@ -261,12 +262,7 @@ class _Cumulative(Operation):
         return x.with_dtype(self.result(x.dtype))
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        (x,) = inputs
-        if not x.rank:
-            return ()
-        axis = normal_axis(self.axis, x.rank, self.name)
-        lines = product(size for i, size in enumerate(x.shape) if i != axis)
-        return (Term.of(self.kind, self.name.removeprefix("cum"), lines=lines, others=x.shape[axis] - 1),)
+        return steps_along(self.kind, self.name.removeprefix("cum"), inputs[0], self.axis)
 
 
 @operation

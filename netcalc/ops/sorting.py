@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from netcalc.dims import Dim, ceil_log2, product
 from netcalc.opdef import Context, Example, Operation, RuleError, Size, Term, attr, normal_axis, ports
 from netcalc.ops import operation
+from netcalc.ops._along_axis import steps_along
 from netcalc.tensor_type import TensorType
 
 
@@ -149,12 +150,7 @@ class _Running(Operation):
         return x, x.with_dtype("int64")
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
-        (x,) = inputs
-        if not x.rank:
-            return ()
-        axis = normal_axis(self.axis, x.rank, self.name)
-        lines = product(size for i, size in enumerate(x.shape) if i != axis)
-        return (Term.of("compare", "search", lines=lines, others=x.shape[axis] - 1),)
+        return steps_along("compare", "search", inputs[0], self.axis)
 
 
 @operation

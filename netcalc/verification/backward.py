@@ -25,6 +25,7 @@ from netcalc.numerics.tape import Record, Tape, added
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
 from netcalc.opdef import KINDS
 from netcalc.ops.backward import Source, declaration
+from netcalc.tensor_type import TensorType
 from netcalc.verification.report import InstanceCheck, described
 
 
@@ -33,7 +34,11 @@ def backward_checks(
 ) -> Iterator[InstanceCheck]:
     """Yield the checks of a backward pass from the sum of all floating-point outputs to all trained parameters."""
     tape = Tape(program, parameters.fetch, lambda path: True, frozenset(), rng, run_operation)
-    outputs = tape.run(arrays)
+    try:
+        outputs = tape.run(arrays)
+    except LookupError as error:  # a tensor is saved that no kernel gives
+        yield InstanceCheck(None, "backward run", "saved tensors", error_text(error))
+        return
     for record in tape.records:
         for saved in record.declared:
             array = record.saved[saved.name]
@@ -69,10 +74,15 @@ class _Products:
     def __call__(self, record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
         back.saved = {name: tallied(array) for name, array in record.saved.items()}
         back.count = note
+        given = tuple(None if g is None else tallied(g) for g in gradients)
         with tallying() as work:
-            products = apply_vjp(
-                record.instance.node.op, back, tuple(None if g is None else tallied(g) for g in gradients)
-            )
+            try:
+                products = apply_vjp(record.instance.node.op, back, given)
+            except MemoryError:
+                raise
+            except Exception as error:  # any other failure of a product is a result to report
+                self.checks.append(InstanceCheck(record.instance, "backward run", "gradients", error_text(error)))
+                return {source: np.zeros(_shape(record.types[source])) for source in record.wanted}
         self.work += work
         predicted = self._predicted(record, gradients)
         for kind in KINDS:
@@ -91,6 +101,15 @@ class _Products:
         for term in declared.cost(op, record.call(tuple(g is not None for g in gradients), self._training)):
             work[term.kind] += integer(term.count)
         return work
+
+
+def error_text(error: Exception) -> str:
+    """Return an error in the words of a check."""
+    return f"{type(error).__name__}: {error}"
+
+
+def _shape(type_: TensorType) -> tuple[int, ...]:
+    return tuple(integer(size) for size in type_.shape)
 
 
 def _name_of_source(record: Record, source: Source) -> str:

@@ -40,6 +40,8 @@ class Derivative(NamedTuple):
 def differing(at: At, terms: Iterable[Array], seeds: Sequence[Array | None]) -> Derivative | None:
     """Return the derivative of ``gᵀf`` if gradients and differences disagree; None if they agree.
 
+    A gradient that is NaN where differences are finite disagrees.
+
     Args:
         at: gives the outputs along a direction.
         terms: the gradients of ``gᵀf`` times the direction, as arrays to be added.
@@ -50,10 +52,10 @@ def differing(at: At, terms: Iterable[Array], seeds: Sequence[Array | None]) -> 
     """
     closest: Derivative | None = None
     products = [np.asarray(term, np.float64) for term in terms]
-    predicted = math.fsum(float(product.sum()) for product in products)
     norm = math.sqrt(math.fsum(float(np.square(product).sum()) for product in products))
-    if not math.isfinite(norm):
+    if math.isinf(norm):
         raise ArithmeticError("a gradient is infinite")
+    predicted = math.fsum(float(product.sum()) for product in products)
     for step, measured, rounding in _measured(at, seeds):
         if abs(measured - predicted) <= TOLERANCE * (norm + abs(measured)) + rounding / step:
             return None

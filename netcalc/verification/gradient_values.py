@@ -14,6 +14,7 @@ import numpy as np
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array, dtype_name
+from netcalc.diagnostics import NetcalcError
 from netcalc.dtypes import COMPLEX, FLOATS
 from netcalc.ir import OpNode, Program
 from netcalc.numerics.initializers import generator
@@ -25,6 +26,7 @@ from netcalc.numerics.vjps import Back, apply_vjp
 from netcalc.opdef import Param
 from netcalc.ops.backward import Backward, BackwardCall, Source, declaration
 from netcalc.tensor_type import TensorType
+from netcalc.verification.backward import error_text
 from netcalc.verification.central_differences import POINTS, Derivative, differing, direction, moved
 from netcalc.verification.compared import Compared
 from netcalc.verification.report import Gap, InstanceCheck
@@ -59,7 +61,7 @@ class GradientValues(Compared):
         except MemoryError:
             raise
         except Exception as error:  # of the product, which is a result to report
-            found = {"": ("gradients", f"{type(error).__name__}: {error}")}
+            found = {"": ("gradients", error_text(error))}
         if found is None:
             return ()
         self.count(name, product.size, different=bool(found))
@@ -83,6 +85,10 @@ def network_check(
         found = _at_points(network.differing)
     except ArithmeticError as error:
         return Gap(f"{_WHAT} of the network", str(error))
+    except (MemoryError, NetcalcError):
+        raise
+    except Exception as error:  # of a product, which is a result to report
+        return InstanceCheck(None, _WHAT, "gradients", error_text(error))
     return InstanceCheck(None, _WHAT, *(_AGREED if found is None else _texts(found)))
 
 

@@ -43,6 +43,7 @@ from netcalc.verification.gradient_values import GradientValues, network_check
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import field_checks
 from netcalc.verification.report import Check, Gap, InstanceCheck, ValueCount, VerifyReport, described
+from netcalc.verification.saved_tensors import SavedTensors
 from netcalc.verification.values import Difference
 
 __all__ = ["Check", "Gap", "ValueCount", "VerifyReport", "verify"]
@@ -84,7 +85,8 @@ def verify(
     arrays = run_inputs(program, inputs, seed)
     definitions = Definitions(program, seed, drawn=parameters.get("weights") is None) if values else None
     gradients = GradientValues(program, seed) if values and backward else None
-    verifier = _Verifier(program, source, seed, progress, definitions, gradients)
+    saved = SavedTensors(program, seed) if values and backward else None
+    verifier = _Verifier(program, source, seed, progress, definitions, gradients, saved)
     with reporting_memory(program, required):
         outputs = unroll(program, arrays, verifier.evaluate)
         verifier.totals()
@@ -105,7 +107,8 @@ def verify(
     report = replace(report, gaps=report.gaps + definitions.gaps, values=definitions.counts, unseen=UNSEEN)
     if gradients is None:
         return report
-    return replace(report, gaps=report.gaps + gradients.gaps, gradients=gradients.counts)
+    gaps = gradients.gaps + (() if saved is None else saved.gaps)
+    return replace(report, gaps=report.gaps + gaps, gradients=gradients.counts)
 
 
 class _Verifier:
@@ -119,10 +122,11 @@ class _Verifier:
         progress: Progress | None,
         definitions: Definitions | None,
         gradients: GradientValues | None,
+        saved: SavedTensors | None,
     ) -> None:
         self.done = 0
         self._definitions = definitions
-        self._gradients = gradients
+        self._of_products = [compared for compared in (gradients, saved) if compared is not None]
         self._program = program
         self._parameters = parameters
         self._analysis = Analysis(program, CONVENTIONS["netcalc"])
@@ -165,8 +169,9 @@ class _Verifier:
                 self._check(instance, kind, predicted, executed)
         if self._definitions is not None and outputs:
             self._values(instance, self._definitions.differences(instance, inputs, params, outputs, run.updates))
-        for check in self._gradients.checks(instance, inputs, params) if self._gradients is not None else ():
-            self.record(check)
+        for compared in self._of_products:
+            for check in compared.checks(instance, inputs, params):
+                self.record(check)
         for name, array in run.updates.items():
             self._buffers[instance.owners[name]] = np.asarray(array)
         self.done += 1

@@ -44,7 +44,8 @@ class _Distance(_Elementwise):
     def saves(self, op: Loss, call: BackwardCall) -> Sequence[Saved]:
         saved = [*super().saves(op, call)]
         if call.present(2) and op.reduction == "mean":
-            saved.append(call.saved_kept("other", dtype=wide_dtype(call.input(2))))
+            weight = call.input(2)
+            saved.append(call.saved_kept("other", dtype=wide_dtype(weight) if weight.is_float else "int64"))
             if call.wants(2):
                 saved.append(call.saved_output("output"))
         return saved

@@ -43,6 +43,8 @@ class GradientResult(TensorResult):
     """The outputs whose sum the loss is; loss for the loss of the spec."""
     parameters: Mapping[str, Array]
     """Gradients by path of the parameter that owns the tensor."""
+    named: Mapping[str, Array]
+    """Gradients of the parameters under the names of the checkpoint that was loaded, or else of the reference."""
     inputs: Mapping[str, Array]
     """Gradients by name of the input."""
     unreached: tuple[str, ...]
@@ -65,8 +67,8 @@ class GradientResult(TensorResult):
 
     @property
     def tensors(self) -> Mapping[str, Array]:
-        """Gradients of parameters by path, of inputs by name, or as ``inputs.NAME`` where a parameter has that path."""
-        tensors = dict(self.parameters)
+        """Gradients ``named``, and of inputs by name, or as ``inputs.NAME`` where a parameter has that name."""
+        tensors = dict(self.named)
         for name, gradient in self.inputs.items():
             tensors[f"inputs.{name}" if name in tensors else name] = gradient
         return tensors
@@ -101,9 +103,9 @@ def gradients(
     require_work(program, max_work)
     required = gradient_memory(program)
     names, wanted_inputs = wanted_paths(program, wrt)
-    fetch = Parameters(program, seed=seed, **parameters).fetch
+    source = Parameters(program, seed=seed, **parameters)
     arrays, rng = run_inputs(program, inputs, seed), generator(seed, "/run")
-    tape = Tape(program, fetch, names.__contains__, wanted_inputs, rng, run_operation)
+    tape = Tape(program, source.fetch, names.__contains__, wanted_inputs, rng, run_operation)
     with reporting_memory(program, required):
         outputs = dict(zip(program.output_names, tape.run([*arrays]), strict=True))
         value, seeds = seeds_of(program, outputs, loss)
@@ -117,6 +119,7 @@ def gradients(
         loss=value,
         summed=summed_outputs(program, loss),
         parameters=by_path,
+        named=source.named_as_stored(by_path),
         inputs=by_input,
         unreached=tuple(path for path in names if path not in by_key),
         outputs={name: variable.array for name, variable in outputs.items()},

@@ -81,13 +81,14 @@ class CheckpointEntry(NamedTuple):
     In ``path`` ``*`` is any text, as short as possible, and ``{i}`` a number with all its digits.  In names ``*``
     stands for the text of the pattern's ``*``, and expressions may use the numbers and the names in ``scope``.  An
     ``optional`` parameter may be absent.  A name that starts with ``/`` is relative to the top of the spec, any other
-    to the block.
+    to the block.  ``reference`` is True if the reference implementation has the parameter at the first place.
     """
 
     path: str
     alternatives: tuple[CheckpointLocation, ...]
     optional: bool = False
     scope: Mapping[str, Any] = {}
+    reference: bool = False
 
     def matches(self, path: str) -> bool:
         """Return True if the entry is for the parameter at ``path``."""
@@ -103,7 +104,7 @@ class CheckpointEntry(NamedTuple):
         texts = [text for index, text in enumerate(match.groups(), 1) if index not in named]
         scope = {**self.scope, **numbers}
         alternatives = tuple(a.renamed(lambda name: self._name(name, texts, scope)) for a in self.alternatives)
-        return CheckpointEntry(path, alternatives, self.optional)
+        return CheckpointEntry(path, alternatives, self.optional, reference=self.reference)
 
     def _name(self, name: str, texts: list[str], scope: Mapping[str, Any]) -> str:
         remaining = iter(texts)

@@ -28,6 +28,7 @@ from netcalc.weights.checkpoint_files import Joined, Weights, open_weights
 from netcalc.weights.header_bytes import header_bytes
 from netcalc.weights.inventory import index_mismatches, inventory
 from netcalc.weights.matching import match
+from netcalc.weights.naming import in_checkpoint, in_reference
 from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
 from netcalc.weights.pieces import Part
@@ -123,6 +124,12 @@ class Parameters:
                 self._tensors.require_decoders(matched.used)
         else:
             _require_matches(program, self._initializers)
+
+    def named_as_stored(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """Return arrays by path of the parameter as tensors of the checkpoint, or else of the reference."""
+        if self._tensors is None:
+            return in_reference(self._program, arrays)
+        return in_checkpoint(arrays, self._locations, self._tensors.headers)
 
     def fetch(self, instance: Instance, param: Param) -> Array:
         """Return the tensor that an operation uses, rounded and pruned to the form in which it is stored.

@@ -43,8 +43,9 @@ class _Reader(NamedTuple):
             hint = "for example {i}, which is i in the expressions of the name"
             raise cursor.key_error("E104", "a number in a pattern needs a name", hint)
         optional = isinstance(decl, CheckpointDecl) and decl.optional
+        reference = isinstance(decl, CheckpointDecl) and decl.reference
         if isinstance(decl, CheckpointDecl) and decl.any_ is not None:
-            others = set(cursor.data) - {"any", "optional"}
+            others = set(cursor.data) - {"any", "optional", "reference"}
             if others:
                 hint = "write it in the entries of the list"
                 raise _error(f"{min(others)!r} cannot be given beside 'any'", cursor[min(others)], hint)
@@ -53,7 +54,8 @@ class _Reader(NamedTuple):
             places = [(decl, cursor)]
         free = names_in(cursor.data) - self.numbers if self.numbers else ()
         texts = {name: evaluate_expression(cursor.replaced(name), self.scope) for name in free}
-        return CheckpointEntry(self.path, tuple(self.location(*place) for place in places), optional, texts)
+        locations = tuple(self.location(*place) for place in places)
+        return CheckpointEntry(self.path, locations, optional, texts, reference)
 
     def location(self, decl: SourceDecl | str, cursor: Cursor, numbered: bool = False) -> CheckpointLocation:
         """Return a location; ``numbered`` is True in an entry that stands for several numbers."""

@@ -102,6 +102,10 @@ class CheckpointDecl(SourceDecl):
         None, alias="any", description="places in order of preference: the first that is present is used"
     )
     optional: bool = Field(False, description="true if the checkpoint may lack it: it then has its initial value")
+    reference: bool = Field(
+        False,
+        description="true if the reference itself has it at the first place: gradients are written under its name",
+    )
 
 
 class CheckpointsDecl(_Part):

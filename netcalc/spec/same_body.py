@@ -111,7 +111,7 @@ def _without_identity(node: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _entry(entry: CheckpointEntry) -> tuple[Any, ...]:
-    return entry.path, entry.alternatives, entry.optional, repr(sorted(entry.scope.items()))
+    return entry.path, entry.alternatives, entry.optional, repr(sorted(entry.scope.items())), entry.reference
 
 
 def _node(node: Node) -> tuple[Any, ...]:

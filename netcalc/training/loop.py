@@ -27,6 +27,7 @@ from netcalc.training.recipe import Recipe
 from netcalc.training.result import TrainingResult, TrainingStep
 from netcalc.training.state import State
 from netcalc.training.updates import clip_coefficient, global_norm
+from netcalc.weights.naming import in_reference
 from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors
 
 #: Data that are drawn as the inputs of a run are: one batch for all steps.
@@ -177,6 +178,7 @@ def _result(
         done,
         {path: array for path, array in state.arrays.items() if path not in buffers},
         {path: array for path, array in state.arrays.items() if path in buffers},
+        in_reference(program, state.arrays),
         trainer.trained,
         data,
     )

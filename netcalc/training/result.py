@@ -65,6 +65,8 @@ class TrainingResult(TensorResult):
     """Steps that were read from a checkpoint."""
     parameters: Mapping[str, Array]
     buffers: Mapping[str, Array]
+    named: Mapping[str, Array]
+    """Parameters and buffers under the names of the reference implementation."""
     trained: frozenset[str]
     """Paths of the parameters that were updated; the others are frozen, or the loss does not depend on them."""
     data: str
@@ -72,8 +74,8 @@ class TrainingResult(TensorResult):
 
     @property
     def tensors(self) -> Mapping[str, Array]:
-        """Parameters and buffers by path, which ``weights`` takes."""
-        return {**self.parameters, **self.buffers}
+        """Parameters and buffers under the names of the reference implementation, which ``weights`` takes."""
+        return self.named
 
     @property
     def losses(self) -> tuple[float, ...]:

@@ -56,8 +56,28 @@ def assert_same_gradients(
             continue  # the reference freezes it
         scale = max(float(np.abs(truth).max(initial=0)), _NOTHING[dtype] / TOLERANCE[dtype] * largest)
         assert float(np.abs(gradient - truth).max(initial=0)) <= TOLERANCE[dtype] * scale, path
+    assert_same_names(ours.named, ours.parameters, theirs, TOLERANCE[dtype], _NOTHING[dtype] * largest)
     for path in ours.unreached:
         assert not float(np.abs(expected[path]).max(initial=0)) > _NOTHING[dtype] * largest, path
+
+
+def assert_same_names(
+    named: Mapping[str, np.ndarray],
+    paths: Mapping[str, Any],
+    theirs: Mapping[str, np.ndarray],
+    bound: float,
+    least: float,
+) -> None:
+    """Assert that gradients have the reference's names and shapes, up to parameters that it stores in part only."""
+    other = [name for name in named if name not in theirs]
+    assert set(other) <= set(paths)
+    assert len(other) <= len(named) / 3
+    for name in named.keys() & theirs.keys():
+        truth = theirs[name]
+        assert named[name].shape == truth.shape, name
+        if not np.isnan(truth).any():
+            scale = max(float(np.abs(truth).max(initial=0)), least / bound)
+            assert float(np.abs(named[name] - truth).max(initial=0)) <= bound * scale, name
 
 
 def by_owner(program: Program, theirs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -111,14 +111,13 @@ def decoding_checks(
         why = f"{caches.past} is {past}" if past != 0 else f"{caches.new} is {length}"
         yield Gap(what, f"{why}: it takes a full pass over at least 3 positions")
         return
-    if (path := _dropping_experts(program, at_step, length)) is not None:
-        yield Gap(
-            what, f"{path}: a full pass drops tokens beyond the capacity of an expert, which a single step never does"
-        )
-        return
     inputs = dict(zip((spec.name for spec in program.inputs), map(np.asarray, arrays), strict=True))
-    if (name := _with_images(program, at_step, inputs, length - steps)) is not None:
-        yield Gap(what, f"{name} has features of an image in the last {steps} positions, and steps take text only")
+    try:
+        obstacle = _obstacle(program, at_step, inputs, length, steps)
+    except NetcalcError as error:
+        obstacle = _messages(error)
+    if obstacle is not None:
+        yield Gap(what, obstacle)
         return
     full = dict(zip(program.output_names, map(np.asarray, outputs), strict=True))
     for kind, execute in (("decoded", execute_reference), ("planned decoding of", execute_planned)):
@@ -132,11 +131,24 @@ def decoding_checks(
                 return
             decoded, _ = stepwise(program, at_step, inputs, steps, parameters, execute)
         except NetcalcError as error:
-            yield Gap(what, "; ".join(diagnostic.message for diagnostic in error.diagnostics))
+            yield Gap(what, _messages(error))
             return
         yield from _compare_outputs(
             kind, full, decoded, operation_count(program), f"{length - steps} + {steps} positions"
         )
+
+
+def _messages(error: NetcalcError) -> str:
+    return "; ".join(diagnostic.message for diagnostic in error.diagnostics)
+
+
+def _obstacle(program: Program, at_step: AtStep, inputs: Mapping[str, Array], length: int, steps: int) -> str | None:
+    """Return the reason why single steps cannot give what the full pass does, None if there is none."""
+    if (path := _dropping_experts(program, at_step, length)) is not None:
+        return f"{path}: a full pass drops tokens beyond the capacity of an expert, which a single step never does"
+    if (name := _with_images(program, at_step, inputs, length - steps)) is not None:
+        return f"{name} has features of an image in the last {steps} positions, and steps take text only"
+    return None
 
 
 def _unread_caches(step: Program) -> list[str]:

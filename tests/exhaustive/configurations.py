@@ -106,7 +106,7 @@ def _work_by_library(fields: Mapping[str, Any], network: netcalc.Network) -> tup
     call = call_taken(made, ())
     if error_of(made.module, call) is not None:
         return None
-    return network.analysis("torch").total.flops, counted(made.module, call)
+    return network.analysis("torch").total.flops, counted(lambda: built(_copied(fields), {}).module, call)
 
 
 def _shallow(fields: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:

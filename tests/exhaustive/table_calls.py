@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -18,27 +19,31 @@ _MASKS = ("image_mask",)
 
 #: Load the network of a table with these settings.
 Load: TypeAlias = Callable[[Mapping[str, int | bool]], netcalc.Network]
+#: Count the FLOPs of a call of the module that a function makes.
+Counted: TypeAlias = Callable[[Callable[[], Any], Any], int]
 
 
-def work_of_call(fields: Mapping[str, Any], load: Load, counted: Callable[[Any, Any], int]) -> tuple[int, int] | None:
+def work_of_call(fields: Mapping[str, Any], load: Load, counted: Counted) -> tuple[int, int] | None:
     """Return the FLOPs of a call by a table and as ``counted``; None if the class needs values, such as image tokens.
 
     Args:
         fields: of the configuration.
         load: makes the network of its table.
-        counted: counts the FLOPs of a call of a module.
+        counted: counts the FLOPs of a call of a module that it makes.
     """
     from netcalc.formats.torch.calls import call_of
     from netcalc.formats.torch.examples import read_examples
-    from netcalc.formats.torch.trial import error_of
     from netcalc.formats.transformers.building import built
 
-    made = built(copy.deepcopy(dict(fields)), {})
+    make = partial(built, copy.deepcopy(dict(fields)), {})
+    made = make()
     network = load(_settings(load({})))
     call = call_of(made.module, read_examples([*_arguments(made, network)]))
-    if error_of(made.module, call) is not None:
+    try:
+        true = counted(lambda: make().module, call)
+    except (RuntimeError, TypeError, ValueError):  # of the class
         return None
-    return network.analysis("torch").total.flops, counted(made.module, call)
+    return network.analysis("torch").total.flops_expected, true
 
 
 def _settings(network: netcalc.Network) -> Mapping[str, int | bool]:

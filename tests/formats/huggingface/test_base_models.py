@@ -13,7 +13,7 @@ from tests.formats.huggingface.harness import tables, write_config
 from tests.formats.huggingface.tiny_models import TINY
 
 #: Encoders alone, of specs that decode.
-ENCODERS = {"MT5EncoderModel", "T5EncoderModel"}
+ENCODERS = {"MT5EncoderModel", "SwitchTransformersEncoderModel", "T5EncoderModel"}
 
 
 def _base_models() -> list[tuple[str, str]]:

@@ -282,16 +282,18 @@ def step_size(share: float, low: float, high: float) -> float:
 
 
 def _formula_spread(init: Init, shape: Sequence[int]) -> Spread:
-    """Return the moments of a function of a uniform variable, by the middles of many equal intervals."""
-    count = 2000
+    """Return the moments of logarithms, of a step size by the middles of many equal intervals."""
     match init.kind:
         case "log_range":
             numbers = [math.log(number) for number in range(1, (shape[-1] if shape else 1) + 1)]
         case "log_of_uniform":
             low, high = limits(init)
-            numbers = [math.log(low + (high - low) * (k + 0.5) / count) for k in range(count)]
+            mean = (high * math.log(high) - low * math.log(low)) / (high - low) - 1
+            squares = (high * math.log(high) ** 2 - low * math.log(low) ** 2) / (high - low) - 2 * mean
+            return Spread(mean, max(squares - mean * mean, 0.0))
         case _:
             low, high = limits(init)
+            count = 2000
             numbers = [step_size((k + 0.5) / count, low, high) for k in range(count)]
     mean = math.fsum(numbers) / len(numbers) if numbers else 0.0
     return Spread(mean, math.fsum((x - mean) ** 2 for x in numbers) / len(numbers) if numbers else 0.0)

@@ -99,6 +99,10 @@ def _verification_page(report: VerifyReport, failures: Sequence[Check]) -> Page:
         checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
     if "backward" in counts:
         checked["backward"] = "work of every product, tensors saved for it, gradients"
+    if "initial values" in counts:
+        checked["initial values"] = "moments and distribution of every drawn parameter, as PyTorch's"
+    if "conventions" in counts:
+        checked["conventions"] = "MACs and FLOPs under every convention, by its tool's formulas"
     if "gradients" in counts:
         checked["gradients"] = "gradients of every distinct operation and of the network, as by differences"
     if report.unseen:

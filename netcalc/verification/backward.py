@@ -23,16 +23,24 @@ from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.numerics.tape import Record, Tape, added
 from netcalc.numerics.vjps import Back, Gradients, apply_vjp
-from netcalc.opdef import KINDS
+from netcalc.opdef import KINDS, Term
 from netcalc.ops.backward import Source, declaration
 from netcalc.tensor_type import TensorType
+from netcalc.verification.conventions import Conventions
 from netcalc.verification.report import InstanceCheck, described
 
 
 def backward_checks(
-    program: Program, arrays: Sequence[Array | None], parameters: Parameters, rng: np.random.Generator
+    program: Program,
+    arrays: Sequence[Array | None],
+    parameters: Parameters,
+    rng: np.random.Generator,
+    conventions: Conventions | None = None,
 ) -> Iterator[InstanceCheck]:
-    """Yield the checks of a backward pass from the sum of all floating-point outputs to all trained parameters."""
+    """Yield the checks of a backward pass from the sum of all floating-point outputs to all trained parameters.
+
+    With ``conventions``, which have seen the forward pass, what they count of each product is compared too.
+    """
     tape = Tape(program, parameters.fetch, lambda path: True, frozenset(), rng, run_operation)
     try:
         outputs = tape.run(arrays)
@@ -46,13 +54,15 @@ def backward_checks(
             predicted = described(saved.type.shape, saved.type.dtype)
             yield InstanceCheck(record.instance, f"saved {saved.name}", predicted, held)
     yield InstanceCheck(None, "saved bytes", saved_bytes(saved_tensors(program)), tape.saved_bytes)
-    products = _Products(program.training)
+    products = _Products(program.training, conventions)
     with tallying() as additions:
         seeds = added(outputs, [tallied(np.ones_like(one.array)) if one.wanted else None for one in outputs])
         for _ in tape.backward(seeds, products):
             pass
     yield from products.checks
     yield from _totals(program, products.work + additions)
+    if conventions is not None:
+        yield from conventions.backward_totals()
 
 
 def _totals(program: Program, work: Counter[str]) -> Iterator[InstanceCheck]:
@@ -66,10 +76,11 @@ def _totals(program: Program, work: Counter[str]) -> Iterator[InstanceCheck]:
 class _Products:
     """Products on tallied arrays, with the checks made so far."""
 
-    def __init__(self, training: bool) -> None:
+    def __init__(self, training: bool, conventions: Conventions | None) -> None:
         self.checks: list[InstanceCheck] = []
         self.work: Counter[str] = Counter()
         self._training = training
+        self._conventions = conventions
 
     def __call__(self, record: Record, back: Back, gradients: tuple[Array | None, ...]) -> Gradients:
         back.saved = {name: tallied(array) for name, array in record.saved.items()}
@@ -84,7 +95,13 @@ class _Products:
                 self.checks.append(InstanceCheck(record.instance, "backward run", "gradients", error_text(error)))
                 return {source: np.zeros(_shape(record.types[source])) for source in record.wanted}
         self.work += work
-        predicted = self._predicted(record, gradients)
+        arrived = tuple(g is not None for g in gradients)
+        terms = self._terms(record, arrived)
+        if self._conventions is not None:
+            self.checks += self._conventions.product(record, arrived, terms, work)
+        predicted = Counter[str]()
+        for term in terms:
+            predicted[term.kind] += integer(term.count)
         for kind in KINDS:
             if predicted[kind] or work[kind]:
                 self.checks.append(InstanceCheck(record.instance, f"backward {kind}", predicted[kind], work[kind]))
@@ -94,13 +111,12 @@ class _Products:
             self.checks.append(InstanceCheck(record.instance, f"gradient of {_name_of_source(record, source)}", *types))
         return {source: tallied(gradient) for source, gradient in products.items()}
 
-    def _predicted(self, record: Record, gradients: tuple[Array | None, ...]) -> Counter[str]:
-        op, work = record.instance.node.op, Counter[str]()
+    def _terms(self, record: Record, arrived: tuple[bool, ...]) -> Sequence[Term]:
+        """Return the work that the operation declares."""
+        op = record.instance.node.op
         declared = declaration(op)
         assert declared is not None
-        for term in declared.cost(op, record.call(tuple(g is not None for g in gradients), self._training)):
-            work[term.kind] += integer(term.count)
-        return work
+        return tuple(declared.cost(op, record.call(arrived, self._training)))
 
 
 def error_text(error: Exception) -> str:

@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from netcalc.analysis.walk import Instance
+from netcalc.arrays import Array
 from netcalc.ir import OpNode
-from netcalc.verification.report import Gap, ValueCount
+from netcalc.verification.report import Gap, InstanceCheck, ValueCount
+
+
+class Comparison(Protocol):
+    """Comparison of each operation as it is executed."""
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Properties that were not compared."""
+
+    def checks(
+        self, instance: Instance, inputs: Sequence[Array | None], params: Mapping[str, Array]
+    ) -> Iterable[InstanceCheck]:
+        """Return the checks of an operation on these arrays; none if it was compared before."""
 
 
 class Compared:

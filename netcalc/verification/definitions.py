@@ -17,7 +17,7 @@ from netcalc.verification.values import POSITIONS, Comparison, Difference, compa
 #: Faults that no comparison of executed operations with their references can see.
 UNSEEN = (
     f"values at positions that are not compared: {POSITIONS} of each output are, of one instance of each operation",
-    "random values, such as the elements that dropout omits, and values drawn for weights",
+    "random values, such as the elements that dropout omits; of initial values only their distribution is compared",
     "buffers that lines of the spec compute, and weights of a file that are not what their names say",
     "an attribute that is read wrongly, since rules, kernels and references take the attributes as they are read",
     "a spec that describes another architecture than was meant",

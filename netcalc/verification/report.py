@@ -30,8 +30,9 @@ class Check:
     element type, with a number if there are several), the name of a parameter, a kind of work, "field along axis 2" for
     the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan,
     "decoded output NAME" and "planned decoding of output NAME" for one by decoding step by step, "values" for the
-    values of an operation and of its definition, "gradient values" for gradients and central differences, a kind of
-    work of the backward pass such as "backward mac", "gradient of" a tensor, a tensor that is "saved", or "run" or
+    values of an operation and of its definition, "initial NAME" for the distribution of a parameter, "counted by NAME"
+    for the work under a convention, "gradient values" for gradients and central differences, a kind of work of the
+    backward pass such as "backward mac", "gradient of" a tensor, a tensor that is "saved", or "run", "backward run" or
     "planned run" for an execution that raised an error.
     """
 
@@ -52,7 +53,7 @@ class Check:
 
     @property
     def group(self) -> str:
-        """The kind: outputs, parameters, work, totals, fields, values, backward, gradients, plan or decoding."""
+        """The kind of the check; ``counts`` are by these."""
         if self.what.startswith(("decoded ", "planned decoding ")):
             return "decoding"
         if self.what.startswith("planned "):
@@ -63,6 +64,10 @@ class Check:
             return "gradients"
         if self.what.startswith(("backward ", "gradient of ", "saved ")):
             return "backward"
+        if self.what.startswith("initial "):
+            return "initial values"
+        if self.what.startswith("counted by "):
+            return "conventions"
         if not self.op:
             return "totals"
         if self.what.startswith("field along"):

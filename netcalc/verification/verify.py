@@ -37,9 +37,12 @@ from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.run_options import ParameterOptions
 from netcalc.verification.backward import backward_checks
+from netcalc.verification.compared import Comparison
+from netcalc.verification.conventions import Conventions
 from netcalc.verification.decoding import AtStep, decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.gradient_values import GradientValues, network_check
+from netcalc.verification.initial_values import InitialValues
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import field_checks
 from netcalc.verification.report import Check, Gap, InstanceCheck, ValueCount, VerifyReport, described
@@ -83,10 +86,14 @@ def verify(
     kind = KeptParameters if isinstance(plan, Plan) else Parameters
     source = kind(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
-    definitions = Definitions(program, seed, drawn=parameters.get("weights") is None) if values else None
+    drawn = parameters.get("weights") is None
+    definitions = Definitions(program, seed, drawn=drawn) if values else None
     gradients = GradientValues(program, seed) if values and backward else None
     saved = SavedTensors(program, seed) if values and backward else None
-    verifier = _Verifier(program, source, seed, progress, definitions, gradients, saved)
+    initial = InitialValues(program, seed, parameters.get("init", "default")) if values and drawn else None
+    comparisons = [one for one in (initial, gradients, saved) if one is not None]
+    conventions = Conventions(program) if values else None
+    verifier = _Verifier(program, source, seed, progress, definitions, comparisons, conventions)
     with reporting_memory(program, required):
         outputs = unroll(program, arrays, verifier.evaluate)
         verifier.totals()
@@ -97,18 +104,18 @@ def verify(
             for check in field_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
                 verifier.record(check)
         if backward:
-            for found in backward_checks(program, run_inputs(program, inputs, seed), source, generator(seed, "/run")):
+            again = run_inputs(program, inputs, seed)
+            for found in backward_checks(program, again, source, generator(seed, "/run"), conventions):
                 verifier.record(found)
         if gradients is not None:
             verifier.gradients(network_check(program, run_inputs(program, inputs, seed), source, seed))
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))
     if definitions is None:
         return report
-    report = replace(report, gaps=report.gaps + definitions.gaps, values=definitions.counts, unseen=UNSEEN)
-    if gradients is None:
-        return report
-    gaps = gradients.gaps + (() if saved is None else saved.gaps)
-    return replace(report, gaps=report.gaps + gaps, gradients=gradients.counts)
+    others = comparisons if conventions is None else (*comparisons, conventions)
+    gaps = [*report.gaps, *definitions.gaps, *(gap for comparison in others for gap in comparison.gaps)]
+    counts = () if gradients is None else gradients.counts
+    return replace(report, gaps=tuple(gaps), values=definitions.counts, gradients=counts, unseen=UNSEEN)
 
 
 class _Verifier:
@@ -121,12 +128,13 @@ class _Verifier:
         seed: int,
         progress: Progress | None,
         definitions: Definitions | None,
-        gradients: GradientValues | None,
-        saved: SavedTensors | None,
+        comparisons: Sequence[Comparison],
+        conventions: Conventions | None,
     ) -> None:
         self.done = 0
         self._definitions = definitions
-        self._of_products = [compared for compared in (gradients, saved) if compared is not None]
+        self._comparisons = comparisons
+        self._conventions = conventions
         self._program = program
         self._parameters = parameters
         self._analysis = Analysis(program, CONVENTIONS["netcalc"])
@@ -169,8 +177,11 @@ class _Verifier:
                 self._check(instance, kind, predicted, executed)
         if self._definitions is not None and outputs:
             self._values(instance, self._definitions.differences(instance, inputs, params, outputs, run.updates))
-        for compared in self._of_products:
-            for check in compared.checks(instance, inputs, params):
+        if self._conventions is not None and outputs:
+            for check in self._conventions.checks(instance, inputs, params, outputs, work):
+                self.record(check)
+        for comparison in self._comparisons:
+            for check in comparison.checks(instance, inputs, params):
                 self.record(check)
         for name, array in run.updates.items():
             self._buffers[instance.owners[name]] = np.asarray(array)
@@ -184,6 +195,8 @@ class _Verifier:
         total = self._analysis.total
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
             self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
+        for check in self._conventions.totals() if self._conventions is not None else ():
+            self.record(check)
 
     def plan(self, plan: Plan | Gap | Check, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Check the outputs of a planned run against the outputs of the reference path."""

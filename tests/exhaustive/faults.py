@@ -1,6 +1,7 @@
 """Faults planted in every family of operations, one of each kind: rate at which ``verify --values`` finds them.
 
-Those of gradients and of what is saved for them are looked for with ``--backward`` too.
+Those of gradients and of what is saved for them are looked for with ``--backward`` too, and so are those of
+initializers, conventions and memory, which are planted in functions and shown by small networks.
 
 A fault is a change of the source of a rule, a kernel or a lowering, or of both alike, in this process. A change that
 no variation of the family's operations shows is none, and another is drawn; so is one that breaks every run.
@@ -9,16 +10,17 @@ no variation of the family's operations shows is none, and another is drawn; so 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from netcalc import dtypes, ops
 from netcalc.dims import value_at
 from netcalc.engine.lower.registry import find_lowering
 from netcalc.engine.run import forward
-from netcalc.ir import OpNode
+from netcalc.ir import OpNode, Program
 from netcalc.numerics.generators import generator
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.interpret import run_operation
@@ -38,21 +40,33 @@ from netcalc.opdef import Context, as_tuple
 from netcalc.ops.backward import declaration
 from netcalc.verification import definitions
 from netcalc.verification.verify import Check, VerifyReport, verify
-from tests.exhaustive.mutation import Site, function_sites, method_sites, module_sites, replaced
+from tests.exhaustive import network_faults
+from tests.exhaustive.mutation import Site, forget, function_sites, method_sites, module_sites, replaced
 from tests.exhaustive.variations import Variation, variations
 
-KINDS = ("shape", "kernel", "alike", "promotion", "mask", "parameter", "cost", "planned", "gradient", "saved")
+_IN_FAMILIES = ("shape", "kernel", "alike", "promotion", "mask", "parameter", "cost", "planned", "gradient", "saved")
+KINDS = (*_IN_FAMILIES, *network_faults.KINDS)
 _BACKWARD = ("gradient", "saved")
+_BY_VALUE = ("values", "gradients", "initial values", "conventions", "memory")
 #: The least share of faults that is to be found.
 LEAST = 0.85
 #: Changes that are drawn for a family and kind until one shows.
 DRAWS = 12
-#: One of so many families is in the sample.
-SAMPLED = 9
+#: Faults that are planted in a function.
+EACH = 2
+#: One of so many families, and of so many functions, is in the sample.
+SAMPLED, SAMPLED_TOPICS = 9, 6
 #: Words of statements on masks.
 MASKS = ("mask", "causal", "visible", "window", "valid", "lengths", "ignore", "padding_idx", "diagonal", "kept")
 _NOT_SHAPE = ("cost", "expected_cost", "params", "reach", "active", "named", "reductions", "results", "by_axis")
 _OTHER = {"float32": "float64", "float64": "float32", "float16": "float32", "bfloat16": "float32", "bool": "uint8"}
+
+
+class Case(Protocol):
+    """A program that a fault may show in."""
+
+    def program(self) -> Program:
+        """Return the program; its rules run."""
 
 
 class Outcome(NamedTuple):
@@ -76,11 +90,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Plant the faults; return rates by kind and by family, and the faults that were missed."""
     outcomes: list[Outcome] = []
-    for family in options.family or ops.FAMILIES:
-        for outcome in planted(family, options.kind or KINDS, options.seed):
-            outcomes.append(outcome)
-            mark = "found " if outcome.found else "MISSED"
-            print(f"{mark} {family} {outcome.kind}: {outcome.where} {outcome.change}", flush=True)
+    for outcome in every(options.kind or KINDS, options.seed, options.family):
+        outcomes.append(outcome)
+        mark = "found " if outcome.found else "MISSED"
+        print(f"{mark} {outcome.family} {outcome.kind}: {outcome.where} {outcome.change}", flush=True)
     result = summary(outcomes) | {"seed": options.seed}
     _print(result)
     rate = sum(o.found for o in outcomes) / max(len(outcomes), 1)
@@ -90,8 +103,17 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 def sample(result: dict[str, Any]) -> dict[str, Any]:
     """Plant the faults of some families again; changes of the source draw other faults, and only the rate is fixed."""
     families = list(ops.FAMILIES)[::SAMPLED]
-    outcomes = [outcome for family in families for outcome in planted(family, KINDS, result["seed"])]
+    outcomes = [*every(KINDS, result["seed"], families, SAMPLED_TOPICS)]
     return {f"at least {LEAST:.0%} are found": sum(o.found for o in outcomes) >= LEAST * len(outcomes)}
+
+
+def every(kinds: Sequence[str], seed: int, families: Sequence[str] | None = None, step: int = 1) -> Iterator[Outcome]:
+    """Yield the outcomes of the faults of these kinds; of those in functions, of every ``step``-th function."""
+    for family in families or ops.FAMILIES:
+        yield from planted(family, [kind for kind in kinds if kind in _IN_FAMILIES], seed)
+    for kind in kinds:
+        if kind in network_faults.KINDS:
+            yield from planted_in_functions(kind, seed, step)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -124,11 +146,29 @@ def planted(family: str, kinds: Sequence[str], seed: int) -> Iterator[Outcome]:
         rng = random.Random(f"{seed} {family} {kind}")
         sites = list(_sites(family, kind, cases, rng))
         rng.shuffle(sites)
-        for site in sites[:DRAWS]:
-            found = _judged(site, cases, backward=backward)
-            if found is not None:
-                yield Outcome(family, kind, site.where, site.change(), *found)
-                break
+        observe = _observed_backward if backward else _observed
+        yield from itertools.islice(_outcomes(family, kind, sites, cases, observe), 1)
+
+
+def planted_in_functions(kind: str, seed: int, step: int = 1) -> Iterator[Outcome]:
+    """Yield the outcomes of the faults in functions of a kind that figures of networks follow from."""
+    found = [topic for topic in network_faults.topics(kind) if topic.sites]
+    for topic in found[::step]:
+        sites = [*topic.sites]
+        random.Random(f"{seed} {topic.name}").shuffle(sites)
+        outcomes = _outcomes(kind, kind, sites, topic.cases, partial(network_faults.observed, kind))
+        yield from itertools.islice(outcomes, EACH)
+
+
+def _outcomes(
+    family: str, kind: str, sites: Sequence[Site], cases: Sequence[Case], observe: Callable[[Any], list[Any]]
+) -> Iterator[Outcome]:
+    """Yield the outcomes of the first changes that show."""
+    for site in sites[:DRAWS]:
+        whole = kind in network_faults.KINDS
+        found = _judged(site, cases, observe, backward=whole or kind in _BACKWARD, refusals=not whole)
+        if found is not None:
+            yield Outcome(family, kind, site.where, site.change(), *found)
 
 
 def _sites(family: str, kind: str, cases: Sequence[Variation], rng: random.Random) -> Iterator[Site]:
@@ -237,9 +277,13 @@ def _of_type(name: str, dtype: Any, other: Any) -> Iterator[None]:
                 del declared.infer
 
 
-def _judged(site: Site, cases: Sequence[Variation], *, backward: bool) -> tuple[bool, bool] | None:
-    """Return whether a fault is found with and without values; None if it shows nowhere, or breaks every run."""
-    observe = _observed_backward if backward else _observed
+def _judged(
+    site: Site, cases: Sequence[Case], observe: Callable[[Any], list[Any]], *, backward: bool, refusals: bool
+) -> tuple[bool, bool] | None:
+    """Return whether a fault is found with and without values; None if it shows nowhere, or breaks every run.
+
+    With ``refusals`` a fault shows too where it makes a rule refuse a program.
+    """
     found = found_without = ran = False
     try:
         with site.planted() as changed:
@@ -250,7 +294,7 @@ def _judged(site: Site, cases: Sequence[Variation], *, backward: bool) -> tuple[
                     continue
                 ran = ran or all(check.what not in ("run", "planned run") for check in report.checks)
                 found = found or not report.ok
-                found_without = found_without or any(c.group not in ("values", "gradients") for c in report.failures)
+                found_without = found_without or any(c.group not in _BY_VALUE for c in report.failures)
                 if found_without and ran:
                     break
             if found:
@@ -258,7 +302,15 @@ def _judged(site: Site, cases: Sequence[Variation], *, backward: bool) -> tuple[
             observed = [observe(taken(case)) for case in cases]
     except (SyntaxError, NameError, TypeError, ValueError, KeyError, AttributeError, IndexError):
         return None  # the changed source does not load
-    return None if all(_same(one, observe(case)) for one, case in zip(observed, cases, strict=True)) else (False, False)
+    pairs = [(one, observe(case)) for one, case in zip(observed, cases, strict=True)]
+    if refusals:
+        return None if all(_same(*pair) for pair in pairs) else (False, False)
+    # a network that is refused has no figures that could be wrong
+    return None if all(_same(one, other) or _is_refused(one) for one, other in pairs) else (False, False)
+
+
+def _is_refused(seen: list[Any]) -> bool:
+    return len(seen) == 1 and isinstance(seen[0], str)
 
 
 @cache
@@ -270,10 +322,11 @@ def _has_gradients(case: Variation) -> bool:
     return report is not None and report.ok and bool(report.gradients)
 
 
-def _verified(case: Variation, *, backward: bool) -> VerifyReport | None:
+def _verified(case: Case, *, backward: bool) -> VerifyReport | None:
     """Return the report on a case; None if it is refused, or its rules fail."""
     with _alarm(20):
         try:
+            forget()
             program = case.program()
         except Exception:  # a broken rule may raise anything, and gives no network to verify
             return None
@@ -287,6 +340,7 @@ def _observed(case: Variation) -> list[Any]:
     """Return all that a user can see of a case: types, parameters, work and results."""
     with _alarm(20):
         try:
+            forget()
             program = case.program()
             (node,) = program.main.nodes
             assert isinstance(node, OpNode)
@@ -305,6 +359,7 @@ def _observed_backward(case: Variation) -> list[Any]:
     """Return all that a user can see of the backward pass of a case: what is saved, and gradients."""
     with _alarm(20):
         try:
+            forget()
             program = case.program()
             inputs = frozenset(spec.name for spec in program.inputs)
             rng = generator(0, "/run")

@@ -12,9 +12,13 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+from netcalc.ir.build import _APPLIED
 from netcalc.registry import Registry
+from netcalc.spec.body_cache import BODIES
+from netcalc.spec.operations import _OPERATIONS
+from netcalc.spec.sketches import SKETCHES
 
-__all__ = ["Site", "executed", "function_sites", "method_sites", "module_sites", "replaced"]
+__all__ = ["Site", "executed", "forget", "function_sites", "method_sites", "module_sites", "replaced"]
 
 _OPERATORS: dict[type[ast.operator], ast.operator] = {
     ast.Add: ast.Sub(),
@@ -76,6 +80,12 @@ class _Mutant(NamedTuple):
         return next(node for number, node in enumerate(ast.walk(tree)) if number == self.number)
 
 
+def forget() -> None:
+    """Drop what is kept for later networks, which may follow from a rule before or after it was changed."""
+    for kept in (_APPLIED, BODIES, SKETCHES, _OPERATIONS):
+        kept.clear()
+
+
 def function_sites(module: types.ModuleType, names: Iterable[str] | None = None) -> Iterator[Site]:
     """Yield the changes of functions of a module, which replace them wherever they are referred to."""
     for node in _tree(module.__name__).body:
@@ -90,10 +100,15 @@ def function_sites(module: types.ModuleType, names: Iterable[str] | None = None)
             yield Site(f"{module.__name__}:{node.name}", mutant.change, plant)
 
 
-def method_sites(cls: type, select: Callable[[str], bool]) -> Iterator[Site]:
-    """Yield the changes of the methods of a class and of its bases among the operations."""
+def method_sites(
+    cls: type, select: Callable[[str], bool], package: str = "netcalc.ops", mentions: tuple[str, ...] = ()
+) -> Iterator[Site]:
+    """Yield the changes of the methods of a class and of its bases in a package.
+
+    With ``mentions``, only statements that contain one of these words are changed.
+    """
     for owner in cls.__mro__:
-        if not owner.__module__.startswith("netcalc.ops"):
+        if not owner.__module__.startswith(package):
             continue
         declared = next(
             n for n in ast.walk(_tree(owner.__module__)) if isinstance(n, ast.ClassDef) and n.name == owner.__name__
@@ -102,13 +117,14 @@ def method_sites(cls: type, select: Callable[[str], bool]) -> Iterator[Site]:
             if not isinstance(node, ast.FunctionDef) or not select(node.name):
                 continue
             old = owner.__dict__[node.name]
-            if not isinstance(old, (types.FunctionType, property)):
+            if not isinstance(old, (types.FunctionType, property, staticmethod, classmethod)):
                 continue
-            for mutant in _mutants(node):
+            for mutant in _mutants(node, mentions):
 
                 def plant(owner: type = owner, name: str = node.name, old: Any = old, mutant: _Mutant = mutant) -> Any:
                     new: Any = _function(mutant.changed(), sys.modules[owner.__module__].__dict__, owner)
-                    return _attribute(owner, name, old, property(new) if isinstance(old, property) else new)
+                    wrapped = isinstance(old, (property, staticmethod, classmethod))
+                    return _attribute(owner, name, old, type(old)(new) if wrapped else new)
 
                 yield Site(f"{owner.__module__}:{owner.__name__}.{node.name}", mutant.change, plant)
 

@@ -12,6 +12,7 @@ from netcalc.analysis.conventions.convention import (
     BackwardCount,
     BackwardRule,
     Convention,
+    DifferentiatedRule,
     Rule,
     RuleCount,
     not_counted,
@@ -97,6 +98,7 @@ _BACKWARD: Mapping[str, BackwardRule] = {
     "matmul": _matmul_backward,
     **dict.fromkeys(_CONVOLUTIONS, _conv_backward),
 }
+_DIFFERENTIATED: Mapping[str, DifferentiatedRule] = {"matmul": _differentiated_matmul}
 
 TORCH = Convention(
     name="torch",
@@ -107,7 +109,7 @@ TORCH = Convention(
     by_element=True,
     rules=_RULES,
     backward=_BACKWARD,
-    differentiated={"matmul": _differentiated_matmul},
+    differentiated=_DIFFERENTIATED,
 )
 
 TORCHVISION = Convention(

@@ -141,6 +141,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [0, 1, 1], "layer_types": ["full_attention"] * 2}),
     ("GPTNeoForTokenClassification", SMALL | LABELS | {"attention_types": [[["local"], 2]], "window_size": 3}),
     ("Qwen3MoeForCausalLM", GROUPED | QWEN3_MOE | {"mlp_only_layers": [0], "norm_topk_prob": True}),
+    ("Qwen2Model", GROUPED | {"is_causal": False}),
+    (
+        "Qwen2ForCausalLM",
+        GROUPED | {"is_causal": False, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
+    ),
     ("Qwen3MoeForQuestionAnswering", GROUPED | QWEN3_MOE | {"use_sliding_window": True, "sliding_window": 4}),
     ("Glm4ForSequenceClassification", GROUPED | {"head_dim": 8}),
     ("GptOssForCausalLM", GROUPED | GPT_OSS),

@@ -150,6 +150,13 @@ def test_a_class_tells_the_type_and_a_backbone_its_library() -> None:
     assert "backbone.model.layer1.0.conv1.weight" in dict(built.module.named_parameters())
 
 
+def test_a_class_may_have_other_capitals() -> None:
+    sizes = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    phi = {"model_type": "phimoe", "num_key_value_heads": 2, "vocab_size": 30, **sizes}
+    named = (phi | {"architectures": [name]} for name in ("PhiMoEForCausalLM", "PhimoeForCausalLM"))
+    assert len({in_this_process("transformers", fields, {"length": 4}).params for fields in named}) == 1
+
+
 def test_parts_of_another_type_are_built_as_one() -> None:
     text = {**TINY, "model_type": "ministral3", "head_dim": 8, "dtype": "bfloat16"}
     vision = {"model_type": "pixtral", "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}

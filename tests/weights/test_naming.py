@@ -30,8 +30,12 @@ checkpoint:
 def _stored() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
     shapes = {
-        "both": (8, 6), "first_bias": (4,), "first": (1, 6), "rest": (6, 3),
-        "layer1.weight": (4, 4), "layer2.weight": (4, 4),
+        "both": (8, 6),
+        "first_bias": (4,),
+        "first": (1, 6),
+        "rest": (6, 3),
+        "layer1.weight": (4, 4),
+        "layer2.weight": (4, 4),
     }
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
-from netcalc.formats.huggingface.tables import type_of_class
+from netcalc.formats.huggingface.tables import read_table, type_of_class
 from netcalc.formats.sources import Source
 from netcalc.spec.cursor import Cursor
 
 
 def read_config(source: Source, max_size: int) -> Cursor:
-    """Return the configuration in a file with a ``model_type``, which early ones leave to their class.
+    """Return the configuration in a file with a ``model_type``: its own, or where that has no table, that of its class.
+
+    Early files leave the type to the class, and those with code of their own name it as they like.
 
     Raises:
         NetcalcError: E004 if the file cannot be read or is no configuration, E001 to E003 if it is malformed, E007 if
@@ -21,10 +23,13 @@ def read_config(source: Source, max_size: int) -> Cursor:
     if not isinstance(config.data, dict):
         message = f"{source.label} is no configuration: it should be an object"
         raise NetcalcError(Diagnostic("E004", message, config.span))
-    if isinstance(config.data.get("model_type"), str):
+    stated = config.data.get("model_type")
+    if isinstance(stated, str) and read_table(stated) is not None:
         return config
-    if config.data.get("model_type") is None and (found := type_of_class(class_named(config.data))) is not None:
+    if isinstance(stated, str | None) and (found := type_of_class(class_named(config.data))) is not None:
         return Cursor({**config.data, "model_type": found}, config.path, config.spans)
+    if isinstance(stated, str):
+        return config
     raise NetcalcError(_unknown_kind(config, source.label))
 
 

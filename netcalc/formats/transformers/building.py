@@ -148,6 +148,16 @@ def _with_settings(fields: Mapping[str, Any], settings: Mapping[str, Any], kind:
     return result
 
 
+def _exported(name: str) -> Any:
+    """Return what transformers has by a name, whose capitals may differ: Phi-3.5-MoE names ``PhiMoEForCausalLM``."""
+    transformers = _library()
+    found = getattr(transformers, name, None)
+    if found is not None:
+        return found
+    near = next((entry for entry in dir(transformers) if entry.lower() == name.lower()), name)
+    return getattr(transformers, near, None)
+
+
 def _class_of(fields: Mapping[str, Any], config: Any) -> Any:
     """Return the class that a configuration names, of transformers or of a pipeline of diffusers; or its base model."""
     transformers = _library()
@@ -157,7 +167,7 @@ def _class_of(fields: Mapping[str, Any], config: Any) -> Any:
         message = f"transformers {transformers.__version__} has no base model of type {written(config.model_type)}"
         raise NetcalcError(Diagnostic("E009", message, hint="architectures names the class"))
     name = named[0] if isinstance(named, (list, tuple)) else named
-    known = (getattr(transformers, name, None) or diffusers_class(name)) if isinstance(name, str) else None
+    known = (_exported(name) or diffusers_class(name)) if isinstance(name, str) else None
     if needed := vars(known).get("_backends") if isinstance(known, type) else None:  # a stand-in for the class
         message = f"{name} of transformers needs {listed(needed)}, which is not installed"
         raise NetcalcError(Diagnostic("E009", message))

@@ -108,6 +108,14 @@ def test_a_class_tells_the_type_of_an_early_configuration(tmp_path: Path) -> Non
     assert api.load(write_config(tmp_path / "early", early)).params == api.load(write_config(tmp_path, LLAMA)).params
 
 
+def test_a_class_tells_the_type_where_a_release_has_one_of_its_own(tmp_path: Path) -> None:
+    own = LLAMA | {"model_type": "acme_llama", "auto_map": {"AutoModelForCausalLM": "modeling_acme.LlamaForCausalLM"}}
+    network = api.load(write_config(tmp_path / "own", own))
+    assert network.params == api.load(write_config(tmp_path, LLAMA)).params
+    with pytest.raises(api.NetcalcError, match="'acme_llama' cannot be imported"):
+        api.load(write_config(tmp_path / "unknown", own | {"architectures": ["AcmeForCausalLM"]}))
+
+
 def test_a_configuration_without_a_class_is_that_of_the_base_model(tmp_path: Path) -> None:
     base = api.load(write_config(tmp_path / "base", LLAMA | {"architectures": ["LlamaModel"]}))
     for named in (None, []):

@@ -469,7 +469,8 @@ class Network:
 
         program, options["loss"] = self._with_loss(options["loss"], "train")
         (program, _), values = self._pass(options, None, program)
-        chosen = {name: values.pop(name) for name in ("lr", "loss", "schedule", "warmup", "least_lr", "clip", "seed")}
+        names = ("lr", "loss", "schedule", "warmup", "least_lr", "step_size", "gamma", "clip", "seed")
+        chosen = {name: values.pop(name) for name in names}
         recipe = Recipe(steps, values.pop("training") or "adamw", settings=values.pop("settings") or {}, **chosen)
         return train(program, recipe, **values)
 

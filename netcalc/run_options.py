@@ -30,7 +30,7 @@ from netcalc.arguments import (
 from netcalc.options import LayerOptions, PlanName, UnrollOptions
 
 #: Learning rates after the warm-up.
-ScheduleName: TypeAlias = Literal["constant", "cosine", "linear"]
+ScheduleName: TypeAlias = Literal["constant", "cosine", "linear", "step"]
 
 
 class CastOptions(TypedDict, total=False):
@@ -187,7 +187,10 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
     training: Annotated[
         str | None,
         Option(
-            OPTIMIZER, "adamw", "sgd, momentum, nesterov, adam, adamw, rmsprop, adagrad or lion.", metavar="OPTIMIZER"
+            OPTIMIZER,
+            "adamw",
+            "sgd, momentum, nesterov, adam, adamw, rmsprop, adagrad, lion, adafactor or muon.",
+            metavar="OPTIMIZER",
         ),
     ]
     lr: Annotated[float | None, Option(RATE, None, "Learning rate.", None, "X", "0.001", "Optimizer")]
@@ -210,6 +213,12 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
         int, Option(NATURAL, 0, "Steps in which the rate rises to its value.", metavar="N", panel="Optimizer")
     ]
     least_lr: Annotated[float, Option(RATE, 0.0, "End of a cosine or a line.", metavar="X", panel="Optimizer")]
+    step_size: Annotated[
+        int | None, Option(COUNT, None, "Steps between two decays of --schedule step.", metavar="N", panel="Optimizer")
+    ]
+    gamma: Annotated[
+        float, Option(RATE, 0.1, "Factor of each decay of --schedule step.", metavar="X", panel="Optimizer")
+    ]
     clip: Annotated[
         float | None, Option(AMOUNT, None, "Greatest norm of all gradients.", metavar="X", panel="Optimizer")
     ]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from netcalc.analysis.gradient_flow import GradientFlow, gradient_flow
 from netcalc.analysis.gradient_passes import backward_call
-from netcalc.analysis.optimizers import Optimizer, optimizer_named
+from netcalc.analysis.optimizers import Optimizer, Part, is_table, optimizer_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import UndecidedError, assumptions
+from netcalc.dims import Dim, UndecidedError, assumptions
 from netcalc.ir import OpNode, Program
 from netcalc.ir.loss import LOSS, no_loss
 from netcalc.opdef import Term
@@ -59,11 +59,15 @@ class BackwardWork:
 
     def update(self, node: OpNode) -> tuple[Term, ...]:
         """Return the work of the update of the parameters that an operation owns and has gradients of."""
-        if self.optimizer is None:
-            return ()
+        return () if self.optimizer is None else self.optimizer.terms(self._updated(node), is_table(node))
+
+    def formulas(self, node: OpNode) -> tuple[Part, ...]:
+        """Return the parts of the update of the parameters that an operation owns and has gradients of."""
+        return () if self.optimizer is None else self.optimizer.parts(self._updated(node), is_table(node))
+
+    def _updated(self, node: OpNode) -> list[tuple[Dim, ...]]:
         flow = self.flow.of(node)
-        own = [p.elements for p in node.params if p.name in flow.wanted and p.name not in flow.added]
-        return self.optimizer.terms(sum(own)) if own else ()
+        return [p.shape for p in node.params if p.name in flow.wanted and p.name not in flow.added]
 
     def _backward(self, node: OpNode) -> Iterable[Term]:
         flow, declared = self.flow.of(node), declaration(node.op)

@@ -32,7 +32,7 @@ def backward_sections(convention: Convention, backward: BackwardWork, row: Row, 
     yield Section("backward counted", tuple(counted_steps(convention, row.repeat, work, terms)), rule)
     if backward.optimizer is not None:
         updates = backward.update(node)
-        steps = [*_formulas(backward), *term_steps(updates), WorkingLine("FLOPs", "", "", cost.flops_update)]
+        steps = [*_formulas(backward, node), *term_steps(updates), WorkingLine("FLOPs", "", "", cost.flops_update)]
         yield Section("update", tuple(steps) if updates else (), backward.optimizer.source)
 
 
@@ -65,7 +65,6 @@ def _saved(tensors: Sequence[Saved]) -> Iterator[WorkingLine]:
         yield WorkingLine(f"{saved.name}: bytes", text, "", size)
 
 
-def _formulas(backward: BackwardWork) -> Iterator[WorkingLine]:
-    assert backward.optimizer is not None
-    for part in backward.optimizer.parts():
+def _formulas(backward: BackwardWork, node: OpNode) -> Iterator[WorkingLine]:
+    for part in backward.formulas(node):
         yield WorkingLine(part.role, part.formula, "", "")

@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Dim
+from netcalc.dims import Dim, minimum, product
 from netcalc.dtypes import DType
+from netcalc.expressions import parse
+from netcalc.ir import OpNode
 from netcalc.opdef import Kind, Term
 
 _FILE = Path(__file__).parent.parent / "data" / "optimizers.yaml"
 
+#: Parameters that a part of an update or a state is for: those of two or more axes, the others, or all.
+Of: TypeAlias = Literal["matrix", "vector", ""]
+#: Sizes of the axes of a parameter.
+Shape: TypeAlias = Sequence[Dim]
+
 
 class State(NamedTuple):
-    """A tensor that an optimizer keeps for each parameter, with a number for each element or one for all of them.
+    """A tensor that an optimizer keeps for each parameter, with a number for each element, row, column, or for all.
 
     ``dtype`` is None for the type of the parameter.
     """
 
     name: str
     dtype: DType | None
-    per: Literal["element", "tensor"]
+    per: Literal["element", "row", "column", "tensor"]
+    of: Of = ""
+
+    def shape(self, parameter: Shape) -> tuple[Dim, ...]:
+        """Return the shape of the state of a parameter."""
+        if self.per == "tensor":
+            return ()
+        sizes = list(parameter)
+        if self.per != "element":
+            sizes[-1 if self.per == "row" else -2] = 1
+        return tuple(sizes)
 
 
 class Part(NamedTuple):
-    """A part of an update: its formula, and the work for each element.
+    """A part of an update: its formula, and the work for each element or, as an expression, for a parameter.
 
     ``when`` is the setting without which the part is left out; empty for a part of every update.
     """
 
     role: str
     formula: str
-    work: Mapping[Kind, int]
+    work: Mapping[Kind, int | str]
     when: str = ""
+    of: Of = ""
+
+
+class Others(NamedTuple):
+    """The optimizer of the parameters that are no hidden matrices, and the names that its settings have."""
+
+    optimizer: str
+    settings: Mapping[str, str]
 
 
 class Optimizer(NamedTuple):
@@ -47,19 +72,88 @@ class Optimizer(NamedTuple):
     settings: Mapping[str, float]
     states: tuple[State, ...]
     update: tuple[Part, ...]
+    others: Others | None = None
 
-    def parts(self, **settings: float) -> tuple[Part, ...]:
-        """Return the parts of an update with these settings, and the defaults for the others."""
-        values = {**self.settings, **settings}
-        return tuple(part for part in self.update if not part.when or values[part.when])
+    def of(self, parameter: Shape, table: bool = False) -> Optimizer:
+        """Return the optimizer of a parameter, which ``table`` says is a table of embeddings: this one or another.
 
-    def terms(self, elements: Dim, **settings: float) -> tuple[Term, ...]:
-        """Return the work of one update of ``elements`` elements, in a step after the first."""
+        An optimizer of hidden matrices leaves parameters of one axis or of more than two, and tables, to another one.
+        """
+        is_hidden_matrix = len(parameter) == 2 and not table
+        return self if self.others is None or is_hidden_matrix else optimizer_named(self.others.optimizer)
+
+    def settings_of(self, optimizer: Optimizer, settings: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the settings of the optimizer of a parameter, of those of this one."""
+        if self.others is None or optimizer is self:
+            return settings
+        names = self.others.settings.items()
+        return {**optimizer.settings, "lr": settings["lr"], **{name: settings[ours] for name, ours in names}}
+
+    def kept(self, parameter: Shape, table: bool = False) -> tuple[State, ...]:
+        """Return the states that are kept for a parameter."""
+        return tuple(state for state in self.of(parameter, table).states if _is_of(state.of, parameter))
+
+    def parts(self, parameters: Sequence[Shape], table: bool = False, **settings: float) -> tuple[Part, ...]:
+        """Return the parts of an update of parameters with these settings, and the defaults for the others."""
         return tuple(
-            Term.of(kind, part.role, elements=elements, **({"each": times} if times > 1 else {}))
-            for part in self.parts(**settings)
-            for kind, times in part.work.items()
+            part
+            for one, shapes, values in self._by_optimizer(parameters, table, settings)
+            for part, _ in one._parts(shapes, values)
         )
+
+    def terms(self, parameters: Sequence[Shape], table: bool = False, **settings: float) -> tuple[Term, ...]:
+        """Return the work of one update of parameters of these shapes, in a step after the first."""
+        return tuple(
+            _term(kind, part, amount, taken, values)
+            for one, shapes, values in self._by_optimizer(parameters, table, settings)
+            for part, taken in one._parts(shapes, values)
+            for kind, amount in part.work.items()
+        )
+
+    def _by_optimizer(
+        self, parameters: Sequence[Shape], table: bool, settings: Mapping[str, float]
+    ) -> Iterator[tuple[Optimizer, list[Shape], Mapping[str, float]]]:
+        values = {**self.settings, **settings}
+        by_name: dict[str, list[Shape]] = {}
+        for shape in parameters:
+            by_name.setdefault(self.of(shape, table).name, []).append(shape)
+        for name, shapes in by_name.items():
+            one = self if name == self.name else optimizer_named(name)
+            yield one, shapes, self.settings_of(one, values)
+
+    def _parts(self, parameters: Sequence[Shape], values: Mapping[str, float]) -> Iterator[tuple[Part, list[Shape]]]:
+        for part in self.update:
+            taken = [shape for shape in parameters if _is_of(part.of, shape)]
+            if taken and (not part.when or values[part.when]):
+                yield part, taken
+
+
+def is_table(node: OpNode) -> bool:
+    """Return True for an operation whose matrices are tables of embeddings, and no hidden matrices."""
+    return node.op.name == "embedding"
+
+
+def _is_of(of: Of, parameter: Shape) -> bool:
+    return not of or (of == "matrix") == (len(parameter) > 1)
+
+
+def _term(kind: Kind, part: Part, amount: int | str, shapes: Sequence[Shape], settings: Mapping[str, float]) -> Term:
+    if isinstance(amount, int):
+        elements = sum(product(shape) for shape in shapes)
+        return Term.of(kind, part.role, elements=elements, **({"each": amount} if amount > 1 else {}))
+    expression = parse(amount)
+    return Term.of(kind, part.role, operations=sum(expression.evaluate(_sizes(shape, settings)) for shape in shapes))
+
+
+def _sizes(shape: Shape, settings: Mapping[str, float]) -> Mapping[str, Dim]:
+    """Return the sizes of a parameter by which work is stated, and the settings that are whole numbers."""
+    sizes: dict[str, Dim] = {name: int(value) for name, value in settings.items() if value == int(value)}
+    sizes["elements"] = product(shape)
+    if len(shape) > 1:
+        matrices, first, last = product(shape[:-2]), shape[-2], shape[-1]
+        sizes |= {"matrices": matrices, "rows": matrices * first, "columns": matrices * last}
+        sizes |= {"least": minimum(first, last)}
+    return sizes
 
 
 @cache
@@ -80,11 +174,18 @@ def optimizer_named(name: str) -> Optimizer:
 
 
 def _optimizer(name: str, entry: Mapping[str, Any]) -> Optimizer:
+    others = entry.get("others")
     return Optimizer(
         name,
         entry["about"],
         entry["source"],
         entry["settings"],
-        tuple(State(s["name"], None if s["dtype"] == "parameter" else s["dtype"], s["per"]) for s in entry["states"]),
-        tuple(Part(p["role"], p["formula"], p["work"], p.get("when", "")) for p in entry["update"]),
+        tuple(_state(state) for state in entry["states"]),
+        tuple(Part(p["role"], p["formula"], p["work"], p.get("when", ""), p.get("of", "")) for p in entry["update"]),
+        None if others is None else Others(others["optimizer"], others["settings"]),
     )
+
+
+def _state(entry: Mapping[str, Any]) -> State:
+    dtype = None if entry["dtype"] == "parameter" else entry["dtype"]
+    return State(entry["name"], dtype, entry["per"], entry.get("of", ""))

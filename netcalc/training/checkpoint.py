@@ -7,6 +7,7 @@ the spec, the optimizer, the seed and a digest of the data.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def read_checkpoint(path: str | Path, program: Program, updater: Updater, seed: 
     states = _states(file, expected, updater)
     _require_same(file, expected)
     arrays = {owner: file.load(owner) for owner in expected}
-    restored = Updater(updater.name, updater.settings, states)
+    restored = replace(updater, states=states)
     history = [TrainingStep(number, *map(float, row)) for number, row in enumerate(_history(file), 1)]
     return State(arrays, restored, seed, _generator(file), history, metadata.get("data", ""))
 
@@ -96,19 +97,19 @@ def _states(
         NetcalcError: E601 for states that do not belong to the optimizer and the parameters.
     """
     by_owner: dict[str, dict[str, Array]] = {}
-    kinds = {state.name: state for state in updater.declared.states}
     for name in file.headers:
         if not name.startswith(_STATES):
             continue
         kind, _, owner = name.removeprefix(_STATES).partition("/")
-        state, parameter = kinds.get(kind), expected.get(owner)
-        if state is None or parameter is None:
+        parameter = expected.get(owner)
+        kinds = {} if parameter is None else {state.name: state for state in updater.kept(owner, parameter[0])}
+        if parameter is None or kind not in kinds:
             raise _misfit(file, name, "belongs to no parameter and state of this training")
-        shape = parameter[0] if state.per == "element" else ()
-        _require_tensor(file, name, shape, state.dtype or parameter[1])
+        shape = tuple(map(integer, kinds[kind].shape(parameter[0])))
+        _require_tensor(file, name, shape, kinds[kind].dtype or parameter[1])
         by_owner.setdefault(owner, {})[kind] = file.load(name)
     for owner, states in by_owner.items():
-        for kind in kinds.keys() - states.keys():
+        for kind in {state.name for state in updater.kept(owner, expected[owner][0])} - states.keys():
             raise _misfit(file, f"{_STATES}{kind}/{owner}", "is missing")
     return by_owner
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias, Unpack
@@ -25,7 +26,7 @@ from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name
 from netcalc.training.preparation import minimized, require_resources
 from netcalc.training.recipe import Recipe
 from netcalc.training.result import TrainingResult, TrainingStep
-from netcalc.training.state import State
+from netcalc.training.state import State, tables
 from netcalc.training.updates import clip_coefficient, global_norm
 from netcalc.weights.naming import in_reference
 from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors
@@ -132,13 +133,13 @@ def train(
     """
     _require_files(checkpoint_file, checkpoint_every, resume, parameters.get("weights"))
     loss = minimized(program, recipe.loss)
-    updater = recipe.updater()
+    updater = replace(recipe.updater(), tables=tables(program))
     state = None if resume is None else read_checkpoint(resume, program, updater, recipe.seed)
     done = 0 if state is None else len(state.history)
     if done >= recipe.steps:
         text = f"{resume} has {done:,} steps, and --steps {recipe.steps:,} counts them"
         raise NetcalcError(Diagnostic("E502", text, hint=f"--steps {done + recipe.steps} takes {recipe.steps:,} more"))
-    required = require_resources(program, updater.declared, recipe.steps - done, max_work)
+    required = require_resources(program, updater, recipe.steps - done, max_work)
     batches = Batches(program, _opened(data), recipe.seed)
     if state is None:
         drawn = Parameters(program, seed=recipe.seed, **parameters)

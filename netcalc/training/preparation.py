@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from netcalc.analysis.memory import Memory
-from netcalc.analysis.optimizers import Optimizer
 from netcalc.analysis.walk import parameters
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.dims import integer
+from netcalc.dtypes import ITEMSIZE
 from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradients import wanted_paths
 from netcalc.engine.preflight import gradient_memory, require_memory, require_runnable
-from netcalc.ir import Program
+from netcalc.ir import Program, dtype_of
 from netcalc.ir.loss import LOSS, no_loss
 from netcalc.limits import MAX_TRAIN_WORK
+from netcalc.training.state import tensors
+from netcalc.training.updates import Updater
 
 #: Work of a step in units of a forward pass: a backward pass takes about two.
 _PASSES = 3
@@ -51,7 +55,7 @@ def minimized(program: Program, loss: str | None) -> str:
     return loss
 
 
-def require_resources(program: Program, optimizer: Optimizer, steps: int, max_work: float | None) -> Memory:
+def require_resources(program: Program, updater: Updater, steps: int, max_work: float | None) -> Memory:
     """Return the memory of a step, after checking that there is enough, and that the work is within its limit.
 
     Raises:
@@ -59,7 +63,17 @@ def require_resources(program: Program, optimizer: Optimizer, steps: int, max_wo
     """
     require_work(program, max_work, MAX_TRAIN_WORK, passes=_PASSES * steps)
     required = gradient_memory(program)
-    states = sum(state.per == "element" for state in optimizer.states)
-    required = replace(required, peak=required.peak + states * required.weights)
+    required = replace(required, peak=required.peak + _bytes_of_states(program, updater))
     require_memory(program, required)
     return required
+
+
+def _bytes_of_states(program: Program, updater: Updater) -> int:
+    """Return the bytes of the tensors that the optimizer keeps for the parameters that are trained."""
+    trained, total = wanted_paths(program, None)[0], 0
+    for owner, instance, param in tensors(program):
+        shape = tuple(integer(size) for size in param.shape)
+        for state in updater.kept(owner, shape) if owner in trained else ():
+            dtype = state.dtype or dtype_of(param, instance.node, program.dtype)
+            total += ITEMSIZE[dtype] * math.prod(map(integer, state.shape(shape)))
+    return total

@@ -21,7 +21,8 @@ class Schedule:
 
     The first ``warmup`` steps have 1/w, 2/w … of the rate.  Those after them have the rate, or fall along half a cosine
     or a line from it towards ``least``, which would be reached one step after the last, as torch's CosineAnnealingLR
-    and transformers' get_linear_schedule_with_warmup do.
+    and transformers' get_linear_schedule_with_warmup do; or every ``step_size`` steps by the factor ``gamma``, as in
+    torch's StepLR.
     """
 
     rate: float
@@ -29,6 +30,8 @@ class Schedule:
     name: ScheduleName = "constant"
     warmup: int = 0
     least: float = 0.0
+    step_size: int | None = None
+    gamma: float = 0.1
 
     def __post_init__(self) -> None:
         if self.name not in SCHEDULES:
@@ -39,9 +42,13 @@ class Schedule:
         if not 0 <= self.warmup <= self.steps:
             text = f"the warm-up should have 0 to {self.steps} steps, as many as there are, not {self.warmup}"
             raise NetcalcError(Diagnostic("E502", text))
-        if not 0 <= self.least <= self.rate or (self.least and self.name == "constant"):
+        if (self.name == "step") != (self.step_size is not None):
+            text = "the schedule 'step' needs the number of steps between two decays, and no other takes it"
+            raise NetcalcError(Diagnostic("E502", text, hint="--schedule step --step-size 100"))
+        falls = self.name in ("cosine", "linear")
+        if not 0 <= self.least <= self.rate or (self.least and not falls):
             text = f"the least learning rate should be between 0 and {self.rate:g}, not {self.least:g}"
-            if self.name == "constant":
+            if not falls:
                 text = "a least learning rate needs a schedule that falls to it"
             raise NetcalcError(Diagnostic("E502", text, hint="--schedule cosine"))
 
@@ -51,6 +58,8 @@ class Schedule:
             return self.rate * (step + 1) / self.warmup
         if self.name == "constant":
             return self.rate
+        if self.step_size is not None:
+            return self.rate * self.gamma ** ((step - self.warmup) // self.step_size)
         share = (step - self.warmup) / (self.steps - self.warmup)
         left = 1 - share if self.name == "linear" else (1 + math.cos(math.pi * share)) / 2
         return self.least + (self.rate - self.least) * left
@@ -66,7 +75,7 @@ class Recipe:
         lr: learning rate; the optimizer's default when None.
         settings: further settings of the optimizer, such as ``weight_decay``.
         loss: ``"sum"``, or the name of an output, in place of the loss of the spec.
-        schedule, warmup, least_lr: learning rates by step, see :class:`Schedule`.
+        schedule, warmup, least_lr, step_size, gamma: learning rates by step, see :class:`Schedule`.
         clip: greatest norm of all gradients together.
         seed: seed of initial parameters, masks, the order of samples and synthetic data.
 
@@ -82,6 +91,8 @@ class Recipe:
     schedule: ScheduleName = "constant"
     warmup: int = 0
     least_lr: float = 0.0
+    step_size: int | None = None
+    gamma: float = 0.1
     clip: float | None = None
     seed: int = 0
 
@@ -100,4 +111,6 @@ class Recipe:
 
     def rates(self) -> Schedule:
         """Return the learning rates by step."""
-        return Schedule(self.updater().settings["lr"], self.steps, self.schedule, self.warmup, self.least_lr)
+        rate = self.updater().settings["lr"]
+        falls = self.least_lr, self.step_size, self.gamma
+        return Schedule(rate, self.steps, self.schedule, self.warmup, *falls)

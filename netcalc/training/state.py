@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from netcalc.analysis.optimizers import is_table
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import Array
 from netcalc.ir import Program
@@ -49,6 +50,11 @@ def tensors(program: Program) -> Iterator[tuple[str, Instance, Param]]:
             if owner not in visited:
                 visited.add(owner)
                 yield owner, instance, param
+
+
+def tables(program: Program) -> frozenset[str]:
+    """Return the paths of the parameters that are first used as tables of embeddings."""
+    return frozenset(owner for owner, instance, _ in tensors(program) if is_table(instance.node))
 
 
 def generator_words(rng: np.random.Generator) -> Array:

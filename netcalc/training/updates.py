@@ -9,18 +9,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from fnmatch import fnmatchcase
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from netcalc.analysis.optimizers import Optimizer, optimizer_named
+from netcalc.analysis.optimizers import Optimizer, State, optimizer_named
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.training.adafactor import adafactor
+from netcalc.training.formulas import States, lerp
+from netcalc.training.muon import muon
 
-#: Tensors that an optimizer keeps for one parameter, by name.
-States: TypeAlias = dict[str, Array]
 #: ``(parameter, gradient, states, learning rate, settings) -> the new parameter``; the states are replaced.
 Update: TypeAlias = Callable[[Array, Array, States, float, Mapping[str, float]], Array]
+
+
+class _Allowed(NamedTuple):
+    """Values of a setting that are possible."""
+
+    text: str
+    holds: Callable[[float], bool]
+
+
+_NOT_NEGATIVE = _Allowed("a number that is not negative", lambda value: 0 <= value < math.inf)
+_ALLOWED = {
+    "beta2_decay": _Allowed("a number that is not positive", lambda value: -math.inf < value <= 0),
+    "beta?": _Allowed("from 0 to below 1", lambda value: 0 <= value < 1),
+    "alpha": _Allowed("from 0 to below 1", lambda value: 0 <= value < 1),
+    "d": _Allowed("at least 1", lambda value: 1 <= value < math.inf),
+    "ns_steps": _Allowed("a whole number below 100", lambda value: value in range(100)),
+    "match_rms": _Allowed("0 or 1", lambda value: value in (0, 1)),
+}
 
 #: Added to the norm that divides the greatest norm, as in torch.nn.utils.clip_grad_norm_.
 _CLIP_EPSILON = 1e-6
@@ -31,12 +51,13 @@ class Updater:
     """Optimizer with the states of all parameters; create it by :meth:`of`.
 
     ``states`` are the tensors that it keeps, by the path of the parameter and by name; they are created by the first
-    update of the parameter.
+    update of the parameter.  ``tables`` are the paths of tables of embeddings.
     """
 
     name: str
     settings: Mapping[str, float]
     states: dict[str, States] = field(default_factory=dict)
+    tables: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, name: str, settings: Mapping[str, float] | None = None) -> Updater:
@@ -65,8 +86,14 @@ class Updater:
             lr: learning rate of this step; the one of the settings when None.
         """
         rate = self.settings["lr"] if lr is None else lr
+        optimizer = self.declared.of(parameter.shape, path in self.tables)
+        settings = self.declared.settings_of(optimizer, self.settings)
         with np.errstate(all="ignore"):
-            return _UPDATES[self.name](parameter, gradient, self.states.setdefault(path, {}), rate, self.settings)
+            return _UPDATES[optimizer.name](parameter, gradient, self.states.setdefault(path, {}), rate, settings)
+
+    def kept(self, path: str, shape: tuple[int, ...]) -> tuple[State, ...]:
+        """Return the states that are kept for a parameter."""
+        return self.declared.kept(shape, path in self.tables)
 
 
 def global_norm(gradients: Iterable[Array]) -> float:
@@ -88,11 +115,10 @@ def _problem(name: str, settings: Mapping[str, float], key: str, value: float) -
     if key not in settings:
         hint = did_you_mean(key, settings) or f"its settings are {', '.join(settings)}"
         return Diagnostic("E502", f"the optimizer {name} has no setting {key!r}", hint=hint)
-    below_one = key.startswith("beta") or key == "alpha"
-    if not 0 <= value < (1 if below_one else math.inf):
-        allowed = "from 0 to below 1" if below_one else "a number that is not negative"
-        return Diagnostic("E502", f"{key} of {name} should be {allowed}, not {value:g}")
-    if key == "momentum" and not value:
+    allowed = next((rule for pattern, rule in _ALLOWED.items() if fnmatchcase(key, pattern)), _NOT_NEGATIVE)
+    if not allowed.holds(value):
+        return Diagnostic("E502", f"{key} of {name} should be {allowed.text}, not {value:g}")
+    if key == "momentum" and not value and name in ("momentum", "nesterov"):
         return Diagnostic("E502", f"momentum of {name} should be above 0", hint="sgd is without momentum")
     return None
 
@@ -157,19 +183,12 @@ def _adaptive(parameter: Array, gradient: Array, states: States, lr: float, sett
     first = states.get("exp_avg", np.zeros_like(parameter))
     second = states.get("exp_avg_sq", np.zeros_like(parameter))
     step = float(states.get("step", np.float32(0))) + 1
-    first = _lerp(first, gradient, 1 - beta1)
+    first = lerp(first, gradient, 1 - beta1)
     second = second * beta2 + gradient * (1 - beta2) * gradient
     denominator = np.sqrt(second) / math.sqrt(1 - beta2**step) + settings["eps"]
     states.update(exp_avg=first, exp_avg_sq=second, step=np.asarray(step, np.float32))
     updated: Array = parameter + first * (-lr / (1 - beta1**step)) / denominator
     return updated
-
-
-def _lerp(start: Array, end: Array, weight: float) -> Array:
-    """Return torch.lerp of two tensors, which begins at the nearer end."""
-    difference = end - start
-    mixed: Array = start + difference * weight if weight < 0.5 else end - difference * (1 - weight)
-    return mixed
 
 
 def _rmsprop(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
@@ -194,8 +213,8 @@ def _adagrad(parameter: Array, gradient: Array, states: States, lr: float, setti
 
 def _lion(parameter: Array, gradient: Array, states: States, lr: float, settings: Mapping[str, float]) -> Array:
     momentum = states.get("exp_avg", np.zeros_like(parameter))
-    direction = np.sign(_lerp(momentum, gradient, 1 - settings["beta1"]))
-    states["exp_avg"] = _lerp(momentum, gradient, 1 - settings["beta2"])
+    direction = np.sign(lerp(momentum, gradient, 1 - settings["beta1"]))
+    states["exp_avg"] = lerp(momentum, gradient, 1 - settings["beta2"])
     updated: Array = parameter * (1 - lr * settings["weight_decay"]) + direction * -lr
     return updated
 
@@ -209,4 +228,6 @@ _UPDATES: dict[str, Update] = {
     "rmsprop": _rmsprop,
     "adagrad": _adagrad,
     "lion": _lion,
+    "adafactor": adafactor,
+    "muon": muon,
 }

@@ -238,6 +238,8 @@ def _optimizer(parameters: Any, name: str, lr: float, settings: Mapping[str, flo
     if name in ("adam", "adamw"):
         kind = torch.optim.Adam if name == "adam" else torch.optim.AdamW
         return kind(parameters, lr, betas=(settings.get("beta1", 0.9), settings.get("beta2", 0.999)), **rest)
+    if name == "adafactor":
+        return torch.optim.Adafactor(parameters, lr, **rest)
     if name != "sgd":
         rest.setdefault("momentum", 0.9)
     return torch.optim.SGD(parameters, lr, nesterov=name == "nesterov", **rest)
@@ -258,6 +260,8 @@ def _torch_losses(case: Case, module: Any, batches: Batches, names: list[str], r
             ],
             [warmup],
         )
+    if recipe.schedule == "step":
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, recipe.step_size, recipe.gamma)
     for step in range(STEPS):
         given = dict(zip(names, map(torch.from_numpy, batches.arrays(step)), strict=True))
         optimizer.zero_grad()
@@ -275,7 +279,10 @@ def check(case: Case, dtype: Any, **recipe: Any) -> None:
     how = Recipe(STEPS, **{"lr": 1e-3, **recipe})
     module, data = _module(case, dtype), _arrays(case, dtype)
     net = netcalc.load(case.spec, set=case.settings, dtype=dtype)
-    options: Any = {name: getattr(how, name) for name in ("lr", "settings", "schedule", "warmup", "clip", "least_lr")}
+    options: Any = {
+        name: getattr(how, name)
+        for name in ("lr", "settings", "schedule", "warmup", "clip", "least_lr", "step_size", "gamma")
+    }
     ours = net.train(STEPS, data=data, weights=_state(module), training=how.optimizer, **options)
     program = net.request.with_mode("train").program_with_loss
     names = [spec.name for spec in program.inputs]
@@ -306,6 +313,8 @@ RECIPES: list[dict[str, Any]] = [
     {"optimizer": "adam", "lr": 0.01, "settings": {"weight_decay": 0.1, "beta2": 0.95}},
     {"optimizer": "adamw", "lr": 0.01, "schedule": "cosine", "warmup": 5, "least_lr": 1e-4, "clip": 0.3},
     {"optimizer": "sgd", "lr": 0.1, "schedule": "cosine", "warmup": 1, "clip": 100.0},
+    {"optimizer": "sgd", "lr": 0.1, "schedule": "step", "step_size": 6, "gamma": 0.3},
+    {"optimizer": "adafactor", "lr": 0.05},
 ]
 
 

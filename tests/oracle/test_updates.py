@@ -24,6 +24,12 @@ def _settings(name: str, draw: Any) -> dict[str, float]:
     found = {"lr": draw(_rates), "weight_decay": draw(_decays)}
     if name.startswith("adam"):
         return found | {"beta1": draw(_betas), "beta2": draw(_betas), "eps": draw(st.sampled_from([1e-8, 1e-3]))}
+    if name == "adafactor":
+        found |= {"beta2_decay": draw(st.sampled_from([-0.8, -0.3])), "eps2": draw(st.sampled_from([1e-3, 3.0]))}
+        return found | {"d": draw(st.sampled_from([1.0, 2.5]))}
+    if name == "muon":
+        found |= {"momentum": draw(st.sampled_from([0.0, 0.5, 0.95])), "ns_steps": draw(st.sampled_from([1, 5]))}
+        return found | {"match_rms": draw(st.sampled_from([0, 1]))}
     if name == "lion":
         return found | {"beta1": draw(_betas), "beta2": draw(_betas)}
     if name == "rmsprop":
@@ -39,12 +45,18 @@ def _settings(name: str, draw: Any) -> dict[str, float]:
 
 
 def _torch(name: str, parameter: torch.Tensor, settings: dict[str, float]) -> Any:
-    rest = {key: value for key, value in settings.items() if not key.startswith("beta")}
+    rest: dict[str, Any] = {key: value for key, value in settings.items() if key not in ("beta1", "beta2")}
     if name.startswith("adam"):
         betas = (settings["beta1"], settings["beta2"])
         return (torch.optim.Adam if name == "adam" else torch.optim.AdamW)([parameter], betas=betas, **rest)
     if name == "lion":
         return timm_optimizers.Lion([parameter], betas=(settings["beta1"], settings["beta2"]), foreach=False, **rest)
+    if name == "adafactor":
+        rest["eps"] = (None, rest.pop("eps2"))
+        return torch.optim.Adafactor([parameter], foreach=False, **rest)
+    if name == "muon":
+        rest["adjust_lr_fn"] = "match_rms_adamw" if rest.pop("match_rms") else "original"
+        return torch.optim.Muon([parameter], **rest)
     if name in ("rmsprop", "adagrad"):
         return (torch.optim.RMSprop if name == "rmsprop" else torch.optim.Adagrad)([parameter], **rest)
     return torch.optim.SGD([parameter], nesterov=name == "nesterov", **rest)
@@ -56,12 +68,16 @@ def _torch(name: str, parameter: torch.Tensor, settings: dict[str, float]) -> An
 def test_updates(name: str, dtype: str, data: Any) -> None:
     settings = _settings(name, data.draw)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    array = rng.normal(size=(3, 5)).astype(dtype)
+    shapes = [(3, 5), (7, 4)] if name == "muon" else [(3, 5), (7,), (2, 3, 4)]
+    shape = data.draw(st.sampled_from(shapes))
+    array = rng.normal(size=shape).astype(dtype)
     parameter = torch.nn.Parameter(torch.from_numpy(array.copy()))
     updater, reference = Updater.of(name, settings), _torch(name, parameter, settings)
     tolerance, largest = (1e-12 if dtype == "float64" else 2e-6), 1.0
+    if name == "muon":  # torch rounds to bfloat16 on the way, and adds products up in another order
+        tolerance = 2**-6 * settings["lr"] * (max(shape) if settings["match_rms"] else 2)
     for _ in range(7):
-        gradient = (rng.normal(size=(3, 5)) * rng.choice([1e-6, 1.0, 30.0])).astype(dtype)
+        gradient = (rng.normal(size=shape) * rng.choice([1e-6, 1.0, 30.0])).astype(dtype)
         parameter.grad = torch.from_numpy(gradient)
         reference.step()
         array = updater.update("p", array, gradient)

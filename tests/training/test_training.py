@@ -78,7 +78,7 @@ def test_losses_of_torch(run: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adamw"])
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adamw", "adafactor", "muon"])
 def test_a_resumed_run_equals_one_that_was_not_interrupted(tmp_path: Path, optimizer: str, dtype: Any) -> None:
     net = netcalc.loads(NET, dtype=dtype)
     data = {**DATA, "x": DATA["x"].astype(dtype)}
@@ -221,6 +221,8 @@ def test_learning_rates() -> None:
     assert Schedule(1.0, 2, "cosine", least=0.5).at(1) == pytest.approx(0.75)
     linear = Schedule(0.4, 6, "linear", warmup=2)
     assert [linear.at(step) for step in range(6)] == pytest.approx([0.2, 0.4, 0.4, 0.3, 0.2, 0.1])
+    step = Schedule(0.4, 7, "step", warmup=1, step_size=2, gamma=0.5)
+    assert [step.at(number) for number in range(7)] == pytest.approx([0.4, 0.4, 0.4, 0.2, 0.2, 0.1, 0.1])
     assert NETWORK.train(2, lr=0.4, warmup=2).learning_rates == (0.2, 0.4)
 
 
@@ -251,6 +253,9 @@ def test_data_that_do_not_fit(change: dict[str, Any], code: str, message: str) -
         ({"schedule": "lineal"}, "E502", "no schedule 'lineal'"),
         ({"warmup": 9}, "E502", "0 to 2 steps"),
         ({"least_lr": 1e-4}, "E502", "needs a schedule that falls"),
+        ({"schedule": "step"}, "E502", "needs the number of steps between two decays"),
+        ({"step_size": 2}, "E502", "no other takes it"),
+        ({"schedule": "step", "step_size": 2, "least_lr": 1e-4}, "E502", "needs a schedule that falls"),
         ({"schedule": "cosine", "least_lr": 1.0}, "E502", "between 0 and 0.001"),
         ({"clip": 0}, "E502", "'clip' should be a number above 0"),
         ({"loss": "logit"}, "E502", "no output 'logit'"),

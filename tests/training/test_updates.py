@@ -16,35 +16,40 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.training.updates import Updater, clip_coefficient, global_norm
 
-SETTINGS = [{}, {"weight_decay": 0.1}, {"weight_decay": 0.0}, {"momentum": 0.5, "dampening": 0.3}, {"beta1": 0.3}]
+SETTINGS = [
+    *({}, {"weight_decay": 0.1}, {"weight_decay": 0.0}, {"momentum": 0.5, "dampening": 0.3}, {"beta1": 0.3}),
+    *({"ns_steps": 2}, {"match_rms": 1}),
+]
+SHAPES = [(3, 4), (5, 2), (6,), (2, 3, 4), (2, 3, 2, 2)]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", optimizers())
-def test_the_work_of_an_update_is_that_of_its_terms(name: str, settings: dict[str, float]) -> None:
+def test_the_work_of_an_update_is_that_of_its_terms(
+    name: str, shape: tuple[int, ...], settings: dict[str, float]
+) -> None:
     declared = optimizer_named(name)
     if not settings.keys() <= declared.settings.keys():
         pytest.skip("not a setting of this optimizer")
     updater, rng = Updater.of(name, settings), np.random.default_rng(0)
-    parameter = tallied(rng.normal(size=(3, 4)))
-    updater.update("w", parameter, tallied(rng.normal(size=(3, 4))))
+    parameter = tallied(rng.normal(size=shape))
+    updater.update("w", parameter, tallied(rng.normal(size=shape)))
     with tallying() as counted:  # the first step of momentum copies the gradient
-        updater.update("w", parameter, tallied(rng.normal(size=(3, 4))))
+        updater.update("w", parameter, tallied(rng.normal(size=shape)))
     expected: Counter[str] = Counter()
-    for term in declared.terms(12, **settings):
+    for term in declared.terms([shape], **settings):
         assert isinstance(term.count, int)
         expected[term.kind] += term.count
     assert counted == expected
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", optimizers())
-def test_states_are_those_declared(name: str) -> None:
+def test_states_are_those_declared(name: str, shape: tuple[int, ...]) -> None:
     updater = Updater.of(name)
-    updater.update("w", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
-    declared = {
-        state.name: ((2, 3) if state.per == "element" else (), state.dtype or "float32")
-        for state in optimizer_named(name).states
-    }
+    updater.update("w", np.ones(shape, np.float32), np.ones(shape, np.float32))
+    declared = {state.name: (state.shape(shape), state.dtype or "float32") for state in updater.kept("w", shape)}
     assert {n: (a.shape, a.dtype.name) for n, a in updater.states["w"].items()} == declared
 
 
@@ -66,6 +71,28 @@ def test_one_step_by_hand() -> None:
     assert Updater.of("rmsprop", {"lr": 0.1, "alpha": 0.75}).update("p", p, g) == pytest.approx([0.8, -2.2], abs=1e-6)
     lion = Updater.of("lion", {"lr": 0.1, "weight_decay": 0.5})
     assert lion.update("p", p, g) == pytest.approx([0.95 - 0.1, -1.9 - 0.1])
+
+
+def test_a_step_of_adafactor_by_hand() -> None:
+    p, g = np.array([[3.0, 4.0]]), np.array([[1.0, -2.0]])
+    # rows 2.5, columns 1 and 4: v = 1, 4; the direction 1, −1; RMS(p) = √12.5, and the rate 0.1 is below 1/√1
+    step = 0.1 * math.sqrt(12.5)
+    assert Updater.of("adafactor", {"lr": 0.1}).update("p", p, g) == pytest.approx(p + step * np.array([[-1.0, 1.0]]))
+
+
+def test_muon_leaves_vectors_kernels_and_tables_to_adamw() -> None:
+    muon, adamw = Updater.of("muon", {"lr": 0.1, "adamw_weight_decay": 0.2}), Updater.of("adamw", {"lr": 0.1})
+    muon.tables = frozenset({"table"})
+    adamw.settings = {**adamw.settings, "weight_decay": 0.2}
+    rng = np.random.default_rng(0)
+    for path, shape in {"bias": (4,), "kernel": (4, 3, 2, 2), "table": (5, 4)}.items():
+        p, g = rng.normal(size=shape), rng.normal(size=shape)
+        assert np.array_equal(muon.update(path, p, g), adamw.update(path, p, g))
+    p, g = rng.normal(size=(4, 6)), rng.normal(size=(4, 6))
+    moved = muon.update("matrix", p, g) - p * (1 - 0.1 * 0.1)
+    values = np.linalg.svd(moved / 0.1, compute_uv=False)
+    assert ((values > 0.5) & (values < 1.5)).all()
+    assert muon.states["matrix"].keys() == {"momentum_buffer"}
 
 
 def test_a_learning_rate_of_the_step_replaces_that_of_the_settings() -> None:
@@ -90,6 +117,10 @@ def test_arrays_that_were_given_are_unchanged() -> None:
         ("adam", {"eps": -1.0}, "eps of adam should be a number that is not negative"),
         ("adamw", {"lr": math.nan}, "lr of adamw should be a number that is not negative, not nan"),
         ("adamw", {"weight_decay": math.inf}, "weight_decay of adamw"),
+        ("adafactor", {"beta2_decay": 0.1}, "beta2_decay of adafactor should be a number that is not positive"),
+        ("adafactor", {"d": 0.5}, "d of adafactor should be at least 1"),
+        ("muon", {"ns_steps": 2.5}, "ns_steps of muon should be a whole number below 100"),
+        ("muon", {"match_rms": 2.0}, "match_rms of muon should be 0 or 1"),
         ("momentum", {"momentum": 0.0}, "momentum of momentum should be above 0"),
     ],
 )

@@ -189,8 +189,20 @@ class _Matching:
             for group in renamed:
                 present = [c for c in group if quantifier(name in self.headers for name in c.names)]
                 if present:
-                    return list(dict.fromkeys(present)) if quantifier is all else present[:1]
+                    return self._readings(parameter, present) if quantifier is all else present[:1]
         return []
+
+    def _readings(self, parameter: ParameterInstance, present: list[CheckpointLocation]) -> list[CheckpointLocation]:
+        """Return places without repetition: of several readings of the same tensors the first whose shape fits."""
+        readings: dict[tuple[str, ...], list[CheckpointLocation]] = {}
+        for location in dict.fromkeys(present):
+            readings.setdefault(location.names, []).append(location)
+        return [
+            next((c for c in ways if not [*_misfits(parameter, c, c.names, self.headers)]), ways[0])
+            if len(ways) > 1
+            else ways[0]
+            for ways in readings.values()
+        ]
 
     def _places(self, parameter: ParameterInstance) -> list[list[CheckpointLocation]]:
         """Return the places of each entry of a parameter, under the names in the file."""

@@ -96,11 +96,23 @@ def with_places(draw: st.DrawFn, text: Fields, **more: Any) -> tuple[Fields, Gri
 
 
 @st.composite
-def qwen3_vl(draw: st.DrawFn) -> tuple[Fields, Grid]:
-    fields, grid = with_places(draw, draw(qwen3_vl_text()))
+def qwen3_vl(draw: st.DrawFn, text: st.SearchStrategy[Fields]) -> tuple[Fields, Grid]:
+    fields, grid = with_places(draw, draw(text))
     vision = fields["vision_config"]
     vision["deepstack_visual_indexes"] = sorted(draw(st.sets(st.integers(0, vision["depth"] - 1))))
     return fields, grid
+
+
+@st.composite
+def qwen3_vl_moe_text(draw: st.DrawFn) -> Fields:
+    experts = draw(st.integers(1, 4))
+    return draw(qwen3_vl_text()) | {
+        "num_experts": experts,
+        "num_experts_per_tok": draw(st.integers(1, experts)),
+        "moe_intermediate_size": draw(st.integers(1, 20)),
+        "decoder_sparse_step": draw(st.integers(1, 2)),
+        "mlp_only_layers": draw(st.lists(st.integers(0, 2), max_size=2, unique=True)),
+    }
 
 
 @st.composite
@@ -143,7 +155,7 @@ def test_qwen2_5_vl_text(fields: Fields, batch: int, length: int) -> None:
 
 @pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
 @draws
-@given(qwen3_vl(), st.integers(1, 2), st.integers(1, 4))
+@given(qwen3_vl(qwen3_vl_text()), st.integers(1, 2), st.integers(1, 4))
 def test_qwen3_vl(end: str, drawn: tuple[Fields, Grid], batch: int, length: int) -> None:
     assert_agrees_on_images(f"Qwen3VL{end}", *drawn, batch, length)
 
@@ -152,6 +164,20 @@ def test_qwen3_vl(end: str, drawn: tuple[Fields, Grid], batch: int, length: int)
 @given(qwen3_vl_text(), st.integers(1, 2), st.integers(1, 9))
 def test_qwen3_vl_text(fields: Fields, batch: int, length: int) -> None:
     assert_agrees("Qwen3VLTextModel", fields, {"input_ids": ids(batch, length)}, {"batch": batch, "length": length})
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(qwen3_vl(qwen3_vl_moe_text()), st.integers(1, 2), st.integers(1, 4))
+def test_qwen3_vl_moe(end: str, drawn: tuple[Fields, Grid], batch: int, length: int) -> None:
+    assert_agrees_on_images(f"Qwen3VLMoe{end}", *drawn, batch, length)
+
+
+@draws
+@given(qwen3_vl_moe_text(), st.integers(1, 2), st.integers(1, 9))
+def test_qwen3_vl_moe_text(fields: Fields, batch: int, length: int) -> None:
+    dims = {"batch": batch, "length": length}
+    assert_agrees("Qwen3VLMoeTextModel", fields, {"input_ids": ids(batch, length)}, dims)
 
 
 @pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])

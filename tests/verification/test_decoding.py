@@ -102,6 +102,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "qwen2-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
     "qwen2.5-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
     "qwen3-vl-8b": {"length": 7},
+    "qwen3-vl-30b-a3b": {"length": 7},
     "qwen3.5-35b-a3b-vision": {"length": 7},
     "qwen3.5-9b-vision": {"length": 7},
     "smolvlm2-2.2b": {"length": 7, "window": 3, "padding_mask": True},

@@ -127,6 +127,14 @@ def test_alternatives_in_order_of_preference() -> None:
     np.testing.assert_array_equal(weight(entry, {"b": b, "c": b.T}), b)
 
 
+def test_the_shape_tells_how_a_tensor_is_read() -> None:
+    entry = "{any: [b, {from: b, transpose: true}]}"
+    b = drawn(4, 6)
+    np.testing.assert_array_equal(weight(entry, {"b": b}), b)
+    np.testing.assert_array_equal(weight(entry, {"b": np.ascontiguousarray(b.T)}), b)
+    assert mismatches(program(f"{FC}{{fc.weight: {entry}}}"), {"b": drawn(5, 6)}) == {("shape", "b")}
+
+
 def test_alternatives_that_are_present_are_copies() -> None:
     net = program(FC + "{fc.weight: {any: [b, c]}}")
     assert mismatches(net, {"b": drawn(4, 6), "c": drawn(4, 5)}) == {("shape", "c")}

@@ -241,6 +241,16 @@ TINY: dict[str, Fields] = {
         "vision_config": PLACED_TOWER | {"deepstack_visual_indexes": [0]},
         "image_token_id": 9,
     },
+    "qwen3_vl_moe": {
+        "text_config": DECODER
+        | EXPERTS
+        | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
+        "vision_config": PLACED_TOWER | {"deepstack_visual_indexes": [0]},
+        "image_token_id": 9,
+    },
+    "qwen3_vl_moe_text": DECODER
+    | EXPERTS
+    | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
     "qwen3_vl_text": DECODER | {"head_dim": 6, "rope_parameters": {"mrope_section": [1, 1, 1], "rope_theta": 100.0}},
     "smolvlm": {
         "text_config": DECODER | {"model_type": "llama"},

@@ -91,23 +91,7 @@ def multimodal() -> Iterator[Model]:
         arguments={"image_grid_thw": [[1, 6, 6]] * 2, "mm_token_type_ids": (np.array(LONG) == 9).astype(int).tolist()},
         values={"input_ids": LONG},
     )
-    yield Model(
-        "qwen3-vl-8b",
-        "Qwen3VLForConditionalGeneration",
-        {
-            "text_config": TEXT
-            | {"num_key_value_heads": 2, "rms_norm_eps": 1e-6, "head_dim": 12}
-            | {"rope_parameters": {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [2, 2, 2]}},
-            "vision_config": {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "out_hidden_size": 32}
-            | {"num_heads": 2, "patch_size": 3, "num_position_embeddings": 9, "deepstack_visual_indexes": [0, 1]},
-            "image_token_id": 9,
-        },
-        sizes
-        | {"height": 12, "width": 12, "patch": 3, "kv_heads": 2, "head_dim": 12, "rope_sections": [2, 2, 2]}
-        | {"vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 20, "vision_positions": 9, "deep_layers": [0, 1]},
-        arguments={"image_grid_thw": [[1, 4, 4]] * 2, "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist()},
-        values={"input_ids": IDS},
-    )
+    yield from _qwen3_vl(sizes)
     yield from _qwen3_5(sizes)
     yield Model(
         "smolvlm2-2.2b",
@@ -225,6 +209,38 @@ def multimodal() -> Iterator[Model]:
     towers["text_config"] = TEXT | {"intermediate_size": 28, "max_position_embeddings": 9}
     spec = "blip-image-captioning-base"
     yield Model(spec, "BlipForConditionalGeneration", towers, FAMILIES["blip"]["small"][spec])
+
+
+def _qwen3_vl(sizes: dict[str, Any]) -> Iterator[Model]:
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "mlp_only_layers": [1]}
+    sparse = {"experts": 4, "experts_per_token": 2, "d_expert": 12, "mlp_only_layers": [1]}
+    for spec, kind, own, others in (
+        ("qwen3-vl-8b", "Qwen3VL", {}, {}),
+        ("qwen3-vl-30b-a3b", "Qwen3VLMoe", experts, sparse),
+    ):
+        yield Model(
+            spec,
+            f"{kind}ForConditionalGeneration",
+            {
+                "text_config": TEXT
+                | {"num_key_value_heads": 2, "rms_norm_eps": 1e-6, "head_dim": 12}
+                | {"rope_parameters": {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [2, 2, 2]}}
+                | own,
+                "vision_config": {"depth": 2, "hidden_size": 16, "intermediate_size": 20, "out_hidden_size": 32}
+                | {"num_heads": 2, "patch_size": 3, "num_position_embeddings": 9, "deepstack_visual_indexes": [0, 1]},
+                "image_token_id": 9,
+            },
+            sizes
+            | {"height": 12, "width": 12, "patch": 3, "kv_heads": 2, "head_dim": 12, "rope_sections": [2, 2, 2]}
+            | {"vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 20, "vision_positions": 9}
+            | {"deep_layers": [0, 1]}
+            | others,
+            arguments={
+                "image_grid_thw": [[1, 4, 4]] * 2,
+                "mm_token_type_ids": (np.array(IDS) == 9).astype(int).tolist(),
+            },
+            values={"input_ids": IDS},
+        )
 
 
 def _qwen3_5(sizes: dict[str, Any]) -> Iterator[Model]:

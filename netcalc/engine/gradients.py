@@ -14,6 +14,7 @@ from netcalc.analysis.walk import parameters as all_parameters
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.engine.feasibility import require_work
+from netcalc.engine.gradient_steps import InputSteps, input_steps
 from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
 from netcalc.engine.preflight import gradient_memory, reporting_memory, require_runnable
 from netcalc.ir import Program
@@ -28,7 +29,7 @@ from netcalc.run_options import ParameterOptions
 from netcalc.weights.saved import TensorResult
 
 
-@recorded("spec", "seed", "loss", "summed", "norm", "layers", "unreached", "saved_bytes", name="gradients")
+@recorded("spec", "seed", "loss", "summed", "norm", "layers", "unreached", "saved_bytes", "steps", name="gradients")
 @dataclass(frozen=True, slots=True)
 class GradientResult(TensorResult):
     """Loss and gradients of one forward and backward pass."""
@@ -57,6 +58,8 @@ class GradientResult(TensorResult):
     """Bytes of the tensors that the forward pass saved."""
     layers: tuple[LayerGradient, ...]
     """The gradients by layer."""
+    steps: tuple[InputSteps, ...]
+    """Norms by step of the gradients of inputs, in networks with recurrent layers or causal attention."""
     origin: Origin
     """Origin of inputs and weights."""
 
@@ -126,6 +129,7 @@ def gradients(
         buffers=tape.buffers,
         saved_bytes=saved,
         layers=layer_gradients(program, by_path, by_input, unroll=unroll),
+        steps=input_steps(program, by_input),
         origin=Origin.of(program, inputs or (), parameters.get("weights")),
     )
 

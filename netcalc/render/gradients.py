@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netcalc.engine.gradient_steps import InputSteps
 from netcalc.engine.gradients import GradientResult
 from netcalc.engine.layer_gradients import LayerGradient
 from netcalc.render.numbers import bytes_text
@@ -11,6 +12,7 @@ from netcalc.render.origin import origin_lines
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
+from netcalc.render.steps import distances
 from netcalc.render.table import Column, Row, Table
 
 #: Names of outputs and parameters that a line lists.
@@ -28,6 +30,9 @@ class _Gradients(Presentation[GradientResult]):
         total = Row(["all parameters", "", 0, elements, result.norm, None, None, None])
         totals = [total] if result.parameters else ()
         yield _table(rows.shown)._replace(totals=totals, omitted=len(rows.others))
+        for steps in result.steps:
+            yield Paragraph([Line(": gradient by step", steps.name)])
+            yield _by_step(steps)
         lines = [Line("", f"saved for the backward pass: {bytes_text(result.saved_bytes)}", "dim")]
         if result.unreached:
             some = ", ".join(result.unreached[:_LISTED]) + (", …" if len(result.unreached) > _LISTED else "")
@@ -54,6 +59,13 @@ def _table(rows: Sequence[LayerGradient], *, complete: bool = False) -> Table:
         Column("max |g|", "real", priority=20, key="absmax"),
     ]
     return Table(columns, [Row(list(row) if complete else _cells(row)) for row in rows])
+
+
+def _by_step(steps: InputSteps) -> Table:
+    """Norms of the gradient of an input, from the last step back."""
+    count = len(steps.norms)
+    cells = ([number, steps.norms[number - 1]] for number in (count - d for d in distances(count)))
+    return Table([Column("step", "total"), Column("norm", "real")], [Row(row) for row in cells])
 
 
 def _loss_text(result: GradientResult) -> str:

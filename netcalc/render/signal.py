@@ -20,6 +20,7 @@ from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
+from netcalc.render.steps import distances
 from netcalc.render.table import ALWAYS, Column, Kind, Row, Table
 
 #: Reasons for missing predictions that a page names.
@@ -126,6 +127,12 @@ class _Comparison(Presentation[SignalComparison]):
         yield _comparison_table("variance", "variance", comparison, shown)
         if any(row.measured.gradient is not None for row in first.rows):
             yield _comparison_table("norm of gradient", "gradient", comparison, shown)
+        for name, report in zip(_names(result), result.reports, strict=True):
+            if report.stages:
+                yield Paragraph([Line(": stages", name)])
+                yield _stages(report.stages)
+        if any(report.stages for report in result.reports):
+            yield Paragraph([Line("", _STAGES_NOTE, "dim")])
         if view.charts:
             yield from self.charts(comparison)
         yield Answer(
@@ -236,15 +243,14 @@ def _stages(stages: Sequence[Stage]) -> Table:
 
 
 def _through_time(reach: Reach) -> Table:
-    """Gradients and states at distances from the last step: 0, 1, 2, 5, 10, … and the first step."""
-    distances = [d for d in range(reach.steps) if d == reach.steps - 1 or str(d).rstrip("0") in ("", "1", "2", "5")]
+    """Gradients and states at distances from the last step."""
     columns = [
         Column("distance", "total"),
         Column("step", "count"),
         Column("gradient", "real"),
         Column("state", "real"),
     ]
-    steps = ((d, reach.steps - d) for d in distances)
+    steps = ((d, reach.steps - d) for d in distances(reach.steps))
     return Table(columns, [Row([d, step, reach.gradients[d], reach.states[step - 1]]) for d, step in steps])
 
 

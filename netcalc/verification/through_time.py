@@ -12,9 +12,11 @@ import numpy as np
 from netcalc.analysis.signal.remedies import RECURRENT
 from netcalc.analysis.signal.report import Reach
 from netcalc.analysis.signal.through_time import Gate, factor_by_step
-from netcalc.analysis.signal.trunk import Graph, trunks
+from netcalc.analysis.signal.time_axis import steps_of
+from netcalc.analysis.signal.trunk import Graph
 from netcalc.analysis.walk import Instance
 from netcalc.arrays import Array
+from netcalc.engine.gradient_steps import by_step
 from netcalc.engine.gradients import program_type, seeds_of
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
@@ -72,7 +74,7 @@ def through_time(
         outputs = run_operation(instance, run, inputs, params)
         if number in time.watched:
             one = time.watched[number]
-            one.states = _by_step(outputs[0], one.axis, mean=True)
+            one.states = by_step(outputs[0], one.axis, mean=True)
             one.predicted = _predicted(instance, inputs[0], params)
         return outputs
 
@@ -82,7 +84,7 @@ def through_time(
         if one is not None:
             recurrent = record.instance.node.op.name in RECURRENT
             gradient = gradients.get(0) if recurrent else arrived[0]
-            one.gradients = None if gradient is None else _by_step(gradient, one.axis)[::-1]
+            one.gradients = None if gradient is None else by_step(gradient, one.axis)[::-1]
         return gradients
 
     tape = Tape(program, parameters.fetch, lambda path: True, wanted, generator(seed, "/run"), forward)
@@ -96,26 +98,8 @@ def through_time(
 
 def _time(graph: Graph) -> _Time | None:
     """Return the operations that have steps: recurrent layers, or the first one before causal attention."""
-    watched: dict[int, _Watched] = {}
-    causal = None
-    time = None
-    for number, instance in enumerate(graph.instances):
-        op: Any = instance.node.op
-        type_ = instance.node.output_types[0]
-        if op.name in RECURRENT:
-            axis = 1 if op.batch_first and type_.rank == 3 else 0
-            watched[number] = _Watched(axis)
-            time = _Time(watched, axis, int(type_.shape[axis]))
-        elif op.name == "scaled_dot_product_attention" and op.causal:
-            causal = int(type_.shape[-2])
-    main = next(trunks(graph), None)
-    if time is None and causal is not None and main is not None:
-        for number in main.numbers:
-            type_ = graph.instances[number].node.output_types[0]
-            if type_.rank >= 2 and type_.shape[-2] == causal:
-                time = _Time({number: _Watched(type_.rank - 2)}, -2, causal)
-                break
-    return time if time is not None and time.steps > 2 else None
+    steps = steps_of(graph)
+    return None if steps is None else _Time({n: _Watched(axis) for n, axis in steps.axes.items()}, *steps[1:])
 
 
 def _last_step(program: Program, outputs: Mapping[str, Variable], time: _Time, seed: int) -> dict[str, Array]:
@@ -134,40 +118,36 @@ def _last_step(program: Program, outputs: Mapping[str, Variable], time: _Time, s
     return {name: each / math.sqrt(count or 1) for name, each in weights.items()}
 
 
-def _by_step(array: Array, axis: int, *, mean: bool = False) -> Array:
-    """Return the norm at each index of an axis, or the root mean square."""
-    with np.errstate(all="ignore"):  # infinities are values
-        squares = np.moveaxis(np.asarray(array, np.float64), axis, 0).reshape(array.shape[axis], -1) ** 2
-        found: Array = np.sqrt(squares.mean(axis=1) if mean else squares.sum(axis=1))
-    return found
-
-
 def _reach(instance: Instance, one: _Watched) -> Reach:
     assert one.states is not None and one.gradients is not None
     gradients = one.gradients.tolist()
     known = [d for d, norm in enumerate(gradients) if math.isfinite(norm) and norm > _FOLLOWED * gradients[0] > 0]
     end = known[-1] if known else 0
-    by_step = (gradients[end] / gradients[0]) ** (1 / end) if end else None
+    factor = (gradients[end] / gradients[0]) ** (1 / end) if end else None
     return Reach(
         *(instance.path, instance.node.op.name, len(gradients), tuple(one.states.tolist()), tuple(gradients)),
-        by_step=by_step,
+        by_step=factor,
         predicted=one.predicted,
     )
 
 
 def _predicted(instance: Instance, x: Array | None, params: Mapping[str, Array]) -> float | None:
-    """Return the factor by step that follows from the weights of a recurrent layer; None for several layers in one."""
+    """Return the factor by step that follows from the weights of a recurrent layer; None where states are projected."""
     op: Any = instance.node.op
-    if op.name not in RECURRENT or x is None or op.layers > 1 or op.bidirectional or "weight_hr_l0" in params:
+    if op.name not in RECURRENT or x is None or "weight_hr_l0" in params:
         return None
-    gates = [_gate(op, params, number) for number in range(_GATES[op.name])]
+    directions = ("", "_reverse") if op.bidirectional else ("",)
+    layers = [
+        [[_gate(op, params, number, f"_l{layer}{way}") for number in range(_GATES[op.name])] for way in directions]
+        for layer in range(op.layers)
+    ]
     square = float(np.mean(np.asarray(x, np.float64) ** 2))
-    return factor_by_step(op.name, getattr(op, "nonlinearity", "tanh"), gates, square)
+    return factor_by_step(op.name, getattr(op, "nonlinearity", "tanh"), layers, square)
 
 
-def _gate(op: Any, params: Mapping[str, Array], number: int) -> Gate:
+def _gate(op: Any, params: Mapping[str, Array], number: int, suffix: str) -> Gate:
     def part(name: str) -> Array:
-        rows = params[f"{name}_l0"]
+        rows = params[f"{name}{suffix}"]
         size = len(rows) // _GATES[op.name]
         return np.asarray(rows[number * size : (number + 1) * size], np.float64)
 

@@ -30,6 +30,13 @@ class Gate(NamedTuple):
     square: float
 
 
+class Step(NamedTuple):
+    """The factor of the norm of gradients for each step back, and the mean square of the states."""
+
+    factor: float
+    square: float
+
+
 class _Moments(NamedTuple):
     """E[y], E[y²] and E[y′²] of a function of the sum of a gate."""
 
@@ -38,24 +45,44 @@ class _Moments(NamedTuple):
     slope: float
 
 
-def factor_by_step(op: str, nonlinearity: str, gates: Sequence[Gate], square: float) -> float:
-    """Return the factor of the norm of gradients for each step back, for inputs of a mean ``square``."""
+def factor_by_step(op: str, nonlinearity: str, layers: Sequence[Sequence[Sequence[Gate]]], square: float) -> float:
+    """Return the factor of the norm of gradients for each step back, for inputs of a mean ``square``.
+
+    A path back through time may go on in any layer of a stack, so that the largest factor of a layer is the factor of
+    all, up to a power of the distance.  In two directions the way from the last step back is the forward one.
+
+    Args:
+        op, nonlinearity: the operation, and the function of an rnn.
+        layers: the gates of each direction of each layer, the forward direction first.
+        square: mean square of the input.
+    """
+    factors = []
+    for directions in layers:
+        steps = [step_of(op, nonlinearity, gates, square) for gates in directions]
+        factors.append(steps[0].factor)
+        square = sum(step.square for step in steps) / len(steps)
+    return max(factors)
+
+
+def step_of(op: str, nonlinearity: str, gates: Sequence[Gate], square: float) -> Step:
+    """Return the step of one layer in one direction, for inputs of a mean ``square``."""
     if op == "rnn":
         return _elman(gates[0], square, nonlinearity)
     return _memory(gates, square) if op == "lstm" else _gated(gates, square)
 
 
-def _elman(gate: Gate, square: float, nonlinearity: str) -> float:
+def _elman(gate: Gate, square: float, nonlinearity: str) -> Step:
     """Return √(h·E[w²]·E[φ′²]): the spectral radius of the weights of the state times the slope."""
     if nonlinearity == "relu":
-        return math.sqrt(gate.state / 2)
+        entered = gate.input * square + gate.spread + gate.bias**2
+        return Step(math.sqrt(gate.state / 2), entered / (2 - gate.state) if gate.state < 2 else math.inf)
     states = 0.0
     for _ in range(_ITERATIONS):
         states = _tanh(gate, square, states).square
-    return math.sqrt(gate.state * _tanh(gate, square, states).slope)
+    return Step(math.sqrt(gate.state * _tanh(gate, square, states).slope), states)
 
 
-def _memory(gates: Sequence[Gate], square: float) -> float:
+def _memory(gates: Sequence[Gate], square: float) -> Step:
     """Return the factor of an lstm: its forget gate, and the way through h beside it.
 
     The same weights act at every step: (f + R)ⁿ grows as f plus the spectral radius of R, not as the root of squares.
@@ -73,10 +100,10 @@ def _memory(gates: Sequence[Gate], square: float) -> float:
     )
     by_output = math.sqrt(output.state * o.slope * top.square)
     into = math.sqrt(o.square * top.slope)  # the gradient of the cell by that of h
-    return _largest(by_cell * into + by_output, by_cell, f.mean * into, f.mean)
+    return Step(_largest(by_cell * into + by_output, by_cell, f.mean * into, f.mean), states)
 
 
-def _gated(gates: Sequence[Gate], square: float) -> float:
+def _gated(gates: Sequence[Gate], square: float) -> Step:
     """Return the factor of a gru: its update gate, and the way through n beside it."""
     reset, update, new = gates
     states = 0.0
@@ -87,7 +114,8 @@ def _gated(gates: Sequence[Gate], square: float) -> float:
         kept = 1 - 2 * z.mean + z.square
         states = min(kept * n.square + z.square * states, 1.0)
     through = kept * n.slope * (new.state * r.square + reset.state * r.slope * inner)
-    return z.mean + math.sqrt(update.state * z.slope * (n.square + states) + through)
+    factor = z.mean + math.sqrt(update.state * z.slope * (n.square + states) + through)
+    return Step(factor, states)
 
 
 def _largest(a: float, b: float, c: float, d: float) -> float:

@@ -10,6 +10,7 @@ import pytest
 import netcalc
 from netcalc.analysis.signal.report import Finding, SignalReport
 from netcalc.diagnostics import NetcalcError
+from tests.zoo.harness import SMALL
 
 
 def report(lines: str, init: str, *, width: int = 64, training: bool = False, batch: int = 32) -> SignalReport:
@@ -236,3 +237,19 @@ def test_the_mode_is_that_which_is_asked_for() -> None:
     assert "nothing is normalized" in found.note and not trained.note
     with pytest.raises(NetcalcError, match="more than one value per channel"):
         netcalc.loads(text.replace("8, 4", "1, 4")).signal(mode="train")
+
+
+def test_a_norm_that_sets_the_scale_is_no_explosion() -> None:
+    lines = "  - {name: layers, repeat: 3, sequence: [{name: linear, linear: 64}, {name: norm, layer_norm: {}}]}\n"
+    found = report(lines, '"layers.0.linear.weight": normal(std=1e-5), "*linear.weight": he_normal, "*linear.bias": zeros')
+    (stage,) = found.stages
+    assert stage.activations.largest > 1e4 * stage.activations.smallest
+    assert [each.kind for each in found.findings] == ["steady"]
+
+
+def test_lines_that_begin_at_0_do_not_explode() -> None:
+    """The queries of a decoder of DETR begin at 0."""
+    found = netcalc.load("detr-resnet-50", set=dict(SMALL["detr-resnet-50"])).signal(seeds=1)
+    decoder = next(stage for stage in found.stages if stage.path.startswith("model.decoder"))
+    assert decoder.activations.smallest == 0
+    assert "activations explode" not in [each.kind for each in found.findings]

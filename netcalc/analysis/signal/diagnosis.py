@@ -21,6 +21,8 @@ _MANY = 0.5
 _ALIKE = 0.99
 #: Part of the whole factor, in powers, from which a kind of operation is named as a reason.
 _PART = 0.2
+#: The same from which a rise is said to be set by norms.
+_MOST = 0.8
 #: Root mean squares of inputs that weights of the usual initializers suit.
 _USUAL = 0.1, 10.0
 #: Norm of a gradient below which a product may be 0 because numbers are too small, in float32.
@@ -96,7 +98,7 @@ def _growths(run: Run) -> Iterator[Finding]:
     """Yield findings on activations that grow or fall far from line to line, and on gradients on their way back."""
     stage = run.stage
     for growth in stage.activations.growths:
-        if not 1 / FAR < growth.factor < FAR:
+        if not 1 / FAR < growth.factor < FAR and not _is_set_by_norms(run, growth):
             small = growth.factor < 1
             text = (
                 f"their root mean square goes from {growth.start:.3g} at {growth.begins} to {growth.stop:.3g} at "
@@ -116,6 +118,19 @@ def _growths(run: Run) -> Iterator[Finding]:
             yield _finding("gradients", small, growth.ends, text, run, growth, lambda figures: figures.back)
 
 
+def _is_set_by_norms(run: Run, growth: Growth) -> bool:
+    """Return True if norms bring most of a rise about: they set a scale of 1, and nothing explodes."""
+    gains = [(row.op, row.measured.gain) for row in _between(run, growth)]
+    logs = [math.log(gain) for op, gain in gains if op in NORMS and gain is not None and 0 < gain < math.inf]
+    return growth.factor > 1 and sum(logs) >= _MOST * math.log(min(growth.factor, 1.7e308))
+
+
+def _between(run: Run, growth: Growth) -> tuple[SignalRow, ...]:
+    """Return the rows from the line where a growth begins to the line where it ends."""
+    paths = [row.path for row in run.rows]
+    return run.rows[paths.index(growth.begins) : len(paths) - paths[::-1].index(growth.ends)]
+
+
 def _by_line(growth: Growth, *, back: bool = False) -> str:
     lines = growth.last - growth.first
     factor = 1 / growth.by_line if back else growth.by_line
@@ -131,8 +146,7 @@ def _finding(
     growth: Growth,
     gain: Callable[[Figures], float | None],
 ) -> Finding:
-    paths = [row.path for row in run.rows]
-    part = run.rows[paths.index(growth.begins) : len(paths) - paths[::-1].index(growth.ends)]
+    part = _between(run, growth)
     stage = around(Run(run.stage, part, run.residual), _ACTIVATIONS)
     saturated = any((row.measured.saturated or 0.0) >= _MANY for row in part)
     return Finding(

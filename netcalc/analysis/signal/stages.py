@@ -158,9 +158,15 @@ def _bounded(value: float) -> float:
 
 
 def _growth(values: Sequence[float], logs: Sequence[float], paths: Sequence[str], sign: int) -> Growth | None:
-    """Return the largest rise, or for a sign of −1 the largest fall, from a line to a later one."""
-    low, best, ends = 0, 0.0, (0, 0)
+    """Return the largest rise, or for a sign of −1 the largest fall, from a line to a later one.
+
+    A rise begins behind the first lines that are exactly 0, as those of a decoder whose queries begin at 0.
+    """
+    low = next((number for number, value in enumerate(values) if value), 0) if sign > 0 else 0
+    best, ends = 0.0, (low, low)
     for number, value in enumerate(logs):
+        if number < low:
+            continue
         if sign * value < sign * logs[low]:
             low = number
         if sign * (value - logs[low]) > best:

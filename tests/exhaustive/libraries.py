@@ -86,6 +86,7 @@ def torch_flops(module: Any, call: Any) -> int:
     torch = import_module("torch")
     from torch.utils.flop_counter import FlopCounterMode
 
+    module.requires_grad_(False)  # the counter takes parameters that require a gradient for a backward pass
     module, arguments = module.to("meta"), (call.args, {**call.kwargs, **call.constants})
     args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), arguments)
     uncounted = torch.backends.mkldnn.flags(enabled=False, allow_tf32=None)

@@ -233,6 +233,7 @@ def test_tied_embeddings_count_once(architecture: str, tied: bool) -> None:
         ("timm", "vit_tiny_patch16_224", {"img_size": 64}),
         ("torchvision", "shufflenet_v2_x0_5", {"num_classes": 10}),
         ("torchvision", "r3d_18", {}),
+        ("torchvision", "vit_b_16", {"image_size": 64}),
     ],
 )
 def test_models_by_name(library: str, name: str, settings: dict[str, Any]) -> None:

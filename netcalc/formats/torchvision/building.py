@@ -46,11 +46,11 @@ def built(model: Mapping[str, Any], settings: Mapping[str, Any]) -> Built:
 
 
 def _examples(module: Any, name: str) -> list[Example]:
-    """Return images, clips or pairs of images of the size that the published weights are evaluated with."""
+    """Return images, clips or pairs of images, of the size that the module takes or else that weights are made for."""
     models: Any = import_module("torchvision.models")
     preset = next(iter(models.get_model_weights(name))).transforms()
     names = [*signature(module.forward).parameters]
-    height, width = _sides(preset)
+    height, width = _sides(preset, module)
     kind = type(preset).__name__
     if kind == "VideoClassification":
         return [_image(names[0], 1, 3, _FRAMES, height, width)]
@@ -63,8 +63,10 @@ def _image(name: str, *sizes: int) -> Example:
     return Example(name, "float32", sizes, {0: "batch", len(sizes) - 2: "height", len(sizes) - 1: "width"})
 
 
-def _sides(preset: Any) -> tuple[int, int]:
-    """Return height and width of what a preset makes of an image."""
+def _sides(preset: Any, module: Any) -> tuple[int, int]:
+    """Return height and width of the images that a module is made for, or that a preset makes."""
+    if isinstance(side := getattr(module, "image_size", None), int):
+        return side, side
     for name in ("crop_size", "resize_size"):
         if size := getattr(preset, name, None):
             sides = [*size] * 2 if len(size) == 1 else [*size]

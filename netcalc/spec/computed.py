@@ -22,7 +22,7 @@ def computed_body(elaboration: Elaboration, cursor: Cursor, scope: Scope) -> Bod
     if not isinstance(cursor.data, list) or not cursor.data:
         raise cursor.error("E107", f"{key}: should be a list of lines", "for example `computed: [{arange: 16}, sin]`")
     partial = PartialBody(key, scope.home, outer=scope)
-    value = elaboration.lines(cursor, Scope(partial, scope.settings), None)
+    value = elaboration.lines(cursor, Scope(partial, scope.settings, default_dtype=scope.default_dtype), None)
     if value is None:
         raise cursor.error("E107", f"{key}: the lines have no value")
     if value.type is None:

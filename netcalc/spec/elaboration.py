@@ -71,7 +71,7 @@ class Elaboration:
         Only the spec's own blocks and patches see its dims and vars.
         """
         settings = self.settings if patches else self.settings_of(home or body.home)
-        return Scope(body, settings, variables=arguments or {}, patches=patches)
+        return Scope(body, settings, variables=arguments or {}, patches=patches, default_dtype=self.ctx.dtype)
 
     def settings_of(self, home: Loaded) -> Mapping[str, Any]:
         """Return the dims and vars that the blocks of a spec see: none unless it is the spec being elaborated."""

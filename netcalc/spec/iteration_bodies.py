@@ -77,6 +77,7 @@ def _anonymous_body(
         raise Poisoned
     partial = PartialBody(line.target, scope.home, outer=scope)
     inner = Scope(partial, scope.settings, numbered=declared is None, patches=below(scope.patches, turn.path))
+    inner.default_dtype = scope.default_dtype
     carried = None if current is None else Value(current.type, "in", current.span)
     if carried is not None:
         partial.inputs.append(carried)

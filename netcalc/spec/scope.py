@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean
 from netcalc.dims import Dim, Poly, UndecidedError
+from netcalc.dtypes import DType
 from netcalc.ir import Body, CheckpointEntry, CheckpointMap, Node, Value, join
 from netcalc.ir.places import Copies, Place, find_value, sibling_paths
 from netcalc.spec.cursor import Cursor
@@ -16,6 +17,9 @@ from netcalc.spec.library import Loaded
 from netcalc.spec.patches import Pending
 from netcalc.spec.settings import Settings
 from netcalc.tensor_type import TensorType
+
+#: The name of the network's floating-point type in expressions.
+_DEFAULT_DTYPE = "default_dtype"
 
 
 class Poisoned(Exception):  # noqa: N818 - not an error of its own: one was reported before
@@ -136,8 +140,8 @@ class Scope(Mapping[str, Any]):
     """Names visible at one place of a spec, nested in a ``parent`` scope.
 
     As a mapping it is what expressions see: block arguments and loop variables, then values as their tensor types, then
-    dims and vars.  Iteration gives every visible name, for suggestions.  In a ``numbered`` scope (a named sequence)
-    unnamed lines are called 0, 1, 2, …, as in torch.nn.Sequential.
+    dims and vars, then ``default_dtype``.  Iteration gives all visible names, for suggestions.  In a ``numbered`` scope
+    (a named sequence) unnamed lines are called 0, 1, 2, …, as in torch.nn.Sequential.
     """
 
     body: PartialBody
@@ -154,6 +158,7 @@ class Scope(Mapping[str, Any]):
     inlined: Loaded | None = None  # the file of the block whose lines are inlined here; names around it are hidden
     hidden: int = 0  # number of first nodes that paths do not lead to: those before an inlined block
     current: Outputs | None = None  # `_` in expressions: the value that the current line receives
+    default_dtype: DType = "float32"  # of the network's floating-point tensors
 
     def child(self, *, variables: dict[str, Any] | None = None, sequence: str | None = None) -> Scope:
         """Return a nested scope of the same body, for an iteration or for the named sequence at a path."""
@@ -161,6 +166,7 @@ class Scope(Mapping[str, Any]):
             self.body, self.settings, self.prefix if sequence is None else sequence, sequence is not None, self
         )
         nested.variables, nested.patches, nested.hidden = variables or {}, self.patches, self.hidden
+        nested.default_dtype = self.default_dtype
         return nested
 
     @property
@@ -330,19 +336,22 @@ class Scope(Mapping[str, Any]):
         outputs = self.peek(name)
         if outputs is not None and outputs.is_list:
             return [type_of(value) for value in outputs.by_port.values()]
+        if outputs is None and name == _DEFAULT_DTYPE and name not in self.settings:
+            return self.default_dtype
         return self.settings[name] if outputs is None else type_of(outputs.first)
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
         is_variable = any(name in scope.variables for scope in self.enclosing())
-        return is_variable or self.peek(name) is not None or name in self.settings
+        return is_variable or self.peek(name) is not None or name in self.settings or name == _DEFAULT_DTYPE
 
     def __iter__(self) -> Iterator[str]:
         for scope in self.enclosing():
             yield from scope.variables
         yield from self.value_names()
         yield from self.settings
+        yield _DEFAULT_DTYPE
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -157,6 +157,18 @@ def test_a_class_may_have_other_capitals() -> None:
     assert len({in_this_process("transformers", fields, {"length": 4}).params for fields in named}) == 1
 
 
+def test_angles_and_masks_have_the_type_of_the_release() -> None:
+    sizes = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "vocab_size": 30}
+    latent = {"q_lora_rank": 4, "kv_lora_rank": 4, "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "v_head_dim": 4}
+    factors = {"short_factor": [1.0, 2.0], "long_factor": [3.0, 4.0], "original_max_position_embeddings": 8}
+    scaled = {"rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0, **factors}}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 32}
+    fields = {"model_type": "minicpm3", "dtype": "bfloat16", **sizes, **latent, **heads, **scaled}
+    network = in_this_process("transformers", fields, {})
+    assert {value.dtype for value in network.outputs.values()} == {"bfloat16"}
+    assert network.verify().ok
+
+
 def test_parts_of_another_type_are_built_as_one() -> None:
     text = {**TINY, "model_type": "ministral3", "head_dim": 8, "dtype": "bfloat16"}
     vision = {"model_type": "pixtral", "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}

@@ -10,6 +10,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.formats.graph.constants import listed
 from netcalc.formats.graph.document import with_note
 from netcalc.formats.libraries.building import Built
+from netcalc.formats.libraries.element_types import following_default
 from netcalc.formats.torch.calls import Call, call_of
 from netcalc.formats.torch.capture import argument_names
 from netcalc.formats.torch.diagnosis import refused
@@ -45,6 +46,7 @@ def captured(built: Built, call: Call) -> dict[str, Any]:
     document = _document(built, call)
     if built.dtype != document.get("dtype", "float32"):
         document["checkpoint"] = {**document.get("checkpoint", {}), "dtype": built.dtype}
+        document |= {key: following_default(document[key]) for key in ("blocks", "layers") if key in document}
     document["about"] = built.about
     names = dict.fromkeys(str(example.name) for examples in built.calls for example in examples)
     if left_out := [name for name in names if name not in {*call.kwargs, *call.constants}]:

@@ -84,7 +84,7 @@ class Document:
 
     def copy_entries(self, table: Cursor, entry: Cursor | None) -> None:
         """Copy what a table says of all its models, and what its entry for one says beside its own keys."""
-        for key in ("dims", "vars", "require", "checkpoint"):
+        for key in ("dims", "vars", "require", "checkpoint", "init"):
             self.copy(key, table)
         if entry is not None:
             for key in entry.data:
@@ -100,6 +100,10 @@ class Document:
             self.data[key] = [*before, *value]
             for index in range(len(value)):
                 self.spans |= _moved(source[key][index], (key, len(before) + index))
+            return
+        if key == "init" and before:  # the first pattern that matches counts
+            self.data[key] = {**value, **{name: text for name, text in before.items() if name not in value}}
+            self.spans |= _moved(source[key], (key,))
             return
         self.data[key] = {**before, **value} if before and key in ("dims", "vars", "checkpoint") else value
         self.spans |= _moved(source[key], (key,))

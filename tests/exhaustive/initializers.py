@@ -3,12 +3,14 @@
 Networks of torchvision have their published sizes, all others the small ones of the oracles.  A parameter is pooled
 with its equals in other layers and in further draws.  What is the same in every draw must be equal; for the rest mean,
 deviation and fourth moment are compared, and the rows that are zero.  The configurations of transformers are also read
-by their tables, with ranges of initializers that are not the default ones (``NAME by table``).
+by their tables, with ranges of initializers that are not the default ones (``NAME by table``), and so are further
+classes of transformers and architectures of timm whose tables extend specs of other libraries.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 import tempfile
@@ -39,6 +41,8 @@ ENOUGH, DRAWS = 10_000, 12
 BOUND, FOURTH_BOUND = 0.05, 0.25
 #: Standard errors that a difference may have in any case.
 _ERRORS = 5
+#: Deviations from the mean beyond which an element is left out.
+_FAR = 30.0
 #: Elements of a tensor that enter the moments, evenly spread.
 _LOOKED_AT = 300_000
 #: Parameters of the largest networks that are built at their published sizes.
@@ -49,6 +53,23 @@ _FACTOR = 1.75
 _BY_TABLE = " by table"
 #: Quick networks of each library that are drawn again on every change.
 SAMPLE = ("squeezenet1_1", "mnasnet0_5", "deit-tiny", "gpt2", "bert-base", "t5-small", "mamba-130m", "gpt2 by table")
+
+#: Architectures of timm, and classes of transformers with small configurations, whose tables extend specs of others.
+OF_TIMM = (
+    *("densenet121", "efficientnet_b0", "regnety_032", "resnet18", "convnext_tiny", "mobilenetv3_large_100"),
+    *("swin_tiny_patch4_window7_224", "swinv2_tiny_window8_256", "vit_tiny_patch16_224", "mixer_s32_224"),
+)
+_VIT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 28, "patch_size": 14}
+_SWIN = {"embed_dim": 32, "depths": [1, 2], "num_heads": [2, 4], "image_size": 64, "window_size": 4}
+OF_CLASSES: dict[str, dict[str, Any]] = {
+    "ViTForImageClassification": _VIT,
+    "Dinov2ForImageClassification": _VIT,
+    "SwinForImageClassification": _SWIN,
+    "Swinv2ForImageClassification": _SWIN,
+    "ResNetForImageClassification": {"embedding_size": 32, "hidden_sizes": [64, 64], "depths": [1, 2]},
+    "ConvNextForImageClassification": {"hidden_sizes": [32, 64], "depths": [1, 2], "num_stages": 2},
+}
+_TIMM = "timm/"
 
 Array: TypeAlias = np.ndarray[Any, Any]
 #: A class's own module, and the program with the same sizes.
@@ -76,7 +97,8 @@ def names() -> list[str]:
     from tests.oracle.checkpoints.torch_models import TORCH_MODELS
     from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS
 
-    return [*TRANSFORMERS_MODELS, *(name + _BY_TABLE for name in TRANSFORMERS_MODELS), *TORCH_MODELS]
+    tables = *TRANSFORMERS_MODELS, *OF_CLASSES, *(_TIMM + name for name in OF_TIMM)
+    return [*TRANSFORMERS_MODELS, *(name + _BY_TABLE for name in tables), *TORCH_MODELS]
 
 
 def compared(name: str) -> str:
@@ -92,7 +114,7 @@ def compared(name: str) -> str:
     size = _size(program)
     for seed in range(DRAWS):
         torch.manual_seed(seed)
-        state = {key: tensor.detach().numpy() for key, tensor in make().state_dict().items()}
+        state = _state(make())
         theirs, ours = _tensors(program, seed, state), _tensors(program, seed)
         for (path, param, their), (_, _, our) in zip(theirs, ours, strict=True):
             _group(groups, path, param).add(path, their, our)
@@ -110,8 +132,11 @@ def _pair(name: str) -> Pair | None:
     from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS
 
     spec = name.removesuffix(_BY_TABLE)
+    if name != spec and spec.startswith(_TIMM):
+        return _of_timm(spec.removeprefix(_TIMM))
     if name != spec:
-        return _by_table(TRANSFORMERS_MODELS[spec])
+        case = TRANSFORMERS_MODELS.get(spec)
+        return _by_table(case.kind, case.config) if case else _by_table(spec, OF_CLASSES[spec])
     if spec in TRANSFORMERS_MODELS:
         case = TRANSFORMERS_MODELS[spec]
         return lambda: _of_transformers(case.kind, dict(case.config)), _of_spec(case)
@@ -141,11 +166,36 @@ def _of_spec(case: Model) -> Program:
     return built(case.spec, **{"padding_idx": padding} | case.settings)
 
 
-def _by_table(case: Model) -> Pair | None:
+def _state(module: Any) -> dict[str, Array]:
+    """Return the tensors of a module under the names of its files, which are not those of transformers' classes."""
+    if not hasattr(module, "save_pretrained"):
+        return {key: tensor.detach().numpy() for key, tensor in module.state_dict().items()}
+    from safetensors.numpy import load_file
+
+    with tempfile.TemporaryDirectory() as folder:
+        module.save_pretrained(folder)
+        files = sorted(Path(folder).glob("*.safetensors"))
+        return {key: tensor for file in files for key, tensor in load_file(file).items()}
+
+
+def _of_timm(name: str) -> Pair:
+    import timm
+
+    module = timm.create_model(name)
+    shown = {"input_size": list(module.pretrained_cfg["input_size"]), "num_classes": 1000}
+    fields = {"architecture": name, "num_classes": 1000, "num_features": module.num_features, "pretrained_cfg": shown}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(fields), encoding="utf-8")
+        program = netcalc.load(path, via="table").program
+    return lambda: timm.create_model(name), program
+
+
+def _by_table(architecture: str, config: Mapping[str, Any]) -> Pair | None:
     import transformers
 
-    kind = getattr(transformers, case.kind)
-    fields = _scaled(kind.config_class(**case.config).to_dict()) | {"architectures": [case.kind]}
+    kind = getattr(transformers, architecture)
+    fields = _scaled(kind.config_class(**config).to_dict()) | {"architectures": [architecture]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.json"
         kind.config_class.from_dict(fields).to_json_file(path, use_diff=False)
@@ -199,6 +249,8 @@ class _Moments:
     def add(self, array: Array) -> None:
         flat = array.ravel()
         flat = flat[:: flat.size // _LOOKED_AT + 1].astype(np.float64)
+        # torch's truncated normal numbers are now and then the limits themselves, a hundred deviations away
+        flat = flat[np.abs(flat - flat.mean()) <= _FAR * flat.std()]
         square = flat * flat
         self.sums += [flat.size, flat.sum(), square.sum(), np.dot(square, flat), np.dot(square, square)]
 

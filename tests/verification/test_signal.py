@@ -241,7 +241,9 @@ def test_the_mode_is_that_which_is_asked_for() -> None:
 
 def test_a_norm_that_sets_the_scale_is_no_explosion() -> None:
     lines = "  - {name: layers, repeat: 3, sequence: [{name: linear, linear: 64}, {name: norm, layer_norm: {}}]}\n"
-    found = report(lines, '"layers.0.linear.weight": normal(std=1e-5), "*linear.weight": he_normal, "*linear.bias": zeros')
+    found = report(
+        lines, '"layers.0.linear.weight": normal(std=1e-5), "*linear.weight": he_normal, "*linear.bias": zeros'
+    )
     (stage,) = found.stages
     assert stage.activations.largest > 1e4 * stage.activations.smallest
     assert [each.kind for each in found.findings] == ["steady"]

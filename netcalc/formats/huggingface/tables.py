@@ -16,6 +16,7 @@ A table ``specs/<family>/huggingface/<model_type>.yaml`` has these keys::
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     always: {VAR: value}                        # what the class computes, without a field or a var for it
+    init: {PATTERN: INITIALIZER}                # of parameters that the class draws in another way than the spec
     without_effect: [FIELD]                     # on shapes and work
 
 A field of the type ``pair`` is one number for height and width, or both. ``also`` are other names of a field, and
@@ -47,7 +48,19 @@ from netcalc.spec.cursor import Cursor
 _FEWEST_SHARED = 6
 
 #: The keys of a table.
-KEYS = ("source", "models", "fields", "nested", "per_layer", "vars", "dims", "require", "always", "without_effect")
+KEYS = (
+    "source",
+    "models",
+    "fields",
+    "nested",
+    "per_layer",
+    "vars",
+    "dims",
+    "require",
+    "always",
+    "init",
+    "without_effect",
+)
 
 
 class Table(NamedTuple):

@@ -10,6 +10,7 @@ A table ``specs/<family>/timm/<module>.yaml`` has these keys::
     dims: {DIM: "${an expression of fields}"}
     require: [{that: condition, message: text}] # what the spec cannot express is refused
     checkpoint: {PATH: NAME}                    # the names of tensors in timm, as in a spec
+    init: {PATTERN: INITIALIZER}                # of parameters that the class draws in another way than the spec
     without_effect: [ARGUMENT]                  # on shapes and work
 
 The fields ``num_classes``, ``global_pool``, ``image_channels``, ``image_height`` and ``image_width`` stand outside
@@ -25,7 +26,7 @@ from netcalc.formats.table_files import find_table, table_names
 from netcalc.spec.cursor import Cursor
 
 #: The keys of a table.
-KEYS = ("source", "models", "image_size", "fields", "vars", "dims", "require", "checkpoint", "without_effect")
+KEYS = ("source", "models", "image_size", "fields", "vars", "dims", "require", "checkpoint", "init", "without_effect")
 
 
 class Table(NamedTuple):

@@ -22,7 +22,7 @@ def test_a_table_has_the_keys_of_tables(table: Table) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_every_field_is_used(table: Table) -> None:
     """A field without an effect is listed as such, so that none is forgotten."""
-    expressions = {key: table.part(key) for key in ("models", "vars", "dims", "require")}
+    expressions = {key: table.part(key) for key in ("models", "vars", "dims", "require", "init")}
     words = words_in(expressions)
     specs = [load_document(entry["extends"]) for entry in table.part("models").values()]
     for field in table.declarations():

@@ -34,6 +34,8 @@ Mode: TypeAlias = Literal["eval", "train"]
 FLOAT_TYPE = choice("bfloat16", "float16", "float32", "float64")
 #: Execution of a run: by a plan, or operation by operation with the reference kernels.
 PlanName: TypeAlias = Literal["fast", "reference"]
+#: Kernel of attention: products that keep the scores, the fused one of PyTorch for the CPU, or FlashAttention-2.
+AttentionKernel: TypeAlias = Literal["eager", "sdpa-cpu", "flash"]
 #: Figures of a summary that are shown.
 ReportName: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 #: Origin of the bytes of a model's weights.
@@ -285,7 +287,20 @@ class ExplainOptions(CountOptions, StoredOptions, total=False):
     memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
 
 
-class MemoryOptions(DepthOptions, StoredOptions, total=False):
+class AttentionOptions(TypedDict, total=False):
+    """Kernel of attention."""
+
+    attention: Annotated[
+        AttentionKernel,
+        Option(
+            choice(*get_args(AttentionKernel)),
+            "sdpa-cpu",
+            "Kernel of attention in eager execution: products that store scores, PyTorch's for CPUs, or FlashAttention.",
+        ),
+    ]
+
+
+class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, total=False):
     """Options of ``memory``."""
 
     cache: Annotated[

@@ -2,6 +2,9 @@
 
 Memory is counted by storage: a tensor that several operations save counts once, and a view with the memory that it is a
 view of.  Parameters and buffers are saved too, and take no memory beyond their own.
+
+Under ``ideal`` execution each operation is one kernel, which keeps what its backward pass declares; netcalc's own tape
+keeps these tensors.  Under ``eager`` execution it is what PyTorch keeps, where an operation may be several kernels.
 """
 
 from __future__ import annotations
@@ -10,12 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netcalc.analysis.layout import Layout, Storage, results
+from netcalc.analysis.activations.execution import Eager, Execution, Ideal
+from netcalc.analysis.activations.peaks import ExecutionName
+from netcalc.analysis.layout import Layout, Storage
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.dtypes import FLOATS
-from netcalc.ir import Program, dtype_of
+from netcalc.ir import OpNode, Program, dtype_of
 from netcalc.ops.backward import BackwardCall, Saved, Source, declaration
+from netcalc.options import AttentionKernel
 
 
 class SavedTensor(NamedTuple):
@@ -35,19 +41,24 @@ class _Value:
     wanted: bool
 
 
-def saved_tensors(program: Program) -> list[SavedTensor]:
+def saved_tensors(
+    program: Program, execution: ExecutionName = "ideal", attention: AttentionKernel | None = None
+) -> list[SavedTensor]:
     """Return the tensors that a forward pass saves for the gradients of all parameters that are trained.
 
-    They are in order of execution, repeats unrolled.  The sizes of the program must be numbers.
+    They are in order of execution, repeats unrolled.  The sizes of the program must be numbers.  ``attention`` is the
+    kernel of attention under eager execution.
 
     Raises:
         UndecidedError: if a size is symbolic.
         NetcalcError: E603 for a program with too many operations to go through one by one.
     """
     saved: list[SavedTensor] = []
+    rules = Ideal(program.training) if execution == "ideal" else Eager(program.training, attention)
+    tables: dict[tuple[str, Saved], Storage] = {}
 
     def evaluate(instance: Instance, values: Sequence[_Value | None]) -> list[_Value]:
-        tensors, outputs = _evaluated(program, instance, values)
+        tensors, outputs = _evaluated(program, rules, tables, instance, values)
         saved.extend(tensors)
         return outputs
 
@@ -62,7 +73,11 @@ def saved_bytes(tensors: Iterable[SavedTensor]) -> int:
 
 
 def _evaluated(
-    program: Program, instance: Instance, values: Sequence[_Value | None]
+    program: Program,
+    rules: Execution,
+    tables: dict[tuple[str, Saved], Storage],
+    instance: Instance,
+    values: Sequence[_Value | None],
 ) -> tuple[list[SavedTensor], list[_Value]]:
     """Return what an operation saves, and its results."""
     node, training = instance.node, program.training
@@ -73,7 +88,7 @@ def _evaluated(
         if param.trainable and not node.frozen and dtype_of(param, node, program.dtype) in FLOATS
     }
     layouts = [None if value is None else value.layout for value in values]
-    outputs = results(node.op, layouts, node.input_types, node.output_types, training=training)
+    outputs = rules.results(node, layouts)
     declared = declaration(node.op) if sources else None
     if declared is None:
         return [], [_Value(layout, False) for layout in outputs]
@@ -81,8 +96,8 @@ def _evaluated(
     call = BackwardCall(node.input_types, node.output_types, node.params, frozenset(sources), every, training)
     flows = declared.differentiable(node.op, call)
     tensors = [
-        SavedTensor(instance.path, node.op.name, saved, _storage(saved, layouts, outputs))
-        for saved in declared.saves(node.op, call)
+        SavedTensor(instance.path, node.op.name, saved, _storage(node, saved, layouts, outputs, tables))
+        for saved in rules.saves(node, layouts, call)
     ]
     return tensors, [
         _Value(layout, flow and type_.dtype in FLOATS)
@@ -90,9 +105,19 @@ def _evaluated(
     ]
 
 
-def _storage(saved: Saved, inputs: Sequence[Layout | None], outputs: Sequence[Layout]) -> Storage:
-    if saved.kind in ("input", "output"):
+def _storage(
+    node: OpNode,
+    saved: Saved,
+    inputs: Sequence[Layout | None],
+    outputs: Sequence[Layout],
+    tables: dict[tuple[str, Saved], Storage],
+) -> Storage:
+    # autograd copies what an operation needs and overwrites
+    first = inputs[0] if inputs else None
+    overwritten = node.inplace and saved.kind == "input" and first is not None and outputs[0].storage is first.storage
+    if saved.kind in ("input", "output") and not overwritten:
         layout = (inputs if saved.kind == "input" else outputs)[saved.index]
         assert layout is not None
         return layout.storage
-    return Layout.new(saved.type, parameter=saved.kind == "parameter").storage
+    new = Layout.new(saved.type, parameter=saved.kind == "parameter").storage
+    return new if saved.table is None else tables.setdefault((node.op.name, saved), new)

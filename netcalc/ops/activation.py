@@ -79,7 +79,8 @@ class CELU(Elementwise):
 class GELU(Elementwise):
     """x·Φ(x), where Φ is the standard normal distribution function: ½·x·(1 + erf(x/√2)).
 
-    ``approximate: tanh`` is ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
+    ``approximate: tanh`` is ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).  ``composed`` says that the reference computes
+    this formula in several operations, as transformers' ``gelu_new``; only memory in eager mode follows from it.
     """
 
     name = "gelu"
@@ -89,6 +90,7 @@ class GELU(Elementwise):
     usage = ("x: [1, 197, 768]", "- linear: 3072", "- gelu: tanh", "- linear: 768")
 
     approximate: Literal["none", "tanh"] = attr("the formula: exact, or the tanh approximation", default="none")
+    composed: bool = attr("the reference computes the formula in several operations", default=False)
 
     def cost(self, ctx: Context, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> Sequence[Term]:
         return terms(GELU_BY[self.approximate], self.name, elements=inputs[0].elements)

@@ -61,6 +61,9 @@ class ScaledDotProductAttention(Operation):
     ``sparse`` the kernel skips the pairs that the fixed pattern hides, and only the remaining pairs are work: those
     within ``causal``, ``window`` and ``global_tokens``, or the blocks of ``blocks``.
 
+    ``composed`` says that the reference computes scores, softmax and products in several operations, whatever kernel of
+    attention is at hand; only memory in eager mode follows from it.
+
     A window of W keys that ends at the query, as in Mistral, is ``window: [W - 1, 0]``.  Longformer's attention window
     W is ``window: W // 2``.  BigBird's pattern is ``blocks: {size: 64, band: 1, global_blocks: 1, random: 3}``.
     """
@@ -100,6 +103,7 @@ class ScaledDotProductAttention(Operation):
     sparse: bool = attr("skip the pairs that the fixed pattern hides", default=False)
     softcap: float | None = attr("cap c of the scores: c·tanh(score/c)", default=None, gt=0)
     return_weights: bool = attr("also return the attention weights", default=False)
+    composed: bool = attr("the reference computes the products in several operations", default=False)
 
     @model_validator(mode="after")
     def _globals_need_a_window(self) -> Self:

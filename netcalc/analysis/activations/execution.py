@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from netcalc.analysis.layout import Layout, results
 from netcalc.analysis.strides import dense, expanded, reshaped
 from netcalc.dims import Dim, integer
 from netcalc.ir import OpNode
+from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.ops.backward import declaration as backward_pass
 from netcalc.ops.eager import EagerCall, Moment, declaration
+from netcalc.options import AttentionKernel
 
 
 class Execution:
@@ -36,6 +40,11 @@ class Execution:
         """Return what an operation holds, moment by moment, for the layouts of its inputs and outputs."""
         return (Moment(),)
 
+    def saves(self, node: OpNode, layouts: Sequence[Layout | None], call: BackwardCall) -> Sequence[Saved]:
+        """Return what an operation with a gradient keeps for its backward pass."""
+        declared = backward_pass(node.op)
+        return () if declared is None else declared.saves(node.op, call)
+
 
 class Ideal(Execution):
     """The execution of an ideal framework, which overwrites nothing.
@@ -56,15 +65,20 @@ class Eager(Execution):
 
     frames = True
 
+    def __init__(self, training: bool, attention: AttentionKernel | None = None) -> None:
+        super().__init__(training)
+        self._attention: AttentionKernel = attention or "sdpa-cpu"
+
     def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
         outputs = super().results(node, layouts)
         first = layouts[0] if layouts else None
-        if node.inplace and first is not None:
+        declared = declaration(node.op)
+        if first is not None and (node.inplace or declared.returns_input(node.op)):
             return [first]
         storages = {layout.storage for layout in layouts if layout is not None}
         if not outputs or outputs[0].storage in storages or outputs[0].storage.parameter:
             return outputs
-        order = declaration(node.op).order(node.op, self._call(node, layouts)) or _kept_order(node, layouts, outputs[0])
+        order = declared.order(node.op, self._call(node, layouts)) or _kept_order(node, layouts, outputs[0])
         if order is not None:
             outputs[0] = replace(outputs[0], strides=dense(outputs[0].shape, 1, order))
         return outputs
@@ -75,16 +89,34 @@ class Eager(Execution):
             return (Moment(),)
         return declaration(node.op).moments(node.op, self._call(node, layouts))
 
+    def saves(self, node: OpNode, layouts: Sequence[Layout | None], call: BackwardCall) -> Sequence[Saved]:
+        kept = declaration(node.op).saves(node.op, self._call(node, layouts), call)
+        return super().saves(node, layouts, call) if kept is None else kept
+
     def _call(self, node: OpNode, layouts: Sequence[Layout | None]) -> EagerCall:
-        def has_view(index: int, full: Sequence[Dim], shape: Sequence[Dim]) -> bool:
+        def copied(index: int, *shapes: Sequence[Dim]) -> tuple[Dim, ...] | None:
             layout = layouts[index]
             assert layout is not None
-            sizes, target = tuple(map(integer, full)), tuple(map(integer, shape))
-            return reshaped(sizes, expanded(layout.shape, layout.strides, sizes), target) is not None
+            return _last_copy(layout, shapes)
 
         contiguous = tuple(layout is not None and _dense_order(layout) == _axes_in_order(layout) for layout in layouts)
         orders = tuple(() if layout is None else _axes_by_stride(layout) for layout in layouts)
-        return EagerCall(node.input_types, node.output_types, node.params, orders, contiguous, has_view, self._training)
+        return EagerCall(node.input_types, node.output_types, node.params, orders, contiguous, copied, self._training, self._attention)
+
+
+def _last_copy(layout: Layout, shapes: Sequence[Sequence[Dim]]) -> tuple[Dim, ...] | None:
+    """Return the shape of the last copy of a tensor that takes other shapes one after the other; None if none is."""
+    shape, strides, copy = layout.shape, layout.strides, None
+    for sizes in shapes:
+        target = tuple(map(integer, sizes))
+        if prod(target) != prod(shape):
+            strides = expanded(shape, strides, target)
+        elif (view := reshaped(shape, strides, target)) is not None:
+            strides = view
+        else:
+            copy, strides = target, dense(target, 1)
+        shape = target
+    return copy
 
 
 def _axes_in_order(layout: Layout) -> tuple[int, ...]:

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 _TANH_GELU = {"gelu": {"approximate": "tanh"}}
+_WRITTEN_OUT = {"gelu": {"approximate": "tanh", "composed": True}}
 
 #: The operation of each name.
 _ACTIVATIONS: dict[str, Any] = {
     "gelu": "gelu",
-    "gelu_accurate": _TANH_GELU,
-    "gelu_fast": _TANH_GELU,
-    "gelu_new": _TANH_GELU,
-    "gelu_python": "gelu",
-    "gelu_python_tanh": _TANH_GELU,
+    "gelu_accurate": _WRITTEN_OUT,
+    "gelu_fast": _WRITTEN_OUT,
+    "gelu_new": _WRITTEN_OUT,
+    "gelu_python": {"gelu": {"composed": True}},
+    "gelu_python_tanh": _WRITTEN_OUT,
     "gelu_pytorch_tanh": _TANH_GELU,
     "hardswish": "hardswish",
     "leaky_relu": "leaky_relu",

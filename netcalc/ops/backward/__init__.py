@@ -7,7 +7,7 @@ as ``Operation.cost`` does for the forward pass.  The products themselves are in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -43,7 +43,8 @@ class Saved:
 
     ``name`` is the name of PyTorch's saved tensor (``self``, ``weight``, ``result``, ``result1``).  ``kind`` tells
     where it comes from: the input at position ``index``, the output at position ``index``, the parameter of the name
-    ``parameter``, or a ``kept`` tensor of its own (a mask, statistics) that the kernel computes on its way.
+    ``parameter``, or a ``kept`` tensor of its own (a mask, statistics) that the kernel computes on its way.  Kept
+    tensors of equal ``table`` are one: a table that is computed once for several operations.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Saved:
     type: TensorType
     index: int = 0
     parameter: str = ""
+    table: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,9 @@ class BackwardCall:
         like = next((t for t in self.inputs if t is not None and t.dtype in FLOATS), self.outputs[0])
         return Saved(name, "parameter", TensorType(param.shape, param.dtype or like.dtype), parameter=parameter)
 
-    def saved_kept(self, name: str, *shape: Any, dtype: Any = None) -> Saved:
+    def saved_kept(self, name: str, *shape: Any, dtype: Any = None, table: Hashable = None) -> Saved:
         """Return a tensor that the kernel keeps, of the first output's element type unless given."""
-        return Saved(name, "kept", TensorType(tuple(shape), dtype or self.outputs[0].dtype))
+        return Saved(name, "kept", TensorType(tuple(shape), dtype or self.outputs[0].dtype), table=table)
 
 
 class Backward:

@@ -1,8 +1,9 @@
-"""Declarations of eager execution: tensors that PyTorch's CPU kernels allocate beside an operation's outputs.
+"""Declarations of eager execution: tensors that PyTorch's CPU kernels allocate beside an operation's outputs, and keep.
 
-The modules mirror :mod:`netcalc.ops`, one a family.  They follow what a dispatch mode of PyTorch sees in inference
-without autograd; memory within a kernel is not seen.  An operation without a declaration is one kernel that allocates
-its outputs.
+The modules mirror :mod:`netcalc.ops`, one a family.  Allocations follow what a dispatch mode of PyTorch sees in
+inference without autograd; memory within a kernel is not seen.  What is kept for a backward pass is what autograd's
+hooks for saved tensors see.  An operation without a declaration is one kernel that allocates its outputs, and keeps
+what :mod:`netcalc.ops.backward` declares.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from netcalc.dims import Dim
 from netcalc.dtypes import DType
 from netcalc.opdef import Operation, Param
 from netcalc.ops import modules
+from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.options import AttentionKernel
 from netcalc.registry import Registry
 from netcalc.tensor_type import TensorType
 
@@ -27,6 +30,7 @@ _DECLARED = (
     "attention",
     "batch_norm",
     "conv",
+    "dropout",
     "gated_units",
     "linear",
     "lp_pool",
@@ -34,8 +38,11 @@ _DECLARED = (
     "max_pool",
     "norm",
     "position",
+    "recurrent",
     "rectifier",
     "rotary",
+    "routing",
+    "scan",
 )
 
 
@@ -58,8 +65,9 @@ class EagerCall:
     """Call of an operation in eager mode.
 
     ``orders`` are the axes of each input in the order of memory, the innermost last.  ``contiguous`` tells for each if
-    it lies in memory without gaps in the order of its axes, and ``has_view(i, a, b)`` if input i, broadcast to the
-    shape a, has a view of the shape b.
+    it lies in memory without gaps in the order of its axes.  ``copied(i, a, b, …)`` is the shape of the last copy that
+    is made of input i if it takes the shapes a, b, …, one after the other, by broadcasting or in another shape of as
+    many elements; None if the last one is a view of the input.  ``attention`` is the kernel of attention.
     """
 
     inputs: tuple[TensorType | None, ...]
@@ -67,8 +75,14 @@ class EagerCall:
     params: tuple[Param, ...]
     orders: tuple[tuple[int, ...], ...]
     contiguous: tuple[bool, ...]
-    has_view: Callable[[int, Sequence[Dim], Sequence[Dim]], bool]
+    copied: Callable[..., tuple[Dim, ...] | None]
     training: bool = False
+    attention: AttentionKernel = "sdpa-cpu"
+
+    @property
+    def mask_of_dropout(self) -> DType:
+        """Element type of the mask that dropout keeps: on GPUs, where FlashAttention runs, truth values."""
+        return "bool" if self.attention == "flash" else self.outputs[0].dtype
 
     def input(self, index: int = 0) -> TensorType:
         """Return the type of an input that is present."""
@@ -99,6 +113,14 @@ class Eager:
     def moments(self, op: Any, call: EagerCall) -> Sequence[Moment]:
         """Return what the operation holds, moment by moment."""
         return (Moment(),)
+
+    def returns_input(self, op: Any) -> bool:
+        """Return True if the output is the first input itself, also in training."""
+        return False
+
+    def saves(self, op: Any, call: EagerCall, back: BackwardCall) -> Sequence[Saved] | None:
+        """Return the tensors that PyTorch's kernels keep for a backward pass; None for those that it declares."""
+        return None
 
     def order(self, op: Any, call: EagerCall) -> Sequence[int] | None:
         """Return the axes of the first output in the order of memory, the innermost last; None for their own order."""

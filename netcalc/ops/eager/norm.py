@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.ops.backward._statistics import wide_dtype
 from netcalc.ops.eager import Eager, EagerCall, Moment, eager
 from netcalc.ops.norm import GroupNorm, LayerNorm, LocalResponseNorm, Normalize, RMSNorm
 
@@ -36,6 +38,27 @@ class GroupNormEager(Eager):
 @eager("rms_norm")
 class RMSNormEager(Eager):
     """Squares, their means, the input times the reciprocal root, and that times the weight."""
+
+    def order(self, op: RMSNorm, call: EagerCall) -> Sequence[int] | None:
+        return call.orders[0]
+
+    def saves(self, op: RMSNorm, call: EagerCall, back: BackwardCall) -> Sequence[Saved] | None:
+        if not back.wants(0):
+            return None
+        x = call.input()
+        wide = wide_dtype(x)
+        widened = x.dtype != wide
+        each = (*x.shape[: -op.count], *(1,) * op.count)
+        saved = [back.saved_kept("self", *x.shape, dtype=wide) if widened else back.saved_input("self")]
+        saved.append(back.saved_kept("result", *each, dtype=wide))
+        if not (call.has_param("weight") or call.present(1)):
+            return saved
+        saved.append(back.saved_kept("normalized", *x.shape, dtype=wide if op.offset else x.dtype))
+        if op.offset:
+            saved.append(back.saved_kept("weight", *x.shape[-op.count :], dtype=wide))
+        else:
+            saved.append(back.saved_input("weight", 1) if call.present(1) else back.saved_parameter("weight", "weight"))
+        return saved
 
     def moments(self, op: RMSNorm, call: EagerCall) -> Sequence[Moment]:
         shape = _shape_of_statistics(op, call)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
+    from netcalc.analysis.saved_memory import SavedMemory
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.engine.compiled import Compiled
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
     from netcalc.formats.counted_files import CountedFiles
+    from netcalc.options import AttentionKernel
     from netcalc.run_options import (
         CompileOptions,
         GradientOptions,
@@ -344,8 +346,9 @@ class Network:
         Weights of a model in files have the bytes of their headers, as :meth:`audit` reads them.
 
         Raises:
-            NetcalcError: E502 for a bad argument; E404 for ``tokens_in`` or ``engine`` with symbolic sizes; E007 if
-                the headers contradict the model, E605 if the files cannot be read, E008 if the Hub cannot be.
+            NetcalcError: E502 for a bad argument; E404 for ``phase``, ``tokens_in`` or ``engine`` with symbolic sizes;
+                E603 for ``phase`` with too many operations to go through one by one; E007 if the headers contradict
+                the model, E605 if the files cannot be read, E008 if the Hub cannot be.
 
         >>> import netcalc
         >>> report = netcalc.load("gpt2", dtype="float16").memory(tokens_in="1GiB")
@@ -362,16 +365,27 @@ class Network:
             from netcalc.engine.held import engine_memory
 
             engine = engine_memory(self.request.executed.with_caches().program, options["engine"])
+        saved = self._saved(options["attention"]) if options["phase"] == "training" else None
         return memory_report(
             request.program,
             cache=texts(options["cache"]),
             cache_dtype=options["cache_dtype"],
             tokens_in=options["tokens_in"],
+            attention=options["attention"],
+            saved=saved,
             engine=engine,
             depth=options["depth"],
             files=files,
             remarks=remarks,
         )
+
+    def _saved(self, attention: AttentionKernel) -> SavedMemory:
+        """Return what a forward pass keeps for the backward pass, in training mode unless another was asked for."""
+        from netcalc.analysis.saved_memory import saved_memory
+
+        request = self.request if self.request.mode is not None else self.request.with_mode("train")
+        has_loss = request.loss is not None
+        return saved_memory(request.program_with_loss if has_loss else request.program, attention, has_loss)
 
     def storage(self) -> StorageReport:
         """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.

@@ -36,6 +36,8 @@ FLOAT_TYPE = choice("bfloat16", "float16", "float32", "float64")
 PlanName: TypeAlias = Literal["fast", "reference"]
 #: Kernel of attention: products that keep the scores, the fused one of PyTorch for the CPU, or FlashAttention-2.
 AttentionKernel: TypeAlias = Literal["eager", "sdpa-cpu", "flash"]
+#: Phase whose memory is counted beside that of a forward pass.
+Phase: TypeAlias = Literal["training"]
 #: Figures of a summary that are shown.
 ReportName: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 #: Origin of the bytes of a model's weights.
@@ -295,7 +297,7 @@ class AttentionOptions(TypedDict, total=False):
         Option(
             choice(*get_args(AttentionKernel)),
             "sdpa-cpu",
-            "Kernel of attention in eager execution: products that store scores, PyTorch's for CPUs, or FlashAttention.",
+            "Kernel of attention in eager mode: products that store scores, PyTorch's on CPUs, or FlashAttention.",
         ),
     ]
 
@@ -303,6 +305,15 @@ class AttentionOptions(TypedDict, total=False):
 class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, total=False):
     """Options of ``memory``."""
 
+    phase: Annotated[
+        Phase | None,
+        Option(
+            choice(*get_args(Phase)),
+            None,
+            "training adds what is kept for the backward pass, from the loss of the spec if it has one.",
+            shown_default="a forward pass",
+        ),
+    ]
     cache: Annotated[
         str | Iterable[str],
         Option(

@@ -15,11 +15,13 @@ from netcalc.analysis.caches.conventions import CacheConvention, convention_name
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
 from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
 from netcalc.analysis.file_weights import FileWeights
+from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
 from netcalc.dtypes import DType
 from netcalc.ir import Program
+from netcalc.options import AttentionKernel
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
@@ -67,6 +69,8 @@ class EngineMemory(NamedTuple):
         "kept",
         "ideal",
         "eager",
+        "attention",
+        "saved",
         "engine",
         "tokens_in",
         "layers",
@@ -101,6 +105,10 @@ class MemoryReport(Result):
     """Activations of an ideal execution, beside the caches; null if a size is symbolic."""
     eager: Activations | None = None
     """Activations and caches of an eager framework."""
+    attention: AttentionKernel = "sdpa-cpu"
+    """Kernel of attention under eager execution."""
+    saved: SavedMemory | None = None
+    """What is kept for the backward pass, with --phase training."""
     engine: EngineMemory | None = None
     """With the option --engine."""
     tokens_in: TokensIn | None = None
@@ -163,6 +171,8 @@ def memory_report(
     cache: Iterable[str] = (),
     cache_dtype: str | None = None,
     tokens_in: str | int | None = None,
+    attention: AttentionKernel = "sdpa-cpu",
+    saved: SavedMemory | None = None,
     engine: EngineMemory | None = None,
     depth: int | None = None,
     files: FileWeights | None = None,
@@ -175,6 +185,8 @@ def memory_report(
         cache: names of conventions; all by default.
         cache_dtype: element type of the caches, in place of their own.
         tokens_in: a budget in bytes.
+        attention: kernel of attention under eager execution.
+        saved: what is kept for the backward pass.
         engine: memory of NumPy's engine.
         depth: number of parts of a path; layers with longer paths are joined.
         files: bytes of weights by the headers of the model's files, in place of the program's.
@@ -200,7 +212,9 @@ def memory_report(
         kept_by(program, element, reported),
         reported,
         None if symbolic else beside_caches(program),
-        None if symbolic else activations(program, "eager"),
+        None if symbolic else activations(program, "eager", attention),
+        attention,
+        saved,
         engine,
         symbolic=symbolic,
         depth=depth,

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netcalc.analysis.activations.execution import Eager, Execution, Ideal
-from netcalc.analysis.activations.peaks import ExecutionName
+from netcalc.analysis.activations.execution import Execution
+from netcalc.analysis.activations.peaks import EXECUTIONS, ExecutionName
 from netcalc.analysis.layout import Layout, Storage
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
@@ -42,7 +42,7 @@ class _Value:
 
 
 def saved_tensors(
-    program: Program, execution: ExecutionName = "ideal", attention: AttentionKernel | None = None
+    program: Program, execution: ExecutionName = "ideal", attention: AttentionKernel = "sdpa-cpu"
 ) -> list[SavedTensor]:
     """Return the tensors that a forward pass saves for the gradients of all parameters that are trained.
 
@@ -54,7 +54,7 @@ def saved_tensors(
         NetcalcError: E603 for a program with too many operations to go through one by one.
     """
     saved: list[SavedTensor] = []
-    rules = Ideal(program.training) if execution == "ideal" else Eager(program.training, attention)
+    rules = EXECUTIONS[execution](program.training, attention)
     tables: dict[tuple[str, Saved], Storage] = {}
 
     def evaluate(instance: Instance, values: Sequence[_Value | None]) -> list[_Value]:

@@ -8,6 +8,7 @@ from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.memory_report import MemoryReport, TokensIn
+from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
@@ -18,6 +19,8 @@ from netcalc.render.table import Column, Row, Table
 
 #: Live tensors that a page shows.
 _LIVE = 8
+#: Operations that a page shows by what they keep.
+_KEEPING = 8
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -32,6 +35,8 @@ class _Memory(Presentation[MemoryReport]):
         if result.kept:
             yield _caches(result)
         yield Paragraph(list(_peaks(result)))
+        if result.saved is not None:
+            yield _saved(result.saved)
         if result.ideal is not None:
             yield _live(result.ideal)
         layers = rows.shown if view.selection.active or result.depth is not None else ()
@@ -135,7 +140,7 @@ def _tokens(tokens: int | None) -> str:
 
 
 def _peaks(report: MemoryReport) -> Iterator[Line]:
-    ideal, eager, engine = report.ideal, report.eager, report.engine
+    ideal, eager, saved, engine = report.ideal, report.eager, report.saved, report.engine
     if ideal is not None:
         beside = " beside the caches" if report.kept else ""
         yield Line(f": {bytes_text(ideal.peak)} of activations{beside}, reached at {ideal.at}", "ideal execution")
@@ -148,9 +153,22 @@ def _peaks(report: MemoryReport) -> Iterator[Line]:
             f": {bytes_text(eager.peak)} of activations{with_caches}, reached at {eager.at}; {bytes_text(total)} in all"
         )
         yield Line(text, "eager execution")
+    if saved is not None:
+        start = "from the loss" if saved.loss else "from all outputs"
+        mode = "" if saved.mode == "train" else f" in {saved.mode} mode"
+        text = f": {bytes_text(saved.eager)} kept for the backward pass {start}{mode}, with {saved.attention} attention"
+        yield Line(f"{text}; {bytes_text(saved.ideal)} if every operation were one kernel", "eager training")
     if engine is not None:
         text = f": {bytes_text(engine.weights)} of weights, {bytes_text(engine.activations)} of all else; "
         yield Line(f"{text}{bytes_text(engine.peak)} at most", f"NumPy's engine, {engine.name}")
+
+
+def _saved(saved: SavedMemory) -> Table:
+    """The operations that keep the most for the backward pass."""
+    columns = [Column("kept by", "path"), Column("tensors", "total", 40), Column("bytes", "bytes")]
+    rows = [Row([by.op, by.tensors, by.bytes]) for by in saved.operations[:_KEEPING]]
+    rest = len(saved.operations) - len(rows)
+    return Table(columns, rows, [Row(["all", sum(by.tensors for by in saved.operations), saved.eager])], omitted=rest)
 
 
 def _live(activations: Activations) -> Table:

@@ -24,6 +24,7 @@ PAGES: dict[str, list[str]] = {
     "markdown": ["memory", "gpt2", *STEP, "--format", "markdown"],
     "csv": ["memory", "gpt-neo-125m", *STEP, "--format", "csv"],
     "symbolic": ["memory", "gpt2", "--symbolic", "past", "--set", "length=1", "--cache", "ideal"],
+    "training": ["memory", "gpt2", "--phase", "training", "--attention", "eager", "--set", "layers=2"],
     "stored": ["memory", "mlp", "--quantize", "int8", "--lora", "4"],
 }
 
@@ -109,3 +110,22 @@ def test_the_signature_folds_numbered_names_in_tables_only(netcalc: Callable[...
     assert "past_key_values.0–11.key 1×12×4×64 float32" in " ".join(text.split())
     record = json.loads(netcalc("summary", "gpt2", *settings, "--format", "json").out)
     assert len(record["inputs"]) == 25
+
+
+@pytest.mark.parametrize(("kernel", "squares"), [("eager", 12), ("flash", 0)])
+def test_a_kernel_of_attention_keeps_scores_or_none(kernel: str, squares: int) -> None:
+    """A head keeps its weights, of four bytes for each pair of positions, or nothing that grows by the square."""
+    lengths = {64: 0, 128: 0}
+    for length in lengths:
+        net = package.load("gpt2", set={"layers": 1, "length": length, "batch": 1}, mode="eval")
+        report = net.memory(phase="training", attention=kernel)
+        assert report.saved is not None and report.attention == report.saved.attention == kernel
+        assert report.saved.loss and report.saved.mode == "eval"
+        lengths[length] = sum(by.bytes for by in report.saved.operations if by.op == "scaled_dot_product_attention")
+    linear = 16 if kernel == "flash" else 0  # the state of the random numbers is kept once
+    assert lengths[128] - 2 * lengths[64] + linear == squares * (128**2 - 2 * 64**2) * 4
+
+
+def test_a_symbol_has_no_bytes_that_are_kept(netcalc: Callable[..., CommandResult]) -> None:
+    ran = netcalc("memory", "gpt2", "--phase", "training", "--symbolic", "length")
+    assert ran.code == 2 and "E404" in ran.err

@@ -65,9 +65,9 @@ class Eager(Execution):
 
     frames = True
 
-    def __init__(self, training: bool, attention: AttentionKernel | None = None) -> None:
+    def __init__(self, training: bool, attention: AttentionKernel = "sdpa-cpu") -> None:
         super().__init__(training)
-        self._attention: AttentionKernel = attention or "sdpa-cpu"
+        self._attention: AttentionKernel = attention
 
     def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
         outputs = super().results(node, layouts)
@@ -101,7 +101,16 @@ class Eager(Execution):
 
         contiguous = tuple(layout is not None and _dense_order(layout) == _axes_in_order(layout) for layout in layouts)
         orders = tuple(() if layout is None else _axes_by_stride(layout) for layout in layouts)
-        return EagerCall(node.input_types, node.output_types, node.params, orders, contiguous, copied, self._training, self._attention)
+        return EagerCall(
+            node.input_types,
+            node.output_types,
+            node.params,
+            orders,
+            contiguous,
+            copied,
+            self._training,
+            self._attention,
+        )
 
 
 def _last_copy(layout: Layout, shapes: Sequence[Sequence[Dim]]) -> tuple[Dim, ...] | None:

@@ -11,20 +11,28 @@ from netcalc.analysis.activations.records import Activations, LiveTensor
 from netcalc.analysis.layout import Layout
 from netcalc.dims import integer
 from netcalc.ir import Program
+from netcalc.options import AttentionKernel
 
 ExecutionName: TypeAlias = Literal["ideal", "eager"]
 
-#: The executions by name.
-EXECUTIONS: Mapping[ExecutionName, Callable[[bool], Execution]] = {"ideal": Ideal, "eager": Eager}
+#: The executions by name, of a mode and a kernel of attention.
+EXECUTIONS: Mapping[ExecutionName, Callable[[bool, AttentionKernel], Execution]] = {
+    "ideal": lambda training, attention: Ideal(training),
+    "eager": Eager,
+}
 
 
-def activations(program: Program, execution: ExecutionName = "ideal") -> Activations:
+def activations(
+    program: Program, execution: ExecutionName = "ideal", attention: AttentionKernel = "sdpa-cpu"
+) -> Activations:
     """Return the memory of activations in a forward pass, without unrolling repeats.
+
+    ``attention`` is the kernel of attention under eager execution.
 
     Raises:
         UndecidedError: E404 if a size is symbolic; see :func:`netcalc.ir.specialize.specialize`.
     """
-    return activations_by(EXECUTIONS[execution](program.training), program, execution)
+    return activations_by(EXECUTIONS[execution](program.training, attention), program, execution)
 
 
 def activations_by(

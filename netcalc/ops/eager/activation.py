@@ -55,7 +55,7 @@ class QuickGELUEager(Eager):
 
 @eager("gelu")
 class GELUEager(Eager):
-    """One kernel, or half the input times one more than a tanh of the input and its cube."""
+    """A single kernel, or half the input times one more than a tanh of the input and its cube."""
 
     def saves(self, op: GELU, call: EagerCall, back: BackwardCall) -> Sequence[Saved] | None:
         if not op.composed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from netcalc.dims import Dim, equal, integer, product
 from netcalc.dtypes import DType
@@ -32,7 +33,8 @@ class AttentionEager(Eager):
         masks = _masks(op, call)
         if _fused(op, call):
             return (*_moments_of_masks(masks), Moment((*masks, _logsumexp(call))))
-        return (*_moments_of_masks(masks), *_products(op, call, masks))
+        products = _written_products if _written_out(op, call) and not op.return_weights else _products
+        return (*_moments_of_masks(masks), *products(op, call, masks))
 
     def order(self, op: ScaledDotProductAttention, call: EagerCall) -> Sequence[int] | None:
         return call.orders[0] if _flash(op, call) or _fused(op, call) else None
@@ -113,19 +115,37 @@ def _repeats(op: ScaledDotProductAttention, call: EagerCall) -> bool:
     return op.enable_gqa and not equal(call.input(_QUERY).shape[-3], call.input(_KEY).shape[-3])
 
 
+def _heads(op: ScaledDotProductAttention, call: EagerCall) -> list[Work]:
+    """Return keys and values with repeated heads."""
+    if not _repeats(op, call):
+        return []
+    heads = call.input(_QUERY).shape[-3]
+    operands = ("repeated keys", call.input(_KEY)), ("repeated values", call.input(_VALUE))
+    return [call.work(name, *x.shape[:-3], heads, *x.shape[-2:]) for name, x in operands]
+
+
+def _written_products(op: ScaledDotProductAttention, call: EagerCall, masks: tuple[Work, ...]) -> tuple[Moment, ...]:
+    """Return the moments of products that are written out: scores, scaled and masked ones, weights, output."""
+    held = [*masks, *_heads(op, call)]
+    copies = [
+        call.work(f"copy of {name}", *copy)
+        for index, name in ((_QUERY, "queries"), (_KEY, "keys"))
+        if not (index == _KEY and _repeats(op, call)) and (copy := call.copied(index, *_merged(call, index)))
+    ]
+    stages = [call.work(name, *_scores(call)) for name in ("scores", "scaled scores")]
+    if masks or call.present(_MASK) or op.causal or op.softcap is not None:
+        stages.append(call.work("masked scores", *_scores(call)))
+    weights = call.work("weights", *_scores(call))
+    moments = [Moment((*held, *copies, stages[0]), outputs=False)]
+    moments += (Moment((*held, *pair), outputs=False) for pair in pairwise([*stages, weights]))
+    return (*moments, Moment((*held, weights, call.like("output by position"))))
+
+
 def _products(op: ScaledDotProductAttention, call: EagerCall, masks: tuple[Work, ...]) -> tuple[Moment, ...]:
     """Return the moments of the products: scaled operands, scores, masked scores, weights, output."""
-    query, key, value = (call.input(index) for index in range(3))
-    held = [*masks]
-    if _repeats(op, call):
-        heads = query.shape[-3]
-        held += (
-            call.work(name, *x.shape[:-3], heads, *x.shape[-2:])
-            for name, x in (("repeated keys", key), ("repeated values", value))
-        )
-    held.append(call.like("scaled queries", query))
-    shape = (*call.outputs[0].shape[:-1], key.shape[-2])
-    scores, masked, weights = (call.work(name, *shape) for name in ("scores", "masked scores", "weights"))
+    query, key = call.input(_QUERY), call.input(_KEY)
+    held = [*masks, *_heads(op, call), call.like("scaled queries", query)]
+    scores, masked, weights = (call.work(name, *_scores(call)) for name in ("scores", "masked scores", "weights"))
     moments = [Moment((*held, call.like("scaled keys", key), scores), outputs=False)]
     if masks or call.present(3) or op.softcap is not None:
         moments.append(Moment((*held, scores, masked), outputs=False))

@@ -14,7 +14,7 @@ _PAGE, _LINE = 4096, 16
 
 
 class _Cell(NamedTuple):
-    """What single steps keep: activated gates, a tanh, and copies of what is overwritten in place.
+    """Tensors that single steps keep: activated gates, a tanh, and copies of what is overwritten in place.
 
     ``each`` are tensors by name and multiples of a state's size, and ``carried`` states that the next step reads.
     """
@@ -37,6 +37,9 @@ class LayersEager(Eager):
 
     The workspace is as oneDNN lays it out for processors with AVX-512, each part in whole pages.
     """
+
+    def order(self, op: Any, call: EagerCall) -> Sequence[int] | None:
+        return (1, 0, 2) if op.batch_first and call.input().rank == 3 else None
 
     def saves(self, op: Any, call: EagerCall, back: BackwardCall) -> Sequence[Saved] | None:
         lengths = len(op.inputs) - 1
@@ -74,7 +77,7 @@ class LayersEager(Eager):
         steps, batch = self._extent(op, call)
         x = call.input()
         order = [axis for axis in call.orders[0] if x.shape[axis] != 1]
-        by_step = [axis for axis in ((1, 0, 2) if op.batch_first and x.rank == 3 else range(x.rank))]
+        by_step = self.order(op, call) or range(x.rank)
         copied = order != [axis for axis in by_step if x.shape[axis] != 1]
         first = [back.saved_input("input")]
         if copied:
@@ -82,7 +85,11 @@ class LayersEager(Eager):
         saved, width = first, op.directions * op.handed_on
         for _ in range(op.layers - 1):
             if call.training and op.dropout:
-                saved = [*saved, back.saved_kept("mask", steps, batch, width), back.saved_kept("input", steps, batch, width)]
+                saved = [
+                    *saved,
+                    back.saved_kept("mask", steps, batch, width),
+                    back.saved_kept("input", steps, batch, width),
+                ]
             elif not (onednn and op.directions == 1):  # which reads the result of the layer below
                 saved = [*saved, back.saved_kept("input", steps, batch, width)]
         return saved
@@ -125,7 +132,7 @@ def _row(size: int) -> int:
 
 @eager("rnn_cell", "lstm_cell", "gru_cell")
 class CellEager(Eager):
-    """One step."""
+    """A single step."""
 
     def saves(self, op: Any, call: EagerCall, back: BackwardCall) -> Sequence[Saved] | None:
         if not back.wants("weight_ih") or not back.wants("weight_hh"):
@@ -133,9 +140,9 @@ class CellEager(Eager):
         kind = op.name.removesuffix("_cell")
         rows = product(call.input().shape[:-1])
         saved = [back.saved_input("input")]
-        for index, name in enumerate(("hx", "cx") if kind == "lstm" else ("hx",), 1):
-            given = call.present(index)
-            saved.append(back.saved_input(name, index) if given else back.saved_kept(name, rows, op.hidden))
+        states = ("hx", "cx") if kind == "lstm" else ("hx",)
+        given = [back.saved_input(name, index) for index, name in enumerate(states, 1) if call.present(index)]
+        saved += given or [back.saved_kept("zeros", rows, op.hidden)]
         if kind == "rnn":
             saved.append(back.saved_output("result"))
         else:

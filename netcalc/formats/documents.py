@@ -14,7 +14,7 @@ from netcalc.formats.repetition import shortened
 from netcalc.ir.storage import OwnStorage
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.declarations import declare_variable
-from netcalc.spec.evaluate import words_in
+from netcalc.spec.evaluate import evaluate, words_in
 from netcalc.spec.library import Loaded, load_document
 from netcalc.spec.settings import resolve_settings
 
@@ -142,6 +142,8 @@ def imported(
     parent = load_document(data["extends"]).document
     head = {key: data.pop(key) for key in _HEAD if key in data}
     own, dims = data.pop("vars"), data.pop("dims")
+    if "init" in data:
+        data["init"] = _evaluated(description.document["init"], values)
     used = words_in(data) - {*fields, *(f"config_{name}" for name in fields)}
     names = {name for name in own if name in parent.vars or name in used}
     dims = {name: values[name] for name in {**dims, **settings} if name in parent.dims}
@@ -157,6 +159,13 @@ def _with_defaults(dims: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[st
         if name in dims
     }
     return {**dims, **changed}
+
+
+def _evaluated(place: Cursor, values: Mapping[str, Any]) -> Any:
+    """Return texts with the values of their expressions."""
+    if isinstance(place.data, Mapping):
+        return {key: _evaluated(place[key], values) for key in place.data}
+    return str(evaluate(place, values))
 
 
 def _plain_data(value: Any) -> Any:

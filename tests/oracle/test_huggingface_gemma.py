@@ -1,11 +1,25 @@
-"""Random configurations of Gemma 3n and 4: figures are those of transformers."""
+"""Random configurations of Gemma 3n and 4, with images too: figures are those of transformers."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.huggingface import decoder_test
-from tests.oracle.test_huggingface_moe import Fields, common, layer_types
+import netcalc
+from tests.oracle.harness import draws
+from tests.oracle.huggingface import assert_agrees, decoder_test
+from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common, layer_types
+from tests.oracle.test_huggingface_multimodal import IMAGE, texts
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tests.oracle.checkpoints.harness import randomise  # noqa: E402
 
 ROPE = st.sampled_from(
     [
@@ -95,3 +109,84 @@ CASES = [
 
 
 test_figures_of_random_configurations = decoder_test(CASES)
+
+
+@st.composite
+def gemma4_images(draw: st.DrawFn) -> tuple[Fields, tuple[int, int]]:
+    """Return fields of Gemma 4 with images, and the rows and columns of patches of an image."""
+    kv_heads, pool = draw(st.integers(1, 2)), draw(st.integers(2, 3))
+    grid = (pool * draw(st.integers(1, 3)), pool * draw(st.integers(1, 3)))
+    vision = {
+        "hidden_size": draw(st.integers(1, 20)),
+        "intermediate_size": draw(st.integers(1, 20)),
+        "num_hidden_layers": draw(st.integers(1, 3)),
+        "num_attention_heads": kv_heads * draw(st.integers(1, 2)),
+        "num_key_value_heads": kv_heads,
+        "head_dim": 4 * draw(st.integers(1, 3)),
+        "hidden_activation": draw(st.sampled_from(ACTIVATIONS)),
+        "patch_size": draw(st.integers(1, 3)),
+        "pooling_kernel_size": pool,
+        "position_embedding_size": draw(st.integers(max(grid), 20)),
+        "use_clipped_linears": draw(st.booleans()),
+        "standardize": draw(st.booleans()),
+    }
+    text = draw(gemma4()) | {"pad_token_id": draw(st.integers(0, 5))}
+    fields = {"text_config": text, "vision_config": vision, "image_token_id": IMAGE}
+    return fields | {"tie_word_embeddings": draw(st.booleans())}, grid
+
+
+def patches_of(fields: Fields, images: int, grid: tuple[int, int]) -> dict[str, Any]:
+    """Return the patches of images, row by row, and their places."""
+    places = torch.tensor([[x, y] for y in range(grid[0]) for x in range(grid[1])])
+    size = 3 * fields["vision_config"]["patch_size"] ** 2
+    return {
+        "pixel_values": torch.rand(images, len(places), size),
+        "image_position_ids": places.expand(images, -1, -1),
+    }
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(gemma4_images(), st.integers(1, 2), st.integers(1, 4))
+def test_gemma4_with_images(end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, length: int) -> None:
+    fields, grid = drawn
+    vision = fields["vision_config"]
+    features = grid[0] * grid[1] // vision["pooling_kernel_size"] ** 2
+    inputs = patches_of(fields, batch, grid) | {"input_ids": texts(batch, length, features)}
+    dims = {"batch": batch, "images": batch, "length": length + features}
+    dims |= {"height": grid[0] * vision["patch_size"], "width": grid[1] * vision["patch_size"]}
+    assert_agrees(f"Gemma4{end}", fields, inputs, dims, "cpu")
+
+
+def test_gemma4_with_limits_and_embeddings_for_layers(tmp_path: Path) -> None:
+    """Three images of 4 by 6 patches in two texts, which have the embedding of padding for the layers."""
+    rotary: Fields = {
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 100.0}
+    }
+    rotary["sliding_attention"] = {"rope_type": "default", "rope_theta": 10.0}
+    text: Fields = {"vocab_size": 50, "hidden_size": 24, "intermediate_size": 20, "num_hidden_layers": 4, "head_dim": 6}
+    text |= {"num_attention_heads": 4, "num_key_value_heads": 2, "global_head_dim": 8, "num_kv_shared_layers": 2}
+    text |= {"layer_types": ["sliding_attention", "full_attention"] * 2, "sliding_window": 5, "pad_token_id": 3}
+    text |= {"hidden_size_per_layer_input": 5, "vocab_size_per_layer_input": 50, "rope_parameters": rotary}
+    vision = {"hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 2, "num_attention_heads": 4}
+    vision |= {"num_key_value_heads": 2, "head_dim": 8, "patch_size": 3, "pooling_kernel_size": 2}
+    vision |= {"position_embedding_size": 9, "use_clipped_linears": True}
+    config = transformers.Gemma4Config(text_config=text, vision_config=vision, image_token_id=IMAGE)
+    model = randomise(transformers.Gemma4ForConditionalGeneration(config)).double()
+    for name, buffer in model.named_buffers():
+        if name.endswith(("put_min", "put_max")):
+            buffer.fill_(-0.4 if name.endswith("min") else 0.5)
+    model.save_pretrained(tmp_path)
+    tokens = torch.from_numpy(np.random.default_rng(1).integers(8, 50, (2, 20)))
+    tokens[0, 2:8] = tokens[1, 3:9] = tokens[1, 12:18] = IMAGE
+    inputs = patches_of({"vision_config": vision}, 3, (4, 6))
+    with torch.no_grad():
+        inputs["pixel_values"] = inputs["pixel_values"].double()
+        expected = model(input_ids=tokens, **inputs)
+    network = netcalc.load(
+        tmp_path, dtype="float64", set={"batch": 2, "images": 3, "length": 20, "height": 12, "width": 18}
+    )
+    arrays = {"input_ids": tokens.numpy(), "pixel_values": inputs["pixel_values"].numpy()}
+    found = network.run(arrays, weights=tmp_path).outputs
+    for name in ("logits", "image_hidden_states"):
+        np.testing.assert_allclose(found[name], expected[name].numpy(), rtol=0, atol=2e-4)

@@ -167,6 +167,16 @@ TINY: dict[str, Fields] = {
     | {"head_dim": 6, "sliding_window": 4, "num_kv_shared_layers": 2, "laurel_rank": 5, "altup_num_inputs": 3}
     | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}
     | {"hidden_size_per_layer_input": 3, "vocab_size_per_layer_input": 30},
+    "gemma4": {
+        "text_config": DECODER
+        | {"head_dim": 6, "global_head_dim": 10, "sliding_window": 4, "num_kv_shared_layers": 2}
+        | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}
+        | {"hidden_size_per_layer_input": 3, "vocab_size_per_layer_input": 50},
+        "vision_config": WIDTH
+        | {"num_key_value_heads": 2, "head_dim": 4, "patch_size": 3, "pooling_kernel_size": 2}
+        | {"position_embedding_size": 64, "use_clipped_linears": True},
+        "image_token_id": 9,
+    },
     "gemma4_text": DECODER
     | {"head_dim": 6, "global_head_dim": 10, "sliding_window": 4, "num_kv_shared_layers": 2}
     | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}

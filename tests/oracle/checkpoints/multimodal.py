@@ -91,6 +91,7 @@ def multimodal() -> Iterator[Model]:
         arguments={"image_grid_thw": [[1, 6, 6]] * 2, "mm_token_type_ids": (np.array(LONG) == 9).astype(int).tolist()},
         values={"input_ids": LONG},
     )
+    yield from _gemma4()
     yield from _qwen3_vl(sizes)
     yield from _qwen3_5(sizes)
     yield Model(
@@ -209,6 +210,38 @@ def multimodal() -> Iterator[Model]:
     towers["text_config"] = TEXT | {"intermediate_size": 28, "max_position_embeddings": 9}
     spec = "blip-image-captioning-base"
     yield Model(spec, "BlipForConditionalGeneration", towers, FAMILIES["blip"]["small"][spec])
+
+
+def _gemma4() -> Iterator[Model]:
+    types = ["sliding_attention", "full_attention"] * 2
+    theta = {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 1e6}
+    text: dict[str, Any] = TEXT | {"num_hidden_layers": 4, "num_key_value_heads": 2, "head_dim": 6}
+    text |= {"global_head_dim": 8, "sliding_window": 4, "layer_types": types, "final_logit_softcapping": 30.0}
+    text["rope_parameters"] = {
+        "full_attention": theta,
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+    }
+    vision = VISION | {"patch_size": 3, "num_key_value_heads": 2, "head_dim": 8, "pooling_kernel_size": 2}
+    vision |= {"position_embedding_size": 9}
+    del vision["image_size"]
+    sizes = {name: size for name, size in SIZES.items() if name != "layers"}
+    sizes |= {"layers": 4, "kv_heads": 2, "head_dim": 6, "global_head_dim": 8, "window": 4, "period": 2, "patch": 3}
+    sizes |= {"pool": 2, "vision_kv_heads": 2, "vision_head_dim": 8, "vision_positions": 9}
+    sizes |= {"rope_scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.5}, "per_layer_vocab": 50}
+    places = [[[x, y] for y in range(4) for x in range(4)]] * 2
+    yield Model(
+        "gemma-4-31b-vision",
+        "Gemma4ForConditionalGeneration",
+        {
+            "text_config": text
+            | {"attention_k_eq_v": True, "num_global_key_value_heads": 1, "hidden_size_per_layer_input": 0},
+            "vision_config": vision | {"standardize": True},
+            "image_token_id": 9,
+        },
+        sizes | {"global_kv_heads": 1},
+        arguments={"image_position_ids": places},
+        values={"input_ids": IDS},
+    )
 
 
 def _qwen3_vl(sizes: dict[str, Any]) -> Iterator[Model]:

@@ -33,17 +33,20 @@ def work_of_call(fields: Mapping[str, Any], load: Load, counted: Counted) -> tup
     """
     from netcalc.formats.torch.calls import call_of
     from netcalc.formats.torch.examples import read_examples
+    from netcalc.formats.torch.trial import error_of
     from netcalc.formats.transformers.building import built
 
     make = partial(built, copy.deepcopy(dict(fields)), {})
     made = make()
     network = load(_settings(load({})))
     call = call_of(made.module, read_examples([*_arguments(made, network)]))
+    routed = error_of(made.module, call) is not None  # to experts by values, of which some may be full
     try:
         true = counted(lambda: make().module, call)
     except (RuntimeError, TypeError, ValueError):  # of the class
         return None
-    return network.analysis("torch").total.flops_expected, true
+    total = network.analysis("torch").total
+    return total.flops_expected if routed else total.flops, true
 
 
 def _settings(network: netcalc.Network) -> Mapping[str, int | bool]:

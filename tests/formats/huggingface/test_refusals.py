@@ -143,7 +143,8 @@ def test_degenerate_values_are_errors_at_their_field(
     ],
 )
 def test_the_nearest_type_is_that_with_the_fields(model: str, near: str, tmp_path: Path, netcalc: Run) -> None:
-    ran = netcalc("summary", str(write_config(tmp_path, config_of(model, "full") | {"model_type": "acme"})))
+    unknown = {"model_type": "acme", "architectures": ["AcmeModel"]}
+    ran = netcalc("summary", str(write_config(tmp_path, config_of(model, "full") | unknown)))
     assert ran.code == 2
     assert f"the nearest known type is {near!r}, whose table names" in ran.err
     assert "`netcalc import torch:" in " ".join(ran.err.split())

@@ -47,21 +47,21 @@ def attention(attributes: str = "", mask: str = "") -> str:
 
 def written_out(q: Any, k: Any, v: Any, mask: Any = None, dropout: float = 0.0) -> Any:
     """Attention as transformers writes it."""
-    k, v = (functional_repeat(x, q.shape[1] // x.shape[1]) for x in (k, v))
+    k, v = (repeat_heads(x, q.shape[1] // x.shape[1]) for x in (k, v))
     scores = torch.matmul(q, k.transpose(2, 3)) * q.shape[-1] ** -0.5
     if mask is not None:
         scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
     return torch.matmul(functional.dropout(scores.softmax(-1), dropout, dropout > 0), v)
 
 
-def functional_repeat(x: Any, times: int) -> Any:
+def repeat_heads(x: Any, times: int) -> Any:
     batch, heads, length, features = x.shape
     return x[:, :, None].expand(batch, heads, times, length, features).reshape(batch, heads * times, length, features)
 
 
 def repeated(q: Any, k: Any, v: Any, mask: Any) -> Any:
     """The fused kernel with a mask, for which transformers repeats heads."""
-    return attend(q, *(functional_repeat(x, q.shape[1] // x.shape[1]) for x in (k, v)), mask)
+    return attend(q, *(repeat_heads(x, q.shape[1] // x.shape[1]) for x in (k, v)), mask)
 
 
 def flash(q: Any, k: Any, v: Any) -> Any:
@@ -70,10 +70,6 @@ def flash(q: Any, k: Any, v: Any) -> Any:
 
 def new_gelu(x: Any) -> Any:
     return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))))
-
-
-def layers(kind: Any, features: int = 8, hidden: int = 12, **options: Any) -> Callable[[], Any]:
-    return lambda: kind(features, hidden, **options)
 
 
 CASES = {

@@ -31,9 +31,9 @@ class Check:
     the positions that depend on a part of the input, "planned output NAME" for an output of the network by a plan,
     "decoded output NAME" and "planned decoding of output NAME" for one by decoding step by step, "values" for the
     values of an operation and of its definition, "initial NAME" for the distribution of a parameter, "counted by NAME"
-    for the work under a convention, "gradient values" for gradients and central differences, a kind of work of the
-    backward pass such as "backward mac", "gradient of" a tensor, a tensor that is "saved", or "run", "backward run" or
-    "planned run" for an execution that raised an error.
+    for the work under a convention, "memory" of a kernel or "memory of" an execution, "gradient values" for gradients
+    and central differences, a kind of work of the backward pass such as "backward mac", "gradient of" a tensor, a
+    tensor that is "saved", or "run", "backward run" or "planned run" for an execution that raised an error.
     """
 
     path: str
@@ -66,6 +66,8 @@ class Check:
             return "backward"
         if self.what.startswith("initial "):
             return "initial values"
+        if self.what.startswith("memory"):
+            return "memory"
         if self.what.startswith("counted by "):
             return "conventions"
         if not self.op:

@@ -43,6 +43,7 @@ from netcalc.verification.decoding import AtStep, decoding_checks
 from netcalc.verification.definitions import UNSEEN, Definitions
 from netcalc.verification.gradient_values import GradientValues, network_check
 from netcalc.verification.initial_values import InitialValues
+from netcalc.verification.memory import memory_checks
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import field_checks
 from netcalc.verification.report import Check, Gap, InstanceCheck, ValueCount, VerifyReport, described
@@ -107,6 +108,8 @@ def verify(
             again = run_inputs(program, inputs, seed)
             for found in backward_checks(program, again, source, generator(seed, "/run"), conventions):
                 verifier.record(found)
+        for check in memory_checks(program) if values else ():
+            verifier.record(check)
         if gradients is not None:
             verifier.gradients(network_check(program, run_inputs(program, inputs, seed), source, seed))
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))

@@ -154,7 +154,8 @@ def _kept_order(node: OpNode, layouts: Sequence[Layout | None], result: Layout) 
         alike = next((layout for layout in present if layout.shape == result.shape), None)
         order = None if alike is None else _dense_order(alike)
         return None if order is None else _with_axes_of_one(order, result)
-    if (op.windowed or op.normalizes_channels) and present and len(result.shape) in (4, 5):
+    alike_in_rank = bool(present) and len(present[0].shape) == len(result.shape) in (4, 5)
+    if (op.windowed or op.normalizes_channels) and alike_in_rank:
         last = (0, *range(2, len(result.shape)), 1)
         order_of_first = _dense_order(present[0])
         channels_last = (

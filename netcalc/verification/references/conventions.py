@@ -152,7 +152,7 @@ def _fvcore_norm(run: Executed) -> Count:
 
 def _fvcore_batch_norm(run: Executed) -> Count:
     """Return the count of ``batchnorm_flop_jit``: that of a norm, or one or two where statistics are given."""
-    if run.op.training or not (run.op.track_running_stats or run.present(3)):
+    if not run.op.track_running_stats or (run.op.training and not run.present(3)):
         return _fvcore_norm(run)
     return _macs(0, (2 if _scales(run) else 1) * prod(run.input()))
 

@@ -103,6 +103,8 @@ def _verification_page(report: VerifyReport, failures: Sequence[Check]) -> Page:
         checked["initial values"] = "moments and distribution of every drawn parameter, as PyTorch's"
     if "conventions" in counts:
         checked["conventions"] = "MACs and FLOPs under every convention, by its tool's formulas"
+    if "memory" in counts:
+        checked["memory"] = "bytes of every kernel and at every step, as of tensors that are made and released"
     if "gradients" in counts:
         checked["gradients"] = "gradients of every distinct operation and of the network, as by differences"
     if report.unseen:

@@ -22,7 +22,9 @@ UNSEEN = (
     "an attribute that is read wrongly, since rules, kernels and references take the attributes as they are read",
     "a spec that describes another architecture than was meant",
     "work that a cost rule and a kernel count wrongly alike",
-    "a wrong prediction of memory, of a symbolic size at other values than those run, and of a receptive field",
+    "a wrong prediction of a symbolic size at other values than those run, or of a receptive field",
+    "an allowance for temporaries of kernels that is too large or too small, and memory of plans, caches and training",
+    "work of an update of parameters, and work that a user declares, under a counting convention",
     "inputs that a rule refuses wrongly, or accepts wrongly",
     "differences below rounding",
 )

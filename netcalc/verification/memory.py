@@ -9,43 +9,96 @@ strides of NumPy, and what kernels make besides their results from the functions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from netcalc.analysis.activations import activations
 from netcalc.analysis.activations.execution import Eager
+from netcalc.analysis.activations.peaks import ExecutionName
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.cost import Analysis
 from netcalc.analysis.layout import Layout, Storage
 from netcalc.analysis.memory import memory
+from netcalc.analysis.temporaries import kernel_temporaries
 from netcalc.analysis.walk import Instance, instances
 from netcalc.arrays import numpy_dtype
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
+from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of
+from netcalc.ir.storage import as_executed
 from netcalc.tensor_type import TensorType
 from netcalc.verification.backward import error_text
 from netcalc.verification.references import Attributes
 from netcalc.verification.references.allocation import Kernel, Meter, Tensor, ran, view
-from netcalc.verification.report import InstanceCheck
+from netcalc.verification.report import Gap, InstanceCheck
+
+T = TypeVar("T")
 
 #: The execution of the reference kernels, of an ideal framework, and of PyTorch.
 Execution = Literal["kernels", "ideal", "eager"]
 
 
-def memory_checks(program: Program) -> Iterator[InstanceCheck]:
+def memory_checks(program: Program) -> Iterator[InstanceCheck | Gap]:
     """Yield the checks of the memory of a forward pass: of each distinct kernel in eager mode, and of the peaks."""
-    predicted: dict[Execution, Callable[[], int]] = {
-        "eager": lambda: activations(program, "eager").peak,
-        "ideal": lambda: activations(program, "ideal").peak,
-        "kernels": lambda: memory(program).activations,
-    }
-    names = {"eager": "PyTorch", "ideal": "an ideal execution", "kernels": "the kernels"}
-    for execution, prediction in predicted.items():
+    executions: tuple[tuple[ExecutionName, str], ...] = (("eager", "PyTorch"), ("ideal", "an ideal execution"))
+    for execution, name in executions:
         course = _Course(program, execution)
         peak = course.run()
         yield from course.checks
-        yield InstanceCheck(None, f"memory of {names[execution]}", _or_error(prediction), peak)
+        predicted = _or_error(partial(activations, program, execution))
+        if isinstance(predicted, str):
+            yield InstanceCheck(None, f"memory of {name}", predicted, peak)
+            continue
+        for point in predicted.points():
+            instance, sizes = course.steps.get(point.path, (None, [point.bytes]))
+            if point.bytes not in sizes:
+                yield InstanceCheck(instance, f"memory of {name}", point.bytes, sizes[0])
+        yield InstanceCheck(None, f"memory of {name}", predicted.peak, peak)
+    executed = as_executed(program)
+    if _passes_twice(executed.main):
+        yield Gap("memory of the kernels", "a value that a call takes twice is predicted to be kept until it returns")
+    else:
+        yield from _checks_of_kernels(executed)
 
 
-def _or_error(prediction: Callable[[], int]) -> int | str:
+def _passes_twice(body: Body) -> bool:
+    """Return True if a call in a body takes a value twice."""
+    calls = [node for node in body.nodes if isinstance(node, CallNode)]
+    doubled = any(
+        len(given) > len(set(given)) for call in calls if (given := [v for v in call.inputs if v is not None])
+    )
+    return doubled or any(_passes_twice(inner) for inner in {call.body for call in calls})
+
+
+def _checks_of_kernels(program: Program) -> Iterator[InstanceCheck]:
+    """Yield the checks of the memory of the reference kernels, with the allowance for temporaries as it is declared."""
+    course = _Course(program, "kernels")
+    analysis = Analysis(program, CONVENTIONS["netcalc"])
+    live, most, stored = course.run(), 0, {True: 0, False: 0}
+    owners: set[str] = set()
+    for instance, sizes in course.steps.values():
+        node, own = instance.node, 0
+        for param in node.params:
+            nbytes = integer(param.elements) * numpy_dtype(dtype_of(param, node, program.dtype)).itemsize
+            own += nbytes
+            if instance.owners[param.name] not in owners:
+                owners.add(instance.owners[param.name])
+                stored[param.is_buffer] += nbytes
+        allowance = kernel_temporaries(node, analysis.terms(node), program.dtype)
+        most = max(most, max(sizes) + own + allowance)
+    predicted = _or_error(partial(memory, program))
+    found = {
+        "activations": live,
+        "peak": max(most, live),
+        "weights": stored[False],
+        "buffers": stored[True],
+    }
+    for figure, size in found.items():
+        stated = predicted if isinstance(predicted, str) else getattr(predicted, figure)
+        yield InstanceCheck(None, f"memory of the kernels: {figure}", stated, size)
+
+
+def _or_error(prediction: Callable[[], T]) -> T | str:
     """Return a prediction, or the error that it ends in, which is a result to report."""
     try:
         return prediction()
@@ -61,6 +114,8 @@ class _Course:
     def __init__(self, program: Program, execution: Execution) -> None:
         self.meter = Meter()
         self.checks: list[InstanceCheck] = []
+        #: The operations that ran, with the bytes that were live meanwhile at each run, by path.
+        self.steps: dict[str, tuple[Instance, list[int]]] = {}
         self._program, self._execution = program, execution
         self._keeps = execution == "eager"  # arguments are variables of the calling code
         self._rules = Eager(program.training)
@@ -135,7 +190,15 @@ class _Course:
 
     def _operation(self, node: OpNode, inputs: list[Tensor | None]) -> list[Tensor]:
         instance = next(self._instances)
-        types = node.output_types
+        most = self.meter.peak
+        self.meter.peak = self.meter.live
+        results = self._results(instance, inputs)
+        self.steps.setdefault(instance.path, (instance, []))[1].append(self.meter.peak)
+        self.meter.peak = max(most, self.meter.peak)
+        return results
+
+    def _results(self, instance: Instance, inputs: list[Tensor | None]) -> list[Tensor]:
+        node, types = instance.node, instance.node.output_types
         if self._execution == "kernels":
             return [self._new(type_) for type_ in types]
         op = Attributes(node.op, training=self._program.training, dtype=self._program.dtype)

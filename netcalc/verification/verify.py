@@ -108,8 +108,8 @@ def verify(
             again = run_inputs(program, inputs, seed)
             for found in backward_checks(program, again, source, generator(seed, "/run"), conventions):
                 verifier.record(found)
-        for check in memory_checks(program) if values else ():
-            verifier.record(check)
+        for result in memory_checks(program) if values else ():
+            verifier.take(result)
         if gradients is not None:
             verifier.gradients(network_check(program, run_inputs(program, inputs, seed), source, seed))
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))
@@ -218,6 +218,10 @@ class _Verifier:
         """Record the comparison of the gradients of the whole network."""
         if self._substituted:
             result = Gap("gradient values of the network", "the kernels did not give the predicted outputs")
+        self.take(result)
+
+    def take(self, result: InstanceCheck | Gap) -> None:
+        """Record a check, or what could not be checked."""
         if isinstance(result, Gap):
             self.gaps.append(result)
         else:

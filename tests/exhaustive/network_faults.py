@@ -1,6 +1,7 @@
 """Faults of figures that no single family computes: initializers, counting conventions and memory.
 
-A topic is a function or a method; so many of its changes are planted one by one, and looked for in small networks.
+A topic is a function or a method.  Some of its changes are planted, one at a time, and looked for in small networks.
+A change that makes networks be refused is none: there are no figures that could be wrong.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from importlib import import_module
 from operator import eq
 from typing import Any, NamedTuple
 
+from netcalc.analysis.activations import EXECUTIONS, activations
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import analyze
+from netcalc.analysis.memory import memory
+from netcalc.analysis.saved import saved_bytes, saved_tensors
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import NetcalcError
@@ -22,10 +26,11 @@ from netcalc.dims import integer
 from netcalc.ir import Program
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.parameters import Parameters
+from netcalc.ops.eager import _DECLARED
 from tests.exhaustive.mutation import Site, forget, function_sites, method_sites, replaced
 from tests.numerics.programs import program
 
-__all__ = ["KINDS", "Network", "Topic", "observed", "topics"]
+__all__ = ["EACH", "KINDS", "Network", "Topic", "observed", "topics"]
 
 
 class Network(NamedTuple):
@@ -117,6 +122,20 @@ def _observed_conventions(of: Program) -> list[Any]:
     return seen
 
 
+def _observed_memory(of: Program) -> list[Any]:
+    """Return the memory of each execution, by layer, and of what is saved."""
+    seen: list[Any] = [_figures(of), saved_bytes(saved_tensors(of))]
+    for execution in EXECUTIONS:
+        found = activations(of, execution)
+        seen += [found.peak, [(point.path, point.bytes) for point in found.points()]]
+    return seen
+
+
+def _figures(of: Program) -> tuple[int, ...]:
+    found = memory(of)
+    return found.weights, found.buffers, found.activations, found.peak
+
+
 _INITIALIZED = (
     Network(
         "inputs: {x: [2, 12]}\n"
@@ -192,6 +211,68 @@ _COUNTED = (
     ),
 )
 
+_ROWS = "inputs: {x: [2, 6, 8]}\nlayers:\n"
+_HELD = (
+    Network(
+        _ROWS + "  - {name: a, linear: 8}\n  - {name: b, from: [a, x], add: {}}\n  - {transpose: [1, 2]}\n"
+        "  - {name: t, gelu: {}}\n  - {linear: 4}\n  - {transpose: [1, 2]}\n  - {flatten: {start_axis: 1}}\n"
+        "  - {linear: {out: 3, bias: false}}\n"
+    ),
+    Network(
+        _ROWS + "  - {softsign: {}}\n  - {quick_gelu: {}}\n  - {logsigmoid: {}}\n  - {tanhshrink: {}}\n"
+        "  - {squared_relu: {}}\n  - {layer_norm: {}}\n  - {rms_norm: {}}\n  - {normalize: {axis: -1}}\n"
+        "  - {swiglu: {}}\n  - {glu: {}}\n"
+    ),
+    Network(
+        "inputs: {x: [2, 4, 9, 9]}\nlayers:\n  - {conv2d: {out: 8, kernel: 4, padding: same}}\n"
+        "  - {permute: [0, 2, 3, 1]}\n  - {layer_norm: {}}\n  - {permute: [0, 3, 1, 2]}\n"
+        "  - {conv2d: {out: 8, kernel: 3, padding: 1, padding_mode: reflect}}\n  - {batch_norm: {}}\n  - relu\n"
+        "  - {permute: [0, 2, 3, 1]}\n  - {flatten: {start_axis: 1}}\n"
+    ),
+    Network(
+        "inputs: {x: [2, 4, 9, 9]}\nlayers:\n  - {max_pool2d: {kernel: 3, stride: 1}}\n  - {frozen_batch_norm: {}}\n"
+        "  - {lp_pool2d: {norm_type: 2, kernel: 2, stride: 1}}\n  - {local_response_norm: 3}\n"
+        "  - {group_norm: {groups: 2}}\n  - {instance_norm: {affine: true}}\n  - {adaptive_max_pool2d: 3}\n"
+    ),
+    Network(
+        "inputs: {x: [2, 4, 9, 9]}\nlayers:\n  - {batch_norm: {}}\n  - {dropout: 0.5}\n"
+        "  - {instance_norm: {track_running_stats: true}}\n  - {identity: {}}\n",
+        training=True,
+    ),
+    Network(
+        "inputs: {q: [2, 4, 6, 8], k: [2, 2, 5, 8], m: {shape: [6, 5], dtype: bool}, p: [2, 4, 6, 6]}\nlayers:\n"
+        "  - {name: a, from: [q, k, k], scaled_dot_product_attention: {enable_gqa: true}}\n"
+        "  - {name: b, from: [q, k, k, m], scaled_dot_product_attention: {enable_gqa: true, softcap: 2.0}}\n"
+        "  - {name: c, from: [q, q, q], scaled_dot_product_attention: {causal: true, softcap: 3.0}}\n"
+        "  - {name: d, from: [q, q, q], scaled_dot_product_attention: {causal: true, window: [2, 0]}}\n"
+        "  - {name: e, from: [q, q, p], scaled_dot_product_attention: {}}\n"
+        "  - {name: f, from: q, rotary_embedding: {}}\n"
+        "  - {name: g, from: q, rotary_embedding: {rotary_dim: 4}}\n  - {name: r, from: q, transpose: [1, 2]}\n"
+        "  - {name: h, from: [r, r, r], scaled_dot_product_attention: {}}\noutputs: [a, b, c, d, e, f, g, h]\n"
+    ),
+    Network(
+        "inputs: {x: [3, 1, 4, 6], y: [3, 5, 6, 4]}\nlayers:\n  - {name: e, from: x, expand: [3, 5, 4, 6]}\n"
+        "  - {name: m, from: [e, y], matmul: {}}\n  - {name: t, from: y, transpose: [1, 2]}\n"
+        "  - {name: s, from: t, slice: {axis: 2, start: 1, stop: 5, step: 2}}\n"
+        "  - {name: u, from: s, select: {axis: 1, index: 0}}\n"
+        "  - {name: r, from: t, reshape: [3, 6, 20]}\n"
+        "  - {name: w, from: r, chunk: {chunks: 2, axis: 2}, as: [w1, w2]}\n"
+        "  - {name: z, from: w1, unsqueeze: 0}\n"
+        "  - {name: v, from: z, squeeze: {axis: [0]}}\n  - {name: l, from: w2, learned_positions: {max_length: 6}}\n"
+        "outputs: [m, u, v, l]\n"
+    ),
+    Network(
+        _ROWS + "  - {name: a, linear: 8}\n"
+        "  - {repeat: 4, name: stack, sequence: [{name: b, linear: 8}, relu, {name: c, linear: 8}]}\n"
+        "  - {name: l, from: stack, linear: 2}\n"
+    ),
+)
+
+_ANALYSIS = ("activations.bodies", "activations.execution", "activations.frame", "activations.peaks", "layout")
+_ANALYSIS = (*_ANALYSIS, "strides", "liveness", "memory", "saved")
+
+#: Changes that are planted in a function of each kind.
+EACH = {"initializer": 2, "convention": 2, "memory": 1}
 #: The modules of each kind, and networks that use them.
 KINDS: Mapping[str, tuple[Sequence[str], Sequence[Network]]] = {
     "initializer": (("netcalc.inits", "netcalc.numerics.initializers"), _INITIALIZED),
@@ -199,8 +280,13 @@ KINDS: Mapping[str, tuple[Sequence[str], Sequence[Network]]] = {
         tuple(f"netcalc.analysis.conventions.{name}" for name in ("convention", "torch", "fvcore")),
         _COUNTED,
     ),
+    "memory": (
+        (*(f"netcalc.ops.eager.{family}" for family in _DECLARED), *(f"netcalc.analysis.{name}" for name in _ANALYSIS)),
+        _HELD,
+    ),
 }
 _OBSERVED: Mapping[str, Callable[[Program], list[Any]]] = {
     "initializer": _observed_initializers,
     "convention": _observed_conventions,
+    "memory": _observed_memory,
 }

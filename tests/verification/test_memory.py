@@ -51,7 +51,7 @@ def test_a_wrong_buffer_is_found_in_its_layer(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_view_that_counts_as_a_copy_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(layout._VIEWS, "transpose", lambda *given: None)  # type: ignore[arg-type]
+    monkeypatch.setitem(layout._VIEWS, "transpose", lambda *given: None)
     assert ("turned", "memory of PyTorch") in wrong()
 
 

@@ -1,8 +1,8 @@
 """Counting conventions, held against counts of the executed kernels by the tools' own formulas.
 
 Each distinct operation is counted under every convention from the shapes of its arrays and the work that its kernel
-tallied (:mod:`~netcalc.verification.references.conventions`), and so is each distinct product of a backward pass.  The
-totals, and the list of operations that a tool does not count, follow from the operations that ran.
+tallied (:mod:`~netcalc.verification.figure_references.conventions`), and so is each distinct product of a backward
+pass.  The totals, and the list of operations that a tool does not count, follow from the operations that ran.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from netcalc.dtypes import COMPLEX
 from netcalc.ir import OpNode, Program
 from netcalc.numerics.tape import Record
 from netcalc.opdef import Term
+from netcalc.verification.figure_references.conventions import Count, Executed, count, count_backward
 from netcalc.verification.references import Attributes
-from netcalc.verification.references.conventions import Count, Executed, count, count_backward
 from netcalc.verification.report import Gap, InstanceCheck
 
 

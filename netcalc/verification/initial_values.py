@@ -22,8 +22,8 @@ from netcalc.ir import OpNode, Program, dtype_of, join
 from netcalc.numerics.initializers import Initializers
 from netcalc.opdef import Param
 from netcalc.verification.compared import Compared
+from netcalc.verification.figure_references.initializers import Law, default_law, law_of_text, matches, padding_row
 from netcalc.verification.references import Attributes
-from netcalc.verification.references.initializers import Law, default_law, law_of_text, matches, padding_row
 from netcalc.verification.report import InstanceCheck
 from netcalc.verification.values import finfo
 

@@ -3,7 +3,7 @@
 The program runs frame by frame, as Python would run it: a variable is dropped after its last use, a call keeps its
 arguments or hands them over, and memory is free when nothing refers to it.  Which results are views follows from the
 strides of NumPy, and what kernels make besides their results from the functions of PyTorch, call by call
-(:mod:`~netcalc.verification.references.allocation`).  The most bytes at once must be those that are predicted.
+(:mod:`~netcalc.verification.figure_references.kernel_memory`).  The most bytes at once must be as predicted.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, dtype_of
 from netcalc.ir.storage import as_executed
 from netcalc.tensor_type import TensorType
 from netcalc.verification.backward import error_text
+from netcalc.verification.figure_references.allocation import Meter, Tensor, view
+from netcalc.verification.figure_references.kernel_memory import Kernel, ran
 from netcalc.verification.references import Attributes
-from netcalc.verification.references.allocation import Kernel, Meter, Tensor, ran, view
 from netcalc.verification.report import Gap, InstanceCheck
 
 T = TypeVar("T")

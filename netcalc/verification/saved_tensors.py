@@ -2,8 +2,8 @@
 
 Each distinct product runs for all gradients together and for each alone, on a table of saved tensors that notes which
 of them are taken.  A tensor that no product takes is saved in vain, unless PyTorch keeps it too
-(:mod:`~netcalc.verification.references.saved`); without one that is needed there is no product.  Types and shapes must
-be those of the declaration, and a gradient the same alone as with the others.
+(:mod:`~netcalc.verification.figure_references.saved`); without one that is needed there is no product.  Types and
+shapes must be those of the declaration, and a gradient the same alone as with the others.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from netcalc.ops.backward import Backward, BackwardCall, Saved, Source, declarat
 from netcalc.tensor_type import TensorType
 from netcalc.verification.backward import error_text
 from netcalc.verification.compared import Compared
+from netcalc.verification.figure_references.saved import Call, unread
 from netcalc.verification.references import Attributes
-from netcalc.verification.references.saved import Call, unread
 from netcalc.verification.report import InstanceCheck, described
 
 #: Gradients that are wanted alone, of an operation with more inputs.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -37,17 +36,13 @@ from netcalc.numerics.tally import note, tallied, tallying
 from netcalc.opdef import KINDS
 from netcalc.run_options import ParameterOptions
 from netcalc.verification.backward import backward_checks
-from netcalc.verification.compared import Comparison
-from netcalc.verification.conventions import Conventions
+from netcalc.verification.comparisons import Comparisons
 from netcalc.verification.decoding import AtStep, decoding_checks
-from netcalc.verification.definitions import UNSEEN, Definitions
-from netcalc.verification.gradient_values import GradientValues, network_check
-from netcalc.verification.initial_values import InitialValues
+from netcalc.verification.gradient_values import network_check
 from netcalc.verification.memory import memory_checks
 from netcalc.verification.planned import KeptParameters, Samples, planned_checks, planned_or_gap
 from netcalc.verification.receptive_field import field_checks
 from netcalc.verification.report import Check, Gap, InstanceCheck, ValueCount, VerifyReport, described
-from netcalc.verification.saved_tensors import SavedTensors
 from netcalc.verification.values import Difference
 
 __all__ = ["Check", "Gap", "ValueCount", "VerifyReport", "verify"]
@@ -87,14 +82,8 @@ def verify(
     kind = KeptParameters if isinstance(plan, Plan) else Parameters
     source = kind(program, seed=seed, **parameters)
     arrays = run_inputs(program, inputs, seed)
-    drawn = parameters.get("weights") is None
-    definitions = Definitions(program, seed, drawn=drawn) if values else None
-    gradients = GradientValues(program, seed) if values and backward else None
-    saved = SavedTensors(program, seed) if values and backward else None
-    initial = InitialValues(program, seed, parameters.get("init", "default")) if values and drawn else None
-    comparisons = [one for one in (initial, gradients, saved) if one is not None]
-    conventions = Conventions(program) if values else None
-    verifier = _Verifier(program, source, seed, progress, definitions, comparisons, conventions)
+    comparisons = Comparisons.of(program, seed, parameters, values=values, backward=backward)
+    verifier = _Verifier(program, source, seed, progress, comparisons)
     with reporting_memory(program, required):
         outputs = unroll(program, arrays, verifier.evaluate)
         verifier.totals()
@@ -106,19 +95,14 @@ def verify(
                 verifier.record(check)
         if backward:
             again = run_inputs(program, inputs, seed)
-            for found in backward_checks(program, again, source, generator(seed, "/run"), conventions):
+            for found in backward_checks(program, again, source, generator(seed, "/run"), comparisons.conventions):
                 verifier.record(found)
         for result in memory_checks(program) if values else ():
             verifier.take(result)
-        if gradients is not None:
+        if comparisons.gradients is not None:
             verifier.gradients(network_check(program, run_inputs(program, inputs, seed), source, seed))
     report = VerifyReport(program.name, tuple(verifier.checks()), verifier.done, (*unread, *verifier.gaps))
-    if definitions is None:
-        return report
-    others = comparisons if conventions is None else (*comparisons, conventions)
-    gaps = [*report.gaps, *definitions.gaps, *(gap for comparison in others for gap in comparison.gaps)]
-    counts = () if gradients is None else gradients.counts
-    return replace(report, gaps=tuple(gaps), values=definitions.counts, gradients=counts, unseen=UNSEEN)
+    return comparisons.completed(report)
 
 
 class _Verifier:
@@ -130,14 +114,12 @@ class _Verifier:
         parameters: Parameters,
         seed: int,
         progress: Progress | None,
-        definitions: Definitions | None,
-        comparisons: Sequence[Comparison],
-        conventions: Conventions | None,
+        comparisons: Comparisons,
     ) -> None:
         self.done = 0
-        self._definitions = definitions
-        self._comparisons = comparisons
-        self._conventions = conventions
+        self._definitions = comparisons.definitions
+        self._comparisons = comparisons.each
+        self._conventions = comparisons.conventions
         self._program = program
         self._parameters = parameters
         self._analysis = Analysis(program, CONVENTIONS["netcalc"])

@@ -11,7 +11,7 @@ import pytest
 from netcalc import inits
 from netcalc.numerics import initializers
 from netcalc.opdef import Init
-from netcalc.verification.references.initializers import law, law_of_text, matches
+from netcalc.verification.figure_references.initializers import law, law_of_text, matches
 from netcalc.verification.report import VerifyReport
 from netcalc.verification.verify import verify
 from tests.numerics.programs import program

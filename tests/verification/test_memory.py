@@ -9,7 +9,7 @@ import pytest
 from netcalc.analysis import layout, liveness
 from netcalc.analysis.activations import bodies, execution
 from netcalc.ops.eager import EAGER, Moment
-from netcalc.verification.references.allocation import Meter, reshaped
+from netcalc.verification.figure_references.allocation import Meter, reshaped
 from netcalc.verification.report import Gap, VerifyReport
 from netcalc.verification.verify import verify
 from tests.numerics.programs import program

@@ -54,7 +54,7 @@ LEAST_OF = dict.fromkeys(("gradient", "saved", *network_faults.KINDS), 0.95)
 #: Changes that are drawn for a family and kind until one shows.
 DRAWS = 12
 #: One of so many families, and of so many functions, is in the sample.
-SAMPLED, SAMPLED_TOPICS = 9, 20
+SAMPLED, SAMPLED_TOPICS = 14, 40
 #: Words of statements on masks.
 MASKS = ("mask", "causal", "visible", "window", "valid", "lengths", "ignore", "padding_idx", "diagonal", "kept")
 _NOT_SHAPE = ("cost", "expected_cost", "params", "reach", "active", "named", "reductions", "results", "by_axis")

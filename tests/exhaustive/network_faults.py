@@ -242,8 +242,8 @@ _HELD = (
     Network(
         "inputs: {q: [2, 4, 6, 8], k: [2, 2, 5, 8], m: {shape: [6, 5], dtype: bool}, p: [2, 4, 6, 6]}\nlayers:\n"
         "  - {name: a, from: [q, k, k], scaled_dot_product_attention: {enable_gqa: true}}\n"
-        "  - {name: b, from: [q, k, k, m], scaled_dot_product_attention: {enable_gqa: true, softcap: 2.0}}\n"
-        "  - {name: c, from: [q, q, q], scaled_dot_product_attention: {causal: true, softcap: 3.0}}\n"
+        "  - {name: b, from: [q, k, k, m], scaled_dot_product_attention: {enable_gqa: true}}\n"
+        "  - {name: c, from: [q, q, q], scaled_dot_product_attention: {causal: true, alignment: lower_right}}\n"
         "  - {name: d, from: [q, q, q], scaled_dot_product_attention: {causal: true, window: [2, 0]}}\n"
         "  - {name: e, from: [q, q, p], scaled_dot_product_attention: {}}\n"
         "  - {name: f, from: q, rotary_embedding: {}}\n"

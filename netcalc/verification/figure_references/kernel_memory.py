@@ -67,6 +67,8 @@ class Kernel:
         last = bool(present) and len(present[0].shape) == len(shape) and present[0].is_channels_last
         if self.op.name.startswith(_ON_IMAGES) and last:
             return (0, *range(2, len(shape)), 1)
+        if self.op.name in ("rnn", "lstm", "gru") and self.op.batch_first and len(shape) == 3:
+            return (1, 0, 2)
         if self.op.name == "scaled_dot_product_attention" and _is_fused(self):
             return self.x.order
         return ()
@@ -112,6 +114,17 @@ def _quick_gelu(run: Kernel) -> list[Tensor]:
 def _with(run: Kernel, *held: Tensor) -> list[Tensor]:
     """Return the outputs, made while these tensors are held."""
     return run.result()
+
+
+def _gelu(run: Kernel) -> list[Tensor]:
+    """Run one kernel, or half the input times one more than a function of it."""
+    if not run.op.composed:
+        return run.result()
+    half = run.like()
+    inner = run.like()
+    outer = run.like()
+    del inner
+    return _with(run, half, outer)
 
 
 def _convolution(run: Kernel) -> list[Tensor]:
@@ -349,6 +362,7 @@ KERNELS: Mapping[str, Callable[[Kernel], list[Tensor]]] = {
     **dict.fromkeys(("logsigmoid", "tanhshrink", "squared_relu"), _one_more),
     **dict.fromkeys(("glu", "reglu", "geglu", "swiglu"), _glu),
     "scaled_dot_product_attention": _attention,
+    "gelu": _gelu,
     "softsign": _softsign,
     "quick_gelu": _quick_gelu,
     "batch_norm": _batch_norm,

@@ -43,7 +43,7 @@ def work_of_call(fields: Mapping[str, Any], load: Load, counted: Counted) -> tup
     routed = error_of(made.module, call) is not None  # to experts by values, of which some may be full
     try:
         true = counted(lambda: make().module, call)
-    except (RuntimeError, TypeError, ValueError):  # of the class
+    except (AttributeError, RuntimeError, TypeError, ValueError):  # of the class
         return None
     total = network.analysis("torch").total
     return total.flops_expected if routed else total.flops, true

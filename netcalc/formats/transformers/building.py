@@ -149,13 +149,17 @@ def _with_settings(fields: Mapping[str, Any], settings: Mapping[str, Any], kind:
 
 
 def _exported(name: str) -> Any:
-    """Return what transformers has by a name, whose capitals may differ: Phi-3.5-MoE names ``PhiMoEForCausalLM``."""
+    """Return what transformers has by a name; releases spell some otherwise, such as ``PhiMoEForCausalLM``."""
     transformers = _library()
     found = getattr(transformers, name, None)
     if found is not None:
         return found
-    near = next((entry for entry in dir(transformers) if entry.lower() == name.lower()), name)
+    near = next((entry for entry in dir(transformers) if _spelling(entry) == _spelling(name)), name)
     return getattr(transformers, near, None)
+
+
+def _spelling(name: str) -> str:
+    return name.lower().replace("_", "")
 
 
 def _class_of(fields: Mapping[str, Any], config: Any) -> Any:

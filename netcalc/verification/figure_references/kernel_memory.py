@@ -69,6 +69,8 @@ class Kernel:
             return (0, *range(2, len(shape)), 1)
         if self.op.name in ("rnn", "lstm", "gru") and self.op.batch_first and len(shape) == 3:
             return (1, 0, 2)
+        if self.op.name == "rms_norm" or (self.op.name == "rotary_embedding" and _turning(self) == shape[-1]):
+            return self.x.order
         if self.op.name == "scaled_dot_product_attention" and _is_fused(self):
             return self.x.order
         return ()
@@ -284,12 +286,18 @@ def _learned_positions(run: Kernel) -> list[Tensor]:
     return _with(run, positions, *([run.new(length, features)] if run.op.add else []))
 
 
+def _turning(run: Kernel) -> int:
+    """Return the number of features that turn; pairs of a stated number are whole unless they are interleaved."""
+    stated: int | None = run.op.rotary_dim
+    if stated is None:
+        return run.x.shape[-1]
+    return stated if run.op.interleaved else stated + stated % 2
+
+
 def _rotary_embedding(run: Kernel) -> list[Tensor]:
     """Run x·cos + rotate(x)·sin on the features that turn, and join them with the others."""
     *leading, features = run.x.shape
-    turning = features if run.op.rotary_dim is None else run.op.rotary_dim
-    if run.op.rotary_dim is not None and not run.op.interleaved:
-        turning += turning % 2
+    turning = _turning(run)
     part = (*leading, turning)
     cos, sin = (run.new(leading[-1], turning) for _ in range(2))
     scaled = run.new(*part)

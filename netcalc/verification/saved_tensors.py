@@ -157,14 +157,16 @@ class _Product:
         self, name: str, saved: Mapping[str, Array], back: Back, seeds: tuple[Array | None, ...], gradients: Gradients
     ) -> bool:
         """Return True if other values of a saved tensor change a gradient, or are refused."""
-        changed = replace(back, saved={**saved, name: _spoiled(saved[name])})
-        try:
-            found = apply_vjp(self._node.op, changed, seeds)
-        except MemoryError:
-            raise
-        except Exception:
-            return True
-        return not all(_equal(found[source], gradient) for source, gradient in gradients.items())
+        for other in (_spoiled(saved[name]), np.zeros_like(saved[name])):  # NaN is not at most 0, as a positive number
+            try:
+                found = apply_vjp(self._node.op, replace(back, saved={**saved, name: other}), seeds)
+            except MemoryError:
+                raise
+            except Exception:
+                return True
+            if not all(_equal(found[source], gradient) for source, gradient in gradients.items()):
+                return True
+        return False
 
     def _differing_types(self, saves: Sequence[Saved], saved: Mapping[str, Array]) -> Iterator[tuple[str, str, str]]:
         for one in saves:

@@ -357,7 +357,8 @@ class Network:
         """
         from netcalc.analysis.memory_report import memory_report
 
-        request, engine = self.request.with_caches(), None
+        training = options["phase"] == "training"
+        request, engine = self.request if training else self.request.with_caches(), None
         files, remarks = self._counted_files(options["bytes_from"])
         if files is not None:
             request = request.with_open_storage()
@@ -365,7 +366,7 @@ class Network:
             from netcalc.engine.held import engine_memory
 
             engine = engine_memory(self.request.executed.with_caches().program, options["engine"])
-        saved = self._saved(options["attention"]) if options["phase"] == "training" else None
+        saved = self._saved(options["attention"]) if training else None
         return memory_report(
             request.program,
             cache=texts(options["cache"]),

@@ -118,6 +118,12 @@ def _totals(report: MemoryReport) -> Table:
     ]
     if report.kept:
         rows.append(Row(["caches and states", *(report.caches(name) for name in conventions)]))
+    if report.saved is not None:
+        kept = report.saved.eager
+        rows.append(Row(["kept for the backward pass", *[kept] * len(conventions)]))
+        total = report.weights + report.buffers + kept
+        title = "all, before gradients and states of an optimizer"
+        return Table(columns, rows, [Row([title, *[total] * len(conventions)])])
     if report.ideal is None:
         return Table(columns, rows)
     rows.append(Row(["activations", *[report.ideal.peak] * len(conventions)]))

@@ -19,10 +19,11 @@ from netcalc.arrays import Array
 TOLERANCE = 1e-6
 #: Steps along a direction, in units of the root mean square of what is moved.
 STEPS = (1e-4, 1e-5, 1e-6, 1e-7)
-#: Points at which gradients are compared until they agree.
-POINTS = 3
-#: Distance of a further point, in the same unit.
-_AWAY = 1e-3
+#: Distances of the points at which gradients are compared until they agree, in the same unit: of many elements at a
+#: kink, such as zeros before a relu, some stay near it unless they move far.
+_DISTANCES = (0.0, 1e-3, 1e-2, 0.1)
+#: Number of points.
+POINTS = len(_DISTANCES)
 #: Rounding errors of an output, in units of the machine epsilon.
 _ROUNDINGS = 64
 
@@ -67,8 +68,8 @@ def differing(at: At, terms: Iterable[Array], seeds: Sequence[Array | None]) -> 
 
 
 def moved(rng: np.random.Generator, tensor: Array, point: int) -> Array:
-    """Return a tensor at a point of this number: itself, or a little away from itself."""
-    return tensor + _AWAY * direction(rng, tensor) if point else tensor
+    """Return a tensor at a point of this number: itself, or ever further away from itself."""
+    return tensor + _DISTANCES[point] * direction(rng, tensor) if point else tensor
 
 
 def direction(rng: np.random.Generator, tensor: Array, *, symmetric: bool = False) -> Array:

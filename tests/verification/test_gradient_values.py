@@ -80,6 +80,7 @@ def test_a_fault_of_the_tape_is_found_in_the_whole_network(monkeypatch: pytest.M
         ("[{abs: {}}]", [np.zeros((2, 3), np.float32)]),
         ("[{max_pool2d: 2}]", [np.zeros((1, 1, 4, 4), np.float32)]),
         ("[{relu: {}}]", [np.zeros((2, 3), np.float32)]),
+        ("[{relu: {}}]", [np.repeat(np.float32([0, 1]), 100_000)]),
     ],
 )
 def test_points_at_kinks_are_drawn_again(layers: str, inputs: Sequence[np.ndarray]) -> None:

@@ -142,7 +142,9 @@ def test_the_example_runs_as_predicted_and_as_defined(name: str) -> None:
     report = verify(example_program(EVERY[name]), INPUTS.get(name), values=True)
     assert report.ok, [check for check in report.checks if not check.ok]
     compared = [count.op for count in report.values if count.values]
-    assert (compared == [name] and not report.gaps) != (name in NO_REFERENCE), NO_REFERENCE.get(name, report.gaps)
+    # conventions do not count complex numbers, and a buffer may have any initial values
+    gaps = [gap for gap in report.gaps if gap.reason != "complex numbers" and gap.what != "initial values of buffer"]
+    assert (compared == [name] and not gaps) != (name in NO_REFERENCE), NO_REFERENCE.get(name, gaps)
 
 
 def test_tables_have_references() -> None:

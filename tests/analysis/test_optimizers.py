@@ -15,7 +15,7 @@ ADAMW = {"mul": 6, "add": 5, "div": 2, "transcendental": 1}
 
 def _work(name: str, **settings: float) -> dict[str, int]:
     found: Counter[str] = Counter()
-    for term in optimizer_named(name).terms(1, **settings):
+    for term in optimizer_named(name).terms([(1,)], **settings):
         assert isinstance(term.count, int)
         found[term.kind] += term.count
     return dict(found)

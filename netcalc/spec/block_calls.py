@@ -227,6 +227,9 @@ def block_results(
         values, is_list = resolved or ([Value(None, name)], False)
         port = name.rpartition(".")[2].removesuffix("?")
         present = [(i, value) for i, value in enumerate(values) if value is not None]
+        if present and any(key == port or key.startswith(f"{port}.") for key in names):
+            hint = "outputs are called by the last parts of their names: `as` of a line gives another name"
+            elaboration.reporter.report(item.error("E106", f"two outputs are called {port!r}", hint))
         outputs += (value for _, value in present)
         names += (f"{port}.{i}" if is_list else port for i, _ in present)
     return outputs, names

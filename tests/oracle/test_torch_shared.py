@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -172,6 +173,46 @@ class CalledAgain(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
 
 def test_further_calls_of_equal_modules_that_compute_with_parameters() -> None:
     assert_agrees(Case("called again", CalledAgain, (torch.randn(2, 8),), tolerance=1e-3))
+
+
+class Affine(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.gamma, self.beta = nn.Parameter(torch.rand(8)), nn.Parameter(torch.rand(8))
+
+    def forward(self, x: Any, earlier: Any = None) -> Any:
+        x = x if earlier is None else torch.cat([earlier, x])
+        return (torch.sin(self.fc(x) * self.gamma) * self.beta)[-2:]
+
+
+class Frames(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+    """Blocks of repeated layers with two parameters each, which the second frame takes from the calls of the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.ModuleList(Affine() for _ in range(3)) for _ in range(2))
+        for block in self.blocks:
+            block.forward = partial(self._block, block)
+
+    @staticmethod
+    def _block(layers: Any, x: Any, earlier: Any = None) -> Any:
+        for layer in layers:
+            x = layer(x, earlier)
+        return torch.relu(x)
+
+    def forward(self, x: Any) -> Any:
+        y = x
+        for block in self.blocks:
+            y = block(y)
+        z = y + x
+        for block in self.blocks:
+            z = block(z, x)
+        return z
+
+
+def test_further_calls_that_take_several_parameters_of_repeated_layers() -> None:
+    assert_agrees(Case("frames", Frames, (torch.randn(2, 8),)))
 
 
 class Gate(nn.Module):  # type: ignore[misc,name-defined,unused-ignore]

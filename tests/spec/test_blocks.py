@@ -424,3 +424,19 @@ def test_an_argument_of_one_of_several_types() -> None:
     assert "a whole number or a list of whole numbers" in problem.message
     (problem,) = problems(text % ('{type: [int, "list[itn]"]}', "2"))
     assert (problem.code, "list[itn]" in problem.message) == ("E104", True)
+
+
+def test_two_outputs_of_one_name_are_an_error() -> None:
+    spec = """
+        inputs: {x: [2, 4]}
+        blocks:
+          pair:
+            outputs: [one.first, two.first]
+            layers:
+              - {name: one, sequence: [{name: first, linear: 3}]}
+              - {name: two, from: in, sequence: [{name: first, linear: 5}]}
+        layers: [{name: both, pair: {}}]
+    """
+    (found,) = problems(spec)
+    assert (found.code, found.message) == ("E106", "two outputs are called 'first'")
+    assert found.span is not None and found.span.line == 6

@@ -106,7 +106,10 @@ class Names:
         return ".".join(path) + place.suffix
 
     def outputs(self, values: Iterable[Value]) -> list[str]:
-        """Return the texts that name outputs, which are called by the last parts of these; no two parts are equal."""
+        """Return the texts that name outputs, which are called by the last parts of these.
+
+        No two parts are equal, but numbers of values that iterations collect; see :meth:`repeated`.
+        """
         names: list[str] = []
         taken: set[str] = set()
         for value in values:
@@ -117,6 +120,15 @@ class Names:
             names.append(name)
             taken.add(name.rpartition(".")[2])
         return names
+
+    def repeated(self, outputs: list[str]) -> dict[int, str]:
+        """Return names for copies of the outputs whose last parts are those of earlier ones, by their indices."""
+        parts = [name.rpartition(".")[2] for name in outputs]
+        copies: dict[int, str] = {}
+        for index, name in enumerate(outputs):
+            if parts[index] in parts[:index]:
+                copies[index] = free_name(name.replace(".", "_"), self._taken().union(parts, copies.values()))
+        return copies
 
     def define(self, item: Item) -> None:
         """Note that a line has been written, the names of which have a meaning from here on."""

@@ -64,7 +64,10 @@ def written_body(body: Body) -> Written:
         if writer.names.aliases_given() == aliases:  # no more were found while the lines were written
             break
     copied = [{"name": name, "from": body_input, "identity": {}} for body_input, name in copies.items()]
-    return Written([*copied, *lines], writer.checkpoint, outputs)
+    repeated = writer.names.repeated(outputs) if body.is_block else {}
+    lines += [{"name": copy, "from": outputs[index], "identity": {}} for index, copy in repeated.items()]
+    names = [repeated.get(index, name) for index, name in enumerate(outputs)]
+    return Written([*copied, *lines], writer.checkpoint, names)
 
 
 class _Writer:

@@ -64,6 +64,8 @@ def differing(at: At, terms: Iterable[Array], seeds: Sequence[Array | None]) -> 
             closest = Derivative(predicted, measured)
     if closest is None:
         raise ArithmeticError("the outputs nearby are infinite")
+    if math.isnan(predicted) and closest.measured == 0:  # of outputs that are 0 since a number overflows
+        raise ArithmeticError("a gradient is infinite")
     return closest
 
 

@@ -157,7 +157,7 @@ def _entry(option: str) -> _Entry:
 def _differing_sample(sample: Array, law: Law, eps: float) -> str | None:
     """Return in which way a sample is not of a law; None if chance and rounding explain the difference."""
     mean, std = law.moments
-    if not np.isfinite(sample).all():
+    if law.values is None and not np.isfinite(sample).all():
         return "numbers that are not finite"
     if law.values is not None:
         fixed = (

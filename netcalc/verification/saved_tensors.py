@@ -140,7 +140,7 @@ class _Product:
         shapes = [None if array is None else array.shape for array in self._inputs]
         spare, reason = unread(op, Call(shapes, [y.shape for y in self._outputs], wanted))
         # a tensor may serve a gradient that is 0 at these values
-        certain = all(np.asarray(gradient).any() for gradient in gradients.values())
+        certain = all(np.nan_to_num(gradient, posinf=0, neginf=0).any() for gradient in gradients.values())
         for name in saved if certain else ():
             if not (name in spare or name in saved.taken or self._matters(name, saved, back, seeds, gradients)):
                 yield name, "read by a product", f"not read for {self._names(wanted)}"
@@ -157,9 +157,10 @@ class _Product:
         self, name: str, saved: Mapping[str, Array], back: Back, seeds: tuple[Array | None, ...], gradients: Gradients
     ) -> bool:
         """Return True if other values of a saved tensor change a gradient, or are refused."""
-        for other in (_spoiled(saved[name]), np.zeros_like(saved[name])):  # NaN is not at most 0, as a positive number
+        for other in _spoiled(saved[name]):
             try:
-                found = apply_vjp(self._node.op, replace(back, saved={**saved, name: other}), seeds)
+                with np.errstate(all="ignore"):
+                    found = apply_vjp(self._node.op, replace(back, saved={**saved, name: other}), seeds)
             except MemoryError:
                 raise
             except Exception:
@@ -208,8 +209,15 @@ def _equal(one: Array, other: Array) -> bool:
     return np.array_equal(first, second, equal_nan=True)
 
 
-def _spoiled(array: Array) -> Array:
-    """Return other values: NaN, the opposite truth value, or 1 in place of 0 and 0 in place of all others."""
+def _spoiled(array: Array) -> Iterator[Array]:
+    """Yield other values: the opposite truth value, 1 for 0 and 0 for all others; or NaN, and numbers on every side.
+
+    NaN is on no side of a bound, as the values themselves may be.
+    """
     if array.dtype.kind == "b":
-        return ~array
-    return (array == 0).astype(array.dtype) if array.dtype.kind in "iu" else np.full_like(array, np.nan)
+        yield ~array
+    elif array.dtype.kind in "iu":
+        yield (array == 0).astype(array.dtype)
+    else:
+        yield from (np.full_like(array, number) for number in (np.nan, -np.inf, np.inf))
+    yield np.zeros_like(array)

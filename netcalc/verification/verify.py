@@ -180,7 +180,8 @@ class _Verifier:
         total = self._analysis.total
         for what, predicted in {"parameters": total.params, "buffers": total.buffers}.items():
             self._record((None, "", f"total {what}", integer(predicted), self._sizes[what]), "")
-        for check in self._conventions.totals() if self._conventions is not None else ():
+        conventions = None if self._substituted else self._conventions  # what did not run is not counted
+        for check in conventions.totals() if conventions is not None else ():
             self.record(check)
 
     def plan(self, plan: Plan | Gap | Check, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:

@@ -54,7 +54,11 @@ class Law:
             return self._moments
         if self.below is None:
             elements = np.asarray(self.values, np.float64)
-            return (float(elements.mean()), float(elements.std())) if elements.size else (0.0, 0.0)
+            if not elements.size:
+                return 0.0, 0.0
+            if elements.min() == elements.max():  # of infinite ones, too
+                return float(elements.min()), 0.0
+            return float(elements.mean()), float(elements.std())
         low, high = self._reach
         x = np.linspace(low, high, _INTERVALS + 1)
         below = self.below(x)

@@ -151,8 +151,8 @@ def test_more_outputs_than_inputs_cannot_be_repeated() -> None:
     inputs: {a: [2, 3]}
     blocks:
       two:
-        outputs: [r, r]
-        layers: [{name: r, relu: {}}]
+        outputs: [r, t]
+        layers: [{name: r, relu: {}}, {name: t, tanh: {}}]
     layers: [{name: s, from: a, repeat: 2, two: {}}]
     """
     (problem,) = problems(text)

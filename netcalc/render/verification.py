@@ -81,32 +81,31 @@ _WEIGHTS = _Weights()
 PRESENTATIONS = {"VerifyReport": _Verification(), "WeightsReport": _WEIGHTS}
 
 
+#: What each group of checks predicts.
+_CHECKED = {
+    "outputs": "shape and type of every output",
+    "parameters": "shape and type of every parameter and buffer",
+    "work": "operations by kind, as counted by the kernels",
+    "totals": "elements of all parameters and of all buffers",
+    "plan": "outputs of a planned run, as by the kernels but for rounding",
+    "decoding": "outputs of a prefill and single steps with caches, as of one pass",
+    "receptive fields": "positions of every layer that NaNs in a part of the input reach",
+    "backward": "work of every product, tensors saved for it, gradients",
+    "initial values": "moments and distribution of every drawn parameter, as PyTorch's",
+    "conventions": "MACs and FLOPs under every convention, by its tool's formulas",
+    "memory": "bytes of every kernel and at every step, as of tensors that are made and released",
+    "gradients": "gradients of every distinct operation and of the network, as by differences",
+}
+#: Groups that a page shows without checks too.
+_ALWAYS = ("outputs", "parameters", "work", "totals", "plan")
+
+
 def _verification_page(report: VerifyReport, failures: Sequence[Check]) -> Page:
     """The number of checks of each kind, and those ``failures`` that are to be shown."""
     counts = report.counts
     drawn = "" if report.audit is not None else "; no weights were checked"
     yield Paragraph([Line(f": {report.operations:,} operations executed, each checked on its own{drawn}", report.spec)])
-    checked = {
-        "outputs": "shape and type of every output",
-        "parameters": "shape and type of every parameter and buffer",
-        "work": "operations by kind, as counted by the kernels",
-        "totals": "elements of all parameters and of all buffers",
-        "plan": "outputs of a planned run, as by the kernels but for rounding",
-    }
-    if "decoding" in counts:
-        checked["decoding"] = "outputs of a prefill and single steps with caches, as of one pass"
-    if "receptive fields" in counts:
-        checked["receptive fields"] = "positions of every layer that NaNs in a part of the input reach"
-    if "backward" in counts:
-        checked["backward"] = "work of every product, tensors saved for it, gradients"
-    if "initial values" in counts:
-        checked["initial values"] = "moments and distribution of every drawn parameter, as PyTorch's"
-    if "conventions" in counts:
-        checked["conventions"] = "MACs and FLOPs under every convention, by its tool's formulas"
-    if "memory" in counts:
-        checked["memory"] = "bytes of every kernel and at every step, as of tensors that are made and released"
-    if "gradients" in counts:
-        checked["gradients"] = "gradients of every distinct operation and of the network, as by differences"
+    checked = {group: text for group, text in _CHECKED.items() if group in _ALWAYS or group in counts}
     if report.unseen:
         checked["values"] = "values of every distinct operation, as by its definition"
     columns = [Column("checked"), Column("checks", "total"), Column("prediction", "prose")]

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, Self
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.dims import integer
+from netcalc.expressions import ExpressionError, parse
 from netcalc.ir import Node, Program, parameter_at
+from netcalc.limits import MAX_FORMULA_ELEMENTS
 from netcalc.opdef import Init, Param
 
 #: Initializers with the names of their arguments, in order.
@@ -32,6 +34,7 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "truncated_normal": ("mean", "std", "a", "b"),
     "orthogonal": ("gain",),
     "constant": ("value",),
+    "formula": ("expression",),
     "zeros": (),
     "ones": (),
     "default": (),
@@ -50,10 +53,16 @@ _ALIASES = {
     "glorot_normal": "xavier_normal",
 }
 MODES = ("fan_in", "fan_out")
+#: Argument of every initializer that draws: is the row ``padding_idx`` of a table set to zero afterwards?
+_PADDING = ("zero", "drawn")
+#: Names in a formula.
+_NAMES = ("position", "elements", "indices")
 
 
 def parse_init(text: str) -> Init | None:
     """Return an initializer with its arguments, given by position or name; None for ``default``.
+
+    The argument of ``formula`` is an expression, see :func:`formula_elements`.
 
     Raises:
         NetcalcError: E502 for an unknown initializer or argument, or a value out of range.
@@ -64,12 +73,15 @@ def parse_init(text: str) -> Init | None:
     name = _ALIASES.get(match[1], match[1])
     if name not in _ARGUMENTS:
         raise _error(f"unknown initializer {match[1]!r}", did_you_mean(match[1], (*_ARGUMENTS, *_ALIASES)))
+    if name == "formula":
+        return _formula(match[2] or "")
     args: dict[str, Any] = {}
+    names = _names(name)
     for position, part in enumerate((match[2] or "").split(",") if (match[2] or "").strip() else ()):
         key, _, value = part.rpartition("=")
         key = key.strip() or _positional(name, position)
-        if key not in _ARGUMENTS[name]:
-            raise _error(f"{match[1]} has no argument {key!r}", did_you_mean(key, _ARGUMENTS[name]))
+        if key not in names:
+            raise _error(f"{match[1]} has no argument {key!r}", did_you_mean(key, names))
         if key in args:
             raise _error(f"duplicate argument {key!r}")
         args[key] = _value(key, value.strip())
@@ -151,9 +163,11 @@ class InitRules:
         fixed = param.is_buffer or param.init.kind == "table"
         rule = None if fixed else next((r for r in self.rules if r.applies(path, param, self.nodes)), None)
         if rule is None or rule.init is None:
-            return param.init, rule
+            return _at(param.init, path), rule
         padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
-        return Init(rule.init.kind, (*rule.init.args, *padding)), rule
+        if ("padding", "drawn") in rule.init.args:
+            padding = []
+        return _at(Init(rule.init.kind, (*rule.init.args, *padding)), path), rule
 
     def spread(self, path: str, param: Param) -> Spread | None:
         """Return mean and variance of the parameter at ``path``; None if it is computed.
@@ -256,7 +270,7 @@ def spread(init: Init, shape: Sequence[int]) -> Spread | None:
         case "xavier_uniform" | "xavier_normal":
             fan = sum(fans(shape))
             return Spread(0.0, args.get("gain", 1.0) ** 2 * 2 / fan if fan else 0.0)
-        case "log_of_uniform" | "step_size" | "log_range":
+        case "log_of_uniform" | "step_size" | "log_range" | "formula":
             return _formula_spread(init, shape)
         case "lecun_normal":
             fan = fans(shape)[0]
@@ -284,6 +298,8 @@ def step_size(share: float, low: float, high: float) -> float:
 def _formula_spread(init: Init, shape: Sequence[int]) -> Spread:
     """Return the moments of logarithms, of a step size by the middles of many equal intervals."""
     match init.kind:
+        case "formula":
+            numbers = formula_elements(init, shape)
         case "log_range":
             numbers = [math.log(number) for number in range(1, (shape[-1] if shape else 1) + 1)]
         case "log_of_uniform":
@@ -297,6 +313,54 @@ def _formula_spread(init: Init, shape: Sequence[int]) -> Spread:
             numbers = [step_size((k + 0.5) / count, low, high) for k in range(count)]
     mean = math.fsum(numbers) / len(numbers) if numbers else 0.0
     return Spread(mean, math.fsum((x - mean) ** 2 for x in numbers) / len(numbers) if numbers else 0.0)
+
+
+def formula_elements(init: Init, shape: Sequence[int]) -> list[float]:
+    """Return the elements that a formula gives, in row-major order.
+
+    Its names are ``position``, the place of an element in this order, ``elements``, their number, and ``indices``, the
+    numbers in the path of the parameter: ``indices[0]`` is that of the layer in ``layers.3.mix``.
+
+    Raises:
+        ValueError: if there are too many elements, or one of them is not a finite number.
+
+    >>> formula_elements(Init.of("formula", expression="position / (elements - 1)"), [3])
+    [0.0, 0.5, 1.0]
+    """
+    args, count = dict(init.args), math.prod(shape)
+    if count > MAX_FORMULA_ELEMENTS:
+        raise ValueError(f"{count:,} elements of a formula (at most {MAX_FORMULA_ELEMENTS:,})")
+    expression = parse(args["expression"])
+    scope = {"elements": count, "indices": list(args.get("indices", ()))}
+    numbers = []
+    for position in range(count):
+        try:
+            number = expression.evaluate(scope | {"position": position})
+        except ExpressionError as error:
+            raise ValueError(f"at position {position}: {error.message}") from None
+        if not isinstance(number, (int, float)) or not math.isfinite(number):
+            raise ValueError(f"at position {position} the formula gives {number!r}, which is not a finite number")
+        numbers.append(float(number))
+    return numbers
+
+
+def _at(init: Init, path: str) -> Init:
+    """Return the initializer with the numbers in the path of the parameter, if it is a formula."""
+    if init.kind != "formula":
+        return init
+    return Init(init.kind, (*init.args, ("indices", tuple(int(part) for part in path.split(".") if part.isdecimal()))))
+
+
+def _formula(text: str) -> Init:
+    """Return the initializer of a formula."""
+    try:
+        names = parse(text).names()
+    except ExpressionError as error:
+        raise _error(f"formula: {error.message}", "for example formula(position / elements)") from None
+    unknown = sorted(names - {*_NAMES})
+    if unknown:
+        raise _error(f"formula: unknown name {unknown[0]!r}", did_you_mean(unknown[0], _NAMES))
+    return Init.of("formula", expression=text)
 
 
 #: Deviation of a standard normal variable that is cut off at -2 and 2.
@@ -327,6 +391,12 @@ def _truncated_normal(mean: float, std: float, low: float, high: float) -> Sprea
     return Spread(mean + std * shift, std * std * (1 + (below * first - above * second) / mass - shift * shift))
 
 
+def _names(name: str) -> tuple[str, ...]:
+    """Return the names of the arguments of an initializer."""
+    is_drawn = name not in ("constant", "zeros", "ones", "default")
+    return (*_ARGUMENTS[name], "padding") if is_drawn else _ARGUMENTS[name]
+
+
 def _positional(name: str, position: int) -> str:
     names = _ARGUMENTS[name]
     if position >= len(names):
@@ -335,7 +405,7 @@ def _positional(name: str, position: int) -> str:
 
 
 def _value(key: str, value: str) -> float | str:
-    choices = {"mode": MODES, "nonlinearity": tuple(_GAINS)}.get(key)
+    choices = {"mode": MODES, "nonlinearity": tuple(_GAINS), "padding": _PADDING}.get(key)
     if choices:
         if value not in choices:
             raise _error(f"{key} should be one of {', '.join(choices)}, not {value!r}")

@@ -61,6 +61,7 @@ MAX_POSITION = Limit(2**31 - 1, "largest position, or distance between positions
 MAX_STACKED = Limit(1_000, "stacked layers of one recurrent operation", "E104")
 MAX_PIECES = Limit(10_000, "outputs of one operation", "E401")
 MAX_WINDOWS = Limit(10_000, "windows of adaptive pooling along an axis of symbolic size", "E404")
+MAX_FORMULA_ELEMENTS = Limit(1_000_000, "elements of a parameter whose initial value is a formula", "E104")
 MAX_DEFINITIONS = Limit(64, "dims and vars in a chain of expressions", "E204")
 MAX_ERRORS = Limit(200, "errors that are reported; the rest of a spec is not checked", "E003")
 MAX_SHOWN_ERRORS = Limit(20, "errors and warnings that are printed; JSON and Python have all", "E003")

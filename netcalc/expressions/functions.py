@@ -146,4 +146,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": math.log,
     "log2": math.log2,
     "exp": math.exp,
+    "sin": math.sin,
+    "cos": math.cos,
 }

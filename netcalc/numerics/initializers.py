@@ -15,7 +15,7 @@ import numpy as np
 from netcalc.arrays import Array, array_of, numpy_dtype
 from netcalc.dims import integer
 from netcalc.dtypes import COMPLEX, DType, real_of
-from netcalc.inits import MODES, InitRules, fans, gain, lecun, limits
+from netcalc.inits import MODES, InitRules, fans, formula_elements, gain, lecun, limits
 from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import TABLES
 from netcalc.numerics.normal_quantile import normal_quantile
@@ -83,6 +83,8 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
             _write(out, dtype, np.float64, _mapped(_uniform(rng, low, high), _inverse_softplus_of_exp))
         case "log_range":
             out[...] = np.log(np.arange(1, (shape[-1] if shape else 1) + 1)).astype(numpy_dtype(dtype))
+        case "formula":
+            out[...] = np.array(formula_elements(init, shape)).reshape(shape).astype(numpy_dtype(dtype))
         case "orthogonal":
             out[...] = _orthogonal(rng, shape, args.get("gain", 1.0), working).astype(numpy_dtype(dtype), copy=False)
         case "kaiming_uniform" | "kaiming_normal":
@@ -207,7 +209,7 @@ class Initializers(InitRules):
         """Return True if the initial value of the parameter at ``path`` is random."""
         if param.is_buffer or param.init.kind == "table":
             return False
-        return self.chosen(path, param)[0].kind != "constant"
+        return self.chosen(path, param)[0].kind not in ("constant", "formula")
 
     def write(self, op: Operation, path: str, param: Param, dtype: str, seed: int, out: Array) -> None:
         """Write the initial value of the parameter at ``path``, of type ``dtype``, to ``out``.

@@ -32,6 +32,7 @@ class Init(NamedTuple):
         "truncated_normal",
         "orthogonal",
         "constant",
+        "formula",
         "table",
         "computed",
     ]

@@ -31,6 +31,8 @@ from netcalc.verification.values import finfo
 _ELEMENTS, _DRAWS, _CHANCE = 16_384, 300, 2.6
 #: Standard deviations of a mean, and of a deviation, that chance explains.
 _SIGMAS = 6.0
+#: Rounding of steps of a formula in double precision, by its largest value.
+_ROUNDING = 1e-14
 #: Largest difference of declared moments from those of the law, in standard deviations.
 _DECLARED = 2e-5
 
@@ -64,7 +66,7 @@ class InitialValues(Compared):
             if instance.owners[param.name] != path or path in self._program.constants or param.init.kind == "table":
                 continue  # the line that owns it states it; tables are compared with their definition
             entry = None if param.is_buffer else self._stated(path, node, param)
-            key = node.op, param, entry and entry[1]
+            key = node.op, param, entry and entry[1], path if self._varies(param, entry) else ""
             if key in self._done:
                 continue
             self._done.add(key)
@@ -78,7 +80,7 @@ class InitialValues(Compared):
                 continue
             stated = _described(*law.moments)
             fetched = None if param.storage is not None else np.asarray(params[param.name])
-            found = self._differing(path, node, param, dtype, law, fetched)
+            found = self._differing(path, node, param, dtype, law, fetched, entry)
             yield InstanceCheck(
                 instance, f"initial {param.name or 'value'}", stated, stated if found is None else found
             )
@@ -109,12 +111,19 @@ class InitialValues(Compared):
     ) -> Law | None:
         shapes = {name: array.shape for name, array in params.items()}
         if entry is not None:
-            return law_of_text(entry[1], shapes[param.name])
+            return law_of_text(entry[1], shapes[param.name], join(instance.path, param.name))
         op = Attributes(instance.node.op, training=self._program.training, dtype=self._program.dtype)
-        return default_law(op, param.name, shapes, [None if x is None else x.shape for x in inputs])
+        given = [None if x is None else x.shape for x in inputs]
+        return default_law(op, param.name, shapes, given, join(instance.path, param.name))
+
+    @staticmethod
+    def _varies(param: Param, entry: _Entry | None) -> bool:
+        """Return True if the initial value depends on the path."""
+        text = param.init.kind if entry is None else entry[1].lstrip()
+        return text.startswith("formula")
 
     def _differing(
-        self, path: str, node: OpNode, param: Param, dtype: str, law: Law, fetched: Array | None
+        self, path: str, node: OpNode, param: Param, dtype: str, law: Law, fetched: Array | None, entry: _Entry | None
     ) -> str | None:
         """Return the moments, declared or drawn, that are not those of the law, or what else differs; None if none."""
         mean, std = law.moments
@@ -125,7 +134,7 @@ class InitialValues(Compared):
             own_mean, own_std = declared.mean, math.sqrt(declared.variance)
             if max(abs(own_mean - mean), abs(own_std - std)) > _DECLARED * std + 1e-9 * abs(mean):
                 return f"declared {_described(own_mean, own_std)}"
-        row = padding_row(Attributes(node.op, training=False, dtype=dtype))
+        row = padding_row(Attributes(node.op, training=False, dtype=dtype), entry and entry[1])
         drawn = []
         for draw in range(_DRAWS):
             if draw == 0 and fetched is not None:
@@ -133,18 +142,20 @@ class InitialValues(Compared):
             else:
                 out = np.empty(tuple(map(integer, param.shape)), numpy_dtype(dtype))
                 self._initializers.write(node.op, path, param, dtype, self._seed + draw, out)
+            fixed = None if law.values is None else np.resize(law.values, out.shape)
             if row is not None:
                 if out[row].any():
                     return f"row {row} is not zero"
                 out = np.delete(out, row, 0)
+                fixed = None if fixed is None else np.delete(fixed, row, 0)
+            if fixed is not None:
+                return _differing_values(np.asarray(out, np.float64), fixed, _eps(out))
             if law.gain is not None and not _is_orthogonal(out, law.gain):
                 return "neither rows nor columns are orthonormal"
             drawn.append(np.asarray(out, np.float64).ravel()[:: max(1, out.size // _ELEMENTS)])
-            if law.values is not None or sum(part.size for part in drawn) >= _ELEMENTS:
+            if sum(part.size for part in drawn) >= _ELEMENTS:
                 break
-        return _differing_sample(
-            np.concatenate(drawn), law, float(finfo(out.dtype).eps) if out.dtype.kind not in "iub" else 0.0
-        )
+        return _differing_sample(np.concatenate(drawn), law, _eps(out))
 
 
 def _entry(option: str) -> _Entry:
@@ -154,18 +165,28 @@ def _entry(option: str) -> _Entry:
     return (None if found[1] is None else found[1].strip()), found[2].strip(), ""
 
 
+def _eps(array: Array) -> float:
+    """Return the distance from 1 to the next number of the type; 0 of whole numbers."""
+    return float(finfo(array.dtype).eps) if array.dtype.kind not in "iub" else 0.0
+
+
+def _differing_values(values: Array, fixed: Array, eps: float) -> str | None:
+    """Return in which way values are not the fixed ones; None if rounding explains the difference."""
+    # that of the cosine of a right angle is near zero, as of any step of a formula
+    near = _ROUNDING * np.abs(fixed).max(initial=0.0) if np.isfinite(fixed).all() else 0.0
+    close = np.isclose(values, fixed, rtol=4 * eps, atol=near).ravel()
+    if close.all():
+        return None
+    place = int(np.argmin(close))
+    others = f"{values.ravel()[place]:.6g}, not {fixed.ravel()[place]:.6g}, at position {place:,}"
+    return f"{_described(values.mean(), values.std())}: {others}"
+
+
 def _differing_sample(sample: Array, law: Law, eps: float) -> str | None:
     """Return in which way a sample is not of a law; None if chance and rounding explain the difference."""
     mean, std = law.moments
-    if law.values is None and not np.isfinite(sample).all():
+    if not np.isfinite(sample).all():
         return "numbers that are not finite"
-    if law.values is not None:
-        fixed = (
-            np.broadcast_to(law.values, sample.shape)
-            if np.ndim(law.values) == 0
-            else np.resize(law.values, sample.shape)
-        )
-        return None if np.allclose(sample, fixed, rtol=4 * eps, atol=0) else _described(sample.mean(), sample.std())
     beyond = 4 * eps * max(abs(law.low), abs(law.high)) if math.isfinite(law.low) else 0.0
     outside = sample[(sample < law.low - beyond) | (sample > law.high + beyond)]
     if outside.size:

@@ -111,6 +111,57 @@ def test_a_padding_row_is_zero() -> None:
     assert table[:-1].all()
 
 
+def test_a_row_of_padding_may_be_drawn() -> None:
+    text = """
+inputs: {ids: {shape: [3], dtype: int64, range: [0, 5]}}
+layers: [{name: embed, embedding: {num_embeddings: 5, embedding_dim: 40, padding_idx: 3}}]
+"""
+    assert not start(text, "*.weight=normal(std=2, padding=zero)")["embed.weight"][3].any()
+    assert start(text, "*.weight=normal(std=2, padding=drawn)")["embed.weight"].all()
+
+
+def test_a_formula_gives_each_element() -> None:
+    halves = drawn("formula((position % 3 - max(1, 0)) * 0.5 if position < elements - 1 else -7)", (2, 3), "float64")
+    np.testing.assert_array_equal(halves, [[-0.5, 0, 0.5], [-0.5, 0, -7]])
+    np.testing.assert_allclose(drawn("formula(cos(position * 1.5707963267948966))", (5,)), [1, 0, -1, 0, 1], atol=1e-7)
+
+
+def test_a_formula_depends_on_the_numbers_in_the_path() -> None:
+    text = """
+inputs: {x: [1, 3]}
+layers:
+  - name: stages
+    repeat: 2
+    sequence:
+      - {name: layers, repeat: 2, linear: 3}
+init: {"stages.*.layers.*.bias": "formula(100 * indices[0] + 10 * indices[1] + position)"}
+"""
+    values = start(text)
+    assert values["stages.1.layers.0.bias"].tolist() == [100, 101, 102]
+    assert values["stages.0.layers.1.bias"].tolist() == [10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("1 / position", "a.bias: at position 0: "),
+        ("(position - 1) ** 0.5", "a.bias: at position 0"),
+        ("1e300 * 1e300", "a.bias: at position 0 the formula gives inf, which is not a finite number"),
+        ("indices[0]", "a.bias: at position 0: "),
+        ("[position]", "which is not a finite number"),
+    ],
+)
+def test_a_formula_without_a_number_is_reported(formula: str, message: str) -> None:
+    with pytest.raises(NetcalcError, match="E502") as caught:
+        start(TIED, f"a.bias=formula({formula})")
+    assert message in str(caught.value)
+
+
+def test_a_formula_has_a_limit() -> None:
+    with pytest.raises(ValueError, match=r"1,001,000 elements of a formula \(at most 1,000,000\)"):
+        drawn("formula(position)", (1001, 1000))
+
+
 @given(st.lists(st.text("ab.01", min_size=1, max_size=8), min_size=2, max_size=6, unique=True), st.integers(0, 2**64))
 def test_every_path_has_its_own_random_numbers(paths: list[str], seed: int) -> None:
     samples = {path: generator(seed, path).random(4).tobytes() for path in paths}
@@ -137,6 +188,11 @@ def test_random_numbers_are_stable_across_releases() -> None:
         ("constant", "constant requires a value"),
         ("zeros(1)", "zeros takes no arguments"),
         ("uniform(1, 1)", "a should be less than b"),
+        ("formula(position +)", "formula: "),
+        ("formula(positon)", "formula: unknown name 'positon'"),
+        ("formula", "formula: "),
+        ("normal(padding=none)", "padding should be one of zero, drawn"),
+        ("zeros(padding=drawn)", "zeros has no argument 'padding'"),
         ("normal(std=1", "an initializer should be a name"),
         ("normal()x", "an initializer should be a name"),
         ("*.weight=", "an initializer should be a name"),

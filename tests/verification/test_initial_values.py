@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,31 @@ def test_a_rule_that_applies_to_another_tensor_is_found(monkeypatch: pytest.Monk
     assert {path for path, _ in wrong(compared())} == {"a", "b"}
 
 
+FORMULAS = """
+inputs: {x: [1, 300, 64]}
+layers:
+  - name: layers
+    repeat: 3
+    sequence:
+      - {name: a, linear: 64}
+      - {name: mix, parameter: {shape: [300, 64], init: "formula(sin(position // 64) + indices[0])"}}
+      - {name: mixed, from: [a, mix], add: {}}
+init: {"*.a.weight": "formula(2 ** -indices[0] if position == 1 else -1 / elements)"}
+"""
+
+
+def test_formulas_are_compared_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verify(program(FORMULAS), values=True).ok
+    elements = inits.formula_elements
+
+    def other(init: Init, shape: Sequence[int]) -> list[float]:
+        values = elements(init, shape)
+        return values[::-1] if dict(init.args)["indices"] == (2,) else values
+
+    monkeypatch.setattr(initializers, "formula_elements", other)
+    assert {path for path, _ in wrong(verify(program(FORMULAS), values=True))} == {"layers.2.a", "layers.2.mix"}
+
+
 @pytest.mark.parametrize(
     ("kind", "args"),
     [
@@ -99,6 +125,6 @@ def test_moments_are_those_of_a_large_sample(kind: str, args: dict[str, float]) 
 
 
 def test_texts_and_patterns() -> None:
-    assert law_of_text("he_normal(mode=fan_out)", (8, 4)).moments[1] == pytest.approx(0.5)  # type: ignore[union-attr]
-    assert law_of_text("uniform(1, b=3)", (2,)).moments[0] == pytest.approx(2)  # type: ignore[union-attr]
+    assert law_of_text("he_normal(mode=fan_out)", (8, 4), "w").moments[1] == pytest.approx(0.5)  # type: ignore[union-attr]
+    assert law_of_text("uniform(1, b=3)", (2,), "w").moments[0] == pytest.approx(2)  # type: ignore[union-attr]
     assert matches("layer?.[ab]*", "layer1.attention") and not matches("layer?.[!a]*", "layer1.attention")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from netcalc.verification.figure_references.formulas import formula_values
 from netcalc.verification.references import Array, Attributes, Shape
 
 __all__ = ["Law", "default_law", "law", "law_of_text", "matches"]
@@ -184,6 +185,12 @@ def law(name: str, args: Mapping[str, Any], shape: Shape) -> Law | None:
     return None
 
 
+def _formula(text: str, shape: Shape, path: str) -> Law | None:
+    """Return the law of elements that a formula gives."""
+    values = None if 0 in shape else formula_values(text, shape, path)
+    return None if values is None else fixed(values)
+
+
 _ALIASES = {"he_": "kaiming_", "glorot_": "xavier_"}
 _ORDER = {
     "kaiming_uniform": ("a", "mode", "nonlinearity"),
@@ -197,8 +204,10 @@ _ORDER = {
 }
 
 
-def law_of_text(text: str, shape: Shape) -> Law | None:
+def law_of_text(text: str, shape: Shape, path: str) -> Law | None:
     """Return the law of an initializer as it is written in an option or a spec, ``normal(std=0.02)``.
+
+    A formula depends on the numbers in the path of the parameter, too.
 
     Raises:
         ValueError: if the initializer does not apply to the shape.
@@ -208,6 +217,8 @@ def law_of_text(text: str, shape: Shape) -> Law | None:
     name = found[1]
     for short, full in _ALIASES.items():
         name = re.sub(f"^{short}", full, name)
+    if name == "formula":
+        return _formula(found[2] or "", shape, path)
     args: dict[str, Any] = {}
     for position, part in enumerate(filter(str.strip, (found[2] or "").split(","))):
         key, equals, value = part.partition("=")
@@ -232,7 +243,9 @@ def matches(pattern: str, text: str) -> bool:
 # -- what operations start from ---------------------------------------------------------------------
 
 
-def default_law(op: Attributes, name: str, shapes: Mapping[str, Shape], inputs: Sequence[Shape | None]) -> Law | None:
+def default_law(
+    op: Attributes, name: str, shapes: Mapping[str, Shape], inputs: Sequence[Shape | None], path: str
+) -> Law | None:
     """Return the law of a parameter or buffer of an operation, as torch's ``reset_parameters``; None if it is unknown.
 
     Args:
@@ -240,7 +253,10 @@ def default_law(op: Attributes, name: str, shapes: Mapping[str, Shape], inputs: 
         name: the parameter.
         shapes: shapes of all parameters.
         inputs: shapes of the inputs.
+        path: that of the parameter.
     """
+    if op.name == "parameter" and op.init.kind == "formula":
+        return _formula(dict(op.init.args)["expression"], shapes[name], path)
     rule = _DEFAULTS.get(op.name)
     return None if rule is None or 0 in shapes[name] else rule(op, name, shapes, inputs)
 
@@ -308,6 +324,8 @@ _DEFAULTS: Mapping[str, _Rule] = {
 }
 
 
-def padding_row(op: Attributes) -> int | None:
-    """Return the row of a table that starts at zero; None if there is none."""
+def padding_row(op: Attributes, text: str | None) -> int | None:
+    """Return the row of a table that starts at zero; None if there is none, or if the initializer draws it as well."""
+    if text is not None and re.search(r"padding\s*=\s*drawn", text):
+        return None
     return getattr(op, "padding_idx", None)

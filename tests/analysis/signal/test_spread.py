@@ -25,6 +25,7 @@ INITS = [
     "step_size",
     "log_range",
     "constant(0.2)",
+    "formula((position % 7) ** 2 / 10)",
 ]
 DEFAULTS = [Init.of("fan_in_uniform", fan_in=40), Init.of("uniform", bound=0.1), Init.of("constant", value=2.0)]
 

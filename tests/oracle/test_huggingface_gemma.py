@@ -1,4 +1,4 @@
-"""Random configurations of Gemma 3n and 4, with images too: figures are those of transformers."""
+"""Random configurations of Gemma 3n and 4, with images and sounds too: figures are those of transformers."""
 
 from __future__ import annotations
 
@@ -156,6 +156,90 @@ def test_gemma4_with_images(end: str, drawn: tuple[Fields, tuple[int, int]], bat
     dims = {"batch": batch, "images": batch, "length": length + features}
     dims |= {"height": grid[0] * vision["patch_size"], "width": grid[1] * vision["patch_size"]}
     assert_agrees(f"Gemma4{end}", fields, inputs, dims, "cpu")
+
+
+#: Stands for a feature of a sound.
+SOUND = 8
+
+
+@st.composite
+def gemma4_sounds(draw: st.DrawFn) -> tuple[Fields, tuple[int, int]]:
+    """Return fields of Gemma 4 with images and sounds, and the rows and columns of patches of an image."""
+    fields, grid = draw(gemma4_images())
+    heads = draw(st.integers(1, 3))
+    audio = {
+        "hidden_size": 2 * heads * draw(st.integers(1, 3)),
+        "num_hidden_layers": draw(st.integers(0, 2)),
+        "num_attention_heads": heads,
+        "hidden_act": draw(st.sampled_from(ACTIVATIONS)),
+        "subsampling_conv_channels": [4 * draw(st.integers(1, 3)), draw(st.integers(1, 4))],
+        "conv_kernel_size": draw(st.integers(1, 5)),
+        "attention_chunk_size": draw(st.integers(1, 5)),
+        "attention_context_left": draw(st.integers(1, 5)),
+        "attention_context_right": draw(st.integers(0, 3)),
+        "use_clipped_linears": draw(st.booleans()),
+        "output_proj_dims": draw(st.integers(1, 9)),
+    }
+    return fields | {"audio_config": audio, "audio_token_id": SOUND}, grid
+
+
+def spectra_of(fields: Fields, sounds: int, frames: int) -> dict[str, Any]:
+    """Return spectra of sounds without padding."""
+    mels = fields["audio_config"]["subsampling_conv_channels"][0]
+    return {
+        "input_features": torch.randn(sounds, frames, mels),
+        "input_features_mask": torch.ones(sounds, frames, dtype=torch.bool),
+    }
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(gemma4_sounds(), st.integers(1, 2), st.integers(1, 4), st.integers(1, 40))
+def test_gemma4_with_sounds(
+    end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, length: int, frames: int
+) -> None:
+    fields, grid = drawn
+    vision = fields["vision_config"]
+    images, heard = grid[0] * grid[1] // vision["pooling_kernel_size"] ** 2, (frames + 3) // 4
+    tokens = torch.cat([texts(batch, length, images), torch.full((batch, heard), SOUND)], dim=1)
+    inputs = patches_of(fields, batch, grid) | spectra_of(fields, batch, frames) | {"input_ids": tokens}
+    dims = {"batch": batch, "images": batch, "sounds": batch, "length": length + images + heard, "frames": frames}
+    dims |= {"height": grid[0] * vision["patch_size"], "width": grid[1] * vision["patch_size"]}
+    assert_agrees(f"Gemma4{end}", fields, inputs, dims, "cpu")
+
+
+@pytest.mark.parametrize("context", [(4, 3, 0), (3, 5, 2), (12, 13, 0), (2, 1, 1)])
+def test_gemma4_hears_as_transformers(tmp_path: Path, context: tuple[int, int, int]) -> None:
+    """Two sounds of 27 spectra, whose 7 features end within a chunk; the text between theirs has an image instead."""
+    text: Fields = {"vocab_size": 50, "hidden_size": 24, "intermediate_size": 20, "num_hidden_layers": 2, "head_dim": 6}
+    text |= {"num_attention_heads": 4, "num_key_value_heads": 2, "global_head_dim": 8, "pad_token_id": 3}
+    text |= {"hidden_size_per_layer_input": 5, "vocab_size_per_layer_input": 50}
+    vision = {"hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision |= {"num_key_value_heads": 2, "head_dim": 8, "patch_size": 2, "pooling_kernel_size": 2}
+    audio: Fields = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 2, "output_proj_dims": 10}
+    audio |= {"subsampling_conv_channels": [8, 3], "gradient_clipping": 1.5, "attention_logit_cap": 2.0}
+    audio |= dict(
+        zip(("attention_chunk_size", "attention_context_left", "attention_context_right"), context, strict=True)
+    )
+    fields: Fields = {"text_config": text, "vision_config": vision, "audio_config": audio}
+    config = transformers.Gemma4Config(**fields, image_token_id=IMAGE, audio_token_id=SOUND)
+    model = randomise(transformers.Gemma4ForConditionalGeneration(config))  # which hears in single precision alone
+    for name, buffer in model.named_buffers():
+        if name.endswith(("put_min", "put_max")):
+            buffer.fill_(-0.9 if name.endswith("min") else 0.8)
+    model.save_pretrained(tmp_path)
+    tokens = torch.from_numpy(np.random.default_rng(1).integers(10, 50, (3, 12)))
+    tokens[0, 2:9] = tokens[2, 4:11] = SOUND
+    tokens[1, 5] = IMAGE
+    inputs = patches_of(fields, 1, (2, 2)) | spectra_of(fields, 2, 27)
+    with torch.no_grad():
+        expected = model(input_ids=tokens, **inputs)
+    dims = {"batch": 3, "images": 1, "sounds": 2, "length": 12, "frames": 27, "height": 4, "width": 4}
+    network = netcalc.load(tmp_path, dtype="float32", set=dims)
+    arrays = {name: inputs[name].numpy() for name in ("pixel_values", "input_features")} | {"input_ids": tokens.numpy()}
+    found = network.run(arrays, weights=tmp_path).outputs
+    for name in ("logits", "image_hidden_states", "audio_hidden_states"):
+        np.testing.assert_allclose(found[name], expected[name].numpy(), rtol=0, atol=2e-4)
 
 
 def test_gemma4_with_limits_and_embeddings_for_layers(tmp_path: Path) -> None:

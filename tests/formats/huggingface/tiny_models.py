@@ -175,7 +175,10 @@ TINY: dict[str, Fields] = {
         "vision_config": WIDTH
         | {"num_key_value_heads": 2, "head_dim": 4, "patch_size": 3, "pooling_kernel_size": 2}
         | {"position_embedding_size": 64, "use_clipped_linears": True},
+        "audio_config": {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "output_proj_dims": 12}
+        | {"subsampling_conv_channels": [8, 4]},
         "image_token_id": 9,
+        "audio_token_id": 10,
     },
     "gemma4_text": DECODER
     | {"head_dim": 6, "global_head_dim": 10, "sliding_window": 4, "num_kv_shared_layers": 2}

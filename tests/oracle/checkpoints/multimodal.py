@@ -242,6 +242,26 @@ def _gemma4() -> Iterator[Model]:
         arguments={"image_position_ids": places},
         values={"input_ids": IDS},
     )
+    audio = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 2, "output_proj_dims": 10}
+    audio |= {"subsampling_conv_channels": [8, 3], "attention_chunk_size": 4, "attention_context_left": 3}
+    heard = {"mels": 8, "audio_channels": [8, 3], "audio_d_model": 12, "audio_heads": 2, "audio_layers": 2}
+    heard |= {"audio_chunk": 4, "audio_left": 3, "audio_right": 2, "audio_out": 10, "audio_token": 7}
+    yield Model(
+        "gemma-4-e2b-multimodal",
+        "Gemma4ForConditionalGeneration",
+        {
+            "text_config": text
+            | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True, "hidden_size_per_layer_input": 4}
+            | {"vocab_size_per_layer_input": 50},
+            "vision_config": vision | {"use_clipped_linears": True},
+            "audio_config": audio | {"attention_context_right": 2},
+            "image_token_id": 9,
+            "audio_token_id": 7,
+        },
+        sizes | {"shared_layers": 2, "d_per_layer": 4, "sounds": 2, "frames": 27, "length": 18} | heard,
+        arguments={"image_position_ids": places, "input_features_mask": np.ones((2, 27), bool).tolist()},
+        values={"input_ids": [[*ids, *[7] * 7] for ids in IDS]},
+    )
 
 
 def _qwen3_vl(sizes: dict[str, Any]) -> Iterator[Model]:

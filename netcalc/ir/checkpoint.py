@@ -24,9 +24,10 @@ class CheckpointLocation(NamedTuple):
 
     The ``sources``, names or locations themselves, are joined along ``axis``, or stacked along a new axis if
     ``stacked``. Then a ``chunk`` (its index and the number of chunks) or a ``slice`` (start and stop) along
-    ``axis`` is taken, the last two axes are swapped if ``transpose``, and the axis ``flatten`` and the next one
-    become one. With ``numbers`` all this is done for each of so many numbers from 0 in place of ``{}`` in the
-    names, and the results are stacked along a new first axis.
+    ``axis`` is taken.  Of each of so many equal parts along ``axis`` as ``interleaved`` says, the elements of even
+    places are then put before the others; the last two axes are swapped if ``transpose``, and the axis ``flatten`` and
+    the next one become one. With ``numbers`` all this is done for each of so many numbers from 0 in place of ``{}`` in
+    the names, and the results are stacked along a new first axis.
     """
 
     sources: tuple[str | CheckpointLocation, ...]
@@ -37,6 +38,7 @@ class CheckpointLocation(NamedTuple):
     transpose: bool = False
     numbers: int | None = None
     flatten: int | None = None
+    interleaved: int | None = None
 
     @classmethod
     def of(cls, name: str) -> CheckpointLocation:

@@ -79,7 +79,19 @@ class _Reader(NamedTuple):
             own = re.sub(r"\{(\w+)\}", r"${\1}", self.path)
             sources = (self.name(own if decl.name is None else decl.name, place, inner),)
         chunk, part = self.range(decl.chunk, cursor, "chunk"), self.range(decl.slice, cursor, "slice")
-        return CheckpointLocation(sources, decl.axis, not joined, chunk, part, decl.transpose, count, decl.flatten)
+        parts = self.interleaved(decl, cursor)
+        return CheckpointLocation(
+            sources, decl.axis, not joined, chunk, part, decl.transpose, count, decl.flatten, parts
+        )
+
+    def interleaved(self, decl: SourceDecl, cursor: Cursor) -> int | None:
+        """Return the number of parts whose halves are stored in turn; None if the halves follow each other."""
+        if decl.interleaved is None:
+            return None
+        parts = evaluate_size(cursor["interleaved"], self.scope)
+        if not isinstance(parts, int) or parts < 1:
+            raise _error("interleaved: should be a number of parts", cursor["interleaved"])
+        return parts
 
     def stacked(self, decl: SourceDecl, cursor: Cursor) -> int | None:
         """Return the number of tensors under ``stack``; None if it gives no number."""

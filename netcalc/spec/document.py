@@ -93,6 +93,11 @@ class SourceDecl(_Part):
         "each; or true: the tensors of a list are stacked along a new axis",
     )
     flatten: Annotated[int, Field(ge=0)] | None = Field(None, description="this axis and the next one become one")
+    interleaved: _Size | None = Field(
+        None,
+        description="number of equal parts along the axis, of each of which the two halves are stored in turn: of "
+        "heads whose neighbouring features are rotated together",
+    )
 
 
 class CheckpointDecl(SourceDecl):

@@ -18,7 +18,7 @@ def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header])
     """Return the shape of the parameter that the tensors at ``location`` give.
 
     Raises:
-        ValueError: if they cannot be joined, stacked, chunked, sliced or transposed.
+        ValueError: if they cannot be joined, stacked, chunked, sliced, interleaved or transposed.
     """
     if location.numbers is not None:
         shapes = set(_numbered_shapes(location, location.numbers, headers))
@@ -27,7 +27,7 @@ def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header])
         return (location.numbers, *shapes.pop())
     shape = _combined_shape(location, headers)
     axis = location.axis
-    if (location.chunk or location.slice) and not -len(shape) <= axis < len(shape):
+    if (location.chunk or location.slice or location.interleaved) and not -len(shape) <= axis < len(shape):
         raise ValueError(f"have no axis {axis}")
     if location.chunk is not None:
         if shape[axis] % location.chunk[1]:
@@ -38,6 +38,8 @@ def assembled_shape(location: CheckpointLocation, headers: Mapping[str, Header])
         if stop > shape[axis]:
             raise ValueError(f"are {shape[axis]} long in axis {axis}, and the slice ends at {stop}")
         shape[axis] = stop - start
+    if location.interleaved is not None and shape[axis] % (2 * location.interleaved):
+        raise ValueError(f"have no {2 * location.interleaved} equal parts along axis {axis}")
     if location.transpose:
         if len(shape) < 2:
             raise ValueError("have fewer than two axes, and cannot be transposed")
@@ -84,6 +86,8 @@ def _combined_shape(location: CheckpointLocation, headers: Mapping[str, Header])
 def expected_shape(location: CheckpointLocation, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """Return the shape that every tensor at ``location`` should have, or None if several shapes are possible."""
     if len(location.sources) != 1 or location.stacked or location.slice or location.flatten is not None:
+        return None
+    if location.interleaved is not None:  # of which the number of parts may not fit
         return None
     if not isinstance(location.sources[0], str):
         return None
@@ -138,12 +142,23 @@ def write(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:
         part = reshaped
     if location.transpose:
         part = part.transposed((*range(part.out.ndim - 2), part.out.ndim - 1, part.out.ndim - 2))
+    if location.interleaved is not None:
+        stored = load(tensors, location._replace(interleaved=None, transpose=False, flatten=None), part.dtype)
+        part.put(part.out, _halves(stored, location.axis, location.interleaved)[part.slices])
+        return
     if location.slice is not None:
         part = part.moved(location.axis, location.slice[0])
     if location.chunk is not None:
         index, count = location.chunk
         part = part.moved(location.axis, index * (_combined_shape(location, tensors.headers)[location.axis] // count))
     _write_combined(tensors, location, part)
+
+
+def _halves(array: Array, axis: int, parts: int) -> Array:
+    """Return an array with the elements of even places of each part along an axis before those of odd places."""
+    split = np.moveaxis(array, axis, 0)
+    pairs = split.reshape(parts, -1, 2, *split.shape[1:])
+    return np.moveaxis(pairs.swapaxes(1, 2).reshape(split.shape), 0, axis)
 
 
 def _write_combined(tensors: Tensors, location: CheckpointLocation, part: Part) -> None:

@@ -59,6 +59,16 @@ def test_two_axes_become_one() -> None:
     np.testing.assert_array_equal(weight("{from: a, flatten: 1}", {"a": deep}), deep.reshape(4, 6))
 
 
+def test_halves_that_are_stored_in_turn_are_put_together() -> None:
+    stored = drawn(4, 6)
+    np.testing.assert_array_equal(weight("{from: a, interleaved: 1}", {"a": stored}), stored[[0, 2, 1, 3]])
+    np.testing.assert_array_equal(weight("{from: a, interleaved: 2}", {"a": stored}), stored)
+    last = "{from: a, axis: -1, interleaved: 1}"
+    np.testing.assert_array_equal(weight(last, {"a": stored}), stored[:, [0, 2, 4, 1, 3, 5]])
+    both = "{from: a, chunk: [1, 2], interleaved: 1, transpose: true}"
+    np.testing.assert_array_equal(weight(both, {"a": (rows := drawn(12, 4))}), rows[[6, 8, 10, 7, 9, 11]].T)
+
+
 EXPERTS = """
 inputs: {x: [2, 6]}
 vars: {number: 3}
@@ -107,6 +117,8 @@ def test_a_stack_of_joins_and_a_join_of_stacks(entry: str) -> None:
         ("{from: [a, b], chunk: [0, 2]}", {"a": (4, 6), "b": (5, 6)}, "are 9 long in axis 0, which 2 does not divide"),
         ("{from: a, chunk: [0, 2]}", {"a": (5, 6)}, "is 5×6 float32, and the spec has 8×6 float32"),
         ("{from: [a], stack: true}", {"a": (6,)}, "give 1×6, and the spec has 4×6"),
+        ("{from: a, interleaved: 3}", {"a": (4, 6)}, "have no 6 equal parts along axis 0"),
+        ("{from: a, axis: 2, interleaved: 1}", {"a": (4, 6)}, "have no axis 2"),
         ("{from: a, flatten: 1}", {"a": (4, 6)}, "have 2 axes, and none follows axis 1"),
     ],
 )

@@ -101,6 +101,10 @@ LOCATIONS: dict[str, tuple[CheckpointLocation, Any]] = {
     "slice across two": (CheckpointLocation(("a", "b"), slice=(4, 8)), lambda t: np.concatenate([t["a"], t["b"]])[4:8]),
     "transposed": (CheckpointLocation(("long",), transpose=True), lambda t: t["long"].swapaxes(-1, -2)),
     "transposed slice": (CheckpointLocation(("a",), slice=(1, 5), transpose=True), lambda t: t["a"][1:5].T),
+    "interleaved": (
+        CheckpointLocation(("a",), interleaved=1, transpose=True),
+        lambda t: np.concatenate([t["a"][::2], t["a"][1::2]]).T,
+    ),
     "flat": (CheckpointLocation(("long",), flatten=1), lambda t: t["long"].reshape(2, 15, 7)),
     "flat transposed": (
         CheckpointLocation(("long",), transpose=True, flatten=2),

@@ -153,6 +153,11 @@ def type_of_class(name: Any) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def spelling(name: str) -> str:
+    """Return the name of a class as releases and transformers agree on it: ``kimik25model`` of ``Kimi_K25Model``."""
+    return name.lower().replace("_", "")
+
+
 def unnamed_fields(config: Mapping[str, Any]) -> list[str]:
     """Return the fields of a configuration that the table of its type says nothing of; none without a table."""
     table = read_table(str(config.get("model_type")))

@@ -13,7 +13,7 @@ from netcalc.formats.documents import Document, typed
 from netcalc.formats.huggingface.activations import activations_of
 from netcalc.formats.huggingface.common_fields import AT_LEAST_ONE, NUMBERS_OF_LAYERS
 from netcalc.formats.huggingface.fields import Fields, as_pair, going_on, same
-from netcalc.formats.huggingface.tables import Table
+from netcalc.formats.huggingface.tables import Table, spelling
 from netcalc.limits import MAX_TIMES
 from netcalc.schemes.configuration import assumed_dtype, stated_dtype
 from netcalc.spec.cursor import Cursor
@@ -91,13 +91,14 @@ class _Translation:
             message = f"architectures should name one class, not {written(named, quoted=True)}"
             names = ", ".join(models.data)
             return self.fields.problem(message, place, f"for models of type {self.table.model_type}: {names}")
-        if named[0] not in models.data:
+        known = {spelling(name): name for name in models.data}.get(spelling(named[0]))
+        if known is None:
             hint = did_you_mean(named[0], models.data)
             if self.config.data.get("auto_map"):
                 hint = "the repository has code of its own for it, which is not run"
             message = f"the architecture {named[0]!r} is not known"
             return self.fields.problem(message, self.config["architectures"][0], hint)
-        return named[0], models[named[0]]
+        return known, models[known]
 
     def _fields_of_others(self, architecture: str | None) -> frozenset[str]:
         """Return the words of other architectures alone: the fields among them have no effect on this one."""

@@ -16,6 +16,7 @@ from netcalc.formats.diffusers.classes import diffusers_class
 from netcalc.formats.graph.constants import listed
 from netcalc.formats.huggingface.fields import with_infinities
 from netcalc.formats.huggingface.reading import class_named
+from netcalc.formats.huggingface.tables import spelling
 from netcalc.formats.libraries.building import Built, without_weights
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 from netcalc.formats.torch.diagnosis import refused
@@ -154,12 +155,8 @@ def _exported(name: str) -> Any:
     found = getattr(transformers, name, None)
     if found is not None:
         return found
-    near = next((entry for entry in dir(transformers) if _spelling(entry) == _spelling(name)), name)
+    near = next((entry for entry in dir(transformers) if spelling(entry) == spelling(name)), name)
     return getattr(transformers, near, None)
-
-
-def _spelling(name: str) -> str:
-    return name.lower().replace("_", "")
 
 
 def _class_of(fields: Mapping[str, Any], config: Any) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import netcalc
 from tests.oracle.harness import draws
 from tests.oracle.huggingface import assert_agrees
-from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common, gemma, gemma2
+from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common, deepseek_v3, gemma, gemma2
 from tests.oracle.test_huggingface_multimodal import IMAGE, VISION, texts
 
 torch = pytest.importorskip("torch")
@@ -198,6 +198,39 @@ def test_mllama(end: str, fields: Fields, batch: int, images: int, length: int) 
     assert_agrees(f"Mllama{end}", fields, inputs, {"batch": batch, "images": images, "length": length}, "cpu")
 
 
+@st.composite
+def kimi_k25(draw: st.DrawFn) -> tuple[Fields, tuple[int, int]]:
+    """Return fields of Kimi-K2.5, and rows and columns of the patches of an image."""
+    vision, side = tower(draw), draw(st.integers(1, 5))
+    del vision["num_channels"]
+    vision["hidden_size"] = vision["num_attention_heads"] * 4 * draw(st.integers(1, 3))
+    merge = [draw(st.integers(1, 3)), draw(st.integers(1, 3))]
+    vision |= {"patch_size": draw(st.integers(1, 3)), "merge_kernel_size": merge}
+    vision |= {"pos_emb_height": side, "pos_emb_width": side, "pos_emb_time": draw(st.integers(1, 4))}
+    fields = {
+        "text_config": draw(deepseek_v3()) | {"model_type": "deepseek_v3"},
+        "vision_config": vision,
+        "projection_hidden_size": vision["hidden_size"],
+        "image_token_id": IMAGE,
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+    return fields, (merge[0] * draw(st.integers(1, 3)), merge[1] * draw(st.integers(1, 3)))
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@draws
+@given(kimi_k25(), st.integers(1, 2), st.integers(0, 4))
+def test_kimi_k25(end: str, drawn: tuple[Fields, tuple[int, int]], batch: int, length: int) -> None:
+    fields, (rows, columns) = drawn
+    vision = fields["vision_config"]
+    patch, merge = vision["patch_size"], vision["merge_kernel_size"]
+    ids = texts(batch, length, rows * columns // (merge[0] * merge[1]))
+    inputs = {"input_ids": ids, "pixel_values": torch.randn(batch * rows * columns, 3, patch, patch)}
+    inputs["image_grid_thw"] = torch.tensor([[1, rows, columns]] * batch)
+    dims = {"batch": batch, "images": batch, "length": ids.shape[1], "height": rows * patch, "width": columns * patch}
+    assert_agrees(f"Kimi_K25{end}", fields, inputs, dims, "cpu")
+
+
 TEXT: Fields = {"vocab_size": 50, "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2}
 TEXT |= {"intermediate_size": 20, "num_key_value_heads": 2, "pad_token_id": 0}
 
@@ -286,3 +319,31 @@ def test_steps_behind_images(tmp_path: Path) -> None:
         kept = {name.replace("present.", "past_key_values."): array for name, array in outputs.items()}
         caches |= {name: array for name, array in kept.items() if name != "logits"}
     assert caches["past_key_values.1.cross_key"].shape == cache.layers[1].keys.shape == (2, 2, 40, 6)
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_outputs_of_kimi_k25(frames: int, tmp_path: Path) -> None:
+    """Images of 2 by 3 features, on learned positions of another size; those of a video are the mean of its frames."""
+    latent = {"kv_lora_rank": 8, "q_lora_rank": 12, "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "v_head_dim": 6}
+    experts = {"n_routed_experts": 4, "n_group": 1, "topk_group": 1, "num_experts_per_tok": 2}
+    experts |= {"moe_intermediate_size": 12, "first_k_dense_replace": 1}
+    text = TEXT | latent | experts | {"model_type": "deepseek_v3", "num_key_value_heads": 4}
+    vision = {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 20}
+    vision |= {"patch_size": 3, "pos_emb_height": 5, "pos_emb_width": 5}
+    fields = {"text_config": text, "vision_config": vision, "projection_hidden_size": 16, "image_token_id": IMAGE}
+    fields |= {"video_token_id": 60, "tie_word_embeddings": False}
+    kind = transformers.Kimi_K25ForConditionalGeneration
+    model = randomise(kind(kind.config_class(**fields)))
+    model.save_pretrained(tmp_path)
+    token = IMAGE if frames == 1 else 60
+    ids = torch.tensor([[8, *[token] * 6, 20, 21], [30, 31, *[token] * 6, 33]])
+    pixels = torch.from_numpy(np.random.default_rng(1).normal(size=(2 * frames * 24, 3, 3, 3)).astype(np.float32))
+    with torch.no_grad():
+        # the model itself takes no videos of several frames: it divides their features by another number
+        encoded = model.model.vision_tower(pixels, grid_thw=torch.tensor([[frames, 4, 6]] * 2))
+        encoded.pooler_output = [model.model.mm_projector(encoded.pooler_output).squeeze(1)]
+        expected = model(input_ids=ids, mm_encoder_outputs={"image" if frames == 1 else "video": encoded}).logits
+    sizes = {"batch": 2, "images": 2, "frames": frames, "length": 9, "height": 12, "width": 18}
+    network = netcalc.load(tmp_path, set=sizes)
+    inputs = {"input_ids": ids.numpy(), "pixel_values": pixels.numpy()}
+    assert_close(network.run(inputs, weights=tmp_path).outputs["logits"], expected.numpy())

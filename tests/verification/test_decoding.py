@@ -101,6 +101,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "pythia-1b": {"length": 7, "padding_mask": True},
     "deepseek-v3": {"length": 7, "padding_mask": True},
     "deepseek-v2-lite": {"length": 7, "padding_mask": True, "absorbed": False},
+    "kimi-k2.5-vision": {"length": 7, "padding_mask": True},
     "qwen2-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
     "qwen2.5-vl-7b": {"length": 7, "window": 3, "layer_types": ["sliding_attention", "full_attention"]},
     "qwen3-vl-8b": {"length": 7},

@@ -139,6 +139,12 @@ TINY: dict[str, Fields] = {
     "deepseek_v2": WORDS | WIDTH | PLACES | LATENT,
     "deepseek_v3": WORDS | WIDTH | PLACES | LATENT,
     "deit": WIDTH | PATCHES,
+    "kimi_k25": {
+        "text_config": WORDS | WIDTH | PLACES | LATENT | {"model_type": "deepseek_v3"},
+        "vision_config": WIDTH | {"patch_size": 3, "pos_emb_height": 5, "pos_emb_width": 5},
+        "projection_hidden_size": 16,
+        "image_token_id": 9,
+    },
     "detr": DETR,
     "dinov2": SIZES | PATCHES,
     "dinov3_vit": WIDTH | PATCHES,

@@ -94,6 +94,7 @@ def multimodal() -> Iterator[Model]:
     yield from _gemma4()
     yield from _qwen3_vl(sizes)
     yield from _qwen3_5(sizes)
+    yield _kimi(sizes)
     yield Model(
         "smolvlm2-2.2b",
         "SmolVLMForConditionalGeneration",
@@ -328,3 +329,31 @@ def _qwen3_5(sizes: dict[str, Any]) -> Iterator[Model]:
             arguments=placed,
             values={"input_ids": IDS},
         )
+
+
+def _kimi(sizes: dict[str, Any]) -> Model:
+    latent = {"kv_lora_rank": 8, "q_lora_rank": 14, "qk_nope_head_dim": 4, "qk_rope_head_dim": 6, "v_head_dim": 5}
+    routed = {"n_routed_experts": 6, "n_group": 1, "topk_group": 1, "num_experts_per_tok": 3}
+    routed |= {"routed_scaling_factor": 2.827, "moe_intermediate_size": 12, "first_k_dense_replace": 1}
+    scaling = SCALING | {"rope_theta": 5e4, "factor": 64.0, "original_max_position_embeddings": 4096}
+    return Model(
+        "kimi-k2.5-vision",
+        "Kimi_K25ForConditionalGeneration",
+        {
+            "text_config": TEXT
+            | latent
+            | routed
+            | {"model_type": "deepseek_v3", "num_key_value_heads": 4, "rms_norm_eps": 1e-5, "rope_parameters": scaling},
+            "vision_config": {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 2}
+            | {"intermediate_size": 20, "patch_size": 3, "pos_emb_height": 5, "pos_emb_width": 5},
+            "projection_hidden_size": 16,
+            "image_token_id": 9,
+            "tie_word_embeddings": False,
+        },
+        sizes
+        | {"height": 12, "width": 12, "patch": 3, "vision_d_model": 16, "vision_heads": 2, "vision_d_ff": 20}
+        | {"vision_side": 5, "kv_rank": 8, "q_rank": 14, "nope_dim": 4, "rope_dim": 6, "v_dim": 5, "experts": 6}
+        | {"experts_per_token": 3, "d_expert": 12},
+        arguments={"image_grid_thw": [[1, 4, 4]] * 2},
+        values={"input_ids": IDS},
+    )

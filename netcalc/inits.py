@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Self
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.dims import integer
 from netcalc.expressions import ExpressionError, parse
+from netcalc.init_formulas import FORMULA_NAMES, Indexed, depends_on_indices, formula_elements, value_at, with_indices
 from netcalc.ir import Node, Program, parameter_at
-from netcalc.limits import MAX_FORMULA_ELEMENTS
 from netcalc.opdef import Init, Param
 
 #: Initializers with the names of their arguments, in order.
@@ -55,14 +55,13 @@ _ALIASES = {
 MODES = ("fan_in", "fan_out")
 #: Argument of every initializer that draws: is the row ``padding_idx`` of a table set to zero afterwards?
 _PADDING = ("zero", "drawn")
-#: Names in a formula.
-_NAMES = ("position", "elements", "indices")
 
 
 def parse_init(text: str) -> Init | None:
     """Return an initializer with its arguments, given by position or name; None for ``default``.
 
-    The argument of ``formula`` is an expression, see :func:`formula_elements`.
+    The argument of ``formula`` is an expression, see :func:`formula_elements`.  Numbers may be expressions of
+    ``indices``, the numbers in the path of the parameter, see :func:`at_indices`.
 
     Raises:
         NetcalcError: E502 for an unknown initializer or argument, or a value out of range.
@@ -86,6 +85,27 @@ def parse_init(text: str) -> Init | None:
             raise _error(f"duplicate argument {key!r}")
         args[key] = _value(key, value.strip())
     return _checked_init(name, args)
+
+
+def at_indices(init: Init) -> Init:
+    """Return an initializer with numbers for the arguments that depend on the path of the parameter.
+
+    Raises:
+        ValueError: if an argument has no number there, or none that the initializer takes.
+    """
+    args = dict(init.args)
+    if not any(isinstance(value, Indexed) for value in args.values()):
+        return init
+    scope = {"indices": list(args.get("indices", ()))}
+    try:
+        numbers = {
+            name: value_at(value, scope) if isinstance(value, Indexed) else value for name, value in args.items()
+        }
+        checked = _checked_init(init.kind, numbers)
+    except NetcalcError as error:
+        raise ValueError(error.diagnostics[0].message) from None
+    assert checked is not None
+    return checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +183,11 @@ class InitRules:
         fixed = param.is_buffer or param.init.kind == "table"
         rule = None if fixed else next((r for r in self.rules if r.applies(path, param, self.nodes)), None)
         if rule is None or rule.init is None:
-            return _at(param.init, path), rule
+            return with_indices(param.init, path), rule
         padding = [(name, value) for name, value in param.init.args if name == "padding_idx"]
         if ("padding", "drawn") in rule.init.args:
             padding = []
-        return _at(Init(rule.init.kind, (*rule.init.args, *padding)), path), rule
+        return with_indices(Init(rule.init.kind, (*rule.init.args, *padding)), path), rule
 
     def spread(self, path: str, param: Param) -> Spread | None:
         """Return mean and variance of the parameter at ``path``; None if it is computed.
@@ -242,6 +262,7 @@ def spread(init: Init, shape: Sequence[int]) -> Spread | None:
     >>> spread(Init.of("uniform", bound=3), (10, 50))
     Spread(mean=0.0, variance=3.0)
     """
+    init = at_indices(init)
     args = dict(init.args)
     match init.kind:
         case "constant":
@@ -315,51 +336,15 @@ def _formula_spread(init: Init, shape: Sequence[int]) -> Spread:
     return Spread(mean, math.fsum((x - mean) ** 2 for x in numbers) / len(numbers) if numbers else 0.0)
 
 
-def formula_elements(init: Init, shape: Sequence[int]) -> list[float]:
-    """Return the elements that a formula gives, in row-major order.
-
-    Its names are ``position``, the place of an element in this order, ``elements``, their number, and ``indices``, the
-    numbers in the path of the parameter: ``indices[0]`` is that of the layer in ``layers.3.mix``.
-
-    Raises:
-        ValueError: if there are too many elements, or one of them is not a finite number.
-
-    >>> formula_elements(Init.of("formula", expression="position / (elements - 1)"), [3])
-    [0.0, 0.5, 1.0]
-    """
-    args, count = dict(init.args), math.prod(shape)
-    if count > MAX_FORMULA_ELEMENTS:
-        raise ValueError(f"{count:,} elements of a formula (at most {MAX_FORMULA_ELEMENTS:,})")
-    expression = parse(args["expression"])
-    scope = {"elements": count, "indices": list(args.get("indices", ()))}
-    numbers = []
-    for position in range(count):
-        try:
-            number = expression.evaluate(scope | {"position": position})
-        except ExpressionError as error:
-            raise ValueError(f"at position {position}: {error.message}") from None
-        if not isinstance(number, (int, float)) or not math.isfinite(number):
-            raise ValueError(f"at position {position} the formula gives {number!r}, which is not a finite number")
-        numbers.append(float(number))
-    return numbers
-
-
-def _at(init: Init, path: str) -> Init:
-    """Return the initializer with the numbers in the path of the parameter, if it is a formula."""
-    if init.kind != "formula":
-        return init
-    return Init(init.kind, (*init.args, ("indices", tuple(int(part) for part in path.split(".") if part.isdecimal()))))
-
-
 def _formula(text: str) -> Init:
     """Return the initializer of a formula."""
     try:
         names = parse(text).names()
     except ExpressionError as error:
         raise _error(f"formula: {error.message}", "for example formula(position / elements)") from None
-    unknown = sorted(names - {*_NAMES})
+    unknown = sorted(names - {*FORMULA_NAMES})
     if unknown:
-        raise _error(f"formula: unknown name {unknown[0]!r}", did_you_mean(unknown[0], _NAMES))
+        raise _error(f"formula: unknown name {unknown[0]!r}", did_you_mean(unknown[0], FORMULA_NAMES))
     return Init.of("formula", expression=text)
 
 
@@ -413,6 +398,8 @@ def _value(key: str, value: str) -> float | str:
     try:
         number = float(value)
     except ValueError:
+        if depends_on_indices(value):
+            return Indexed(value)
         raise _error(f"{key} should be a number, not {value!r}") from None
     if not math.isfinite(number):
         raise _error(f"{key} should be finite, not {value}")
@@ -426,6 +413,8 @@ def _checked_init(name: str, args: dict[str, Any]) -> Init | None:
         return Init.of("constant", value=float(name == "ones"))
     if name == "constant" and "value" not in args:
         raise _error("constant requires a value", "for example constant(0.1)")
+    if any(isinstance(value, Indexed) for value in args.values()):
+        return Init.of(name, **args)
     if args.get("std", 1.0) < 0 or (name == "truncated_normal" and args.get("std") == 0):
         raise _error("std should be positive")
     bounds = _BOUNDS.get(name)

@@ -15,7 +15,8 @@ import numpy as np
 from netcalc.arrays import Array, array_of, numpy_dtype
 from netcalc.dims import integer
 from netcalc.dtypes import COMPLEX, DType, real_of
-from netcalc.inits import MODES, InitRules, fans, formula_elements, gain, lecun, limits
+from netcalc.init_formulas import formula_elements
+from netcalc.inits import MODES, InitRules, at_indices, fans, gain, lecun, limits
 from netcalc.numerics.generators import generator
 from netcalc.numerics.kernels import TABLES
 from netcalc.numerics.normal_quantile import normal_quantile
@@ -53,6 +54,7 @@ def draw_into(init: Init, out: Array, dtype: str, rng: np.random.Generator) -> N
     Raises:
         ValueError: if the initializer does not apply to the shape.
     """
+    init = at_indices(init)
     if dtype in COMPLEX and init.kind not in ("constant", "table"):
         _draw_complex(init, out, real_of(dtype), rng)
         return

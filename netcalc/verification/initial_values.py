@@ -119,8 +119,9 @@ class InitialValues(Compared):
     @staticmethod
     def _varies(param: Param, entry: _Entry | None) -> bool:
         """Return True if the initial value depends on the path."""
-        text = param.init.kind if entry is None else entry[1].lstrip()
-        return text.startswith("formula")
+        if entry is not None:
+            return "indices" in entry[1]
+        return any("indices" in value for _, value in param.init.args if isinstance(value, str))
 
     def _differing(
         self, path: str, node: OpNode, param: Param, dtype: str, law: Law, fetched: Array | None, entry: _Entry | None

@@ -141,6 +141,28 @@ init: {"stages.*.layers.*.bias": "formula(100 * indices[0] + 10 * indices[1] + p
     assert values["stages.0.layers.1.bias"].tolist() == [10, 11, 12]
 
 
+def test_arguments_depend_on_the_numbers_in_the_path() -> None:
+    text = """
+inputs: {x: [1, 100]}
+layers:
+  - {name: blocks, repeat: 3, linear: {out: 100, bias: false}}
+init: {"blocks.*.weight": "normal(mean=-indices[0], std=0.5 ** indices[0])"}
+"""
+    for layer, values in enumerate(start(text).values()):
+        assert p_value(values, normal(-layer, 0.5**layer)) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("std", "message"),
+    [("1 / indices[0]", "layers.0.a.weight: 1 / indices[0]: "), ("-1 - indices[0]", "std should be positive")],
+)
+def test_an_argument_without_a_number_is_reported(std: str, message: str) -> None:
+    text = TIED.replace("name: a,", "name: layers.0.a,").replace("a.weight", "layers.0.a.weight")
+    with pytest.raises(NetcalcError, match="E502") as caught:
+        start(text, f"layers.0.a.weight=normal(std={std})")
+    assert message in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("formula", "message"),
     [

@@ -89,13 +89,16 @@ layers:
       - {name: a, linear: 64}
       - {name: mix, parameter: {shape: [300, 64], init: "formula(sin(position // 64) + indices[0])"}}
       - {name: mixed, from: [a, mix], add: {}}
-init: {"*.a.weight": "formula(2 ** -indices[0] if position == 1 else -1 / elements)"}
+      - {name: b, linear: 64}
+init:
+  "*.b.weight": "normal(std=0.1 / (indices[0] + 1))"
+  "*.a.weight": "formula(2 ** -indices[0] if position == 1 else -1 / elements)"
 """
 
 
 def test_formulas_are_compared_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verify(program(FORMULAS), values=True).ok
-    elements = inits.formula_elements
+    elements = initializers.formula_elements
 
     def other(init: Init, shape: Sequence[int]) -> list[float]:
         values = elements(init, shape)

@@ -12,7 +12,7 @@ import numpy as np
 
 from netcalc.verification.references import Array, Shape
 
-__all__ = ["formula_values"]
+__all__ = ["formula_values", "number_at"]
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -49,17 +49,22 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 def formula_values(text: str, shape: Shape, path: str) -> Array | None:
     """Return the elements of a parameter whose initial value is a formula; None if it has another syntax than these."""
     count = math.prod(shape)
-    names = {
-        "position": np.arange(count),
-        "elements": count,
-        "indices": [int(part) for part in path.split(".") if part.isdecimal()],
-    }
+    names = {"position": np.arange(count), "elements": count, "indices": _indices(path)}
     try:
         with np.errstate(all="ignore"):
             value = _value(ast.parse(text.strip(), mode="eval").body, names)
     except (KeyError, SyntaxError, TypeError):
         return None
     return np.broadcast_to(np.asarray(value, np.float64), (count,)).reshape(shape)
+
+
+def number_at(text: str, path: str) -> float:
+    """Return a number that may be an expression of the numbers in a path."""
+    return float(_value(ast.parse(text.strip(), mode="eval").body, {"indices": _indices(path)}))
+
+
+def _indices(path: str) -> list[int]:
+    return [int(part) for part in path.split(".") if part.isdecimal()]
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:

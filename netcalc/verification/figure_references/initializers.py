@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from netcalc.verification.figure_references.formulas import formula_values
+from netcalc.verification.figure_references.formulas import formula_values, number_at
 from netcalc.verification.references import Array, Attributes, Shape
 
 __all__ = ["Law", "default_law", "law", "law_of_text", "matches"]
@@ -225,7 +225,7 @@ def law_of_text(text: str, shape: Shape, path: str) -> Law | None:
         if not equals:
             key, value = _ORDER.get(name, ("a", "b"))[position], part
         word = value.strip()
-        args[key.strip()] = word if word[0].isalpha() else float(word)
+        args[key.strip()] = word if word[0].isalpha() else number_at(word, path)
     return law(name, args, shape)
 
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netcalc.expressions import ExpressionError, parse
+from netcalc.dims import limited_work, spend
+from netcalc.expressions import Expression, ExpressionError, parse
 from netcalc.limits import MAX_FORMULA_ELEMENTS
 from netcalc.opdef import Init
 
@@ -63,13 +64,16 @@ def formula_elements(init: Init, shape: Sequence[int]) -> list[float]:
         raise ValueError(f"{count:,} elements of a formula (at most {MAX_FORMULA_ELEMENTS:,})")
     expression = parse(args["expression"])
     scope = {"elements": count, "indices": list(args.get("indices", ()))}
-    numbers = []
-    for position in range(count):
-        try:
-            number = expression.evaluate(scope | {"position": position})
-        except ExpressionError as error:
-            raise ValueError(f"at position {position}: {error.message}") from None
-        if not isinstance(number, (int, float)) or not math.isfinite(number):
-            raise ValueError(f"at position {position} the formula gives {number!r}, which is not a finite number")
-        numbers.append(float(number))
-    return numbers
+    with limited_work():
+        return [_element(expression, scope | {"position": position}) for position in range(count)]
+
+
+def _element(expression: Expression, scope: Mapping[str, Any]) -> float:
+    spend(1)
+    try:
+        number = expression.evaluate(scope)
+    except ExpressionError as error:
+        raise ValueError(f"at position {scope['position']}: {error.message}") from None
+    if not isinstance(number, (int, float)) or not math.isfinite(number):
+        raise ValueError(f"at position {scope['position']} the formula gives {number!r}, which is not a finite number")
+    return float(number)

@@ -179,6 +179,11 @@ def test_a_formula_without_a_number_is_reported(formula: str, message: str) -> N
     assert message in str(caught.value)
 
 
+def test_the_work_of_a_formula_has_a_limit() -> None:
+    with pytest.raises(NetcalcError, match="E003: the expressions .* take over 5,000,000 steps"):
+        drawn("formula(max([position] * 9_999))", (1000, 1000))
+
+
 def test_a_formula_has_a_limit() -> None:
     with pytest.raises(ValueError, match=r"1,001,000 elements of a formula \(at most 1,000,000\)"):
         drawn("formula(position)", (1001, 1000))

@@ -180,7 +180,7 @@ def test_a_formula_without_a_number_is_reported(formula: str, message: str) -> N
 
 
 def test_the_work_of_a_formula_has_a_limit() -> None:
-    with pytest.raises(NetcalcError, match="E003: the expressions .* take over 5,000,000 steps"):
+    with pytest.raises(NetcalcError, match=r"E003: the expressions .* take over 5,000,000 steps"):
         drawn("formula(max([position] * 9_999))", (1000, 1000))
 
 

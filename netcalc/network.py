@@ -17,8 +17,10 @@ from netcalc.options import (
     BytesFrom,
     CountOptions,
     ExplainOptions,
+    LogitsOf,
     MemoryOptions,
     Mode,
+    Phase,
     ReportName,
     SummaryOptions,
 )
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
-    from netcalc.analysis.saved_memory import SavedMemory
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.engine.compiled import Compiled
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
     from netcalc.formats.counted_files import CountedFiles
-    from netcalc.options import AttentionKernel
     from netcalc.run_options import (
         CompileOptions,
         GradientOptions,
@@ -346,47 +346,79 @@ class Network:
         Weights of a model in files have the bytes of their headers, as :meth:`audit` reads them.
 
         Raises:
-            NetcalcError: E502 for a bad argument; E404 for ``phase``, ``tokens_in`` or ``engine`` with symbolic sizes;
-                E603 for ``phase`` with too many operations to go through one by one; E007 if the headers contradict
-                the model, E605 if the files cannot be read, E008 if the Hub cannot be.
+            NetcalcError: E502 for a bad argument, or a phase of decoding of a network that does not decode; E404 for
+                ``phase``, ``training``, ``tokens_in`` or ``engine`` with symbolic sizes; E603 for training with too
+                many operations to go through one by one; E007 if the headers contradict the model, E605 if the files
+                cannot be read, E008 if the Hub cannot be.
 
         >>> import netcalc
         >>> report = netcalc.load("gpt2", dtype="float16").memory(tokens_in="1GiB")
         >>> report.token_bytes, report.tokens_in.tokens["ideal"]
         (36864, 22375)
         """
-        from netcalc.analysis.memory_report import memory_report
+        from netcalc.analysis.memory_report import memory_report, tokens_in
 
-        training = options["phase"] == "training"
-        request, engine = self.request if training else self.request.with_caches(), None
-        files, remarks = self._counted_files(options["bytes_from"])
+        optimizer = options["training"]
+        phase = options["phase"] if optimizer is None else "training"
+        if options["phase"] not in (None, phase):
+            raise NetcalcError(Diagnostic("E502", f"--training goes with --phase training, not {options['phase']}"))
+        request, remarks = self._in_phase(phase, options["logits"])
+        engine = saved = training = None
+        files, others = self._counted_files(options["bytes_from"])
         if files is not None:
             request = request.with_open_storage()
         if options["engine"] is not None:
             from netcalc.engine.held import engine_memory
 
-            engine = engine_memory(self.request.executed.with_caches().program, options["engine"])
-        saved = self._saved(options["attention"]) if training else None
-        return memory_report(
+            engine = engine_memory(request.executed.with_caches().program, options["engine"])
+        if phase == "training":
+            from netcalc.analysis.saved_memory import saved_memory
+            from netcalc.analysis.training_memory import training_memory
+
+            trained = request if request.mode is not None else request.with_mode("train")
+            has_loss = trained.loss is not None
+            program = trained.program_with_loss if has_loss else trained.program
+            saved = saved_memory(program, options["attention"], has_loss)
+            training = training_memory(program, optimizer, has_loss)
+        report = memory_report(
             request.program,
             cache=texts(options["cache"]),
             cache_dtype=options["cache_dtype"],
-            tokens_in=options["tokens_in"],
             attention=options["attention"],
+            phase=phase,
             saved=saved,
+            training=training,
             engine=engine,
             depth=options["depth"],
             files=files,
-            remarks=remarks,
+            remarks=(*remarks, *others),
         )
+        budget = options["tokens_in"]
+        if budget is None:
+            return report
+        in_step = phase if phase in ("prefill", "decode") else None
+        program_at = (lambda positions: request.at_phase(in_step, positions).program) if in_step else None
+        return replace(report, tokens_in=tokens_in(report, budget, program_at))
 
-    def _saved(self, attention: AttentionKernel) -> SavedMemory:
-        """Return what a forward pass keeps for the backward pass, in training mode unless another was asked for."""
-        from netcalc.analysis.saved_memory import saved_memory
-
-        request = self.request if self.request.mode is not None else self.request.with_mode("train")
-        has_loss = request.loss is not None
-        return saved_memory(request.program_with_loss if has_loss else request.program, attention, has_loss)
+    def _in_phase(self, phase: Phase | None, logits: LogitsOf | None) -> tuple[Request, tuple[str, ...]]:
+        """Return the request of a phase, with the logits that it computes, and a remark on these."""
+        if phase == "training":
+            if logits == "last":
+                raise NetcalcError(Diagnostic("E502", "--logits last: training needs the logits of all positions"))
+            return self.request, ()
+        request = self.request.with_caches()
+        if phase is not None:
+            request = request.at_phase(phase)
+        if logits is not None and not request.has_logits_of(logits):
+            hint = "causal language models have a var logits"
+            raise NetcalcError(
+                Diagnostic("E502", f"--logits {logits}: {request.program.name} has no such choice", hint=hint)
+            )
+        chosen = logits or ("last" if phase is not None else None)
+        changed = request if chosen is None else request.with_logits(chosen)
+        if changed is request or chosen != "last" or phase == "decode":
+            return changed, ()
+        return changed, ("logits of the last position alone, as servers compute them; --logits all counts all",)
 
     def storage(self) -> StorageReport:
         """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.

@@ -36,8 +36,10 @@ FLOAT_TYPE = choice("bfloat16", "float16", "float32", "float64")
 PlanName: TypeAlias = Literal["fast", "reference"]
 #: Kernel of attention: products that keep the scores, the fused one of PyTorch for the CPU, or FlashAttention-2.
 AttentionKernel: TypeAlias = Literal["eager", "sdpa-cpu", "flash"]
-#: Phase whose memory is counted beside that of a forward pass.
-Phase: TypeAlias = Literal["training"]
+#: Phase whose memory is counted: all positions at once, the step of the last one, or a step of training.
+Phase: TypeAlias = Literal["prefill", "decode", "training"]
+#: Positions whose logits a causal language model computes.
+LogitsOf: TypeAlias = Literal["all", "last"]
 #: Figures of a summary that are shown.
 ReportName: TypeAlias = Literal["shapes", "params", "flops", "summary"]
 #: Origin of the bytes of a model's weights.
@@ -176,10 +178,9 @@ class OperationListOptions(TypedDict, total=False):
     ]
 
 
-class BackwardOptions(TypedDict, total=False):
-    """Passes whose work is counted."""
+class TrainingOptions(TypedDict, total=False):
+    """A step of training."""
 
-    backward: Annotated[bool, Option(FLAG, False, "Count a backward pass too.")]
     training: Annotated[
         str | None,
         Option(
@@ -189,6 +190,12 @@ class BackwardOptions(TypedDict, total=False):
             metavar="OPTIMIZER",
         ),
     ]
+
+
+class BackwardOptions(TrainingOptions, total=False):
+    """Passes whose work is counted."""
+
+    backward: Annotated[bool, Option(FLAG, False, "Count a backward pass too.")]
     loss: Annotated[
         str | None,
         Option(
@@ -302,7 +309,7 @@ class AttentionOptions(TypedDict, total=False):
     ]
 
 
-class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, total=False):
+class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, TrainingOptions, total=False):
     """Options of ``memory``."""
 
     phase: Annotated[
@@ -310,8 +317,17 @@ class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, total=False):
         Option(
             choice(*get_args(Phase)),
             None,
-            "training adds what is kept for the backward pass, from the loss of the spec if it has one.",
-            shown_default="a forward pass",
+            "All positions at once, a step of decoding at the last one, or forward and backward pass.",
+            shown_default="a forward pass; training with --training",
+        ),
+    ]
+    logits: Annotated[
+        LogitsOf | None,
+        Option(
+            choice(*get_args(LogitsOf)),
+            None,
+            "Positions whose logits a causal language model computes.",
+            shown_default="last in prefill and decode",
         ),
     ]
     cache: Annotated[
@@ -330,7 +346,12 @@ class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, total=False):
     ]
     tokens_in: Annotated[
         str | int | None,
-        Option(BUDGET, None, "Tokens that fit with the weights, as in 16GiB or 24GB.", metavar="BYTES"),
+        Option(
+            BUDGET,
+            None,
+            "Tokens that fit with the weights, and the activations of --phase, as in 24GB.",
+            metavar="BYTES",
+        ),
     ]
     engine: Annotated[
         PlanName | None,

@@ -6,16 +6,19 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import integer
 from netcalc.ir import Loss, Program
-from netcalc.options import LoraArgument, Mode
+from netcalc.options import LogitsOf, LoraArgument, Mode
 from netcalc.spec import elaborate
 from netcalc.spec.library import Loaded
 
 #: The var by which a spec with caches returns them.
 _USE_CACHE = "use_cache"
+#: The var by which a causal language model computes the logits of all positions or of the last one.
+_LOGITS = "logits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +196,37 @@ class Request:
             symbolic=tuple(name for name in self.symbolic if name not in step),
             sizes={name: size for name, size in self.sizes.items() if name not in step},
         )
+
+    def at_phase(self, phase: Literal["prefill", "decode"], positions: int | None = None) -> Self:
+        """Return the request for all positions at once, or for the step of the last one, which the others precede.
+
+        Args:
+            phase: prefill or decode.
+            positions: number of positions; by default those that the sizes ask for.
+
+        Raises:
+            NetcalcError: E502 for a spec that does not decode, and E404 if the number of positions is symbolic.
+        """
+        caches, dims = self.program.caches, self.program.dims
+        if positions is None and caches.past is not None and caches.new is not None:
+            symbol = next((name for name in (caches.past, caches.new) if not isinstance(dims[name], int)), None)
+            if symbol is not None:
+                hint = f"--set {symbol}=NUMBER"
+                raise NetcalcError(Diagnostic("E404", f"--phase {phase}: {symbol} is a symbol", hint=hint))
+            positions = integer(dims[caches.past] + dims[caches.new])
+        seen = 1 if positions is None else positions
+        return self.at_step(0, seen) if phase == "prefill" else self.at_step(seen - 1, 1)
+
+    def with_logits(self, of: LogitsOf) -> Self:
+        """Return the request with the logits of these positions, unless the settings or the spec leave no choice."""
+        if _LOGITS in self.settings or not self.has_logits_of(of):
+            return self
+        return replace(self, settings={**self.settings, _LOGITS: of})
+
+    def has_logits_of(self, of: LogitsOf) -> bool:
+        """Return True for a spec that lets one choose the positions whose logits are computed."""
+        declared = self.source.document.vars.get(_LOGITS)
+        return isinstance(declared, Mapping) and of in (declared.get("choices") or ())
 
     @property
     def first_step(self) -> Program | None:

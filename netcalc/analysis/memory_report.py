@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import NamedTuple
@@ -14,14 +14,16 @@ from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
 from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
+from netcalc.analysis.caches.phases import ActivationsAt, tokens_with_activations
 from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
+from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Poly, integer
 from netcalc.dtypes import DType
 from netcalc.ir import Program
-from netcalc.options import AttentionKernel
+from netcalc.options import AttentionKernel, Phase
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
@@ -30,7 +32,7 @@ class TokensIn(NamedTuple):
     """Tokens of each sequence whose caches fit into a budget beside the weights."""
 
     budget: int
-    """Bytes, which weights, buffers, caches and states share."""
+    """Bytes, which weights, buffers, caches and states share, and with --phase the activations."""
     tokens: Mapping[str, int | None]
     """By convention; null for any number, -1 if the weights and states do not fit."""
 
@@ -60,7 +62,8 @@ class EngineMemory(NamedTuple):
 
 
 @recorded(
-    *("spec", "dtype", "checkpoint_dtype", "stored_as", "inputs", "outputs", "past", "new", "weights", "buffers"),
+    *("spec", "dtype", "checkpoint_dtype", "stored_as", "inputs", "outputs", "phase", "past", "new"),
+    *("weights", "buffers"),
     *(
         "stored",
         "files",
@@ -71,6 +74,7 @@ class EngineMemory(NamedTuple):
         "eager",
         "attention",
         "saved",
+        "training",
         "engine",
         "tokens_in",
         "layers",
@@ -107,8 +111,12 @@ class MemoryReport(Result):
     """Activations and caches of an eager framework."""
     attention: AttentionKernel = "sdpa-cpu"
     """Kernel of attention under eager execution."""
+    phase: Phase | None = None
+    """With the options --phase and --training; null for a forward pass as the sizes say."""
     saved: SavedMemory | None = None
-    """What is kept for the backward pass, with --phase training."""
+    """What is kept for the backward pass, in training."""
+    training: TrainingMemory | None = None
+    """Gradients and states of the optimizer, in training."""
     engine: EngineMemory | None = None
     """With the option --engine."""
     tokens_in: TokensIn | None = None
@@ -151,6 +159,14 @@ class MemoryReport(Result):
             for rule in self.conventions
         )
 
+    @property
+    def trained(self) -> int | None:
+        """Bytes of weights, buffers, gradients, states of the optimizer and what is kept; None without training."""
+        if self.saved is None or self.training is None:
+            return None
+        added = self.training.gradients + self.training.state_bytes + self.saved.eager
+        return integer(self.weights) + integer(self.buffers) + added
+
     def caches(self, convention: str = "ideal") -> Dim:
         """Return the bytes of caches and states under a convention."""
         return reserved(self.kept, self._convention(convention))
@@ -170,9 +186,10 @@ def memory_report(
     *,
     cache: Iterable[str] = (),
     cache_dtype: str | None = None,
-    tokens_in: str | int | None = None,
     attention: AttentionKernel = "sdpa-cpu",
+    phase: Phase | None = None,
     saved: SavedMemory | None = None,
+    training: TrainingMemory | None = None,
     engine: EngineMemory | None = None,
     depth: int | None = None,
     files: FileWeights | None = None,
@@ -184,21 +201,22 @@ def memory_report(
         program: the program, with its caches as outputs if it decodes.
         cache: names of conventions; all by default.
         cache_dtype: element type of the caches, in place of their own.
-        tokens_in: a budget in bytes.
         attention: kernel of attention under eager execution.
+        phase: the phase of the program.
         saved: what is kept for the backward pass.
+        training: gradients and states of the optimizer.
         engine: memory of NumPy's engine.
         depth: number of parts of a path; layers with longer paths are joined.
         files: bytes of weights by the headers of the model's files, in place of the program's.
         remarks: further remarks.
 
     Raises:
-        NetcalcError: E502 for an unknown convention or element type, or a malformed budget.
+        NetcalcError: E502 for an unknown convention or element type.
     """
     element = None if cache_dtype is None else element_type(cache_dtype)
     symbolic = tuple(name for name, size in program.dims.items() if isinstance(size, Poly))
     reported = applied_to(program, tuple(map(convention_named, cache)) or conventions().values())
-    report = MemoryReport(
+    return MemoryReport(
         program.name,
         program.about,
         program.dtype,
@@ -214,18 +232,28 @@ def memory_report(
         None if symbolic else beside_caches(program),
         None if symbolic else activations(program, "eager", attention),
         attention,
+        phase,
         saved,
+        training,
         engine,
         symbolic=symbolic,
         depth=depth,
         notes=(*program.notes, *remarks),
         files=files,
     )
-    return report if tokens_in is None else replace(report, tokens_in=_tokens_in(report, tokens_in))
 
 
-def _tokens_in(report: MemoryReport, budget: str | int) -> TokensIn:
-    """Return the tokens that fit beside weights and buffers, under each convention."""
+def tokens_in(report: MemoryReport, budget: str | int, program_at: Callable[[int], Program] | None) -> TokensIn:
+    """Return the tokens that fit beside weights and buffers, and with the activations of a phase, by convention.
+
+    Args:
+        report: the memory of the network.
+        budget: bytes, as a number or as in ``"16GiB"``.
+        program_at: the program of the phase at a number of positions; None to count no activations.
+
+    Raises:
+        NetcalcError: E502 for a malformed budget or a network without caches, E404 for a symbolic size.
+    """
     size = budget_bytes(budget) if isinstance(budget, str) else budget
     if not report.kept:
         hint = "a spec with caches has a dim `past` that precedes another dim, and a var use_cache"
@@ -233,7 +261,13 @@ def _tokens_in(report: MemoryReport, budget: str | int) -> TokensIn:
     if report.symbolic:
         raise NetcalcError(Diagnostic("E404", f"--tokens-in: {report.symbolic[0]} is a symbol", hint="set it"))
     left = size - integer(report.weights) - integer(report.buffers)
-    return TokensIn(size, {rule.name: tokens_that_fit(report.kept, rule, left) for rule in report.conventions})
+    if program_at is None:
+        return TokensIn(size, {rule.name: tokens_that_fit(report.kept, rule, left) for rule in report.conventions})
+    activations_at = ActivationsAt(program_at)
+    tokens = {
+        rule.name: tokens_with_activations(report.kept, rule, left, activations_at) for rule in report.conventions
+    }
+    return TokensIn(size, tokens)
 
 
 def _sum(sizes: Iterable[Dim]) -> Dim:

@@ -4,9 +4,12 @@ prefill.
 
 Caches take as much memory as a tool reserves for them: --cache ideal, vllm, vllm-hybrid or llama.cpp, by default all
 side by side. --cache-dtype gives their element type, such as fp8 or q8_0. --tokens-in 24GiB gives the number of tokens
-whose caches fit beside the weights. Activations are counted for an ideal execution and an eager framework; --engine
-adds what NumPy's engine holds, and --phase training what a framework keeps for the backward pass, with the kernel of
---attention.
+whose caches fit beside the weights. --phase prefill and decode speak of a server: it computes the logits of the last
+position alone, and the tokens that fit leave room for the activations.
+
+--training adamw counts a step of training: gradients, states of the optimizer, and what a framework keeps for the
+backward pass. Activations are counted for an ideal execution and an eager framework, with the kernel of --attention;
+--engine adds what NumPy's engine holds.
 
 A chart shows the activations by layer; -o FILE.svg writes it, or .png with the extra 'plot'. --depth, --sort, --top and
 --filter list layers with their live bytes.

@@ -9,6 +9,7 @@ from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.memory_report import MemoryReport, TokensIn
 from netcalc.analysis.saved_memory import SavedMemory
+from netcalc.dims import integer
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
@@ -31,7 +32,7 @@ class _Memory(Presentation[MemoryReport]):
         """The report, with the layers that a selection asks for."""
         yield Paragraph(list(_head(result)))
         fitting = [] if result.tokens_in is None else [_fitting_table(result, result.tokens_in)]
-        yield Answer([_totals(result), *fitting])
+        yield Answer([_totals(result), *fitting, *_conclusion(result)])
         if result.kept:
             yield _caches(result)
         yield Paragraph(list(_peaks(result)))
@@ -118,16 +119,46 @@ def _totals(report: MemoryReport) -> Table:
     ]
     if report.kept:
         rows.append(Row(["caches and states", *(report.caches(name) for name in conventions)]))
-    if report.saved is not None:
-        kept = report.saved.eager
-        rows.append(Row(["kept for the backward pass", *[kept] * len(conventions)]))
-        total = report.weights + report.buffers + kept
-        title = "all, before gradients and states of an optimizer"
-        return Table(columns, rows, [Row([title, *[total] * len(conventions)])])
+    if report.saved is not None and report.training is not None:
+        rows.append(Row(["gradients", report.training.gradients]))
+        if report.training.optimizer is not None:
+            rows.append(Row([f"states of {report.training.optimizer}", report.training.state_bytes]))
+        rows.append(Row(["kept for the backward pass", report.saved.eager]))
+        return Table(columns, rows, [Row(["all, without temporaries of the backward pass", report.trained])])
     if report.ideal is None:
         return Table(columns, rows)
     rows.append(Row(["activations", *[report.ideal.peak] * len(conventions)]))
     return Table(columns, rows, [Row(["all", *(report.total(name) for name in conventions)])])
+
+
+def _conclusion(report: MemoryReport) -> Iterator[Paragraph]:
+    """The kind of memory that most bytes are for, and the options that would reduce it."""
+    parts = _parts(report)
+    total = sum(size for size, _, _ in parts)
+    if total:
+        size, name, less = max(parts)
+        yield Paragraph([Line(f"{100 * size / total:.0f} % {name}: {less}")])
+
+
+def _parts(report: MemoryReport) -> list[tuple[int, str, str]]:
+    """Bytes, name and what reduces them of each kind of memory that counts into the total."""
+    if report.saved is not None and report.training is not None:
+        states = report.training.gradients + report.training.state_bytes
+        attends = any(by.op == "scaled_dot_product_attention" for by in report.saved.operations)
+        flash = " or --attention flash" if attends and report.attention != "flash" else ""
+        return [
+            (integer(report.weights), "weights", "a smaller --dtype, or --quantize with --lora"),
+            (states, "gradients and states", "--lora trains fewer parameters; other optimizers keep fewer states"),
+            (report.saved.eager, "kept for the backward pass", f"a smaller batch{flash} keeps less"),
+        ]
+    if report.ideal is None:
+        return []
+    caches = integer(report.caches(report.conventions[0].name)) if report.kept else 0
+    return [
+        (integer(report.weights), "weights", "--quantize makes them smaller"),
+        (caches, "caches and states", "a smaller batch, fewer positions or --cache-dtype make them smaller"),
+        (report.ideal.peak, "activations", "a smaller batch makes them smaller"),
+    ]
 
 
 def _fitting_table(report: MemoryReport, tokens_in: TokensIn) -> Table:
@@ -135,7 +166,8 @@ def _fitting_table(report: MemoryReport, tokens_in: TokensIn) -> Table:
     batch = report.kept[0].sequences
     columns = [Column("tokens that fit", "path"), *(Column(name, "text") for name in tokens_in.tokens)]
     each = "" if batch == 1 else f", each of {exact(batch)} sequences"
-    row = Row([f"in {bytes_text(tokens_in.budget)} with the weights{each}", *map(_tokens, tokens_in.tokens.values())])
+    beside = "the weights" if report.phase is None else "weights, activations"
+    row = Row([f"in {bytes_text(tokens_in.budget)} with {beside}{each}", *map(_tokens, tokens_in.tokens.values())])
     return Table(columns, [row])
 
 

@@ -25,6 +25,8 @@ PAGES: dict[str, list[str]] = {
     "csv": ["memory", "gpt-neo-125m", *STEP, "--format", "csv"],
     "symbolic": ["memory", "gpt2", "--symbolic", "past", "--set", "length=1", "--cache", "ideal"],
     "training": ["memory", "gpt2", "--phase", "training", "--attention", "eager", "--set", "layers=2"],
+    "decode": ["memory", "llama-3-8b", "--phase", "decode", "--cache", "ideal", "--tokens-in", "24GiB"],
+    "optimizer": ["memory", "resnet18", "--training", "adamw", "--set", "batch=8"],
     "stored": ["memory", "mlp", "--quantize", "int8", "--lora", "4"],
 }
 
@@ -93,6 +95,10 @@ def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_
         (["-o", "nowhere/chart.svg"], "no folder"),
         (["--symbolic", "past", "--tokens-in", "1GiB"], "a symbol"),
         (["--symbolic", "past", "--engine", "fast"], ""),
+        (["--symbolic", "past", "--phase", "decode"], "past is a symbol"),
+        (["--phase", "decode", "--training", "sgd"], "goes with --phase training"),
+        (["--phase", "training", "--logits", "last"], "needs the logits of all positions"),
+        (["--training", "adamx"], "no optimizer"),
     ],
 )
 def test_bad_options_are_refused(options: list[str], message: str, netcalc: Callable[..., CommandResult]) -> None:
@@ -102,6 +108,11 @@ def test_bad_options_are_refused(options: list[str], message: str, netcalc: Call
 
 def test_a_network_without_caches_holds_no_tokens(netcalc: Callable[..., CommandResult]) -> None:
     assert "keeps no caches" in netcalc("memory", "resnet18", "--tokens-in", "1GiB").err
+
+
+def test_a_network_that_does_not_decode_has_no_such_phase(netcalc: Callable[..., CommandResult]) -> None:
+    assert "does not decode" in netcalc("memory", "resnet18", "--phase", "prefill").err
+    assert "has no such choice" in netcalc("memory", "resnet18", "--logits", "last").err
 
 
 def test_the_signature_folds_numbered_names_in_tables_only(netcalc: Callable[..., CommandResult]) -> None:

@@ -1,0 +1,67 @@
+"""Gradients and states of optimizers in ``memory --training``, against published figures and counts by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import netcalc
+from netcalc.analysis.training_memory import TrainingMemory
+from netcalc.dims import integer
+
+
+def training(name: str, optimizer: str, **options: Any) -> TrainingMemory:
+    report = netcalc.load(name, **options).memory(training=optimizer)
+    assert report.training is not None and report.phase == "training"
+    return report.training
+
+
+def test_adam_holds_four_times_the_weights() -> None:
+    # https://huggingface.co/docs/accelerate/usage_guides/model_size_estimator: bert-base-cased, 413.18 MB in float32,
+    # 1.61 GB to train it with Adam
+    report = netcalc.load("bert-base", set={"vocab": 28996, "length": 8}).memory(training="adam")
+    assert report.training is not None
+    steps = sum(state.bytes for state in report.training.states if state.name == "step")
+    weights = integer(report.weights)
+    total = weights + report.training.gradients + report.training.state_bytes - steps
+    indices = 2 * 512 * 8  # accelerate counts the int64 buffers position_ids and token_type_ids too
+    assert round((weights + indices) / 2**20, 2) == 413.18
+    assert total == 4 * weights and round(total / 2**30, 2) == 1.61
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "states"),
+    [("sgd", 0), ("momentum", 1), ("adam", 2), ("adamw", 2), ("lion", 1)],
+)
+def test_states_by_element(optimizer: str, states: int) -> None:
+    memory = training("resnet18", optimizer)
+    assert memory.trained == 11_689_512  # torchvision's resnet18
+    assert memory.gradients == 4 * 11_689_512
+    by_element = [state.bytes for state in memory.states if state.name != "step"]
+    assert by_element == [4 * 11_689_512] * states
+
+
+def test_tied_parameters_have_one_gradient() -> None:
+    assert training("gpt2", "sgd", set={"length": 8}).trained == 124_439_808  # transformers' GPT2LMHeadModel
+
+
+def test_frozen_parameters_have_none() -> None:
+    memory = training("gpt2", "adamw", set={"length": 8}, lora="*.c_attn=8")
+    assert memory.trained == 12 * 8 * (768 + 2304)
+    assert memory.state_bytes == 2 * 4 * memory.trained + 12 * 2 * 4
+
+
+def test_a_pass_without_an_update_has_gradients_alone() -> None:
+    report = netcalc.load("mlp").memory(phase="training")
+    assert report.training is not None
+    assert report.training.optimizer is None and report.training.states == ()
+    assert report.training.gradients == 4 * netcalc.load("mlp").params
+
+
+def test_the_total_is_the_sum_of_its_parts() -> None:
+    report = netcalc.load("resnet18").memory(training="momentum")
+    assert report.training is not None and report.saved is not None
+    buffers = 4 * 2 * 4800 + 8 * 20  # statistics of 20 norms with 4,800 channels, and their counters
+    assert report.buffers == buffers
+    assert report.trained == 3 * 4 * 11_689_512 + buffers + report.saved.eager

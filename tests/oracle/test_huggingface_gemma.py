@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netcalc
-from tests.oracle.harness import draws
+from tests.oracle.harness import DRAWS, draws
 from tests.oracle.huggingface import assert_agrees, decoder_test
 from tests.oracle.test_huggingface_moe import ACTIVATIONS, Fields, common, layer_types
 from tests.oracle.test_huggingface_multimodal import IMAGE, texts
@@ -160,6 +160,8 @@ def test_gemma4_with_images(end: str, drawn: tuple[Fields, tuple[int, int]], bat
 
 #: Stands for a feature of a sound.
 SOUND = 8
+#: Models of many layers take longer.
+few = settings(draws, max_examples=max(1, DRAWS // 5))
 
 
 @st.composite
@@ -237,6 +239,100 @@ def test_gemma4_hears_as_transformers(tmp_path: Path, context: tuple[int, int, i
     dims = {"batch": 3, "images": 1, "sounds": 2, "length": 12, "frames": 27, "height": 4, "width": 4}
     network = netcalc.load(tmp_path, dtype="float32", set=dims)
     arrays = {name: inputs[name].numpy() for name in ("pixel_values", "input_features")} | {"input_ids": tokens.numpy()}
+    found = network.run(arrays, weights=tmp_path).outputs
+    for name in ("logits", "image_hidden_states", "audio_hidden_states"):
+        np.testing.assert_allclose(found[name], expected[name].numpy(), rtol=0, atol=2e-4)
+
+
+@st.composite
+def gemma3n_whole(draw: st.DrawFn) -> Fields:
+    """Return fields of Gemma 3n with images and sounds, whose tokens have the ids from 40 to 59."""
+    heads, vocab = draw(st.integers(1, 3)), {"vocab_size": 10}
+    text = draw(gemma3n()) | {
+        "vocab_size": 60,
+        "vocab_size_per_layer_input": 40,
+        "pad_token_id": draw(st.integers(0, 5)),
+    }
+    audio = {
+        "input_feat_size": draw(st.integers(1, 9)),
+        "hidden_size": 2 * heads * draw(st.integers(1, 3)),
+        "conf_attention_chunk_size": draw(st.integers(1, 5)),
+        "conf_attention_context_left": draw(st.integers(0, 5)),
+        "conf_attention_context_right": draw(st.integers(0, 3)),
+        "conf_num_attention_heads": heads,
+        "conf_num_hidden_layers": draw(st.integers(0, 2)),
+        "conf_conv_kernel_size": draw(st.integers(1, 5)),
+        "conf_reduction_factor": draw(st.integers(1, 4)),
+        "sscp_conv_channel_size": [draw(st.integers(1, 4)), draw(st.integers(1, 4))],
+        "sscp_conv_kernel_size": [[draw(st.integers(1, 3)), draw(st.integers(1, 3))] for _ in range(2)],
+        "sscp_conv_stride_size": [[draw(st.integers(1, 3)), draw(st.integers(1, 3))] for _ in range(2)],
+    }
+    return {
+        "text_config": text,
+        "vision_config": vocab | {"vocab_offset": 40, "model_args": {"channel_multiplier": 0.05}},
+        "audio_config": vocab | audio | {"vocab_offset": 50},
+        "image_token_id": 41,
+        "audio_token_id": 51,
+        "audio_soft_tokens_per_image": 9,
+        "tie_word_embeddings": draw(st.booleans()),
+    }
+
+
+def whole_text(length: int, images: int, sounds: int) -> Any:
+    """Return ids of a text with 256 features of each image and 9 of each sound behind them."""
+    return torch.tensor([[7] * length + [41] * 256 * images + [51] * 9 * sounds])
+
+
+@pytest.mark.parametrize("end", ["ForConditionalGeneration", "Model"])
+@few
+@given(gemma3n_whole(), st.integers(1, 2), st.integers(1, 2), st.integers(1, 9), st.sampled_from([17, 32, 48]))
+def test_gemma3n_with_images_and_sounds(
+    end: str, fields: Fields, images: int, sounds: int, frames: int, side: int
+) -> None:
+    tokens = whole_text(3, images, sounds)
+    inputs = {"input_ids": tokens, "pixel_values": torch.zeros(images, 3, side, side)}
+    inputs |= {"input_features": torch.zeros(sounds, frames, fields["audio_config"]["input_feat_size"])}
+    inputs |= {"input_features_mask": torch.ones(sounds, frames, dtype=torch.bool)}
+    dims = {"batch": 1, "length": tokens.shape[1], "images": images, "height": side, "width": side}
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        assert_agrees(f"Gemma3n{end}", fields, inputs, dims | {"sounds": sounds, "frames": frames}, "cpu")
+
+
+@pytest.mark.parametrize("side", [256, 208])
+def test_gemma3n_sees_and_hears_as_transformers(tmp_path: Path, side: int) -> None:
+    """A sound of 4 features and 2 of padding, and images whose places are pooled, or interpolated, to 256 features."""
+    text: Fields = {"vocab_size": 60, "hidden_size": 24, "intermediate_size": 20, "num_hidden_layers": 4, "head_dim": 6}
+    text |= {"num_attention_heads": 4, "num_key_value_heads": 2, "num_kv_shared_layers": 2, "altup_num_inputs": 3}
+    text |= {"layer_types": ["sliding_attention", "full_attention"] * 2, "sliding_window": 5, "laurel_rank": 4}
+    text |= {"hidden_size_per_layer_input": 5, "vocab_size_per_layer_input": 40}
+    text |= {"activation_sparsity_pattern": [0.5, 0.0, 0.0, 0.0]}
+    audio: Fields = {
+        "input_feat_size": 7,
+        "hidden_size": 12,
+        "conf_num_attention_heads": 2,
+        "sscp_conv_channel_size": [4, 3],
+    }
+    audio |= {"conf_attention_chunk_size": 4, "conf_attention_context_left": 3, "conf_attention_context_right": 2}
+    audio |= {"conf_attention_logit_cap": 2.0, "conf_num_hidden_layers": 2, "conf_reduction_factor": 2}
+    config = transformers.Gemma3nConfig(
+        text_config=text,
+        vision_config={"vocab_size": 10, "vocab_offset": 40, "model_args": {"channel_multiplier": 0.05}},
+        audio_config=audio | {"vocab_size": 10, "vocab_offset": 50, "gradient_clipping": 1.5},
+        image_token_id=41,
+        audio_token_id=51,
+        audio_soft_tokens_per_image=6,
+    )
+    model = randomise(transformers.Gemma3nForConditionalGeneration(config))
+    model.save_pretrained(tmp_path)
+    tokens = torch.from_numpy(np.random.default_rng(1).integers(4, 40, (2, 270)))
+    tokens[:, 4:260], tokens[1, 261:267] = 41, 51
+    tokens[0, 1], tokens[0, 2], tokens[0, 262] = 47, 50, 59  # embeddings beside the encoders
+    inputs = {"pixel_values": torch.randn(2, 3, side, side), "input_features": torch.randn(1, 29, 7)}
+    with torch.no_grad():
+        expected = model(input_ids=tokens, **inputs, input_features_mask=torch.ones(1, 29, dtype=torch.bool))
+    dims = {"batch": 2, "length": 270, "images": 2, "height": side, "width": side, "sounds": 1, "frames": 29}
+    network = netcalc.load(tmp_path, dtype="float32", set=dims)
+    arrays = {name: value.numpy() for name, value in inputs.items()} | {"input_ids": tokens.numpy()}
     found = network.run(arrays, weights=tmp_path).outputs
     for name in ("logits", "image_hidden_states", "audio_hidden_states"):
         np.testing.assert_allclose(found[name], expected[name].numpy(), rtol=0, atol=2e-4)

@@ -87,6 +87,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "gemma-4-31b": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-4-31b-vision": {"length": 7, "window": 3, "padding_mask": True},
     "gemma-4-e2b-multimodal": {"length": 7, "window": 3, "padding_mask": True},
+    "gemma-3n-e4b-multimodal": {"length": 7, "window": 3, "padding_mask": True},
     "phi-2": {"length": 7, "padding_mask": True},
     "phi-3-mini": {"length": 7, "window": 3, "padding_mask": True},
     "command-r7b": {"length": 7, "window": 3, "padding_mask": True},

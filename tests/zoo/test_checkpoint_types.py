@@ -18,11 +18,11 @@ opt-13b opt-2.7b opt-30b opt-350m opt-6.7b opt-66b phi-2 pythia-1b pythia-410m p
 BFLOAT16 = """
 afm-4.5b apertus-8b bamba-9b bloom-176b command-r7b deepseek-v2 deepseek-v2-lite deepseek-v3 deepseek-v3.2
 ernie-4.5-0.3b ernie-4.5-21b-a3b exaone-4.0-32b falcon-180b falcon-40b falcon-7b gemma-2b gemma-3-12b gemma-3-1b
-gemma-3-270m gemma-3-27b gemma-3-4b gemma-3n-e2b gemma-3n-e4b gemma-4-26b-a4b gemma-4-26b-a4b-vision gemma-4-31b
-gemma-4-31b-vision gemma-4-e2b gemma-4-e2b-multimodal gemma-4-e4b gemma-4-e4b-multimodal gemma-7b glm-4-9b
-glm-4-9b-chat glm-4.5 glm-4.5-air glm-5 gpt-oss-120b gpt-oss-20b granite-3.0-2b granite-3.0-3b-a800m
-granite-4.0-h-small helium-1-2b hunyuan-7b hunyuan-a13b internvl3-8b internvl3.5-8b jamba-v0.1 kimi-k2.5
-kimi-k2.5-vision lfm2-1.2b lfm2-8b-a1b llama-3-70b llama-3-8b llama-3.1-405b llama-3.1-70b llama-3.1-8b
+gemma-3-270m gemma-3-27b gemma-3-4b gemma-3n-e2b gemma-3n-e2b-multimodal gemma-3n-e4b gemma-3n-e4b-multimodal
+gemma-4-26b-a4b gemma-4-26b-a4b-vision gemma-4-31b gemma-4-31b-vision gemma-4-e2b gemma-4-e2b-multimodal gemma-4-e4b
+gemma-4-e4b-multimodal gemma-7b glm-4-9b glm-4-9b-chat glm-4.5 glm-4.5-air glm-5 gpt-oss-120b gpt-oss-20b granite-3.0-2b
+granite-3.0-3b-a800m granite-4.0-h-small helium-1-2b hunyuan-7b hunyuan-a13b internvl3-8b internvl3.5-8b jamba-v0.1
+kimi-k2.5 kimi-k2.5-vision lfm2-1.2b lfm2-8b-a1b llama-3-70b llama-3-8b llama-3.1-405b llama-3.1-70b llama-3.1-8b
 llama-3.2-11b-vision llama-3.2-1b llama-3.2-3b llama-3.2-90b-vision llama-4-maverick llama-4-maverick-vision
 llama-4-scout llama-4-scout-vision minimax-m2 ministral-3-8b ministral-3-8b-vision minitron-4b mistral-7b
 mistral-7b-v0.3 mistral-large-123b mistral-nemo-12b mistral-small-22b mistral-small-24b mistral-small-3.1-24b

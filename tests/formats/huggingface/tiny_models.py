@@ -169,6 +169,17 @@ TINY: dict[str, Fields] = {
     | {"text_config": DECODER | {"head_dim": 6}, "mm_tokens_per_image": 4}
     | {"vision_config": IMAGES["vision_config"] | {"model_type": "siglip_vision_model", "vision_use_head": False}},
     "gemma3_text": DECODER | {"head_dim": 6, "sliding_window": 4},
+    "gemma3n": {
+        "text_config": DECODER
+        | {"vocab_size": 60, "head_dim": 6, "sliding_window": 4, "num_kv_shared_layers": 2, "laurel_rank": 5}
+        | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}
+        | {"hidden_size_per_layer_input": 3, "vocab_size_per_layer_input": 40, "altup_num_inputs": 3},
+        "vision_config": {"vocab_size": 10, "vocab_offset": 40, "model_args": {"channel_multiplier": 0.05}},
+        "audio_config": {"vocab_size": 10, "vocab_offset": 50, "input_feat_size": 7, "hidden_size": 12}
+        | {"conf_num_attention_heads": 2, "conf_num_hidden_layers": 2, "sscp_conv_channel_size": [4, 3]},
+        "image_token_id": 42,  # not among the ids that decoding draws: images and sounds are seen in the first step
+        "audio_token_id": 53,
+    },
     "gemma3n_text": DECODER
     | {"head_dim": 6, "sliding_window": 4, "num_kv_shared_layers": 2, "laurel_rank": 5, "altup_num_inputs": 3}
     | {"layer_types": ["sliding_attention", "full_attention"] * 2, "num_hidden_layers": 4}

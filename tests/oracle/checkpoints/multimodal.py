@@ -92,6 +92,7 @@ def multimodal() -> Iterator[Model]:
         values={"input_ids": LONG},
     )
     yield from _gemma4()
+    yield _gemma3n()
     yield from _qwen3_vl(sizes)
     yield from _qwen3_5(sizes)
     yield _kimi(sizes)
@@ -262,6 +263,47 @@ def _gemma4() -> Iterator[Model]:
         sizes | {"shared_layers": 2, "d_per_layer": 4, "sounds": 2, "frames": 27, "length": 18} | heard,
         arguments={"image_position_ids": places, "input_features_mask": np.ones((2, 27), bool).tolist()},
         values={"input_ids": [[*ids, *[7] * 7] for ids in IDS]},
+    )
+
+
+def _gemma3n() -> Model:
+    types = ["sliding_attention", "full_attention"] * 2
+    text: dict[str, Any] = TEXT | {"vocab_size": 60, "num_hidden_layers": 4, "num_key_value_heads": 2, "head_dim": 6}
+    text |= {"layer_types": types, "sliding_window": 4, "num_kv_shared_layers": 2, "vocab_size_per_layer_input": 40}
+    text |= {"hidden_size_per_layer_input": 4, "laurel_rank": 5, "altup_num_inputs": 3}
+    text |= {"activation_sparsity_pattern": [0.95, 0.0, 0.5, 0.0]}
+    audio = {"vocab_size": 10, "vocab_offset": 50, "input_feat_size": 7, "hidden_size": 12, "conf_reduction_factor": 2}
+    audio |= {"conf_num_hidden_layers": 2, "conf_num_attention_heads": 2, "conf_attention_chunk_size": 4}
+    audio |= {"sscp_conv_channel_size": [4, 3], "conf_attention_context_left": 3, "conf_attention_context_right": 2}
+    settings = SIZES | {"vocab": 60, "layers": 4, "kv_heads": 2, "head_dim": 6, "window": 4, "period": 2}
+    settings |= {"shared_layers": 2, "per_layer_vocab": 40, "d_per_layer": 4, "laurel_rank": 5, "streams": 3}
+    settings |= {"sparsity": [0.95, 0.0, 0.5, 0.0], "image_token": 41, "vision_vocab": 10, "vision_offset": 40}
+    settings |= {
+        "vision_channels": [8, 16, 32, 64],
+        "height": 32,
+        "width": 48,
+        "length": 270,
+        "sounds": 1,
+        "frames": 27,
+    }
+    settings |= {"audio_token": 51, "audio_vocab": 10, "audio_offset": 50, "mels": 7, "audio_channels": [4, 3]}
+    settings |= {"audio_d_model": 12, "audio_heads": 2, "audio_layers": 2, "audio_chunk": 4, "audio_left": 3}
+    settings |= {"audio_right": 2, "audio_reduction": 2, "audio_tokens": 6}
+    unset = ("patch", "vision_d_model", "vision_heads", "vision_layers", "vision_d_ff")
+    return Model(
+        "gemma-3n-e4b-multimodal",
+        "Gemma3nForConditionalGeneration",
+        {
+            "text_config": text,
+            "vision_config": {"vocab_size": 10, "vocab_offset": 40, "model_args": {"channel_multiplier": 0.05}},
+            "audio_config": audio,
+            "image_token_id": 41,
+            "audio_token_id": 51,
+            "audio_soft_tokens_per_image": 6,
+        },
+        {name: size for name, size in settings.items() if name not in unset},
+        arguments={"input_features_mask": np.ones((1, 27), bool).tolist()},
+        values={"input_ids": [[8, *[41] * 256, *[51] * 6, 44, 50, *range(20, 25)], [8, *[41] * 256, *range(8, 21)]]},
     )
 
 

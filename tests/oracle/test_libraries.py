@@ -225,6 +225,18 @@ def test_both_ways_agree(tmp_path: Path, model_type: str, architecture: str, dim
     assert [v.shape for v in table.outputs.values()] == [v.shape for v in library.outputs.values()]
 
 
+@pytest.mark.parametrize("architecture", ["BitNetForCausalLM", "GraniteForCausalLM", "Gemma2ForCausalLM"])
+def test_logits_of_the_last_position(tmp_path: Path, cache: Path, architecture: str) -> None:
+    kind = getattr(transformers, architecture).config_class
+    path = config(tmp_path, model_type=kind.model_type, architectures=[architecture], **TINY)
+    network = netcalc.load(path, set={"length": 7, "batch": 2, "logits": "last"}, via="library")
+    with torch.device("meta"):
+        model = getattr(transformers, architecture)(kind(**TINY, attn_implementation="eager")).eval()
+    tokens = torch.zeros(2, 7, dtype=torch.int64, device="meta")
+    assert network.outputs["logits"].shape == (2, 1, TINY["vocab_size"])
+    assert network.analysis("torch").total.flops == flops(model, input_ids=tokens, logits_to_keep=1)
+
+
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("architecture", ["BitNetForCausalLM", "T5ForConditionalGeneration"])
 def test_tied_embeddings_count_once(architecture: str, tied: bool) -> None:

@@ -11,6 +11,7 @@ from netcalc.formats.graph.constants import listed
 from netcalc.formats.graph.document import with_note
 from netcalc.formats.libraries.building import Built
 from netcalc.formats.libraries.element_types import following_default
+from netcalc.formats.libraries.last_logits import GENERATING, with_last_logits
 from netcalc.formats.torch.calls import Call, call_of
 from netcalc.formats.torch.capture import argument_names
 from netcalc.formats.torch.diagnosis import refused
@@ -48,6 +49,8 @@ def captured(built: Built, call: Call) -> dict[str, Any]:
         document["checkpoint"] = {**document.get("checkpoint", {}), "dtype": built.dtype}
         document |= {key: following_default(document[key]) for key in ("blocks", "layers") if key in document}
     document["about"] = built.about
+    if built.name.endswith(GENERATING):
+        document = with_last_logits(document)
     names = dict.fromkeys(str(example.name) for examples in built.calls for example in examples)
     if left_out := [name for name in names if name not in {*call.kwargs, *call.constants}]:
         document = with_note(document, f"called without {listed(left_out)}; --example gives more inputs")

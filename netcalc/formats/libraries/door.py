@@ -21,6 +21,8 @@ from netcalc.version import __version__
 
 #: Dims of the specs that libraries make, which are settings of the spec; all other settings are the library's.
 DIMS = frozenset(("batch", "frames", "height", "images", "length", "source", "target", "tokens", "width"))
+#: Settings of the spec, which a configuration has no field for.
+_OF_SPEC = DIMS | {"logits"}
 _WORKER = "netcalc.formats.libraries.worker"
 #: No network, no messages in place of a result, no check of values that a capture does not have.
 ENVIRONMENT = {
@@ -51,7 +53,7 @@ def made_document(
         message = f"{label} needs {_listed(absent)}, by which {library} builds it"
         raise NetcalcError(Diagnostic("E007", message, hint=installation(library)))
     found = versions(library)
-    used = {name: value for name, value in reading.settings.items() if name not in DIMS}
+    used = {name: value for name, value in reading.settings.items() if name not in _OF_SPEC}
     by = f"{library} {found[library]} with torch {found['torch']}"
     # transformers builds some models of diffusers' pipelines, too
     facts = {"versions": found | versions("diffusers"), "netcalc": __version__, "python": sys.version_info[:2]}

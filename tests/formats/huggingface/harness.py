@@ -12,7 +12,7 @@ from netcalc.formats.huggingface.tables import Table, model_types, read_table
 
 #: Vars of which a configuration says nothing: caches and ways to compute are asked for in a run, and the operations on
 #: queries and keys have a default that is made of other vars, and of the past.
-NOT_READ = {"use_cache", "absorbed", "rope", "query_scale", "whole_heads", "head_norm"}
+NOT_READ = {"use_cache", "logits", "absorbed", "rope", "query_scale", "whole_heads", "head_norm"}
 
 RECORDED = Path(__file__).parent / "recorded.json"
 

@@ -70,10 +70,10 @@ def _trained(program: Program, start: str | None) -> Iterator[ParameterInstance]
     """Yield the parameters that have a gradient, each once."""
     flow = gradient_flow(program, output=start)
     wanted = {
-        instance.owners[name]
+        owner
         for instance in instances(flow.program)
-        for name in flow.of(instance.node).wanted
-        if name in instance.owners
+        for name, owner in instance.owners.items()
+        if name in flow.of(instance.node).wanted
     }
     for instance in parameters(flow.program):
         if not instance.tied and not instance.frozen and instance.param.trainable and instance.path in wanted:

@@ -29,7 +29,8 @@ mistral-7b-v0.3 mistral-large-123b mistral-nemo-12b mistral-small-22b mistral-sm
 mixtral-8x22b mixtral-8x7b nemotron-h-8b olmo-3-7b olmoe-1b-7b paligemma2-3b phi-3-medium phi-3-mini phi-4 phi-4-mini
 qwen1.5-moe-a2.7b qwen2-0.5b qwen2-72b qwen2-7b qwen2-vl-7b qwen2.5-1.5b qwen2.5-14b qwen2.5-32b qwen2.5-3b qwen2.5-72b
 qwen2.5-vl-7b qwen3-0.6b qwen3-1.7b qwen3-14b qwen3-235b-a22b qwen3-30b-a3b qwen3-32b qwen3-4b qwen3-8b
-qwen3-next-80b-a3b qwen3-vl-30b-a3b qwen3-vl-8b qwen3.5-122b-a10b qwen3.5-122b-a10b-vision qwen3.5-27b
+qwen3-next-80b-a3b qwen3-vl-30b-a3b qwen3-vl-8b qwen3.5-0.8b qwen3.5-0.8b-vision qwen3.5-122b-a10b
+qwen3.5-122b-a10b-vision qwen3.5-2b qwen3.5-2b-vision qwen3.5-27b qwen3.5-4b qwen3.5-4b-vision
 qwen3.5-27b-vision qwen3.5-35b-a3b qwen3.5-35b-a3b-vision qwen3.5-397b-a17b qwen3.5-397b-a17b-vision qwen3.5-9b
 qwen3.5-9b-vision seed-oss-36b smollm2-1.7b smollm2-135m smollm2-360m smollm3-3b smolvlm2-2.2b stablelm-3b-4e1t
 """

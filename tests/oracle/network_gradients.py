@@ -22,7 +22,11 @@ _NOTHING = {"float32": 1e-6, "float64": 1e-9}
 
 
 def assert_same_gradients(
-    program: Program, module: Any, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
+    program: Program,
+    module: Any,
+    inputs: Mapping[str, np.ndarray],
+    outputs: Mapping[str, Any],
+    tolerance: float | None = None,
 ) -> None:
     """Assert that the gradients of all parameters are those of torch.
 
@@ -31,8 +35,10 @@ def assert_same_gradients(
         module: its reference in torch; the gradients are mapped to the network's names as its weights are.
         inputs: the arrays that both were given.
         outputs: the outputs of the reference by name, with their graph.
+        tolerance: the largest difference, in place of that of the element type.
     """
     rng, dtype = np.random.default_rng(5), program.dtype
+    allowed = TOLERANCE[dtype] if tolerance is None else tolerance
     used = {name: y for name, y in outputs.items() if name in program.output_names and y.requires_grad}
     assert used
     seeds = {name: rng.normal(size=tuple(y.shape)).astype(dtype) for name, y in used.items()}
@@ -55,8 +61,8 @@ def assert_same_gradients(
         if np.isnan(truth).all():
             continue  # the reference freezes it
         scale = max(float(np.abs(truth).max(initial=0)), _NOTHING[dtype] / TOLERANCE[dtype] * largest)
-        assert float(np.abs(gradient - truth).max(initial=0)) <= TOLERANCE[dtype] * scale, path
-    assert_same_names(ours.named, ours.parameters, theirs, TOLERANCE[dtype], _NOTHING[dtype] * largest)
+        assert float(np.abs(gradient - truth).max(initial=0)) <= allowed * scale, path
+    assert_same_names(ours.named, ours.parameters, theirs, allowed, _NOTHING[dtype] * largest)
     for path in ours.unreached:
         assert not float(np.abs(expected[path]).max(initial=0)) > _NOTHING[dtype] * largest, path
 

@@ -26,6 +26,13 @@ CASES = [
 #: Fields without which the configuration of a class makes no model, or which a class writes in another form.
 NEEDED: dict[str, dict[str, Any]] = {
     "esm": {"vocab_size": 33, "pad_token_id": 1},
+    # as long as there are layers, which the table does not need
+    "gemma3n": {
+        "text_config": {
+            "intermediate_size": [16384] * 35,
+            "layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 7,
+        }
+    },
     "gemma3n_text": {"intermediate_size": [16384] * 35},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 16},
 }

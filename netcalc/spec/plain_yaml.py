@@ -38,12 +38,24 @@ _WORDS = {
 }
 
 
+class TooManyValuesError(Exception):
+    """Raised at the item in flow style that exceeds the limit on values, which ruamel would find much later."""
+
+    def __init__(self, mark: Mark) -> None:
+        super().__init__(mark)
+        self.mark = mark
+
+
 class _NotPlain(Exception):  # noqa: N818 - no error, but a text that is left to ruamel
     """Raised where a text uses YAML that this module does not read."""
 
 
 def plain_document(text: str) -> Node | None:
-    """Return the root node of a text without carriage returns; None if it is empty or not plain."""
+    """Return the root node of a text without carriage returns; None if it is empty or not plain.
+
+    Raises:
+        TooManyValuesError: a list or mapping in flow style exceeds the limit on values.
+    """
     if "\t" in text or not text.replace("\n", "").isprintable() or _MARKERS.search(text):
         return None
     try:
@@ -292,6 +304,8 @@ class _Reader:
         return node
 
     def flow_item(self, depth: int) -> Node:
+        if not self.left:
+            raise TooManyValuesError(self.mark())
         self.count(depth)
         first = self.text[self.at]
         if first in "[{":

@@ -14,7 +14,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.plain_text import joined_surrogates
-from netcalc.spec.plain_yaml import plain_document
+from netcalc.spec.plain_yaml import TooManyValuesError, plain_document
 from netcalc.spec.yaml_nodes import TAG, Node
 
 
@@ -39,7 +39,12 @@ def parse_yaml(text: str, file: str) -> Cursor:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     # str.splitlines also splits at characters that are no line breaks in YAML 1.2
     lines = text.removesuffix("\n").split("\n")
-    node = plain_document(text) or _compose_root(text, file, lines)
+    try:
+        node = plain_document(text)
+    except TooManyValuesError as error:
+        message = f"the document has over {MAX_VALUES:,} values"
+        raise NetcalcError(Diagnostic("E003", message, _mark_span(file, lines, *error.mark))) from None
+    node = node or _compose_root(text, file, lines)
     if node is None:
         raise NetcalcError(Diagnostic("E001", "the document is empty", Span(file, 1, 1, 2)))
     reader = _DocumentReader(file, lines)

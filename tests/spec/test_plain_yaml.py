@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml.error import YAMLError
 
+from netcalc.diagnostics import NetcalcError
+from netcalc.spec import plain_yaml, yaml_composer, yaml_document
 from netcalc.spec.plain_yaml import plain_document
 from netcalc.spec.shipped import specs_dir
 from netcalc.spec.yaml_composer import compose
@@ -108,3 +110,28 @@ def test_what_ruamel_refuses_is_not_read() -> None:
         with pytest.raises(YAMLError):
             compose(text)
         assert plain_document(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+        "a: {b: 1, c: [2, 3], d: {e: 4, f: 5}, g: 6, h: 7, i: 8}",
+        "- [1, 2]\n- [3, [4, 5], 'six', 7,\n   8, 9]\n",
+        "a:\n  - {b: 1, c: 2}\n  - {b: 1, c: 2}\n  - {b: 1}\n",
+    ],
+)
+@pytest.mark.parametrize("most", range(1, 14))
+def test_too_many_values_are_refused_where_ruamel_refuses_them(
+    text: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (plain_yaml, yaml_composer, yaml_document):
+        monkeypatch.setattr(module, "MAX_VALUES", most)
+    problems = []
+    for read in (plain_yaml.plain_document, lambda _: None):
+        monkeypatch.setattr(yaml_document, "plain_document", read)
+        try:
+            problems.append(yaml_document.parse_yaml(text, "file").data)
+        except NetcalcError as error:
+            problems.append(error.diagnostics)
+    assert problems[0] == problems[1]

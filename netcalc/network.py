@@ -17,10 +17,8 @@ from netcalc.options import (
     BytesFrom,
     CountOptions,
     ExplainOptions,
-    LogitsOf,
     MemoryOptions,
     Mode,
-    Phase,
     ReportName,
     SummaryOptions,
 )
@@ -356,69 +354,9 @@ class Network:
         >>> report.token_bytes, report.tokens_in.tokens["ideal"]
         (36864, 22375)
         """
-        from netcalc.analysis.memory_report import memory_report, tokens_in
+        from netcalc.planning.memory import memory_of
 
-        optimizer = options["training"]
-        phase = options["phase"] if optimizer is None else "training"
-        if options["phase"] not in (None, phase):
-            raise NetcalcError(Diagnostic("E502", f"--training goes with --phase training, not {options['phase']}"))
-        request, remarks = self._in_phase(phase, options["logits"])
-        engine = saved = training = None
-        files, others = self._counted_files(options["bytes_from"])
-        if files is not None:
-            request = request.with_open_storage()
-        if options["engine"] is not None:
-            from netcalc.engine.held import engine_memory
-
-            engine = engine_memory(request.executed.with_caches().program, options["engine"])
-        if phase == "training":
-            from netcalc.analysis.saved_memory import saved_memory
-            from netcalc.analysis.training_memory import training_memory
-
-            trained = request if request.mode is not None else request.with_mode("train")
-            has_loss = trained.loss is not None
-            program = trained.program_with_loss if has_loss else trained.program
-            saved = saved_memory(program, options["attention"], has_loss)
-            training = training_memory(program, optimizer, has_loss)
-        report = memory_report(
-            request.program,
-            cache=texts(options["cache"]),
-            cache_dtype=options["cache_dtype"],
-            attention=options["attention"],
-            phase=phase,
-            saved=saved,
-            training=training,
-            engine=engine,
-            depth=options["depth"],
-            files=files,
-            remarks=(*remarks, *others),
-        )
-        budget = options["tokens_in"]
-        if budget is None:
-            return report
-        in_step = phase if phase in ("prefill", "decode") else None
-        program_at = (lambda positions: request.at_phase(in_step, positions).program) if in_step else None
-        return replace(report, tokens_in=tokens_in(report, budget, program_at))
-
-    def _in_phase(self, phase: Phase | None, logits: LogitsOf | None) -> tuple[Request, tuple[str, ...]]:
-        """Return the request of a phase, with the logits that it computes, and a remark on these."""
-        if phase == "training":
-            if logits == "last":
-                raise NetcalcError(Diagnostic("E502", "--logits last: training needs the logits of all positions"))
-            return self.request, ()
-        request = self.request.with_caches()
-        if phase is not None:
-            request = request.at_phase(phase)
-        if logits is not None and not request.has_logits_of(logits):
-            hint = "causal language models have a var logits"
-            raise NetcalcError(
-                Diagnostic("E502", f"--logits {logits}: {request.program.name} has no such choice", hint=hint)
-            )
-        chosen = logits or ("last" if phase is not None else None)
-        changed = request if chosen is None else request.with_logits(chosen)
-        if changed is request or chosen != "last" or phase == "decode":
-            return changed, ()
-        return changed, ("logits of the last position alone, as servers compute them; --logits all counts all",)
+        return memory_of(self.request, options, self._counted_files)
 
     def storage(self) -> StorageReport:
         """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.

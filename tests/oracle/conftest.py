@@ -1,7 +1,18 @@
-"""Import of torchvision for the live oracles; transformers and timm import it too."""
+"""Import of torchvision for the live oracles, which transformers and timm import too, and the seed of PyTorch's numbers."""
 
 from __future__ import annotations
+
+import sys
+
+import pytest
 
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 
 import_torchvision()
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    """Draw the same numbers in each test, whichever ran before it."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)

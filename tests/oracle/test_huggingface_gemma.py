@@ -338,8 +338,10 @@ def test_gemma3n_sees_and_hears_as_transformers(tmp_path: Path, side: int) -> No
         np.testing.assert_allclose(found[name], expected[name].numpy(), rtol=0, atol=2e-4)
 
 
-def test_gemma4_with_limits_and_embeddings_for_layers(tmp_path: Path) -> None:
+def test_gemma4_with_limits_and_embeddings_for_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three images of 4 by 6 patches in two texts, which have the embedding of padding for the layers."""
+    # the network amplifies the rounding of norms in float32
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     rotary: Fields = {
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 100.0}
     }

@@ -1,4 +1,4 @@
-"""Import of torchvision for the live oracles, which transformers and timm import too, and the seed of PyTorch's numbers."""
+"""Seed of the live oracles, and import of torchvision, which transformers and timm import too."""
 
 from __future__ import annotations
 

@@ -350,9 +350,9 @@ class Network:
                 cannot be read, E008 if the Hub cannot be.
 
         >>> import netcalc
-        >>> report = netcalc.load("gpt2", dtype="float16").memory(tokens_in="1GiB")
+        >>> report = netcalc.load("gpt2", dtype="float16").memory(tokens_in="1GiB")  # GPT-2 has 1,024 positions
         >>> report.token_bytes, report.tokens_in.tokens["ideal"]
-        (36864, 22375)
+        (36864, 1024)
         """
         from netcalc.planning.memory import memory_of
 

@@ -349,7 +349,7 @@ class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, TrainingOptio
         Option(
             BUDGET,
             None,
-            "Tokens that fit with the weights, and the activations of --phase, as in 24GB.",
+            "Tokens that fit with weights and the activations of --phase, by default as the sizes say, as in 24GB.",
             metavar="BYTES",
         ),
     ]

@@ -32,9 +32,11 @@ class TokensIn(NamedTuple):
     """Tokens of each sequence whose caches fit into a budget beside the weights."""
 
     budget: int
-    """Bytes, which weights, buffers, caches and states share, and with --phase the activations."""
+    """Bytes, which weights, buffers, caches, states and the activations of the phase share."""
     tokens: Mapping[str, int | None]
     """By convention; null for any number, -1 if the weights and states do not fit."""
+    ends: Mapping[str, str] = {}
+    """By convention, why the network has no token more, where that and not the budget is the limit."""
 
 
 class CacheMemory(NamedTuple):
@@ -267,7 +269,8 @@ def tokens_in(report: MemoryReport, budget: str | int, program_at: Callable[[int
     tokens = {
         rule.name: tokens_with_activations(report.kept, rule, left, activations_at) for rule in report.conventions
     }
-    return TokensIn(size, tokens)
+    refused = {name: activations_at.refusal(most + 1) for name, most in tokens.items() if most and most > 0}
+    return TokensIn(size, tokens, {name: reason for name, reason in refused.items() if reason is not None})
 
 
 def _sum(sizes: Iterable[Dim]) -> Dim:

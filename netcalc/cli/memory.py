@@ -4,8 +4,8 @@ prefill.
 
 Caches take as much memory as a tool reserves for them: --cache ideal, vllm, vllm-hybrid or llama.cpp, by default all
 side by side. --cache-dtype gives their element type, such as fp8 or q8_0. --tokens-in 24GiB gives the number of tokens
-whose caches fit beside the weights. --phase prefill and decode speak of a server: it computes the logits of the last
-position alone, and the tokens that fit leave room for the activations.
+whose caches fit beside weights and activations. --phase prefill and decode speak of a server: it computes the logits of
+the last position alone. --tokens-in without a phase takes the one that the sizes speak of.
 
 --training adamw counts a step of training: gradients, states of the optimizer, and what a framework keeps for the
 backward pass. Activations are counted for an ideal execution and an eager framework, with the kernel of --attention;

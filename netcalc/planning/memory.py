@@ -11,7 +11,7 @@ from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.arguments import texts
 from netcalc.formats.counted_files import CountedFiles
 from netcalc.options import AttentionKernel, BytesFrom, MemoryOptions, PlanName
-from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.planning.phases import assumed_phase, phase_of, request_in_phase
 from netcalc.request import Request
 
 
@@ -28,7 +28,9 @@ def memory_of(
     Raises:
         NetcalcError: as :meth:`netcalc.Network.memory` does.
     """
-    phase = phase_of(options["phase"], options["training"])
+    phase, assumed = phase_of(options["phase"], options["training"]), ()
+    if phase is None and options["tokens_in"] is not None:
+        phase, assumed = assumed_phase(request)
     in_phase, remarks = request_in_phase(request, phase, options["logits"])
     files, others = counted_files(options["bytes_from"])
     if files is not None:
@@ -47,7 +49,7 @@ def memory_of(
         engine=_engine(in_phase, options["engine"]),
         depth=options["depth"],
         files=files,
-        remarks=(*remarks, *others),
+        remarks=(*assumed, *remarks, *others),
     )
     budget = options["tokens_in"]
     if budget is None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import LogitsOf, Phase
 from netcalc.request import Request
 
 _LAST = "logits of the last position alone, as servers compute them; --logits all counts all"
+
+#: Remark on a phase that is assumed, with its name and the reason.
+_ASSUMED = "--phase {} is assumed for --tokens-in, as the sizes are {}"
 
 
 def phase_of(phase: Phase | None, optimizer: str | None) -> Phase | None:
@@ -20,6 +25,22 @@ def phase_of(phase: Phase | None, optimizer: str | None) -> Phase | None:
     if phase not in (None, "training"):
         raise NetcalcError(Diagnostic("E502", f"--training goes with --phase training, not {phase}"))
     return "training"
+
+
+def assumed_phase(request: Request) -> tuple[Literal["prefill", "decode"] | None, tuple[str, ...]]:
+    """Return the phase that sizes speak of, with a remark on it: a step of one position is one of decoding.
+
+    None for a request that does not decode, or whose positions are symbolic.
+    """
+    request = request.with_caches()
+    caches, dims = request.program.caches, request.program.dims
+    if caches.past is None or caches.new is None:
+        return None, ()
+    if not isinstance(dims[caches.past], int) or not isinstance(dims[caches.new], int):
+        return None, ()
+    if dims[caches.new] == 1:
+        return "decode", (_ASSUMED.format("decode", "a step of one position"),)
+    return "prefill", (_ASSUMED.format("prefill", f"{dims[caches.new]:,} positions at once"),)
 
 
 def request_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | None) -> tuple[Request, tuple[str, ...]]:

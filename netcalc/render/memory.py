@@ -31,7 +31,7 @@ class _Memory(Presentation[MemoryReport]):
     def page(self, result: MemoryReport, rows: Selected[Point], view: View) -> Page:
         """The report, with the layers that a selection asks for."""
         yield Paragraph(list(_head(result)))
-        fitting = [] if result.tokens_in is None else [_fitting_table(result, result.tokens_in)]
+        fitting = [] if result.tokens_in is None else list(_fitting(result, result.tokens_in))
         yield Answer([_totals(result), *fitting, *_conclusion(result)])
         if result.kept:
             yield _caches(result)
@@ -166,9 +166,17 @@ def _fitting_table(report: MemoryReport, tokens_in: TokensIn) -> Table:
     batch = report.kept[0].sequences
     columns = [Column("tokens that fit", "path"), *(Column(name, "text") for name in tokens_in.tokens)]
     each = "" if batch == 1 else f", each of {exact(batch)} sequences"
-    beside = "the weights" if report.phase is None else "weights, activations"
+    beside = "the weights, no activations" if report.phase is None else "weights, activations"
     row = Row([f"in {bytes_text(tokens_in.budget)} with {beside}{each}", *map(_tokens, tokens_in.tokens.values())])
     return Table(columns, [row])
+
+
+def _fitting(report: MemoryReport, tokens_in: TokensIn) -> Iterator[Table | Paragraph]:
+    """The tokens that fit a budget, and where the network ends before the budget."""
+    yield _fitting_table(report, tokens_in)
+    reasons = dict.fromkeys(tokens_in.ends.values())
+    if reasons:
+        yield Paragraph([Line(f"the network, not the budget, is the limit: {reason}") for reason in reasons])
 
 
 def _tokens(tokens: int | None) -> str:

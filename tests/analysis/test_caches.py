@@ -87,13 +87,14 @@ def test_one_more_token_does_not_fit(batch: int) -> None:
         found = windowed(length=1, batch=batch).memory(tokens_in=budget).tokens_in
         assert found is not None and found.budget == budget
         for name, tokens in found.tokens.items():
-            assert tokens is not None and tokens >= 0
-            # the caches after a prefill of that length, by a program of this length
-            taken = [integer(windowed(length=n, batch=batch).memory(cache=name).caches(name)) for n in (tokens + 1,)]
-            assert weights + taken[0] > budget
-            if tokens:
-                fits = windowed(length=tokens, batch=batch).memory(cache=name)
-                assert weights + integer(fits.caches(name)) <= budget
+            assert tokens is not None and (tokens > 0 or tokens == -1)
+            # the step of the last position, by a program of so many positions: the sizes above are a step of one
+            totals = [
+                integer(windowed(length=n, batch=batch).memory(cache=name, phase="decode").total(name) or 0)
+                for n in (max(tokens, 0), max(tokens, 0) + 1)
+                if n
+            ]
+            assert totals[-1] > budget and (tokens < 0 or totals[0] <= budget)
 
 
 def test_budgets_and_networks_without_growth() -> None:

@@ -64,3 +64,22 @@ def test_budgets_without_an_edge() -> None:
     assert states is not None and states.tokens["ideal"] is None
     small = memory("llama-3-8b", {"length": 1}, phase="decode", tokens_in="1GiB").tokens_in
     assert small is not None and small.tokens["ideal"] == -1
+
+
+@pytest.mark.parametrize(("settings", "phase"), [({"length": 600}, "prefill"), ({"past": 599, "length": 1}, "decode")])
+def test_a_budget_speaks_of_the_phase_of_the_sizes(settings: dict[str, Any], phase: str) -> None:
+    """The page with the tokens that fit counts the same activations: at the edge it is within the budget."""
+    report = memory("gemma-3-270m", settings, tokens_in="700MiB")
+    assert report.phase == phase and f"--phase {phase} is assumed" in " ".join(report.notes)
+    named = memory("gemma-3-270m", settings, phase=phase, tokens_in="700MiB")
+    assert (report.tokens_in, report.total()) == (named.tokens_in, named.total())
+    assert report.tokens_in is not None and report.tokens_in.ends == {}
+
+
+def test_the_end_of_learned_positions_is_named() -> None:
+    """GPT-2 has 1,024 positions, and 24 GiB are room for many more."""
+    fitting = memory("gpt2", {"length": 16}, tokens_in="24GiB").tokens_in
+    assert fitting is not None and fitting.tokens == {"ideal": 1024}
+    assert "1024 positions of the table" in fitting.ends["ideal"]
+    within = memory("gpt2", {"length": 16}, tokens_in="520MiB").tokens_in
+    assert within is not None and (within.tokens["ideal"] or 0) < 1024 and within.ends == {}

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention
-from netcalc.analysis.caches.fit import MOST_TOKENS, most_that_fits
+from netcalc.analysis.caches.fit import most_that_fits
 from netcalc.analysis.caches.layers import LayerCache, reserved
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import integer
 from netcalc.ir import Program
+from netcalc.limits import MAX_POSITION
 
 
 class ActivationsAt:
@@ -22,14 +23,21 @@ class ActivationsAt:
     def __init__(self, program_at: Callable[[int], Program]) -> None:
         self._program_at = program_at
         self._known: dict[int, int | None] = {}
+        self._refused: dict[int, str] = {}
 
     def __call__(self, positions: int) -> int | None:
         if positions not in self._known:
             try:
                 self._known[positions] = beside_caches(self._program_at(positions)).peak
-            except NetcalcError:
+            except NetcalcError as error:
                 self._known[positions] = None
+                self._refused[positions] = error.diagnostics[0].message
         return self._known[positions]
+
+    def refusal(self, positions: int) -> str | None:
+        """Return why the network cannot have so many positions; None if it can."""
+        self(positions)
+        return self._refused.get(positions)
 
 
 def tokens_with_activations(
@@ -37,9 +45,9 @@ def tokens_with_activations(
 ) -> int | None:
     """Return the most tokens of each sequence whose caches, states and activations take at most ``budget`` bytes.
 
-    It is −1 if not one fits, and None if any number does.  Caches and activations must not shrink with the tokens.  A
-    program is built for few numbers only: activations are nearly linear between two of them, so that the next number
-    is where a line says that the budget ends.
+    It is −1 if not one fits, and None if any number does, up to the last position of attention.  Caches and activations
+    must not shrink with the tokens.  A program is built for few numbers only: activations are nearly linear between two
+    of them, so that the next number is where a line says that the budget ends.
     """
 
     def held(tokens: int) -> int:
@@ -51,9 +59,9 @@ def tokens_with_activations(
 
     if not fits(1):
         return -1
-    if fits(MOST_TOKENS):
+    if fits(MAX_POSITION):
         return None
-    low, high, by_line = 1, MOST_TOKENS, True
+    low, high, by_line = 1, int(MAX_POSITION), True
     while high - low > 1:
         guess = _by_line(low, high, activations_at, held, budget) if by_line else (low + high) // 2
         guess = min(max(guess, low + 1), high - 1)

@@ -42,7 +42,7 @@ def size_of(stored: Stored) -> int:
 
 def memory_of(folder: Path, config: Mapping[str, Any], stored: Stored, **options: Any) -> MemoryReport:
     """Return the memory of a model that is written first; other options than ``memory``'s are those of ``load``."""
-    own = {name: options.pop(name) for name in ("bytes_from", "tokens_in") if name in options}
+    own = {name: options.pop(name) for name in ("bytes_from", "phase", "tokens_in") if name in options}
     return api.load(write_model(folder / "model", config, stored), **options).memory(**own)
 
 
@@ -269,7 +269,9 @@ def test_the_tokens_that_fit_are_beside_the_bytes_of_the_headers(tmp_path: Path)
     """A position has keys and values of 2 heads of 16 in 2 layers: 256 bytes in bfloat16."""
     wide = PACKED | {"model.embed_tokens.weight": ("F32", (96, 64))}
     size = size_of(wide)
-    report = memory_of(tmp_path, FP8_MODEL, wide, tokens_in=size + 7 * 256 + 255)
+    seven = memory_of(tmp_path, FP8_MODEL, wide, set={"length": 7}, phase="prefill")
+    assert seven.ideal is not None and seven.total("ideal") == size + 7 * 256 + seven.ideal.peak
+    report = memory_of(tmp_path, FP8_MODEL, wide, tokens_in=size + 7 * 256 + seven.ideal.peak + 255)
     assert report.token_bytes == 256
     assert report.tokens_in is not None and report.tokens_in.tokens["ideal"] == 7
 

@@ -128,6 +128,11 @@ def _adapters(value: Any) -> Any:
     return _mapping(value) if isinstance(value, Mapping) else value if isinstance(value, int) else _texts(value)
 
 
+def _device(value: Any) -> Any:
+    value = plain(value)
+    return _count(value) if isinstance(value, int) else str(_path(value))
+
+
 def _function(value: Any) -> Any:
     if not callable(value):
         raise TypeError
@@ -179,6 +184,7 @@ WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None",
 INITIALIZERS = Kind("a string or a list of strings", _texts, many=True)
 ADAPTERS = Kind("a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, many=True)
 FUNCTION = Kind("a function", _function)
+DEVICE = Kind("the name of a device, a number of bytes, or the path of a file", _device)
 BUDGET = Kind("a number of bytes", plain)
 LOSS = Kind("a name", plain, optional=True)
 CONVENTION = Kind("the name of a counting convention", _text)

@@ -16,6 +16,7 @@ from netcalc.arguments import (
     CONVENTION,
     CONVENTIONS,
     COUNT,
+    DEVICE,
     FLAG,
     LOSS,
     NAME,
@@ -305,6 +306,20 @@ class AttentionOptions(TypedDict, total=False):
             choice(*get_args(AttentionKernel)),
             "sdpa-cpu",
             "Kernel of attention in eager mode: products that store scores, PyTorch's on CPUs, or FlashAttention.",
+        ),
+    ]
+
+
+class DeviceOptions(TypedDict, total=False):
+    """Devices on which a model runs."""
+
+    device: Annotated[
+        str | int | None,
+        Option(
+            DEVICE,
+            None,
+            "Device by name, as in h100 or h100:8; bytes of memory, as in 80GiB; a YAML file; or this machine (this).",
+            metavar="NAME[:COUNT]",
         ),
     ]
 

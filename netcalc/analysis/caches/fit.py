@@ -5,11 +5,10 @@ Reserved memory grows in steps of cells and pages, and not at all beyond a windo
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
+from netcalc.analysis.byte_sizes import size_in_bytes
 from netcalc.analysis.caches.conventions import CacheConvention
 from netcalc.analysis.caches.layers import LayerCache, reserved
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -18,9 +17,6 @@ from netcalc.dims import integer
 #: Beyond this number of tokens a network is taken to decode without an end.
 MOST_TOKENS = 1 << 48
 
-_BUDGET = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([KMGT]i?)?B?", re.IGNORECASE)
-_POWERS = "kmgt"
-
 
 def budget_bytes(text: str) -> int:
     """Return the bytes that ``16GiB``, ``24 GB``, ``512MiB`` or a number stands for; NetcalcError (E502) for others.
@@ -28,13 +24,11 @@ def budget_bytes(text: str) -> int:
     >>> budget_bytes("16GiB"), budget_bytes("1.5 GB"), budget_bytes("4096")
     (17179869184, 1500000000, 4096)
     """
-    match = _BUDGET.fullmatch(text.strip())
-    if match is None:
+    size = size_in_bytes(text)
+    if size is None:
         message = f"--tokens-in {text}: should be a number of bytes, such as 16GiB or 24GB"
         raise NetcalcError(Diagnostic("E502", message))
-    number, prefix = Fraction(match[1]), (match[2] or "").lower()
-    unit = (1024 if prefix.endswith("i") else 1000) ** (_POWERS.index(prefix[0]) + 1) if prefix else 1
-    return int(number * unit)
+    return size
 
 
 def tokens_that_fit(caches: Sequence[LayerCache], convention: CacheConvention, budget: int) -> int | None:

@@ -20,14 +20,22 @@ _PARTS = re.compile(r"(\$\{[^}]*\})")
 
 
 def checkpoint_entries(
-    reporter: Reporter, declared: Mapping[str, CheckpointDecl | str], cursor: Cursor, scope: Scope
+    reporter: Reporter,
+    declared: Mapping[str, CheckpointDecl | str],
+    cursor: Cursor,
+    scope: Scope,
+    reference: bool = False,
 ) -> CheckpointMap:
-    """Return the entries under ``checkpoint``; errors in them are reported."""
-    entries = (
+    """Return the entries under ``checkpoint``; errors in them are reported.
+
+    ``reference`` is True if the reference has the parameters at the first places of all entries.
+    """
+    read = (
         reporter.guard(_Reader(path, scope, *captures_of(path)).entry, decl, cursor["checkpoint"][path])
         for path, decl in declared.items()
     )
-    return CheckpointMap(tuple(entry for entry in entries if entry is not None))
+    entries = tuple(entry for entry in read if entry is not None)
+    return CheckpointMap(tuple(entry._replace(reference=True) for entry in entries) if reference else entries)
 
 
 class _Reader(NamedTuple):

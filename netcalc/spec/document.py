@@ -109,7 +109,8 @@ class CheckpointDecl(SourceDecl):
     optional: bool = Field(False, description="true if the checkpoint may lack it: it then has its initial value")
     reference: bool = Field(
         False,
-        description="true if the reference itself has it at the first place: gradients are written under its name",
+        description="true if the reference itself has it at the first place, tensors of a list as equal parts: "
+        "gradients are written under its name",
     )
 
 
@@ -120,6 +121,9 @@ class CheckpointsDecl(_Part):
     __pydantic_extra__: dict[str, CheckpointDecl | str]
     prefix: str = Field("", description="first part of the paths, which a checkpoint may have or lack")
     ignore: list[str] = Field(default=[], description="patterns of names in the checkpoint that are of no use")
+    reference: bool = Field(
+        False, description="true if the reference itself has the parameters at the first places of all entries"
+    )
     dtype: DType | None = Field(
         None, description="element type of the published checkpoint, in which the spec is counted, and not run"
     )

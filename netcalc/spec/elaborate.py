@@ -144,8 +144,9 @@ def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
 
 def _checkpoint(elaboration: Elaboration, scope: Scope) -> CheckpointMap:
     """Return the places of the parameters that the spec declares beside its layers."""
-    places = elaboration.loaded.document.checkpoint.model_extra or {}
-    return checkpoint_entries(elaboration.reporter, places, elaboration.loaded.cursor, scope)
+    declared = elaboration.loaded.document.checkpoint
+    places = declared.model_extra or {}
+    return checkpoint_entries(elaboration.reporter, places, elaboration.loaded.cursor, scope, declared.reference)
 
 
 def _check(elaboration: Elaboration, main: Body, *, is_default: bool) -> None:

@@ -48,11 +48,21 @@ def in_reference(program: Program, arrays: Mapping[str, Array]) -> dict[str, Arr
     locations: dict[str, CheckpointLocation] = {}
     headers: dict[str, Header] = {}
     for path, location, shape in _references(program):
-        stored = expected_shape(location, shape)
+        stored = expected_shape(location, shape) or _equal_parts(location, shape)
         if path in arrays and stored is not None:
             locations[path] = location
             headers.update(dict.fromkeys(location.names, Header(stored, "")))
     return in_checkpoint(arrays, locations, headers)
+
+
+def _equal_parts(location: CheckpointLocation, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the shape of each of several tensors that are joined; None if they are not equal parts, or changed too."""
+    names = tuple(source for source in location.sources if isinstance(source, str))
+    if location != CheckpointLocation(names, location.axis) or shape[location.axis] % len(names):
+        return None
+    sizes = list(shape)
+    sizes[location.axis] //= len(names)
+    return tuple(sizes)
 
 
 def _references(program: Program) -> Iterator[tuple[str, CheckpointLocation, tuple[int, ...]]]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.numpy import load_file
+
+import netcalc
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
@@ -12,6 +16,7 @@ pytest.importorskip("timm")
 transformers = pytest.importorskip("transformers")
 
 from netcalc.engine.gradients import gradients  # noqa: E402
+from tests.exhaustive.initializers import OF_CLASSES  # noqa: E402
 from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 from tests.zoo.harness import built  # noqa: E402
@@ -41,6 +46,19 @@ def test_transformers(spec: str) -> None:
     kind = getattr(transformers, case.kind)
     module = kind(kind.config_class(**case.config))
     _assert_names(module, gradients(built(spec, **case.settings), loss="sum").tensors)
+
+
+@pytest.mark.parametrize("kind", ["ViT", "Dinov2", "Swin", "Swinv2"])
+def test_configurations_whose_specs_have_other_names(tmp_path: Path, kind: str) -> None:
+    """The spec follows another library, with one tensor for queries, keys and values."""
+    kind += "ForImageClassification"
+    made = getattr(transformers, kind)
+    module = made(made.config_class(**OF_CLASSES[kind]))
+    module.save_pretrained(tmp_path)
+    saved = {name for file in tmp_path.glob("*.safetensors") for name in load_file(file)}
+    found = netcalc.load(tmp_path, via="table").gradients(loss="sum").tensors
+    assert set(found) <= saved
+    assert len(found) >= 0.8 * len(list(module.parameters()))
 
 
 def _assert_names(module: Any, found: Any) -> None:

@@ -34,7 +34,7 @@ def stored_types(checkpoint: Mapping[str, Any], types: Mapping[str, str], dtype:
         raise ValueError(f"bytes of parameters of type {' and '.join(unknown)} are not known")
     stored: dict[str, dict[str, str]] = defaultdict(dict)  # by path with * for numbers
     for path, places in checkpoint.items():
-        if path in ("prefix", "ignore", "dtype", "packed"):
+        if path in ("prefix", "ignore", "reference", "dtype", "packed"):
             continue
         for name, scheme in _paths(path, list(_names(places)), schemes):
             stored[_NUMBER.sub("*", name)].setdefault(name, scheme)

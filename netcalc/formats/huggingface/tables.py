@@ -59,6 +59,7 @@ KEYS = (
     "require",
     "always",
     "init",
+    "checkpoint",
     "without_effect",
 )
 

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
     from netcalc.analysis.memory_report import TokensIn as TokensIn
+    from netcalc.analysis.memory_table import MemoryPoint as MemoryPoint
+    from netcalc.analysis.memory_table import MemoryTable as MemoryTable
     from netcalc.analysis.pipeline import PartFigures as PartFigures
     from netcalc.analysis.pipeline import PipelinePart as PipelinePart
     from netcalc.analysis.pipeline import PipelineSummary as PipelineSummary
@@ -149,6 +151,7 @@ _EXPORTS = {
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
+    "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),

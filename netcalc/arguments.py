@@ -103,6 +103,10 @@ def _assignments(value: Any) -> Any:
     return _names(value) if isinstance(value, (list, tuple)) else _mapping(value)
 
 
+def _ranges(value: Any) -> Any:
+    return _mapping(value) if isinstance(value, Mapping) else _texts(value)
+
+
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
@@ -178,6 +182,7 @@ RATE = Kind("a number of at least 0", _rate, word=float)
 NUMBERS = Kind("a mapping of names to numbers of at least 0", _rates, many=True)
 PATH = Kind("a path", _path)
 SETTINGS = Kind("a mapping of names to values", _assignments, many=True)
+RANGES = Kind("ranges by name, a string, or a list of strings", _ranges, many=True)
 INPUTS = Kind("a mapping of names to arrays", _mapping, many=True)
 SAMPLES = Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples)
 WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True, many=True)
@@ -234,6 +239,7 @@ _ARGUMENTS = {
     "folder": PATH.or_none(),
     "inits": NAMES,
     "inputs": INPUTS.or_none(),
+    "over": RANGES,
     "passes": COUNT,
     "path": Kind("the path of a layer as a string, or None", _text, optional=True),
     "seed": NATURAL,

@@ -87,6 +87,8 @@ MAX_OPERATIONS = Limit(
     option="--max-work",
 )
 MAX_RUN_AXES = Limit(24, "axes of a tensor in a run", "E603")
+MAX_RANGES = Limit(4, "ranges of `--over`", "E502")
+MAX_POINTS = Limit(1_000, "values of a range of `--over`, and points of all ranges together", "E502")
 MAX_THREADS = Limit(1_024, "threads of a run", "E502")
 MAX_PASSES = Limit(10_000, "passes of a profile", "E502")
 MAX_LOOKUPS = Limit(500_000, "names under which parameters are looked up in a checkpoint", "E603")

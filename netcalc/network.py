@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
     from netcalc.analysis.figures import Cost
     from netcalc.analysis.memory_report import MemoryReport
+    from netcalc.analysis.memory_table import MemoryTable
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
     from netcalc.formats.counted_files import CountedFiles
+    from netcalc.ranges import RangesArgument
     from netcalc.run_options import (
         CompileOptions,
         GradientOptions,
@@ -357,6 +359,32 @@ class Network:
         from netcalc.planning.memory import memory_of
 
         return memory_of(self.request, options, self._counted_files)
+
+    @accepts
+    def memory_over(self, over: RangesArgument, **options: Unpack[MemoryOptions]) -> MemoryTable:
+        """Return the memory at each combination of values of ranges: the totals that :meth:`memory` has there.
+
+        Args:
+            over: texts such as ``"length=2048,8192"``, ``"batch=1:8"`` and ``"length=log:1k:128k:8"``, or values by
+                name.  ``cache`` is ``"ideal"`` by default.
+
+        Raises:
+            NetcalcError: E502 for a malformed range, or an option of one point alone (``tokens_in``, ``engine``,
+                ``depth``); as :meth:`memory` does if the network has none of the sizes.
+
+        >>> import netcalc
+        >>> table = netcalc.load("llama-3-8b").memory_over(["length=2k,8k", "batch=1,8"], phase="decode")
+        >>> [(point.sizes, round(point.total / 2**30, 1)) for point in table.points][-1]
+        ({'length': 8192, 'batch': 8}, 23.0)
+        """
+        from netcalc.formats.counted_files import counted_files
+        from netcalc.planning.memory_table import memory_over
+        from netcalc.ranges import ranges_of
+
+        def files_of(request: Request, configuration: bool) -> CountedFiles:
+            return counted_files(request, configuration=configuration)
+
+        return memory_over(self.request, ranges_of(over), options, files_of)
 
     def storage(self) -> StorageReport:
         """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.

@@ -23,11 +23,13 @@ from netcalc.arguments import (
     NAMES,
     OPTIMIZER,
     PATTERNS,
+    RANGES,
     SETTINGS,
     Option,
     choice,
 )
 from netcalc.limits import BUILD_SECONDS, MAX_SPEC_SIZE
+from netcalc.ranges import RangesArgument
 
 #: Mode of the operations that differ in training, such as dropout.
 Mode: TypeAlias = Literal["eval", "train"]
@@ -324,6 +326,20 @@ class DeviceOptions(TypedDict, total=False):
     ]
 
 
+class OverOptions(TypedDict, total=False):
+    """Ranges of sizes."""
+
+    over: Annotated[
+        RangesArgument,
+        Option(
+            RANGES,
+            (),
+            "A row for each value: length=2048,8192, batch=1:8[:STEP] or length=log:1k:128k:8; repeatable.",
+            metavar="NAME=RANGE",
+        ),
+    ]
+
+
 class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, TrainingOptions, total=False):
     """Options of ``memory``."""
 
@@ -352,7 +368,7 @@ class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, TrainingOptio
             (),
             "Memory of caches: ideal, vllm, vllm-hybrid or llama.cpp.",
             metavar="NAME",
-            shown_default="all",
+            shown_default="all; ideal with --over",
         ),
     ]
     cache_dtype: Annotated[

@@ -138,6 +138,15 @@ class Request:
             specialize(self.program, sizes)
         return replace(self, sizes={**self.sizes, **sizes})
 
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+        """Return the request with further settings, in place of symbols and of earlier values."""
+        return replace(
+            self,
+            settings={**self.settings, **settings},
+            symbolic=tuple(name for name in self.symbolic if name not in settings),
+            sizes={name: size for name, size in self.sizes.items() if name not in settings},
+        )
+
     def with_open_storage(self) -> Self:
         """Return the request whose parameters are in full precision where a configuration leaves their form open."""
         return replace(self, open_storage=True) if self.source.storage.unsettled else self
@@ -189,13 +198,7 @@ class Request:
         if caches.past is None or caches.new is None:
             hint = "a spec with caches has a dim `past` that precedes another dim, and a var use_cache"
             raise NetcalcError(Diagnostic("E502", f"{self.program.name!r} does not decode step by step", hint=hint))
-        step = {caches.past: past, caches.new: new}
-        return replace(
-            self,
-            settings={**self.settings, **step, _USE_CACHE: True},
-            symbolic=tuple(name for name in self.symbolic if name not in step),
-            sizes={name: size for name, size in self.sizes.items() if name not in step},
-        )
+        return self.with_settings({caches.past: past, caches.new: new, _USE_CACHE: True})
 
     def at_phase(self, phase: Literal["prefill", "decode"], positions: int | None = None) -> Self:
         """Return the request for all positions at once, or for the step of the last one, which the others precede.

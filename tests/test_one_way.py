@@ -136,6 +136,7 @@ VERBS = {
             "training": called("--training adam", training="adam"),
             "attention": called("--attention eager", attention="eager"),
             "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
+            "over": called("--over length=1,2 --over batch=1,3", "memory_over", over=["length=1,2", "batch=1,3"]),
             "sort": called("--sort bytes --top 2"),
             "top": called("--top 1"),
             "filter": called("--filter transformer.h.*"),

@@ -128,6 +128,8 @@ class MemoryReport(Result):
     depth: int | None = None
     notes: tuple[str, ...] = ()
     """Remarks on what is counted."""
+    all_logits: bool = False
+    """True if activations have the logits of several positions where the network could compute those of the last."""
     files: FileWeights | None = None
     """The model's files, if the bytes of `stored` are those of their headers."""
 

@@ -11,6 +11,9 @@ the last position alone. --tokens-in without a phase takes the one that the size
 backward pass. Activations are counted for an ideal execution and an eager framework, with the kernel of --attention;
 --engine adds what NumPy's engine holds.
 
+--over length=2048,8192 --over batch=1,8 prints the table of totals at these sizes, of other sizes and vars alike;
+length=log:1k:128k:8 has equal ratios, and 2k is 2,048. --phase, --cache and --training count as for one point.
+
 A chart shows the activations by layer; -o FILE.svg writes it, or .png with the extra 'plot'. --depth, --sort, --top and
 --filter list layers with their live bytes.
 """
@@ -20,10 +23,13 @@ from __future__ import annotations
 from netcalc.cli.options import ROW_OPTIONS
 from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
-from netcalc.options import MemoryOptions
+from netcalc.options import MemoryOptions, OverOptions
 
 
-@verb(MemoryOptions, *ROW_OPTIONS, writes=(*REPORTS, *PICTURES))
+@verb(MemoryOptions, OverOptions, *ROW_OPTIONS, writes=(*REPORTS, *PICTURES))
 def command(call: Call) -> None:
     """Report the memory of weights, caches and activations."""
-    call.write(call.network().memory(**call.of(MemoryOptions)))
+    if call["over"]:
+        call.write(call.network().memory_over(call["over"], **call.of(MemoryOptions)))
+    else:
+        call.write(call.network().memory(**call.of(MemoryOptions)))

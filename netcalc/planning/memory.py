@@ -11,7 +11,7 @@ from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.arguments import texts
 from netcalc.formats.counted_files import CountedFiles
 from netcalc.options import AttentionKernel, BytesFrom, MemoryOptions, PlanName
-from netcalc.planning.phases import assumed_phase, phase_of, request_in_phase
+from netcalc.planning.phases import assumed_phase, has_all_logits, phase_of, request_in_phase
 from netcalc.request import Request
 
 
@@ -28,7 +28,8 @@ def memory_of(
     Raises:
         NetcalcError: as :meth:`netcalc.Network.memory` does.
     """
-    phase, assumed = phase_of(options["phase"], options["training"]), ()
+    phase = phase_of(options["phase"], options["training"])
+    assumed: tuple[str, ...] = ()
     if phase is None and options["tokens_in"] is not None:
         phase, assumed = assumed_phase(request)
     in_phase, remarks = request_in_phase(request, phase, options["logits"])
@@ -51,6 +52,8 @@ def memory_of(
         files=files,
         remarks=(*assumed, *remarks, *others),
     )
+    if phase is None and has_all_logits(in_phase):
+        report = replace(report, all_logits=True)
     budget = options["tokens_in"]
     if budget is None:
         return report

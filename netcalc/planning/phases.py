@@ -65,3 +65,10 @@ def request_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | N
     changed = request if chosen is None else request.with_logits(chosen)
     is_less = changed is not request and chosen == "last" and phase != "decode"
     return changed, (_LAST,) if is_less else ()
+
+
+def has_all_logits(request: Request) -> bool:
+    """Return True if a network computes the logits of several positions where it could compute those of the last."""
+    caches, program = request.program.caches, request.program
+    new = None if caches.new is None else program.dims[caches.new]
+    return request.has_logits_of("last") and program.vars.get("logits") == "all" and new is not None and new != 1

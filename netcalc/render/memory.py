@@ -84,6 +84,8 @@ def _head(report: MemoryReport) -> Iterator[Line]:
     if report.files is not None:
         yield Line(report.files.origin)
     yield from map(Line, report.notes)
+    if report.all_logits:
+        yield Line("logits of all positions; --phase prefill counts those of the last one, as servers do")
     if report.kept and report.past is not None and report.new is not None:
         seen = report.past + report.new
         text = f"after {exact(report.past)} + {exact(report.new)} = {exact(seen)} positions" if report.past != 0 else ""

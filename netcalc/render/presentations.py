@@ -30,6 +30,7 @@ _MODULES = {
     "Explanation": "explanation",
     "GradientResult": "gradients",
     "MemoryReport": "memory",
+    "MemoryTable": "memory_table",
     "ModelTypes": "model_types",
     "OperationList": "operation_pages",
     "OperationPage": "operation_pages",

@@ -27,6 +27,19 @@ PAGES: dict[str, list[str]] = {
     "training": ["memory", "gpt2", "--phase", "training", "--attention", "eager", "--set", "layers=2"],
     "decode": ["memory", "llama-3-8b", "--phase", "decode", "--cache", "ideal", "--tokens-in", "24GiB"],
     "optimizer": ["memory", "resnet18", "--training", "adamw", "--set", "batch=8"],
+    "over": [
+        "memory",
+        "llama-3-8b",
+        "--phase",
+        "decode",
+        "--over",
+        "length=2k,8192,32768,131072",
+        "--over",
+        "batch=1,8",
+    ],
+    "over-one": ["memory", "gpt2", "--over", "length=512:1536:512", "--cache", "ideal", "--cache", "vllm"],
+    "over-training": ["memory", "resnet18", "--training", "adamw", "--over", "batch=log:1:64:4", "--sort", "total"],
+    "over-csv": ["memory", "gpt2", "--over", "length=8,2048", "--over", "layers=2,3", "--format", "csv"],
     "stored": ["memory", "mlp", "--quantize", "int8", "--lora", "4"],
 }
 
@@ -35,7 +48,7 @@ PAGES: dict[str, list[str]] = {
 def test_pages(name: str, netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     ran = netcalc(*PAGES[name])
     assert (ran.code, ran.err) == (0, "")
-    assert all(len(line) <= 80 for line in ran.out.splitlines()) or name in ("markdown", "csv")
+    assert all(len(line) <= 80 for line in ran.out.splitlines()) or name in ("markdown", "csv", "over-csv")
     golden(f"memory/{name}.txt", ran.out)
 
 
@@ -99,6 +112,11 @@ def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_
         (["--phase", "decode", "--training", "sgd"], "goes with --phase training"),
         (["--phase", "training", "--logits", "last"], "needs the logits of all positions"),
         (["--training", "adamx"], "no optimizer"),
+        (["--over", "length=8", "--tokens-in", "1GiB"], "--tokens-in with --over"),
+        (["--over", "length=8", "--symbolic", "batch"], "batch is a symbol"),
+        (["--over", "length=8:4"], "LOW up to HIGH"),
+        (["--over", "lenght=8"], "'length'?"),
+        (["--over", "length=8", "-o", "chart.svg"], "no chart"),
     ],
 )
 def test_bad_options_are_refused(options: list[str], message: str, netcalc: Callable[..., CommandResult]) -> None:

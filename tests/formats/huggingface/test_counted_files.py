@@ -13,6 +13,7 @@ import pytest
 import netcalc as api
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.diagnostics import NetcalcError
+from netcalc.formats import counted_files as counted_files_module
 from netcalc.weights.tensor_files import TensorFile
 from tests.conftest import CommandResult
 from tests.formats.huggingface.packed import (
@@ -274,6 +275,17 @@ def test_the_tokens_that_fit_are_beside_the_bytes_of_the_headers(tmp_path: Path)
     report = memory_of(tmp_path, FP8_MODEL, wide, tokens_in=size + 7 * 256 + seven.ideal.peak + 255)
     assert report.token_bytes == 256
     assert report.tokens_in is not None and report.tokens_in.tokens["ideal"] == 7
+
+
+def test_a_table_over_sizes_reads_the_headers_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = api.load(write_model(tmp_path / "model", FP8_MODEL, PACKED))
+    read: list[object] = []
+    counted = counted_files_module._counted
+    monkeypatch.setattr(counted_files_module, "_counted", lambda *args: read.append(args) or counted(*args))
+    table = network.memory_over("length=4,7", phase="prefill")
+    assert len(read) == 1 and {point.weights for point in table.points} == {size_of(PACKED)}
+    first, second = (point.caches["ideal"] for point in table.points)
+    assert second - first == 3 * 256
 
 
 def test_only_headers_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,10 @@ FLOAT_TYPE = choice("bfloat16", "float16", "float32", "float64")
 PlanName: TypeAlias = Literal["fast", "reference"]
 #: Kernel of attention: products that keep the scores, the fused one of PyTorch for the CPU, or FlashAttention-2.
 AttentionKernel: TypeAlias = Literal["eager", "sdpa-cpu", "flash"]
+#: Element types of a step of training, by the names of Lightning.
+PrecisionName: TypeAlias = Literal["32-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed", "fp8-mixed"]
+#: Ways to keep weights under mixed precision.
+Mixed: TypeAlias = Literal["autocast", "deepspeed", "megatron"]
 #: Phase whose memory is counted: all positions at once, the step of the last one, or a step of training.
 Phase: TypeAlias = Literal["prefill", "decode", "training"]
 #: Positions whose logits a causal language model computes.
@@ -340,7 +344,46 @@ class OverOptions(TypedDict, total=False):
     ]
 
 
-class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, TrainingOptions, total=False):
+class StepOptions(TrainingOptions, total=False):
+    """The way in which a step of training is done."""
+
+    precision: Annotated[
+        PrecisionName | None,
+        Option(
+            choice(*get_args(PrecisionName)),
+            None,
+            "Element types of training, by the names of Lightning; in place of --dtype.",
+            shown_default="those of the model",
+        ),
+    ]
+    mixed: Annotated[
+        Mixed | None,
+        Option(
+            choice(*get_args(Mixed)),
+            None,
+            "Weights under mixed precision: float32 and cast, or 16 bits with a float32 copy.",
+            shown_default="autocast",
+        ),
+    ]
+    recompute: Annotated[
+        str,
+        Option(
+            NAME,
+            "none",
+            "Compute again in the backward pass: none, selective (attention), full (layers), or every:k layers.",
+            metavar="PARTS",
+        ),
+    ]
+    micro_batch: Annotated[
+        int | None,
+        Option(COUNT, None, "Batch of a pass; the passes that share the batch add up their gradients."),
+    ]
+    accumulate: Annotated[
+        int, Option(COUNT, 1, "Passes before an update, which share the batch unless --micro-batch is given.")
+    ]
+
+
+class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, StepOptions, total=False):
     """Options of ``memory``."""
 
     phase: Annotated[

@@ -134,6 +134,18 @@ VERBS = {
             "phase": called("--phase decode", phase="decode"),
             "logits": called("--logits last", logits="last"),
             "training": called("--training adam", training="adam"),
+            "precision": called("--phase training --precision bf16-true", phase="training", precision="bf16-true"),
+            "mixed": called(
+                "--training adam --precision 16-mixed --mixed deepspeed",
+                training="adam",
+                precision="16-mixed",
+                mixed="deepspeed",
+            ),
+            "recompute": called("--phase training --recompute full", phase="training", recompute="full"),
+            "micro_batch": called("--phase training --micro-batch 1", phase="training", micro_batch=1),
+            "accumulate": called(
+                "--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4
+            ),
             "attention": called("--attention eager", attention="eager"),
             "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
             "over": called("--over length=1,2 --over batch=1,3", "memory_over", over=["length=1,2", "batch=1,3"]),

@@ -165,11 +165,10 @@ class MemoryReport(Result):
 
     @property
     def trained(self) -> int | None:
-        """Bytes of weights, buffers, gradients, states of the optimizer and what is kept; None without training."""
-        if self.saved is None or self.training is None:
+        """The most bytes at a time in a step of training, weights and buffers included; None without training."""
+        if self.training is None:
             return None
-        added = self.training.gradients + self.training.state_bytes + self.saved.eager
-        return integer(self.weights) + integer(self.buffers) + added
+        return integer(self.weights) + integer(self.buffers) + self.training.total
 
     def caches(self, convention: str = "ideal") -> Dim:
         """Return the bytes of caches and states under a convention."""

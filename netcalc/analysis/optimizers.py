@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Dim, minimum, product
+from netcalc.dims import Dim, integer, minimum, product
 from netcalc.dtypes import DType
 from netcalc.expressions import parse
 from netcalc.ir import OpNode
@@ -30,13 +30,21 @@ class State(NamedTuple):
 
     name: str
     dtype: DType | None
-    per: Literal["element", "row", "column", "tensor"]
+    per: Literal["element", "row", "column", "tensor", "block"]
     of: Of = ""
+    block: int = 1
+    """Elements of a block."""
+    least: int = 0
+    """The fewest elements of a parameter that has the state."""
+    below: int | None = None
+    """Elements from which on a parameter does not have it."""
 
     def shape(self, parameter: Shape) -> tuple[Dim, ...]:
         """Return the shape of the state of a parameter."""
         if self.per == "tensor":
             return ()
+        if self.per == "block":
+            return (-(-integer(product(parameter)) // self.block),)
         sizes = list(parameter)
         if self.per != "element":
             sizes[-1 if self.per == "row" else -2] = 1
@@ -73,6 +81,8 @@ class Optimizer(NamedTuple):
     states: tuple[State, ...]
     update: tuple[Part, ...]
     others: Others | None = None
+    temporaries: int = 0
+    """Tensors of the size of a parameter that its update allocates at a time."""
 
     def of(self, parameter: Shape, table: bool = False) -> Optimizer:
         """Return the optimizer of a parameter, which ``table`` says is a table of embeddings: this one or another.
@@ -91,7 +101,8 @@ class Optimizer(NamedTuple):
 
     def kept(self, parameter: Shape, table: bool = False) -> tuple[State, ...]:
         """Return the states that are kept for a parameter."""
-        return tuple(state for state in self.of(parameter, table).states if _is_of(state.of, parameter))
+        kept = (state for state in self.of(parameter, table).states if _is_of(state.of, parameter))
+        return tuple(state for state in kept if _is_of_size(state, parameter))
 
     def parts(self, parameters: Sequence[Shape], table: bool = False, **settings: float) -> tuple[Part, ...]:
         """Return the parts of an update of parameters with these settings, and the defaults for the others."""
@@ -137,6 +148,13 @@ def _is_of(of: Of, parameter: Shape) -> bool:
     return not of or (of == "matrix") == (len(parameter) > 1)
 
 
+def _is_of_size(state: State, parameter: Shape) -> bool:
+    if state.least == 0 and state.below is None:
+        return True
+    elements = integer(product(parameter))
+    return state.least <= elements and (state.below is None or elements < state.below)
+
+
 def _term(kind: Kind, part: Part, amount: int | str, shapes: Sequence[Shape], settings: Mapping[str, float]) -> Term:
     if isinstance(amount, int):
         elements = sum(product(shape) for shape in shapes)
@@ -158,7 +176,13 @@ def _sizes(shape: Shape, settings: Mapping[str, float]) -> Mapping[str, Dim]:
 
 @cache
 def optimizers() -> Mapping[str, Optimizer]:
-    """Return all optimizers by name."""
+    """Return by name all optimizers whose updates are counted."""
+    return {name: optimizer for name, optimizer in optimizers_of_memory().items() if optimizer.update}
+
+
+@cache
+def optimizers_of_memory() -> Mapping[str, Optimizer]:
+    """Return by name all optimizers whose states are counted."""
     from netcalc.spec.yaml_document import parse_yaml
 
     data = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
@@ -166,11 +190,22 @@ def optimizers() -> Mapping[str, Optimizer]:
 
 
 def optimizer_named(name: str) -> Optimizer:
-    """Return an optimizer; NetcalcError (E502) if there is none of that name."""
-    if name not in optimizers():
-        hint = did_you_mean(name, optimizers()) or f"the optimizers are {', '.join(optimizers())}"
+    """Return an optimizer; NetcalcError (E502) if there is none of that name, or its update is not counted."""
+    if name in optimizers_of_memory() and name not in optimizers():
+        raise NetcalcError(Diagnostic("E502", f"the update of {name} is not counted, only the memory of its states"))
+    return _named(name, optimizers())
+
+
+def optimizer_of_memory(name: str) -> Optimizer:
+    """Return an optimizer whose states are counted; NetcalcError (E502) if there is none of that name."""
+    return _named(name, optimizers_of_memory())
+
+
+def _named(name: str, known: Mapping[str, Optimizer]) -> Optimizer:
+    if name not in known:
+        hint = did_you_mean(name, known) or f"the optimizers are {', '.join(known)}"
         raise NetcalcError(Diagnostic("E502", f"there is no optimizer {name!r}", hint=hint))
-    return optimizers()[name]
+    return known[name]
 
 
 def _optimizer(name: str, entry: Mapping[str, Any]) -> Optimizer:
@@ -183,9 +218,11 @@ def _optimizer(name: str, entry: Mapping[str, Any]) -> Optimizer:
         tuple(_state(state) for state in entry["states"]),
         tuple(Part(p["role"], p["formula"], p["work"], p.get("when", ""), p.get("of", "")) for p in entry["update"]),
         None if others is None else Others(others["optimizer"], others["settings"]),
+        entry.get("temporaries", 0),
     )
 
 
 def _state(entry: Mapping[str, Any]) -> State:
     dtype = None if entry["dtype"] == "parameter" else entry["dtype"]
-    return State(entry["name"], dtype, entry["per"], entry.get("of", ""))
+    sizes = entry.get("block", 1), entry.get("least", 0), entry.get("below")
+    return State(entry["name"], dtype, entry["per"], entry.get("of", ""), *sizes)

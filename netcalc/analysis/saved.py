@@ -96,7 +96,7 @@ def _evaluated(
     call = BackwardCall(node.input_types, node.output_types, node.params, frozenset(sources), every, training)
     flows = declared.differentiable(node.op, call)
     tensors = [
-        SavedTensor(instance.path, node.op.name, saved, _storage(node, saved, layouts, outputs, tables))
+        SavedTensor(instance.path, node.op.name, saved, storage_of(node, saved, layouts, outputs, tables))
         for saved in rules.saves(node, layouts, call)
     ]
     return tensors, [
@@ -105,13 +105,14 @@ def _evaluated(
     ]
 
 
-def _storage(
+def storage_of(
     node: OpNode,
     saved: Saved,
     inputs: Sequence[Layout | None],
     outputs: Sequence[Layout],
     tables: dict[tuple[str, Saved], Storage],
 ) -> Storage:
+    """Return the memory of a tensor that an operation saves: of an input or result, of a parameter, or its own."""
     # autograd copies what an operation needs and overwrites
     first = inputs[0] if inputs else None
     overwritten = node.inplace and saved.kind == "input" and first is not None and outputs[0].storage is first.storage

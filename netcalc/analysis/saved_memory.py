@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from netcalc.analysis.saved import saved_bytes, saved_tensors
-from netcalc.ir import Program
+from netcalc.analysis.saved import SavedTensor
 from netcalc.options import AttentionKernel
 
 
@@ -35,19 +35,8 @@ class SavedMemory(NamedTuple):
     """Under eager execution, the most bytes first."""
 
 
-def saved_memory(program: Program, attention: AttentionKernel, loss: bool) -> SavedMemory:
-    """Return the memory that a forward pass of a program keeps.
-
-    Args:
-        program: the program, with its loss behind its layers if ``loss`` is True.
-        attention: the kernel of attention.
-        loss: True for a program that ends in the loss of its spec.
-
-    Raises:
-        UndecidedError: if a size is symbolic.
-        NetcalcError: E603 for a program with too many operations to go through one by one.
-    """
-    tensors = saved_tensors(program, "eager", attention)
+def by_operation(tensors: Iterable[SavedTensor]) -> tuple[SavedBy, ...]:
+    """Return the distinct memory that tensors hold, without parameters and buffers, by the first that keeps it."""
     counted: set[int] = set()
     kept: dict[str, SavedBy] = {}
     for tensor in tensors:
@@ -57,11 +46,4 @@ def saved_memory(program: Program, attention: AttentionKernel, loss: bool) -> Sa
         counted.add(id(storage))
         so_far = kept.get(tensor.op, SavedBy(tensor.op, 0, 0))
         kept[tensor.op] = SavedBy(tensor.op, so_far.tensors + 1, so_far.bytes + storage.nbytes)
-    return SavedMemory(
-        attention,
-        "train" if program.training else "eval",
-        loss,
-        saved_bytes(saved_tensors(program)),
-        saved_bytes(tensors),
-        tuple(sorted(kept.values(), key=lambda by: -by.bytes)),
-    )
+    return tuple(kept.values())

@@ -1,17 +1,55 @@
-"""Memory that training adds to the weights: gradients, and the states of an optimizer."""
+"""Memory of a step of training by kind, and its peak: weights, gradients, states, what is kept, temporaries.
+
+Repeats are cut to a few iterations, so that the cost does not grow with the depth.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
-from netcalc.analysis.gradient_flow import gradient_flow
-from netcalc.analysis.optimizers import State, optimizer_named
-from netcalc.analysis.walk import ParameterInstance, instances, parameters
+from netcalc.analysis.activations.execution import Eager
+from netcalc.analysis.optimizers import Optimizer, State, optimizer_of_memory
+from netcalc.analysis.precisions import AS_COUNTED, Precision, precision_named
+from netcalc.analysis.recomputation import recomputation
+from netcalc.analysis.saved import saved_tensors
+from netcalc.analysis.saved_memory import SavedBy, SavedMemory, by_operation
+from netcalc.analysis.training_step.backward import Step, Trained
+from netcalc.analysis.training_step.cuts import CutProgram, folded
+from netcalc.analysis.training_step.ledger import Live
+from netcalc.analysis.training_step.record import Place
 from netcalc.dims import integer, product
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import Program
+from netcalc.ir import CallNode, Program, join
 from netcalc.ir.loss import LOSS
+from netcalc.options import AttentionKernel, Mixed, PrecisionName
+
+#: Moments of a step, in words.
+_DURING = {
+    "forward": "forward pass",
+    "recompute": "recomputation",
+    "backward": "backward pass",
+    "sum": "backward pass",
+    "cast": "backward pass",
+    "end": "end of the backward pass",
+}
+UPDATE = "update"
+
+
+class Training(NamedTuple):
+    """A way to train."""
+
+    optimizer: str | None = None
+    """Name of the optimizer; None for a forward and a backward pass without an update."""
+    precision: PrecisionName | None = None
+    """Element types; None for those that the program has."""
+    mixed: Mixed | None = None
+    """The way to keep weights under mixed precision."""
+    recompute: str = "none"
+    """What is computed again: none, selective, full, or every:k."""
+    attention: AttentionKernel = "sdpa-cpu"
+    accumulate: int = 1
+    """Passes whose gradients are added up before an update."""
 
 
 class OptimizerState(NamedTuple):
@@ -21,64 +59,216 @@ class OptimizerState(NamedTuple):
     bytes: int
 
 
+class Peak(NamedTuple):
+    """The moment of a step at which most memory is live, beside weights, buffers, and states of the optimizer."""
+
+    during: str
+    """Part of the step: forward pass, recomputation, backward pass, end of the backward pass, or update."""
+    at: str
+    """Path of the operation; empty for none."""
+    gradients: int
+    """Bytes of the gradients of parameters that exist."""
+    kept: int
+    """Bytes that are kept for the backward pass."""
+    temporaries: int
+    """Bytes of inputs and outputs, results that code still holds, gradients of activations, and work of kernels."""
+
+    @property
+    def total(self) -> int:
+        """Bytes of all of them."""
+        return self.gradients + self.kept + self.temporaries
+
+
 class TrainingMemory(NamedTuple):
-    """Bytes that a step of training holds when the optimizer updates, each parameter that is trained once."""
+    """Bytes of a step of training, each parameter that is trained once."""
 
     optimizer: str | None
     """Name of the optimizer; null for a forward and a backward pass without an update."""
+    precision: PrecisionName | None
+    """Element types; null for those of the model."""
+    mixed: Mixed | None
+    """The way to keep weights under mixed precision; null for the default."""
+    recompute: str
+    """What is computed again in the backward pass."""
+    micro_batch: int | None
+    """Sequences or images of a pass; null for a network without a batch."""
+    accumulate: int
+    """Passes whose gradients are added up before an update."""
     trained: int
     """Elements of the parameters that are trained, tied ones counted once."""
+    master: int
+    """Bytes of a further copy of the weights in higher precision, which the optimizer updates."""
     gradients: int
-    """Bytes of their gradients, in the type of each parameter."""
+    """Bytes of all gradients of parameters."""
     states: tuple[OptimizerState, ...]
+    kept: int
+    """The most bytes that are kept for the backward pass, at the end of the forward pass."""
+    peak: Peak
 
     @property
     def state_bytes(self) -> int:
         """Bytes of all states."""
         return sum(state.bytes for state in self.states)
 
+    @property
+    def held(self) -> int:
+        """Bytes that training holds from step to step, beside weights and buffers: copies of weights, and states."""
+        return self.master + self.state_bytes
 
-def training_memory(program: Program, optimizer: str | None, loss: bool) -> TrainingMemory:
-    """Return gradients of the parameters that are trained, and the states that an optimizer keeps of them.
+    @property
+    def total(self) -> int:
+        """The most bytes at a time, beside weights and buffers."""
+        return self.held + self.peak.total
 
-    Frozen parameters, and those on which the loss does not depend, have neither.
+
+class Counted(NamedTuple):
+    """Memory of a step of training, and the operations that keep memory for the backward pass."""
+
+    memory: TrainingMemory
+    operations: tuple[SavedBy, ...]
+
+
+def training_memory(
+    program: Program, training: Training, loss: bool = False, micro_batch: int | None = None
+) -> Counted:
+    """Return the memory of a step of training in eager execution, as PyTorch allocates it.
+
+    Frozen parameters, and those on which the loss does not depend, have neither gradients nor states.
 
     Args:
-        program: the program, with its loss behind its layers if ``loss`` is True.
-        optimizer: name of the optimizer; None for a forward and a backward pass without an update.
+        program: the program in training mode, with its loss behind its layers if ``loss`` is True, in the element type
+            of the precision.
+        training: the way to train.
         loss: True for a program that ends in the loss of its spec.
+        micro_batch: the size of the batch, for the record.
 
     Raises:
-        NetcalcError: E502 if there is no such optimizer; E603 for a program with too many operations.
+        NetcalcError: E502 for an unknown optimizer or a bad way to train; E603 for a program with too many operations
+            that are not iterations of repeats; E604 for gradients through complex numbers.
         UndecidedError: E404 if a size is symbolic.
     """
-    chosen = None if optimizer is None else optimizer_named(optimizer)
-    elements = gradients = 0
-    states: dict[str, int] = {}
-    for instance in _trained(program, LOSS if loss else None):
-        shape = instance.param.shape
-        number = integer(product(shape))
-        elements += number
-        gradients += number * ITEMSIZE[instance.dtype]
-        for state in chosen.kept(shape, instance.op == "embedding") if chosen else ():
-            states[state.name] = states.get(state.name, 0) + _bytes(state, instance)
-    kept = tuple(OptimizerState(name, size) for name, size in states.items())
-    return TrainingMemory(optimizer, elements, gradients, kept)
+    chosen = None if training.optimizer is None else optimizer_of_memory(training.optimizer)
+    precision = precision_named(training.precision, training.mixed, training.attention)
+    measure = _Measure(program, training, precision, chosen, loss)
+    figures = folded(program, measure, recomputation(training.recompute).unit)
+    gradients = figures["gradients",][0]
+    states = tuple(
+        OptimizerState(key[1], numbers[0])
+        for key, numbers in figures.items()
+        if isinstance(key, tuple) and key[0] == "state"
+    )
+    keeping = tuple(
+        SavedBy(key[1], *numbers) for key, numbers in figures.items() if isinstance(key, tuple) and key[0] == "kept"
+    )
+    memory = TrainingMemory(
+        training.optimizer,
+        training.precision,
+        training.mixed,
+        training.recompute,
+        micro_batch,
+        training.accumulate,
+        figures["trained",][0],
+        figures["master",][0],
+        gradients,
+        states,
+        sum(by.bytes for by in keeping),
+        _peak(program, figures, measure.largest if chosen else None, gradients if training.accumulate > 1 else 0),
+    )
+    return Counted(memory, tuple(sorted(keeping, key=lambda by: -by.bytes)))
 
 
-def _trained(program: Program, start: str | None) -> Iterator[ParameterInstance]:
-    """Yield the parameters that have a gradient, each once."""
-    flow = gradient_flow(program, output=start)
-    wanted = {
-        owner
-        for instance in instances(flow.program)
-        for name, owner in instance.owners.items()
-        if name in flow.of(instance.node).wanted
-    }
-    for instance in parameters(flow.program):
-        if not instance.tied and not instance.frozen and instance.param.trainable and instance.path in wanted:
-            yield instance
+def saved_memory(program: Program, training: Training, loss: bool, operations: tuple[SavedBy, ...]) -> SavedMemory:
+    """Return what is kept for the backward pass, by operations that :func:`training_memory` gives.
+
+    Raises:
+        NetcalcError: E603 for a program with too many operations that are not iterations of repeats.
+    """
+
+    def ideal(cut: CutProgram) -> Mapping[Hashable, tuple[int]]:
+        return {"ideal": (sum(by.bytes for by in by_operation(saved_tensors(cut.program))),)}
+
+    mode = "train" if program.training else "eval"
+    eager = sum(by.bytes for by in operations)
+    return SavedMemory(training.attention, mode, loss, folded(program, ideal)["ideal"][0], eager, operations)
 
 
-def _bytes(state: State, instance: ParameterInstance) -> int:
-    return integer(product(state.shape(instance.param.shape))) * ITEMSIZE[state.dtype or instance.dtype]
+class _Measure:
+    """Figures of a step on a cut program; ``largest`` is the most bytes that an update of one parameter allocates."""
+
+    def __init__(
+        self, program: Program, training: Training, precision: Precision, optimizer: Optimizer | None, loss: bool
+    ) -> None:
+        self._training = training
+        self._precision = precision
+        self._optimizer = optimizer
+        self._start = program.output_names.index(LOSS) if loss else None
+        self.largest = 0
+
+    def __call__(self, cut: CutProgram) -> Mapping[Hashable, tuple[int, ...]]:
+        rules = Eager(cut.program.training, self._training.attention)
+        step = Step(cut, rules, self._precision, recomputation(self._training.recompute))
+        step.accumulates = self._training.accumulate > 1
+        outputs = step.forward()
+        step.backward(outputs if self._start is None else [outputs[self._start]])
+        figures: dict[Hashable, tuple[int, ...]] = dict(step.moments)
+        figures |= {("kept", op): (tensors, size) for op, (tensors, size) in step.kept.items()}
+        figures.update(self._of_parameters(list(step.trained.values())))
+        return figures
+
+    def _of_parameters(self, trained: list[Trained]) -> Mapping[Hashable, tuple[int, ...]]:
+        elements = gradients = master = 0
+        states: dict[Hashable, int] = {}
+        for parameter in trained:
+            elements += parameter.elements
+            gradients += parameter.elements * ITEMSIZE[self._precision.gradients or parameter.dtype]
+            if self._precision.master is not None:
+                master += parameter.elements * ITEMSIZE[self._precision.master]
+            if self._optimizer is not None:
+                dtype = self._precision.states or parameter.dtype
+                chosen = self._optimizer.of(parameter.shape, parameter.table)
+                work = chosen.temporaries * parameter.elements * ITEMSIZE[dtype]
+                self.largest = max(self.largest, work)
+                for state in self._optimizer.kept(parameter.shape, parameter.table):
+                    size = _state_bytes(state, parameter, dtype)
+                    states["state", state.name] = states.get(("state", state.name), 0) + size
+        totals = {("trained",): elements, ("gradients",): gradients, ("master",): master, **states}
+        return {key: (number,) for key, number in totals.items()}
+
+
+def _state_bytes(state: State, parameter: Trained, dtype: str) -> int:
+    return integer(product(state.shape(parameter.shape))) * ITEMSIZE[state.dtype or dtype]
+
+
+def _peak(program: Program, figures: Mapping[Hashable, list[int]], update: int | None, before: int) -> Peak:
+    """Return the moment with the most bytes; ``before`` are those of gradients of earlier passes."""
+    most, found = -1, ("end", ())
+    for key, numbers in figures.items():
+        if isinstance(key, tuple) and key[0] in _DURING and (size := sum(numbers)) > most:
+            most, found = size, key
+    live = Live(*figures[found])
+    peak = Peak(_DURING[found[0]], _path(program, found[1]), live.gradients + before, live.kept, live.temporaries)
+    if update is None:
+        return peak
+    end = Live(*figures["end", (), 0])
+    updating = Peak(UPDATE, "", end.gradients + before, end.kept, end.temporaries + update)
+    return max(peak, updating, key=lambda one: one.total)
+
+
+def _path(program: Program, place: Place) -> str:
+    """Return the path of an operation, of positions of nodes and numbers of iterations, from the end below 0."""
+    path, nodes, rest = "", program.main.nodes, list(place)
+    while rest:
+        position = rest.pop(0)
+        if position < 0:
+            break  # the cast of an input
+        node = nodes[position]
+        if isinstance(node, CallNode):
+            number = rest.pop(0)
+            path = join(path, node.instance(number if number >= 0 else node.times + number))
+            nodes = node.body.nodes
+        else:
+            path = join(path, node.name)
+    return path
+
+
+__all__ = ["AS_COUNTED", "Counted", "Peak", "Training", "TrainingMemory", "saved_memory", "training_memory"]

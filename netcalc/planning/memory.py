@@ -9,8 +9,9 @@ from netcalc.analysis.memory_report import EngineMemory, MemoryReport, memory_re
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.arguments import texts
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.counted_files import CountedFiles
-from netcalc.options import AttentionKernel, BytesFrom, MemoryOptions, PlanName
+from netcalc.options import BytesFrom, MemoryOptions, PlanName
 from netcalc.planning.phases import assumed_phase, has_all_logits, phase_of, request_in_phase
 from netcalc.request import Request
 
@@ -38,7 +39,9 @@ def memory_of(
         in_phase = in_phase.with_open_storage()
     saved = training = None
     if phase == "training":
-        saved, training = _training(in_phase, options["training"], options["attention"])
+        in_phase, saved, training = _training(in_phase, options)
+    else:
+        _require_training(options)
     report = memory_report(
         in_phase.program,
         cache=texts(options["cache"]),
@@ -62,17 +65,38 @@ def memory_of(
     return replace(report, tokens_in=tokens_in(report, budget, program_at))
 
 
-def _training(
-    request: Request, optimizer: str | None, attention: AttentionKernel
-) -> tuple[SavedMemory, TrainingMemory]:
-    """Return what a step of training keeps and adds, in the mode of training unless another is set."""
-    from netcalc.analysis.saved_memory import saved_memory
-    from netcalc.analysis.training_memory import training_memory
+def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedMemory, TrainingMemory]:
+    """Return the request of a pass, what is kept of it, and the memory of a step of training."""
+    from netcalc.analysis.training_memory import Training, saved_memory
+    from netcalc.planning.training import training_step
 
-    trained = request if request.mode is not None else request.with_mode("train")
-    has_loss = trained.loss is not None
-    program = trained.program_with_loss if has_loss else trained.program
-    return saved_memory(program, attention, has_loss), training_memory(program, optimizer, has_loss)
+    training = Training(
+        options["training"],
+        options["precision"],
+        options["mixed"],
+        options["recompute"],
+        options["attention"],
+        options["accumulate"],
+    )
+    step = training_step(request, training, options["micro_batch"])
+    saved = saved_memory(step.program, step.training, step.loss, step.counted.operations)
+    # what is counted beside the step is that of a pass, in the mode that was asked for
+    return replace(step.request, mode=request.mode), saved, step.memory
+
+
+def _require_training(options: MemoryOptions) -> None:
+    """Raise NetcalcError (E502) for an option that says how to train, without training."""
+    given = {
+        "--precision": options["precision"] is not None,
+        "--mixed": options["mixed"] is not None,
+        "--recompute": options["recompute"] != "none",
+        "--micro-batch": options["micro_batch"] is not None,
+        "--accumulate": options["accumulate"] != 1,
+    }
+    option = next((name for name, is_given in given.items() if is_given), None)
+    if option is not None:
+        hint = "--training OPTIMIZER, or --phase training"
+        raise NetcalcError(Diagnostic("E502", f"{option} says how to train", hint=hint))
 
 
 def _engine(request: Request, plan: PlanName | None) -> EngineMemory | None:

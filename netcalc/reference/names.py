@@ -29,9 +29,9 @@ def conventions() -> dict[str, str]:
 
 def optimizer_names() -> tuple[str, ...]:
     """Return the names of the optimizers."""
-    from netcalc.analysis.optimizers import optimizers
+    from netcalc.analysis.optimizers import optimizers_of_memory
 
-    return tuple(optimizers())
+    return tuple(optimizers_of_memory())
 
 
 def setting_kinds(loaded: Loaded) -> dict[str, str]:

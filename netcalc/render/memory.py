@@ -8,7 +8,9 @@ from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.memory_report import MemoryReport, TokensIn
+from netcalc.analysis.precisions import precision_named
 from netcalc.analysis.saved_memory import SavedMemory
+from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
@@ -121,16 +123,41 @@ def _totals(report: MemoryReport) -> Table:
     ]
     if report.kept:
         rows.append(Row(["caches and states", *(report.caches(name) for name in conventions)]))
-    if report.saved is not None and report.training is not None:
-        rows.append(Row(["gradients", report.training.gradients]))
-        if report.training.optimizer is not None:
-            rows.append(Row([f"states of {report.training.optimizer}", report.training.state_bytes]))
-        rows.append(Row(["kept for the backward pass", report.saved.eager]))
-        return Table(columns, rows, [Row(["all, without temporaries of the backward pass", report.trained])])
+    if report.training is not None:
+        return _training_totals(report, report.training)
     if report.ideal is None:
         return Table(columns, rows)
     rows.append(Row(["activations", *[report.ideal.peak] * len(conventions)]))
     return Table(columns, rows, [Row(["all", *(report.total(name) for name in conventions)])])
+
+
+def _training_totals(report: MemoryReport, training: TrainingMemory) -> Table:
+    """The most bytes of each kind of memory, and those at the peak of the step."""
+    peak = training.peak
+    columns = [Column("memory", "path"), Column("most", "bytes"), Column("at the peak", "bytes")]
+    rows = [Row([f"{kind.role}, {kind.scheme}", kind.bytes, kind.bytes]) for kind in report.stored if kind.bytes != 0]
+    if training.master:
+        rows.append(Row(["weights of the optimizer", training.master, training.master]))
+    rows.append(Row(["gradients", training.gradients, peak.gradients]))
+    if training.optimizer is not None:
+        rows.append(Row([f"states of {training.optimizer}", training.state_bytes, training.state_bytes]))
+    rows.append(Row(["kept for the backward pass", training.kept, peak.kept]))
+    rows.append(Row(["temporaries", None, peak.temporaries]))
+    return Table(columns, rows, [Row(["all", None, report.trained])])
+
+
+def _training_head(training: TrainingMemory) -> Iterator[Line]:
+    """The way to train, and the moment of the peak."""
+    if training.precision is not None:
+        precision = precision_named(training.precision, training.mixed, "sdpa-cpu")
+        yield Line(f": {precision.about}", f"precision {precision.name}", hanging="  ")
+    if training.accumulate > 1:
+        of = "" if training.micro_batch is None else f" of a batch of {exact(training.micro_batch)}"
+        yield Line(f"{exact(training.accumulate)} passes{of} before an update, which add up their gradients")
+    if training.recompute != "none":
+        yield Line(f"computed again in the backward pass: {training.recompute}")
+    at = f", at {training.peak.at}" if training.peak.at else ""
+    yield Line(f": in the {training.peak.during}{at}", "peak")
 
 
 def _conclusion(report: MemoryReport) -> Iterator[Paragraph]:
@@ -144,15 +171,8 @@ def _conclusion(report: MemoryReport) -> Iterator[Paragraph]:
 
 def _parts(report: MemoryReport) -> list[tuple[int, str, str]]:
     """Bytes, name and what reduces them of each kind of memory that counts into the total."""
-    if report.saved is not None and report.training is not None:
-        states = report.training.gradients + report.training.state_bytes
-        attends = any(by.op == "scaled_dot_product_attention" for by in report.saved.operations)
-        flash = " or --attention flash" if attends and report.attention != "flash" else ""
-        return [
-            (integer(report.weights), "weights", "a smaller --dtype, or --quantize with --lora"),
-            (states, "gradients and states", "--lora trains fewer parameters; other optimizers keep fewer states"),
-            (report.saved.eager, "kept for the backward pass", f"a smaller batch{flash} keeps less"),
-        ]
+    if report.training is not None:
+        return list(_training_parts(report, report.training))
     if report.ideal is None:
         return []
     caches = integer(report.caches(report.conventions[0].name)) if report.kept else 0
@@ -161,6 +181,27 @@ def _parts(report: MemoryReport) -> list[tuple[int, str, str]]:
         (caches, "caches and states", "a smaller batch, fewer positions or --cache-dtype make them smaller"),
         (report.ideal.peak, "activations", "a smaller batch makes them smaller"),
     ]
+
+
+def _training_parts(report: MemoryReport, training: TrainingMemory) -> Iterator[tuple[int, str, str]]:
+    """Bytes at the peak of training, their name, and what reduces them."""
+    peak = training.peak
+    smaller = "a smaller --micro-batch" if training.micro_batch not in (None, 1) else "a smaller batch"
+    attends = report.saved is not None and any(
+        by.op == "scaled_dot_product_attention" for by in report.saved.operations
+    )
+    less = [smaller]
+    less += ["--recompute full"] if training.recompute in ("none", "selective") else []
+    less += ["--attention flash"] if attends and report.attention != "flash" else []
+    yield integer(report.weights), "weights", "--precision bf16-true, or --quantize with --lora"
+    states = peak.gradients + training.held
+    yield states, "gradients and states", "--lora trains fewer parameters; other optimizers keep fewer states"
+    yield peak.kept, "kept for the backward pass", f"{_either(less)} keeps less"
+    yield peak.temporaries, "temporaries", f"{smaller} makes them smaller"
+
+
+def _either(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _fitting_table(report: MemoryReport, tokens_in: TokensIn) -> Table:
@@ -206,6 +247,8 @@ def _peaks(report: MemoryReport) -> Iterator[Line]:
         mode = "" if saved.mode == "train" else f" in {saved.mode} mode"
         text = f": {bytes_text(saved.eager)} kept for the backward pass {start}{mode}, with {saved.attention} attention"
         yield Line(f"{text}; {bytes_text(saved.ideal)} if every operation were one kernel", "eager training")
+    if report.training is not None:
+        yield from _training_head(report.training)
     if engine is not None:
         text = f": {bytes_text(engine.weights)} of weights, {bytes_text(engine.activations)} of all else; "
         yield Line(f"{text}{bytes_text(engine.peak)} at most", f"NumPy's engine, {engine.name}")

@@ -64,4 +64,6 @@ def test_the_total_is_the_sum_of_its_parts() -> None:
     assert report.training is not None and report.saved is not None
     buffers = 4 * 2 * 4800 + 8 * 20  # statistics of 20 norms with 4,800 channels, and their counters
     assert report.buffers == buffers
-    assert report.trained == 3 * 4 * 11_689_512 + buffers + report.saved.eager
+    peak = report.training.peak
+    assert peak.kept <= report.saved.eager == report.training.kept and peak.gradients <= report.training.gradients
+    assert report.trained == 2 * 4 * 11_689_512 + buffers + peak.gradients + peak.kept + peak.temporaries

@@ -78,7 +78,7 @@ class Eager(Execution):
         storages = {layout.storage for layout in layouts if layout is not None}
         if not outputs or outputs[0].storage in storages or outputs[0].storage.parameter:
             return outputs
-        order = declared.order(node.op, self._call(node, layouts)) or _kept_order(node, layouts, outputs[0])
+        order = declared.order(node.op, self.call(node, layouts)) or _kept_order(node, layouts, outputs[0])
         if order is not None:
             outputs[0] = replace(outputs[0], strides=dense(outputs[0].shape, 1, order))
         return outputs
@@ -87,13 +87,15 @@ class Eager(Execution):
         first = layouts[0] if layouts else None
         if first is not None and outputs[0].storage is first.storage:
             return (Moment(),)
-        return declaration(node.op).moments(node.op, self._call(node, layouts))
+        return declaration(node.op).moments(node.op, self.call(node, layouts))
 
     def saves(self, node: OpNode, layouts: Sequence[Layout | None], call: BackwardCall) -> Sequence[Saved]:
-        kept = declaration(node.op).saves(node.op, self._call(node, layouts), call)
+        kept = declaration(node.op).saves(node.op, self.call(node, layouts), call)
         return super().saves(node, layouts, call) if kept is None else kept
 
-    def _call(self, node: OpNode, layouts: Sequence[Layout | None]) -> EagerCall:
+    def call(self, node: OpNode, layouts: Sequence[Layout | None]) -> EagerCall:
+        """Return the call of an operation on inputs of these layouts."""
+
         def copied(index: int, *shapes: Sequence[Dim]) -> tuple[Dim, ...] | None:
             layout = layouts[index]
             assert layout is not None

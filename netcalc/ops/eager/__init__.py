@@ -2,35 +2,40 @@
 
 The modules mirror :mod:`netcalc.ops`, one a family.  Allocations follow what a dispatch mode of PyTorch sees in
 inference without autograd; memory within a kernel is not seen.  What is kept for a backward pass is what autograd's
-hooks for saved tensors see.  An operation without a declaration is one kernel that allocates its outputs, and keeps
-what :mod:`netcalc.ops.backward` declares.
+hooks for saved tensors see, and what a backward pass allocates what PyTorch's profiler sees.  An operation without a
+declaration is one kernel that allocates its outputs, and keeps what :mod:`netcalc.ops.backward` declares; its backward
+pass is one kernel too, which allocates the gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from netcalc.dims import Dim
-from netcalc.dtypes import DType
+from netcalc.dims import Dim, integer
+from netcalc.dtypes import ITEMSIZE, DType
 from netcalc.opdef import Operation, Param
 from netcalc.ops import modules
-from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.ops.backward import BackwardCall, Saved, Source
 from netcalc.options import AttentionKernel
 from netcalc.registry import Registry
 from netcalc.tensor_type import TensorType
 
-__all__ = ["EAGER", "Eager", "EagerCall", "Moment", "Work", "declaration", "eager"]
+__all__ = ["EAGER", "Eager", "EagerCall", "Moment", "Work", "declaration", "eager", "work_bytes"]
 
 #: Families with operations that allocate more than their outputs.
 _DECLARED = (
     "activation",
     "adaptive_pool",
+    "arithmetic",
     "attention",
     "batch_norm",
+    "class_loss",
     "conv",
+    "conv_transpose",
     "dropout",
+    "elementwise",
     "gated_units",
     "linear",
     "lp_pool",
@@ -51,6 +56,15 @@ class Work(NamedTuple):
 
     name: str
     type: TensorType
+
+
+def work_bytes(buffers: Iterable[Work]) -> int:
+    """Return the bytes of work tensors.
+
+    Raises:
+        UndecidedError: if a size is symbolic.
+    """
+    return sum(integer(buffer.type.elements) * ITEMSIZE[buffer.type.dtype] for buffer in buffers)
 
 
 class Moment(NamedTuple):
@@ -126,6 +140,17 @@ class Eager:
         """Return the axes of the first output in the order of memory, the innermost last; None for their own order."""
         return None
 
+    def passes_on(self, op: Any, call: EagerCall, source: Source) -> bool:
+        """Return True if the gradient of an input or parameter is the gradient of the first output, or a view of it."""
+        return bool(op.view) and op.name not in _COPYING
+
+    def backward_moments(self, op: Any, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        """Return what the backward pass holds beside gradients, moment by moment.
+
+        The outputs of a moment are the gradients that it computes.
+        """
+        return (Moment(),)
+
 
 EAGER: Registry[Eager] = Registry("eager execution", modules("netcalc.ops.eager", _DECLARED))
 
@@ -144,5 +169,8 @@ def declaration(op: Operation) -> Eager:
     """Return the declaration of an operation: by default of one kernel that allocates its outputs."""
     return EAGER.get(op.name) or _ONE_KERNEL
 
+
+#: Views whose gradient is made of parts: zeros with the gradient in a part, the gradients of all parts, or a sum.
+_COPYING = frozenset({"slice", "select", "split", "chunk", "expand", "real", "imag"})
 
 _ONE_KERNEL = Eager()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.ops.activation import GELU
-from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.ops.backward import BackwardCall, Saved, Source
 from netcalc.ops.eager import Eager, EagerCall, Moment, eager
 
 
@@ -75,3 +75,17 @@ class GELUEager(Eager):
             return (Moment(),)
         half, inner, outer = map(call.like, ("half", "inner", "tanh"))
         return Moment((half, inner, outer), outputs=False), Moment((half, outer))
+
+    def backward_moments(self, op: GELU, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        if not op.composed:
+            return (Moment(),)
+        # of both factors; later ones have memory that is released by then
+        return Moment((call.like("half"), call.like("other")), outputs=False), Moment()
+
+
+@eager("identity")
+class IdentityEager(Eager):
+    """The input itself."""
+
+    def passes_on(self, op: Any, call: EagerCall, source: Source) -> bool:
+        return True

@@ -48,6 +48,16 @@ class AttentionEager(Eager):
             return _kept_by_math(op, call, back)
         return _kept_by_products(op, call, back)
 
+    def backward_moments(self, op: ScaledDotProductAttention, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        if _flash(op, call) or (_fused(op, call) and not back.wants(_MASK)):
+            masked = call.attention != "flash" and bool(_masks(op, call))
+            return (Moment(tuple(_heads(op, call)) if masked else ()),)
+        # of weights and scores, and with dropout of the weights that it leaves, which are released by then
+        weights = [call.work("gradient of weights", *_scores(call))]
+        if not (call.training and op.dropout):
+            weights.append(call.work("gradient of scores", *_scores(call)))
+        return Moment((*weights, call.like("gradient of values", call.input(_VALUE))), outputs=False), Moment()
+
 
 def _statistics(call: EagerCall) -> DType:
     return "float64" if call.input().dtype == "float64" else "float32"

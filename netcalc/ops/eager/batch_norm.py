@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netcalc.ops.backward import BackwardCall
 from netcalc.ops.batch_norm import BatchNorm, FrozenBatchNorm, InstanceNorm
 from netcalc.ops.eager import Eager, EagerCall, Moment, eager
 
@@ -17,6 +18,9 @@ class BatchNormEager(Eager):
             return (Moment(),)
         channels = call.input().shape[1]
         return (Moment((call.work("mean", channels), call.work("rstd", channels))),)
+
+    def backward_moments(self, op: BatchNorm, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        return (Moment((call.like("normalized gradient"),)),)
 
 
 @eager("instance_norm")

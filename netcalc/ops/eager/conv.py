@@ -5,8 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netcalc.dims import integer
+from netcalc.ops.backward import BackwardCall
 from netcalc.ops.conv import Convolution
-from netcalc.ops.eager import Eager, EagerCall, Moment, eager
+from netcalc.ops.eager import Eager, EagerCall, Moment, Work, eager
+
+
+def reordered(call: EagerCall, back: BackwardCall, weight: Work) -> tuple[Moment, ...]:
+    """Return the moments of oneDNN's kernels, whose operands and gradients have an order of memory of their own.
+
+    The kernel of the input's gradient comes first; then that of the weight's, beside the input's gradient.
+    """
+    gradient, x = call.like("reordered gradient"), call.like("reordered input", call.input())
+    moments: list[Moment] = []
+    held: tuple[Work, ...] = ()
+    if back.wants(0):
+        held = (call.like("gradient of input", call.input()),)
+        moments += (Moment((gradient, weight, x), outputs=False), Moment((*held, x), outputs=False))
+    if back.wants("weight"):
+        moments += (Moment((*held, gradient, x, weight), outputs=False), Moment((weight,)))
+    return tuple(moments) or (Moment(),)
 
 
 @eager("conv1d", "conv2d", "conv3d")
@@ -25,3 +42,9 @@ class ConvolutionEager(Eager):
             size + before + after - 2 * both for size, (before, after), both in zip(spatial, sides, common, strict=True)
         ]
         return (Moment((call.work("padded input", *x.shape[: x.rank - op.axes], *padded),)),)
+
+    def backward_moments(self, op: Convolution, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        weight = next((param for param in call.params if param.name == "weight"), None)
+        if weight is None or all(size == 1 for size in weight.shape[2:]):
+            return (Moment(),)
+        return reordered(call, back, call.work("weight", *weight.shape))

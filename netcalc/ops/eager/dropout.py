@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.ops.backward import BackwardCall, Saved, Source
 from netcalc.ops.dropout import Dropout, StochasticDepth
 from netcalc.ops.eager import Eager, EagerCall, eager
 
@@ -15,6 +15,9 @@ class DropEager(Eager):
 
     def returns_input(self, op: Dropout | StochasticDepth) -> bool:
         return op.p == 0
+
+    def passes_on(self, op: Dropout | StochasticDepth, call: EagerCall, source: Source) -> bool:
+        return op.p == 0 or not call.training
 
     def saves(self, op: Dropout | StochasticDepth, call: EagerCall, back: BackwardCall) -> Sequence[Saved] | None:
         if op.p == 0:

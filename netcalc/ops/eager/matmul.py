@@ -38,3 +38,7 @@ class MatmulEager(Eager):
             if call.copied(index, broadcast, merged) is not None:
                 copies.append(call.work(f"copy of {name}", *broadcast))
         return (Moment(tuple(copies)),)
+
+    def backward_moments(self, op: Matmul, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        copied = min(call.input(0).rank, call.input(1).rank) > 2 and back.wants(1)
+        return (Moment((call.like("copy of other", call.input(1)),) if copied else ()),)

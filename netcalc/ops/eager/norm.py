@@ -68,6 +68,14 @@ class RMSNormEager(Eager):
             return first, Moment((rstd,))
         return first, Moment((rstd, call.like("normalized")))
 
+    def backward_moments(self, op: RMSNorm, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        wide = call.work("gradient of squares", *call.input().shape, dtype=wide_dtype(call.input()))
+        if not back.wants(0):
+            return (Moment((wide,)),)
+        weighted = call.has_param("weight") or call.present(1)
+        # the gradient of the output and the normalized input are released by then
+        return (Moment((wide,) * (2 if weighted else 3)),)
+
 
 @eager("local_response_norm")
 class LocalResponseNormEager(Eager):

@@ -23,6 +23,10 @@ class RotaryEmbeddingEager(Eager):
     def order(self, op: RotaryEmbedding, call: EagerCall) -> Sequence[int] | None:
         return call.orders[0] if op.rotated(call.input()) == call.input().shape[-1] else None
 
+    def backward_moments(self, op: RotaryEmbedding, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        # the gradient of the output is released when those of x·cos and of rotated·sin exist
+        return (Moment((call.like("gradient of rotated"), call.like("gradient of a half"))),)
+
     def moments(self, op: RotaryEmbedding, call: EagerCall) -> Sequence[Moment]:
         x = call.input()
         *leading, length, features = x.shape

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.compare import Match as Match
     from netcalc.analysis.compare import OperationMatch as OperationMatch
     from netcalc.analysis.cost import Analysis as Analysis
+    from netcalc.analysis.devices import Device as Device
     from netcalc.analysis.explain import Explanation as Explanation
     from netcalc.analysis.explain import Section as Section
     from netcalc.analysis.figures import Cost as Cost
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.pipeline import PipelineSummary as PipelineSummary
     from netcalc.analysis.precision.report import StorageReport as StorageReport
     from netcalc.analysis.precision.report import StoredGroup as StoredGroup
+    from netcalc.analysis.roofline import LayerBound as LayerBound
     from netcalc.analysis.signal.report import Finding as Finding
     from netcalc.analysis.signal.report import Reach as Reach
     from netcalc.analysis.signal.report import SignalComparison as SignalComparison
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
     from netcalc.analysis.summary import Layer as Layer
     from netcalc.analysis.summary import Summary as Summary
     from netcalc.analysis.summary import Totals as Totals
+    from netcalc.analysis.time_report import TimeReport as TimeReport
+    from netcalc.analysis.time_report import TrainingRun as TrainingRun
     from netcalc.diagnostics import Diagnostic as Diagnostic
     from netcalc.diagnostics import NetcalcError as NetcalcError
     from netcalc.dims import Dim as Dim
@@ -147,6 +151,9 @@ _EXPORTS = {
     "netcalc.analysis.explain": ("Explanation", "Section"),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
+    "netcalc.analysis.devices": ("Device",),
+    "netcalc.analysis.roofline": ("LayerBound",),
+    "netcalc.analysis.time_report": ("TimeReport", "TrainingRun"),
     "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),

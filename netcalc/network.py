@@ -21,6 +21,7 @@ from netcalc.options import (
     Mode,
     ReportName,
     SummaryOptions,
+    TimeOptions,
 )
 from netcalc.request import Request
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
+    from netcalc.analysis.time_report import TimeReport
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.rounding import RoundingResult
@@ -385,6 +387,27 @@ class Network:
             return counted_files(request, configuration=configuration)
 
         return memory_over(self.request, ranges_of(over), options, files_of)
+
+    @accepts
+    def time(self, **options: Unpack[TimeOptions]) -> TimeReport:
+        """Return a lower bound of the time of a pass on devices, by layer, as ``netcalc time`` prints it.
+
+        The time of a layer is that of its multiply-adds at the peak of the device, or of its bytes at the bandwidth,
+        whichever is longer, in seconds.  See :mod:`netcalc.analysis.roofline` and :mod:`netcalc.analysis.traffic`.
+
+        Raises:
+            NetcalcError: E502 for a device that does not exist or has no speed, E605, E001 or E003 for the file of one,
+                and E502 for options that contradict each other; E404 for symbolic sizes.
+
+        >>> import netcalc
+        >>> net = netcalc.load("llama-3-8b", dtype="bfloat16", set={"length": 4096})
+        >>> step = net.time(device="h100", phase="decode")
+        >>> f"{step.seconds * 1e3:.2f} ms, {step.limit}"
+        '4.64 ms, memory'
+        """
+        from netcalc.planning.time import time_of
+
+        return time_of(self.request, options)
 
     def storage(self) -> StorageReport:
         """Return how the parameters are stored: bytes and bits by scheme, and what stays in full precision and why.

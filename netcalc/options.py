@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args
 
 from netcalc.arguments import (
     ADAPTERS,
+    AMOUNT,
     ASSIGNMENTS,
     BUDGET,
     CONVENTION,
@@ -25,6 +26,7 @@ from netcalc.arguments import (
     PATTERNS,
     RANGES,
     SETTINGS,
+    TOKENS,
     Option,
     choice,
 )
@@ -45,6 +47,10 @@ PrecisionName: TypeAlias = Literal["32-true", "16-true", "bf16-true", "16-mixed"
 Mixed: TypeAlias = Literal["autocast", "deepspeed", "megatron"]
 #: Phase whose memory is counted: all positions at once, the step of the last one, or a step of training.
 Phase: TypeAlias = Literal["prefill", "decode", "training"]
+#: Element types of the peaks of devices.
+PeakType: TypeAlias = Literal["float64", "float32", "tf32", "bfloat16", "float16", "fp8", "int8", "fp4", "int4"]
+#: Algorithm of convolutions.
+ConvolutionName: TypeAlias = Literal["direct", "winograd"]
 #: Positions whose logits a causal language model computes.
 LogitsOf: TypeAlias = Literal["all", "last"]
 #: Figures of a summary that are shown.
@@ -383,8 +389,8 @@ class StepOptions(TrainingOptions, total=False):
     ]
 
 
-class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, StepOptions, total=False):
-    """Options of ``memory``."""
+class PhaseOptions(TypedDict, total=False):
+    """The work that a report speaks of."""
 
     phase: Annotated[
         Phase | None,
@@ -404,6 +410,11 @@ class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, StepOptions, 
             shown_default="last in prefill and decode",
         ),
     ]
+
+
+class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, StepOptions, PhaseOptions, total=False):
+    """Options of ``memory``."""
+
     cache: Annotated[
         str | Iterable[str],
         Option(
@@ -430,4 +441,38 @@ class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, StepOptions, 
     engine: Annotated[
         PlanName | None,
         Option(choice(*get_args(PlanName)), None, "Add the memory of NumPy's engine, with its default threads."),
+    ]
+
+
+class TimeOptions(DeviceOptions, PhaseOptions, TrainingOptions, AttentionOptions, LayerOptions, total=False):
+    """Options of ``time``."""
+
+    efficiency: Annotated[
+        float | None,
+        Option(AMOUNT, None, "Share of the peak that is reached, as in 0.4: the time at it, too.", metavar="SHARE"),
+    ]
+    tokens: Annotated[
+        str | int | None,
+        Option(TOKENS, None, "Tokens of a whole training, as in 15T or 300B: days, FLOPs and energy.", metavar="N"),
+    ]
+    arithmetic: Annotated[
+        PeakType | None,
+        Option(
+            choice(*get_args(PeakType)),
+            None,
+            "Element type whose peak counts for all products, such as tf32, fp8 or int8.",
+            shown_default="of each tensor",
+        ),
+    ]
+    convolution: Annotated[
+        ConvolutionName | None,
+        Option(
+            choice(*get_args(ConvolutionName)),
+            None,
+            "Algorithm of 3×3 convolutions: Winograd's needs a quarter of the products.",
+            shown_default="direct; winograd on this machine",
+        ),
+    ]
+    unfused: Annotated[
+        bool, Option(FLAG, False, "Count operations without products as kernels of their own, as in eager mode.")
     ]

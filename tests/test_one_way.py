@@ -163,6 +163,34 @@ VERBS = {
         {"set": SIZES},
         model="gpt2",
     ),
+    "time": Verb(
+        "time",
+        {
+            **{name: LAYERS[name] for name in ("depth", "unroll")},
+            "device": called("--device h100:2", device="h100:2"),
+            "phase": called("--phase decode", phase="decode"),
+            "logits": called("--logits last", logits="last"),
+            "training": called("--training adam", training="adam"),
+            "attention": called("--attention eager", attention="eager"),
+            "efficiency": called("--efficiency 0.4", efficiency=0.4),
+            "tokens": called("--tokens 2M", tokens="2M"),
+            "arithmetic": called("--arithmetic tf32", arithmetic="tf32"),
+            "convolution": called("--convolution winograd", convolution="winograd")._replace(unseen=True),
+            "unfused": called("--unfused", unfused=True),
+            "sort": called("--sort seconds --top 2"),
+            "top": called("--top 1"),
+            "filter": called("--filter transformer.h.*"),
+            "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
+            "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
+            "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),
+            "lora": Sample("--lora *.c_fc=2", {"lora": "*.c_fc=2"}),
+            "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
+        },
+        " ".join(f"--set {name}={size}" for name, size in SIZES.items()) + " --device l4",
+        {"set": SIZES},
+        {"device": "l4"},
+        model="gpt2",
+    ),
     "run": Verb(
         "run",
         {
@@ -299,6 +327,7 @@ UNSEEN = {
     "flops": {"quantize", "prune"},
     "explain": {"dtype"},
     "memory": {"depth"},
+    "time": {"mode", "train"},
     "compare": {"depth", "quantize", "prune"},
 }
 #: Fields that are measured.
@@ -379,7 +408,8 @@ def test_the_record_of_a_command_is_that_of_the_api(
 ) -> None:
     declared = VERBS[verb]
     sample = {"": Sample(""), **MODEL, **declared.samples}[name]
-    usual = "" if name == "steps" else declared.words  # an option of one value is given once
+    # an option of one value is given once
+    usual = "" if name == "steps" else declared.words.removesuffix("--device l4" if name == "device" else "\0")
     fixed = [placed(word, files) for word in f"{verb} {declared.model} {usual}".split()]
     words = ["=".join(placed(part, files) for part in word.split("=")) for word in sample.words.split()]
     shown = netcalc(*fixed, *words, "--format", "json")
@@ -399,6 +429,7 @@ COUNTING = [
     "summary(depth=1)",
     "explain('conv1')",
     "memory(depth=2)",
+    "time(device='h100', training='adamw')",
     "storage()",
     "shapes",
     "receptive_fields()",

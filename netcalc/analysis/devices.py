@@ -27,10 +27,11 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from netcalc.analysis.byte_sizes import size_in_bytes
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.options import PeakType
 
 if TYPE_CHECKING:
     from netcalc.spec.cursor import Cursor
@@ -40,7 +41,7 @@ _FOLDER = Path(__file__).parent.parent / "data" / "devices"
 _SIZES = ("memory", "flash", "bandwidth", "cache", "cache_bandwidth", "node_link", "network_link")
 _KEYS = {"title", "names", "peaks", "power", *_SIZES}
 #: Element types of peaks, by the names of their figures.
-PEAK_TYPES = ("float64", "float32", "tf32", "bfloat16", "float16", "fp8", "int8", "fp4", "int4")
+PEAK_TYPES = get_args(PeakType)
 _SUFFIXES = (".yaml", ".yml")
 _COUNTED = re.compile(r"(.+):(\d{1,9})")
 #: Names that a message lists.

@@ -28,8 +28,6 @@ _MORE = {
     "ssd_scan": 16,
     "top_k_router": 5,
 }
-#: Operations that read some rows of a parameter, which is not widened.
-_LOOKUPS = frozenset({"embedding", "learned_positions"})
 #: Bytes of windows that a convolution copies at a time.
 _SLAB = 1 << 24
 _HALF = frozenset({"float16", "bfloat16"})
@@ -57,7 +55,7 @@ def kernel_temporaries(node: OpNode, terms: Sequence[Term], default_dtype: DType
 
 def _parameters(node: OpNode, default_dtype: DType) -> int:
     """Return the bytes of parameters in half precision once they are widened."""
-    if node.op.name in _LOOKUPS:
+    if node.op.looks_up:  # the rows alone are widened
         return 0
     widened = [p for p in node.params if dtype_of(p, node, default_dtype) in _HALF]
     return sum(4 * integer(param.elements) for param in widened)

@@ -19,7 +19,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "signal": "Activations and gradients at initialization, by depth, measured and predicted.",
         "train": "Some steps of training in NumPy, with the loss curve.",
     },
-    "Plan": {"memory": "Weights, caches and activations: what a model holds, and what fits."},
+    "Plan": {
+        "memory": "Weights, caches and activations: what a model holds, and what fits.",
+        "time": "Lower bound of the time on a device, by layer, and of a whole training.",
+    },
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer, or one under several conventions.",
         "check": "Specs against their schema, shapes, requirements and published figures.",

@@ -115,6 +115,8 @@ class Operation(Model):
     combines: ClassVar[bool] = False
     #: The outputs are strided views of the input, or of the operation's own parameter: no data moves.
     view: ClassVar[bool] = False
+    #: Only some rows of the parameters are read: no more elements than the outputs have.
+    looks_up: ClassVar[bool] = False
     #: The identity in inference.
     no_op_in_inference: ClassVar[bool] = False
     #: The outputs are random numbers, in inference too.

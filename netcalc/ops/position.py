@@ -103,6 +103,7 @@ class LearnedPositions(_Positions):
     """
 
     name = "learned_positions"
+    looks_up = True
     reference = "torch.nn.Embedding over positions; Gehring et al. 2017, arXiv:1705.03122"
     shorthand = "max_length"
     param_rule = "weight max_length·d"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from netcalc.dims import Dim, Poly
-from netcalc.render.numbers import WHOLE, bytes_text, exact, shape_text, shapes_text, share, short
+from netcalc.render.numbers import WHOLE, bytes_text, exact, seconds_text, shape_text, shapes_text, share, short
 from netcalc.render.table import Column, Elements, Share, Sides, Tied, Uncounted
 
 #: Significant digits of a rounded number.
@@ -141,6 +141,7 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "ratio": _ratio,
     "real": lambda value: f"{value:.4g}",
     "milliseconds": lambda value: f"{value * 1e3:,.3f}",
+    "seconds": lambda value: "" if value == 0 else seconds_text(value),
     "rate": lambda value: f"{value / 1e9:,.1f}",
     "percentage": lambda value: f"{value:.1%}".replace("%", " %"),
 }

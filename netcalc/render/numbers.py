@@ -20,6 +20,15 @@ _TWO_LINES = 160
 NO_TERM = "… ("
 #: Most terms of a formula that a report shows.
 _TERMS = 4
+#: Units of times: least time that is written in them, and their size in seconds.
+_TIMES = (
+    (2 * 86400, 86400, "days"),
+    (2 * 3600, 3600, "h"),
+    (120, 60, "min"),
+    (0.9995, 1, "s"),
+    (0.9995e-3, 1e-3, "ms"),
+    (0.9995e-6, 1e-6, "µs"),
+)
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -89,6 +98,23 @@ def bytes_text(value: Dim) -> str:
     if value * 2 >= 1999 * 1024**power and power < len(_BINARY) - 1:  # would be written as 1000 or more
         power += 1
     return f"{_digits(value, 1024**power, 3)} {_BINARY[power]}"
+
+
+def seconds_text(value: float) -> str:
+    """Write a time in three digits, from nanoseconds to days.
+
+    >>> seconds_text(0.00463844), seconds_text(90), seconds_text(4.2e-8), seconds_text(3e6)
+    ('4.64 ms', '90.0 s', '42.0 ns', '34.7 days')
+    """
+    for least, size, unit in _TIMES:
+        if abs(value) >= least:
+            return f"{_three(value / size)} {unit}"
+    return f"{_three(value * 1e9)} ns"
+
+
+def _three(value: float) -> str:
+    """Write a number in three digits, or all those before the point."""
+    return f"{value:,.{max(0, 3 - len(str(int(abs(value)))))}f}" if abs(value) >= 1 else f"{value:.3g}"
 
 
 def measured(value: Dim) -> str:

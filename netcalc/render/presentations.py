@@ -43,6 +43,7 @@ _MODULES = {
     "SpecList": "specs",
     "SpecReference": "specs",
     "Summary": "report",
+    "TimeReport": "time",
     "TrainingResult": "training",
     "VerifyReport": "verification",
     "WeightsReport": "verification",
@@ -219,7 +220,7 @@ def charts(result: Any) -> Sequence[Chart]:
     if drawn := [*presentation_of(result).charts(result)]:
         return drawn
     message = f"{type(result).__name__} has no charts"
-    raise NetcalcError(Diagnostic("E502", message, hint="results of memory, signal and train have charts"))
+    raise NetcalcError(Diagnostic("E502", message, hint="results of memory, time, signal and train have charts"))
 
 
 def save_charts(result: Any, path: str | Path) -> None:

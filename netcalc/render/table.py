@@ -32,6 +32,7 @@ Kind: TypeAlias = Literal[
     "ratio",
     "real",
     "milliseconds",
+    "seconds",  # with a unit of a suitable size
     "rate",
     "percentage",
 ]

@@ -26,9 +26,9 @@ OTHERS = {
     "tpu-v4": ("bfloat16", 275, 1.2),
     "tpu-v5e": ("bfloat16", 197, 0.82),
 }
-LISTED = """a100-40 a100-80 h100 h100-pcie h200 b200 gb200 mi300x mi325x l4 l40s t4 v100 v100-16 a10 rtx-3090 rtx-4090 rtx-5090
-m1 m1-pro m1-max m1-ultra m2 m2-pro m2-max m2-ultra m3 m3-pro m3-max m3-ultra m4 m4-pro m4-max tpu-v4 tpu-v5e tpu-v5p
-tpu-v6e jetson-agx-orin raspberry-pi-5 cortex-m7"""
+LISTED = """a100-40 a100-80 h100 h100-pcie h200 b200 gb200 mi300x mi325x l4 l40s t4 v100 v100-16 a10 rtx-3090 rtx-4090
+rtx-5090 m1 m1-pro m1-max m1-ultra m2 m2-pro m2-max m2-ultra m3 m3-pro m3-max m3-ultra m4 m4-pro m4-max tpu-v4 tpu-v5e
+tpu-v5p tpu-v6e jetson-agx-orin raspberry-pi-5 cortex-m7"""
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -1,4 +1,4 @@
-"""Generated pages of ``docs/``: operations by family, shipped blocks, error codes, and limits."""
+"""Generated pages of ``docs/``: operations by family, shipped blocks, devices, error codes, and limits."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from netcalc import ops
+from netcalc.analysis.devices import PEAK_TYPES, Device, devices
 from netcalc.diagnostics import CODES, EXIT_CODES
 from netcalc.limits import limits
 from netcalc.reference.blocks import BLOCKS, block_reference, listed_block
 from netcalc.reference.operations import about, reference
 from netcalc.render.blocks import block_markdown
+from netcalc.render.numbers import bytes_text
 from netcalc.render.operations import operation_markdown
 from netcalc.spec.shipped import shipped_blocks
 
@@ -19,6 +21,7 @@ from netcalc.spec.shipped import shipped_blocks
 def generated_pages() -> dict[str, str]:
     """Return the text of each generated page by its path under ``docs/``."""
     pages = {"operations.md": _text(_index()), "errors.md": _text(_errors()), "limits.md": _text(_limits())}
+    pages["devices.md"] = _text(_devices())
     for family in ops.FAMILIES:
         pages[f"operations/{family}.md"] = _text(_family(family))
     pages[f"operations/{BLOCKS}.md"] = _text(_blocks())
@@ -97,6 +100,56 @@ def _limits() -> Iterator[str]:
     for name, limit in limits():
         option = f"`{limit.option}`" if limit.option else ""
         yield f"| `{name}` | {limit:,} | {limit.counts} | `{limit.code}` | {option} |"
+
+
+def _devices() -> Iterator[str]:
+    yield "# Devices"
+    yield ""
+    yield "The devices that ship with netcalc, for `--device NAME[:COUNT]` of [`netcalc time`](time.md). A figure that"
+    yield "a vendor does not publish is left out. Memory is as the vendor states it, so that 80 GB are 80·10⁹ bytes."
+    yield "Links are in one direction, and peaks are those of dense products. Another device is described in a"
+    yield "[file of your own](time.md#devices), and `this` is the machine itself."
+    yield ""
+    titles = ("name", "device", "memory", "bandwidth", "cache", "link in a node", "between nodes", "power")
+    yield f"| {' | '.join(titles)} |"
+    yield "|:--|:--|--:|--:|--:|--:|--:|--:|"
+    for device in devices():
+        names = ", ".join(f"`{name}`" for name in (device.name, *device.names))
+        flash = "" if device.flash is None else f" and {bytes_text(device.flash)} of flash"
+        memory = "" if device.memory is None else f"{_decimal(device.memory)}B{flash}"
+        rates = (device.bandwidth, device.node_link, device.network_link)
+        bandwidth, node, network = ("" if rate is None else f"{_decimal(rate)}B/s" for rate in rates)
+        cache = "" if device.cache is None else bytes_text(device.cache)
+        power = "" if device.power is None else f"{device.power:,} W"
+        yield f"| {names} | {device.title} | {memory} | {bandwidth} | {cache} | {node} | {network} | {power} |"
+    yield ""
+    yield "TFLOP/s of dense products by element type:"
+    yield ""
+    yield f"| name | {' | '.join(PEAK_TYPES)} |"
+    yield "|:--|" + "--:|" * len(PEAK_TYPES)
+    for device in devices():
+        if device.peaks:
+            peaks = (f"{device.peaks[name] / 1e12:,.6g}" if name in device.peaks else "" for name in PEAK_TYPES)
+            yield f"| `{device.name}` | {' | '.join(peaks)} |"
+    yield ""
+    yield "Sources:"
+    yield ""
+    yield from map(_sources, devices())
+
+
+def _sources(device: Device) -> str:
+    by_text: dict[str, list[str]] = {}
+    for figure, text in device.sources.items():
+        by_text.setdefault(text, []).append(figure.replace("_", " "))
+    return f"- `{device.name}`: " + "; ".join(f"{text} ({', '.join(names)})" for text, names in by_text.items())
+
+
+def _decimal(value: int) -> str:
+    """Write bytes in units of powers of a thousand, with all digits that they have."""
+    power = 0
+    while value >= 1000 ** (power + 1) and power < 4:
+        power += 1
+    return f"{value / 1000**power:.6g} {('', 'k', 'M', 'G', 'T')[power]}"
 
 
 def _text(lines: Iterator[str]) -> str:

@@ -31,7 +31,7 @@ from tests.test_pipelines import CLIP, UNET, pipeline
 #: Mappings by names that may have any key or value.
 _OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
 #: Further ones of records whose other mappings are closed.
-_OPEN_IN = {"memory": {"ends"}, "memory-table": {"sizes", "ranges", "caches", "totals"}}
+_OPEN_IN = {"memory": {"ends"}, "memory-table": {"sizes", "ranges", "caches", "totals"}, "time": {"peaks", "roofs"}}
 
 
 def _error() -> api.NetcalcError:
@@ -115,6 +115,11 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "memory-table": lambda folder: [
         api.load("gpt2").memory_over("length=8,2048"),
         _small().memory_over({"batch": [1, 2]}, training="adamw"),
+    ],
+    "time": lambda folder: [
+        _small().time(device="mi300x"),
+        api.load("gpt2").time(device="h100:8", training="adamw", tokens="1M", efficiency=0.4),
+        api.load("gpt2").time(device="m4", phase="decode"),
     ],
 }
 

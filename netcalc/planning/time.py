@@ -1,0 +1,195 @@
+"""The report of ``netcalc time``, of a request and devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from netcalc.analysis.cost import Analysis, analyze
+from netcalc.analysis.devices import Devices
+from netcalc.analysis.roofline import Roofs, joined, layer_bounds, total_roofs
+from netcalc.analysis.time_report import Peak, TimeReport, training_run
+from netcalc.analysis.traffic import Traffic
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import Poly, integer
+from netcalc.dtypes import ITEMSIZE
+from netcalc.ir import Program
+from netcalc.ir.loss import LOSS
+from netcalc.options import Phase, TimeOptions
+from netcalc.planning.devices import THIS, devices_of
+from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.request import Request
+
+_TOKENS = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([kMGBT]?)", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
+
+
+def time_of(request: Request, options: TimeOptions) -> TimeReport:
+    """Return the lower bound of the time of what is asked for, with complete options.
+
+    Raises:
+        NetcalcError: as :meth:`netcalc.Network.time` does.
+    """
+    if options["device"] is None:
+        hint = "--device h100, rtx-4090, m4-max, a YAML file, or this"
+        raise NetcalcError(Diagnostic("E502", "a time is one on a device", hint=hint))
+    tokens = None if options["tokens"] is None else tokens_in(options["tokens"])
+    devices = devices_of(options["device"])
+    phase: Phase | None = "training" if tokens is not None and options["phase"] is None else options["phase"]
+    phase = phase_of(phase, options["training"])
+    _check(devices, options, tokens, phase)
+    in_phase, remarks = request_in_phase(request, phase, options["logits"])
+    analysis = _analysed(in_phase, phase, options["training"])
+    report = _report(analysis, devices, options, phase)
+    report = replace(report, notes=(*report.notes, *remarks))
+    if tokens is None:
+        return report
+    if report.tokens is None:
+        raise NetcalcError(Diagnostic("E502", f"--tokens: {report.spec} has no input of tokens"))
+    return replace(report, run=training_run(report, tokens, report.tokens))
+
+
+def tokens_in(text: str | int) -> int:
+    """Return the number that ``15T``, ``300B`` or ``2.5M`` stands for; NetcalcError (E502) for another text.
+
+    >>> tokens_in("15T"), tokens_in("1.4B"), tokens_in(300)
+    (15000000000000, 1400000000, 300)
+    """
+    match = _TOKENS.fullmatch(str(text).strip())
+    number = 0 if match is None else int(Fraction(match[1]) * 1000 ** _POWERS[match[2].lower()])
+    if number < 1:
+        raise NetcalcError(Diagnostic("E502", f"--tokens {text}: should be a number, such as 15T or 300B"))
+    return number
+
+
+def _check(devices: Devices, options: TimeOptions, tokens: int | None, phase: Phase | None) -> None:
+    """Check what options say together.
+
+    Raises:
+        NetcalcError: E502 for a device without any speed, an efficiency above 1 or without a peak, and tokens of
+            another phase than training.
+    """
+    device, efficiency = devices.device, options["efficiency"]
+    if device.bandwidth is None and not device.peaks:
+        message = f"--device {device.name}: neither bandwidth nor peaks of {device.title} are known"
+        hint = "name a device, or a YAML file with its figures" if device.is_budget else "a YAML file can give them"
+        raise NetcalcError(Diagnostic("E502", message, hint=hint))
+    if options["arithmetic"] is not None and options["arithmetic"] not in device.peaks:
+        hint = f"published are {', '.join(device.peaks) or 'none'}"
+        message = f"--arithmetic {options['arithmetic']}: {device.title} has no such peak"
+        raise NetcalcError(Diagnostic("E502", message, hint=hint))
+    if efficiency is not None and efficiency > 1:
+        raise NetcalcError(Diagnostic("E502", f"--efficiency {efficiency:g}: should be a share of the peak, at most 1"))
+    if tokens is not None and phase != "training":
+        raise NetcalcError(Diagnostic("E502", f"--tokens goes with --phase training, not {phase}"))
+
+
+def _analysed(request: Request, phase: Phase | None, optimizer: str | None) -> Analysis:
+    """Return the analysis of the pass, of training in the mode of training unless another is set."""
+    if phase == "training":
+        request = request if request.mode is not None else request.with_mode("train")
+        has_loss = request.loss is not None
+        with_loss = request.program_with_loss if has_loss else None
+        _require_numbers(request.program)
+        return analyze(
+            request.program,
+            backward=True,
+            optimizer=optimizer,
+            loss=LOSS if has_loss else None,
+            with_loss=with_loss,
+        )
+    _require_numbers(request.program)
+    return analyze(request.program)
+
+
+def _require_numbers(program: Program) -> None:
+    symbol = next((name for name, size in program.dims.items() if isinstance(size, Poly)), None)
+    if symbol is not None:
+        hint = f"leave out --symbolic {symbol}, or --set {symbol}=NUMBER"
+        raise NetcalcError(Diagnostic("E404", f"a time needs numbers, and {symbol} is a symbol", hint=hint))
+
+
+def _report(analysis: Analysis, devices: Devices, options: TimeOptions, phase: Phase | None) -> TimeReport:
+    program, (device, number) = analysis.program, devices
+    winograd = (options["convolution"] or ("winograd" if device.name == THIS else "direct")) == "winograd"
+    inputs = sum(integer(spec.type.elements) * ITEMSIZE[spec.type.dtype] for spec in program.inputs)
+    outside = integer(analysis.total.weight_bytes) + inputs
+    roofs = Roofs(devices, outside, program.dtype, options["arithmetic"])
+    if roofs.peak is None and options["efficiency"] is not None:
+        message = f"--efficiency: the peak of {roofs.dtype} on {device.title} is not published"
+        raise NetcalcError(Diagnostic("E502", message, hint="--arithmetic TYPE chooses another one"))
+    traffic = Traffic(analysis, options["attention"], options["unfused"], winograd)
+    layers = tuple(layer_bounds(program, traffic, roofs, options["unroll"]))
+    seconds, totals = sum(layer.seconds for layer in layers), total_roofs(layers)
+    if options["depth"] is not None:
+        layers = tuple(joined(layers, options["depth"]))
+    return TimeReport(
+        program.name,
+        program.about,
+        program.dtype,
+        program.checkpoint_dtype,
+        program.stored_as,
+        {spec.name: spec.type for spec in program.inputs},
+        dict(zip(program.output_names, program.main.output_types, strict=True)),
+        phase,
+        options["training"],
+        device,
+        number,
+        Peak(roofs.dtype, roofs.peak),
+        options["attention"],
+        _tokens(program),
+        _samples(program),
+        layers,
+        totals,
+        seconds,
+        options["efficiency"],
+        None,
+        analysis.unknown,
+        tuple(_assumptions(analysis, roofs, options, number, winograd)),
+        program.notes,
+        options["depth"],
+    )
+
+
+def _tokens(program: Program) -> int | None:
+    """Return the tokens of a pass: those that a step of decoding adds, or those of the first input of integers."""
+    new = program.caches.new
+    if new is not None:
+        return integer(program.dims[new]) * (_samples(program) or 1)
+    ids = next((spec.type for spec in program.inputs if spec.type.dtype in ("int64", "int32") and spec.type.rank), None)
+    return None if ids is None or ids.rank < 2 else integer(ids.elements)
+
+
+def _samples(program: Program) -> int | None:
+    batch = program.dims.get("batch")
+    return batch if isinstance(batch, int) else None
+
+
+def _assumptions(analysis: Analysis, roofs: Roofs, options: TimeOptions, number: int, winograd: bool) -> Iterator[str]:
+    """Yield what the bound assumes, in words."""
+    device, operations = roofs.device, analysis.by_operation
+    if roofs.peak is None:
+        yield f"no roof of arithmetic: the peak of {roofs.dtype} is not published"
+    else:
+        yield f"multiply-adds at the peak of {roofs.dtype}, all other work beside them"
+    if device.bandwidth is None:
+        yield "no roof of memory: the bandwidth is not published"
+    if options["unfused"]:
+        yield "every operation reads its operands and writes its results"
+    else:
+        yield "operations without multiply-adds are fused into those that have some"
+    if "scaled_dot_product_attention" in operations:
+        stored = "writes and reads its scores" if options["attention"] == "eager" else "keeps its scores at hand"
+        yield f"attention ({options['attention']}) {stored}, and skips pairs that its pattern hides"
+    if "experts" in operations:
+        yield "tokens are routed to as many different experts as they can reach"
+    if device.cache is not None:
+        yield f"tensors of up to {device.cache / 2**20:g} MiB stay in the cache from one operation to the next"
+    if winograd and "conv2d" in operations:
+        yield "3×3 convolutions of stride 1 by Winograd's algorithm, with a quarter of the products"
+    if analysis.backward is not None:
+        yield f"the backward pass starts from {analysis.backward.start}; nothing is computed again"
+    if number > 1:
+        yield f"{number:,} devices share work and bytes evenly, without a byte between them"

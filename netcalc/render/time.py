@@ -1,0 +1,190 @@
+"""The page of ``time``: the bound, what it is under, layers, a roofline plot, and a whole training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from netcalc.analysis.roofline import LayerBound, Limit
+from netcalc.analysis.time_report import TimeReport, TrainingRun
+from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, seconds_text, short, work
+from netcalc.render.page import Answer, Line, Page, Paragraph
+from netcalc.render.plot import Chart, Point, Series
+from netcalc.render.presentations import Presentation, View
+from netcalc.render.selection import Selected, keys_of
+from netcalc.render.signature import element_type, signature_text
+from netcalc.render.table import Column, Row, Table
+
+_PASSES = {
+    None: "a forward pass",
+    "prefill": "prefill",
+    "decode": "a step of decoding",
+    "training": "forward and backward pass",
+}
+#: A gap in a line, which makes points of it.
+_GAP: Point = (math.nan, math.nan)
+
+
+class _Time(Presentation[TimeReport]):
+    columns = keys_of("path", "op", "seconds", "flops", "read", "written")
+
+    def page(self, result: TimeReport, rows: Selected[LayerBound], view: View) -> Page:
+        """The bound, with the layers that a selection leaves."""
+        yield Paragraph(list(_head(result)))
+        yield Answer([Paragraph(list(_answer(result)))])
+        yield _layers(result, rows)
+        yield from self.charts(result)
+        yield Paragraph([Line(f"- {text}", hanging="  ") for text in result.assumptions])
+
+    def charts(self, result: TimeReport) -> Iterator[Chart]:
+        """Yield the roofline plot: the roofs, and FLOP/s of the layers at the bound against FLOPs for a byte."""
+        points = [
+            (layer.intensity, layer.flops / layer.seconds)
+            for layer in result.layers
+            if layer.intensity and layer.seconds
+        ]
+        bandwidth, peak = result.device.bandwidth, result.peak.flops
+        if not points or bandwidth is None or peak is None:
+            return
+        ridge = peak / (bandwidth * result.devices)
+        low = min(ridge, *(x for x, _ in points)) / 2
+        high = max(ridge, *(x for x, _ in points)) * 2
+        roofs = [(low, peak * low / ridge), (ridge, peak), (high, peak)]
+        spread = [part for point in points for part in (point, _GAP)]
+        series = [Series(f"roofs of {result.device.name}", roofs), Series("layers", spread)]
+        title = f"{result.spec}: layers under the roofs of {result.device.title}"
+        yield Chart(title, "FLOPs for a byte", "FLOP/s", series, log_x=True, log_y=True)
+
+    def data(self, result: TimeReport, rows: Selected[LayerBound], view: View) -> Table:
+        """The layers with their figures, for CSV."""
+        names = ("path", "op", "times", "flops", "read", "written", "intensity", "seconds", "limit")
+        return Table(
+            [Column(name, key=name) for name in names],
+            [
+                Row(
+                    [
+                        *(plain_numbers(layer.title), layer.op, layer.repeat, layer.flops, layer.read, layer.written),
+                        *(layer.intensity, layer.seconds, layer.limit),
+                    ]
+                )
+                for layer in rows.shown
+            ],
+        )
+
+
+PRESENTATIONS = {"TimeReport": _Time()}
+
+
+def _head(report: TimeReport) -> Iterator[Line]:
+    yield Line(f": {report.about}" if report.about else " ", report.spec)
+    yield Line(signature_text(report.inputs, report.outputs))
+    yield from element_type(report.dtype, report.checkpoint_dtype, report.stored_as)
+    yield from map(Line, report.notes)
+    device, number = report.device, report.devices
+    parts = [f"{exact(number)} × {device.title}" if number > 1 else device.title]
+    parts += [] if device.bandwidth is None else [f"{_rate(device.bandwidth)} of memory"]
+    parts += [] if report.peak.flops is None else [f"{_flops(report.peak.flops // number)}/s in {report.peak.dtype}"]
+    yield Line(f"{', '.join(parts)}{' each' if number > 1 else ''}")
+
+
+def _answer(report: TimeReport) -> Iterator[Line]:
+    done = _PASSES[report.phase] if report.optimizer is None else f"a step of training with {report.optimizer}"
+    yield Line(f" for {done}{_limited(report)}", f"at least {seconds_text(report.seconds)}")
+    moved = f"{bytes_text(report.read)} read, {bytes_text(report.written)} written"
+    yield Line(f"{work(report.flops, 'FLOP')}, {moved}{_intensity(report.intensity)}")
+    speeds = list(_speeds(report))
+    if speeds:
+        yield Line("; ".join(speeds))
+    if report.estimated_seconds is not None and report.efficiency is not None:
+        rate = f", {_number(report.tokens / report.estimated_seconds)} tokens/s" if report.tokens else ""
+        late = "" if report.estimated_seconds > report.seconds else ", where the bound is longer"
+        yield Line(f" at {_percent(report.efficiency)} of the peak{rate}{late}", seconds_text(report.estimated_seconds))
+    if report.unknown:
+        yield Line(f"work that is not known, and not in the bound: {', '.join(report.unknown)}")
+    if report.run is not None:
+        yield from _run(report, report.run)
+
+
+def _speeds(report: TimeReport) -> Iterator[str]:
+    """Yield what follows from the bound: tokens a second, time to the first token, and MFU."""
+    if report.phase == "prefill":
+        yield f"first token after at least {seconds_text(report.seconds)}"
+    if report.tokens_per_second is not None:
+        yield f"at most {_number(report.tokens_per_second)} tokens/s"
+    elif report.samples and report.seconds:
+        yield f"at most {_number(report.samples / report.seconds)} samples/s"
+    if report.mfu is not None:
+        yield f"MFU {_percent(report.mfu)} at the bound"
+
+
+def _run(report: TimeReport, run: TrainingRun) -> Iterator[Line]:
+    how = "at the bound" if run.efficiency is None else f"at {_percent(run.efficiency)} of the peak"
+    at_least = "at least " if run.efficiency is None else ""
+    lead = f"{at_least}{_number(run.days)} days"
+    flops = f"{run.flops:.3g}".replace("e+", "e")
+    yield Line(
+        f" for {short(run.tokens, elements=True)} tokens on {exact(report.devices)} devices, {how}: {flops} FLOP, "
+        f"{run.pf_days:,.4g} PF-days",
+        lead,
+    )
+    if run.energy_kwh is not None:
+        yield Line(f"{_number(run.energy_kwh / 1000)} MWh, if the devices take their full power all the time")
+
+
+def _limited(report: TimeReport) -> str:
+    """Return the roof that is above most of the time, with the share of the time that layers are under it."""
+    if report.limit is None:
+        return ""
+    under = sum(layer.seconds for layer in report.layers if layer.limit == report.limit)
+    return f": {_LIMITS[report.limit]} for {_percent(under / report.seconds)} of it"
+
+
+_LIMITS: dict[Limit, str] = {
+    "compute": "bound by arithmetic",
+    "memory": "bound by memory",
+    "cache": "bound by the cache",
+}
+
+
+def _layers(report: TimeReport, rows: Selected[LayerBound]) -> Table:
+    columns = [
+        Column("layer", "path"),
+        Column("operation", priority=30),
+        Column("FLOP", "work", 50, "flops"),
+        Column("bytes", "bytes", 60),
+        Column("FLOP/B", "real", 40),
+        Column("at least", "seconds", key="seconds"),
+        Column("bound by", priority=80),
+    ]
+    shown = [_row(layer) for layer in rows.shown]
+    total = ["all", "", report.flops, report.read + report.written, report.intensity, report.seconds, ""]
+    notes = ("figures of all instances together",) if any(layer.repeat > 1 for layer in rows.shown) else ()
+    return Table(columns, shown, [Row(total)], omitted=len(rows.others), notes=notes)
+
+
+def _row(layer: LayerBound) -> Row:
+    title = repeated(layer.title, layer.repeat)
+    moved = layer.read + layer.written
+    return Row([title, layer.op, layer.flops, moved, layer.intensity, layer.seconds, layer.limit or ""])
+
+
+def _intensity(value: float | None) -> str:
+    return "" if value is None else f": {value:,.4g} FLOP for a byte"
+
+
+def _percent(value: float) -> str:
+    """Write a share in per cent, with a decimal unless it is all."""
+    return "100 %" if value >= 0.9995 else f"{value:.1%}".replace("%", " %")
+
+
+def _rate(value: int) -> str:
+    return f"{short(value)}B/s"
+
+
+def _flops(value: int) -> str:
+    return work(value, "FLOP")
+
+
+def _number(value: float) -> str:
+    """Write a number in three digits, or all those before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

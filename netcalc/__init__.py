@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from netcalc.analysis.pipeline import PartFigures as PartFigures
     from netcalc.analysis.pipeline import PipelinePart as PipelinePart
     from netcalc.analysis.pipeline import PipelineSummary as PipelineSummary
+    from netcalc.analysis.placement import BesideModel as BesideModel
+    from netcalc.analysis.placement import PlaceMemory as PlaceMemory
+    from netcalc.analysis.placement import Placement as Placement
     from netcalc.analysis.precision.report import StorageReport as StorageReport
     from netcalc.analysis.precision.report import StoredGroup as StoredGroup
     from netcalc.analysis.roofline import LayerBound as LayerBound
@@ -159,6 +162,7 @@ _EXPORTS = {
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
+    "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),

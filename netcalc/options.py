@@ -22,6 +22,7 @@ from netcalc.arguments import (
     LOSS,
     NAME,
     NAMES,
+    NATURAL,
     OPTIMIZER,
     PATTERNS,
     RANGES,
@@ -389,6 +390,38 @@ class StepOptions(TrainingOptions, total=False):
     ]
 
 
+class PlacementOptions(TypedDict, total=False):
+    """Places of layers, experts and further models: a device, and the memory of its host."""
+
+    gpu_layers: Annotated[
+        int | None,
+        Option(
+            NATURAL,
+            None,
+            "Layers on the device, the output first and then the last ones, as -ngl of llama.cpp; bytes by place.",
+            metavar="N",
+            shown_default="all, with the options below",
+        ),
+    ]
+    experts_on: Annotated[
+        str | None,
+        Option(
+            NAME,
+            None,
+            "Keep routed experts in the memory of the host: cpu, or cpu:N for the first N layers.",
+            metavar="cpu[:N]",
+        ),
+    ]
+    companion: Annotated[
+        Sequence[str],
+        Option(NAMES, (), "Another model on the device, such as mmproj.gguf; repeatable.", metavar="MODEL"),
+    ]
+    draft: Annotated[
+        str | None,
+        Option(NAME, None, "A draft model on the device, with caches of the same positions.", metavar="MODEL"),
+    ]
+
+
 class PhaseOptions(TypedDict, total=False):
     """The work that a report speaks of."""
 
@@ -412,7 +445,9 @@ class PhaseOptions(TypedDict, total=False):
     ]
 
 
-class MemoryOptions(DepthOptions, StoredOptions, AttentionOptions, StepOptions, PhaseOptions, total=False):
+class MemoryOptions(
+    DepthOptions, StoredOptions, AttentionOptions, StepOptions, PhaseOptions, PlacementOptions, total=False
+):
     """Options of ``memory``."""
 
     cache: Annotated[

@@ -148,6 +148,9 @@ VERBS = {
             ),
             "attention": called("--attention eager", attention="eager"),
             "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
+            "gpu_layers": called("--gpu-layers 1", gpu_layers=1),
+            "companion": called("--companion mlp", companion=["mlp"]),
+            "draft": called("--draft gpt2", draft="gpt2"),
             "over": called("--over length=1,2 --over batch=1,3", "memory_over", over=["length=1,2", "batch=1,3"]),
             "sort": called("--sort bytes --top 2"),
             "top": called("--top 1"),
@@ -314,11 +317,13 @@ PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide"
 LIST = {"search", "family", "yaml", "sort", "top", "filter"}
 #: Options that specs refuse; tests/formats/huggingface/test_ignored.py and tests/oracle/test_libraries.py compare them.
 OF_CONFIGURATIONS = {"example", "ignore"}
+#: An option that networks without experts refuse; tests/cli/test_memory.py compares it.
+OF_EXPERTS = {"experts_on"}
 CASES = [
     (verb, name)
     for verb in VERBS
     for name in ["", *(declared.name for declared in command_module(verb).command.parameters)]
-    if name not in {*PAGE, *OF_CONFIGURATIONS} and not (verb == "specs" and name in LIST)
+    if name not in {*PAGE, *OF_CONFIGURATIONS, *OF_EXPERTS} and not (verb == "specs" and name in LIST)
 ]
 #: Options of which the record of a verb shows nothing.
 UNSEEN = {

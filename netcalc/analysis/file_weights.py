@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -55,6 +55,8 @@ class FileWeights:
     """Bytes of weights and buffers by the configuration; null if there is none beside the headers, as in GGUF."""
     differences: tuple[Difference, ...]
     left: tuple[Unused, ...]
+    held: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of each parameter and buffer by its path, tensors that several share counted once."""
 
     @property
     def bytes(self) -> int:

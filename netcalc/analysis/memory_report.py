@@ -16,6 +16,7 @@ from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
 from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
 from netcalc.analysis.caches.phases import ActivationsAt, tokens_with_activations
 from netcalc.analysis.file_weights import FileWeights
+from netcalc.analysis.placement import Placement
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.analysis.training_memory import TrainingMemory
@@ -79,6 +80,7 @@ class EngineMemory(NamedTuple):
         "training",
         "engine",
         "tokens_in",
+        "placement",
         "layers",
     ),
     "notes",
@@ -123,6 +125,8 @@ class MemoryReport(Result):
     """With the option --engine."""
     tokens_in: TokensIn | None = None
     """With the option --tokens-in."""
+    placement: Placement | None = None
+    """With the options --gpu-layers, --experts-on, --companion and --draft."""
     symbolic: tuple[str, ...] = ()
     """Names of the symbolic sizes."""
     depth: int | None = None

@@ -27,10 +27,13 @@ class MemoryPoint(NamedTuple):
     activations: int | None = None
     """Peak of the ideal activations beside the caches; null in training."""
     gradients: int | None = None
+    """Gradients of parameters at the peak of a step of training."""
     states: int | None = None
-    """States of the optimizer."""
+    """States of the optimizer, and a copy of the weights in higher precision."""
     saved: int | None = None
-    """What is kept for the backward pass."""
+    """What is kept for the backward pass, at the peak."""
+    temporaries: int | None = None
+    """All else at the peak of a step of training."""
     totals: Mapping[str, int] = {}
     """All of these, by convention."""
     refused: str | None = None

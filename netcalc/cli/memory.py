@@ -11,6 +11,10 @@ the last position alone. --tokens-in without a phase takes the one that the size
 backward pass. Activations are counted for an ideal execution and an eager framework, with the kernel of --attention;
 --engine adds what NumPy's engine holds.
 
+--gpu-layers N puts the output and the last layers on a device, as llama.cpp does, and --experts-on cpu keeps routed
+experts in the memory of the host: the page has the bytes of both. --companion mmproj.gguf and --draft MODEL add models
+that are loaded beside.
+
 --over length=2048,8192 --over batch=1,8 prints the table of totals at these sizes, of other sizes and vars alike;
 length=log:1k:128k:8 has equal ratios, and 2k is 2,048. --phase, --cache and --training count as for one point.
 

@@ -13,6 +13,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.counted_files import CountedFiles
 from netcalc.options import BytesFrom, MemoryOptions, PlanName
 from netcalc.planning.phases import assumed_phase, has_all_logits, phase_of, request_in_phase
+from netcalc.planning.placement import asks_for_places, placement_of
 from netcalc.request import Request
 
 
@@ -29,6 +30,7 @@ def memory_of(
     Raises:
         NetcalcError: as :meth:`netcalc.Network.memory` does.
     """
+    by_place = asks_for_places(options)
     phase = phase_of(options["phase"], options["training"])
     assumed: tuple[str, ...] = ()
     if phase is None and options["tokens_in"] is not None:
@@ -41,7 +43,7 @@ def memory_of(
     if phase == "training":
         in_phase, saved, training = _training(in_phase, options)
     else:
-        _require_training(options)
+        require_training(options)
     report = memory_report(
         in_phase.program,
         cache=texts(options["cache"]),
@@ -57,6 +59,8 @@ def memory_of(
     )
     if phase is None and has_all_logits(in_phase):
         report = replace(report, all_logits=True)
+    if by_place:
+        report = replace(report, placement=placement_of(in_phase, report, options))
     budget = options["tokens_in"]
     if budget is None:
         return report
@@ -84,7 +88,7 @@ def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedM
     return replace(step.request, mode=request.mode), saved, step.memory
 
 
-def _require_training(options: MemoryOptions) -> None:
+def require_training(options: MemoryOptions) -> None:
     """Raise NetcalcError (E502) for an option that says how to train, without training."""
     given = {
         "--precision": options["precision"] is not None,

@@ -17,7 +17,7 @@ from netcalc.dims import integer
 from netcalc.formats.counted_files import CountedFiles
 from netcalc.ir import Program
 from netcalc.options import MemoryOptions, Phase
-from netcalc.planning.memory import memory_of
+from netcalc.planning.memory import memory_of, require_training
 from netcalc.planning.phases import has_all_logits, phase_of, request_in_phase
 from netcalc.ranges import Ranges
 from netcalc.request import Request
@@ -28,6 +28,7 @@ _OF_ONE_POINT = {
     "tokens_in": "the tokens that fit a budget",
     "engine": "the memory of NumPy's engine",
     "depth": "layers",
+    **dict.fromkeys(("gpu_layers", "experts_on", "companion", "draft"), "places"),
 }
 _ALL = "logits of all positions; --phase prefill counts those of the last one, as servers do"
 _UNITS = "2k is 2,048 in these ranges, as in all sizes of data"
@@ -57,8 +58,10 @@ def memory_over(
             sizes, E502 for an option that speaks of one point.
     """
     for name, what in _OF_ONE_POINT.items():
-        if options.get(name) is not None:
+        if options.get(name) not in (None, (), []):
             raise NetcalcError(Diagnostic("E502", f"--{name.replace('_', '-')} with --over: a table has not {what}"))
+    if phase_of(options["phase"], options["training"]) != "training":
+        require_training(options)
     symbol = next((name for name in request.symbolic if name not in ranges.values), None)
     if symbol is not None:
         raise NetcalcError(Diagnostic("E404", f"--over: {symbol} is a symbol", hint=f"--set {symbol}=NUMBER"))
@@ -140,14 +143,15 @@ class _Points:
         """Return the memory of a step of training, of its whole report."""
         request = self._request.with_settings(sizes)
         report = memory_of(request, self._options, lambda _: self._counted(request))
-        assert report.saved is not None and report.training is not None and report.trained is not None
+        assert report.training is not None and report.trained is not None
         point = MemoryPoint(
             sizes,
             integer(report.weights),
             integer(report.buffers),
-            gradients=report.training.gradients,
-            states=report.training.state_bytes,
-            saved=report.saved.eager,
+            gradients=report.training.peak.gradients,
+            states=report.training.held,
+            saved=report.training.peak.kept,
+            temporaries=report.training.peak.temporaries,
             totals={"training": report.trained},
         )
         return _Measured(point, request.with_open_storage().program, report.notes)

@@ -14,6 +14,7 @@ from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
+from netcalc.render.places import placement_page
 from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
@@ -34,7 +35,8 @@ class _Memory(Presentation[MemoryReport]):
         """The report, with the layers that a selection asks for."""
         yield Paragraph(list(_head(result)))
         fitting = [] if result.tokens_in is None else list(_fitting(result, result.tokens_in))
-        yield Answer([_totals(result), *fitting, *_conclusion(result)])
+        places = [] if result.placement is None else list(placement_page(result.placement))
+        yield Answer([_totals(result), *places, *fitting, *_conclusion(result)])
         if result.kept:
             yield _caches(result)
         yield Paragraph(list(_peaks(result)))

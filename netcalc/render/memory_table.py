@@ -21,6 +21,7 @@ _FIGURES = {
     "gradients": "gradients",
     "states": "states",
     "saved": "kept",
+    "temporaries": "others",
 }
 
 

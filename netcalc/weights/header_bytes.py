@@ -58,6 +58,7 @@ def header_bytes(program: Program, tensors: Tensors, matched: Match, *, configur
         counted.configured if configured else None,
         tuple(Difference(*forms, *sums) for forms, sums in _differences(counted)) if configured else (),
         tuple(Unused(extra.prefix, extra.bytes) for extra in contents.extra),
+        counted.held,
     )
 
 
@@ -111,9 +112,9 @@ class _Places:
 class _Counted:
     """Sums of the parameters so far.
 
-    ``totals`` are elements and bytes by role and scheme, ``forms`` the number, the configured and the stored bytes of
-    parameters by pattern, scheme of the program and scheme of the files.  ``shown`` is False for a scheme of packed
-    tensors of which no parameter is packed.
+    ``totals`` are elements and bytes by role and scheme, ``held`` the stored bytes by path.  ``forms`` are the number,
+    the configured and the stored bytes of parameters by pattern, scheme of the program and scheme of the files.
+    ``shown`` is False for a scheme of packed tensors of which no parameter is packed.
     """
 
     places: _Places
@@ -122,6 +123,7 @@ class _Counted:
     shown: dict[str, bool] = field(default_factory=dict)
     configured: int = 0
     counted: set[str] = field(default_factory=set)
+    held: dict[str, int] = field(default_factory=dict)
 
     def add(self, parameter: ParameterInstance, location: CheckpointLocation | None) -> None:
         """Add a parameter; without a location it has the bytes of the program."""
@@ -132,6 +134,7 @@ class _Counted:
         self.configured += size
         if location is None:
             self._sum(role, expected, elements, size)
+            self.held[parameter.path] = size
             return
         names = location.names
         by_scheme: dict[str, list[str]] = {}
@@ -146,6 +149,7 @@ class _Counted:
             here = elements if len(by_scheme) == 1 else sum(self.places.logical[name].elements for name in same)
             self._sum(role, scheme, here, size_here)
             held += size_here
+        self.held[parameter.path] = held
         if expected not in FLOATS and param.storage is not None and param.storage.is_own:
             packed = any(self.places.logical[name].unpacking for same in by_scheme.values() for name in same)
             self.shown[expected] = self.shown.get(expected, False) or packed or self.places.in_blocks

@@ -27,6 +27,9 @@ PAGES: dict[str, list[str]] = {
     "training": ["memory", "gpt2", "--phase", "training", "--attention", "eager", "--set", "layers=2"],
     "decode": ["memory", "llama-3-8b", "--phase", "decode", "--cache", "ideal", "--tokens-in", "24GiB"],
     "optimizer": ["memory", "resnet18", "--training", "adamw", "--set", "batch=8"],
+    "places": ["memory", "mixtral-8x7b", "--phase", "decode", "--gpu-layers", "20", "--experts-on", "cpu:16"]
+    + ["--cache", "ideal", "--draft", "llama-3.2-1b"],
+    "tied-places": ["memory", "gpt2", *STEP, "--gpu-layers", "1", "--cache", "ideal", "--cache", "llama.cpp"],
     "over": [
         "memory",
         "llama-3-8b",
@@ -65,6 +68,18 @@ def test_the_record_is_that_of_the_api(netcalc: Callable[..., CommandResult]) ->
     assert record["kept"][0]["cell_bytes"] == 768 // 32 * 34
     assert record["tokens_in"]["budget"] == 10**9
     assert record["engine"]["name"] == "reference" and record["engine"]["peak"] > record["engine"]["activations"]
+
+
+def test_experts_on_the_host_are_those_of_the_api(netcalc: Callable[..., CommandResult]) -> None:
+    small = ["--set", "layers=4", "--set", "length=8"]
+    for text, layers in (("cpu", 4), ("cpu:3", 3)):
+        record = validated(netcalc("memory", "mixtral-8x7b", *small, "--experts-on", text, "-f", "json"), "memory")
+        net = package.load("mixtral-8x7b", set={"layers": 4, "length": 8})
+        assert record == package.as_dict(net.memory(experts_on=text))
+        assert record["placement"]["host_experts"] == layers
+    for text in ("gpu", "cpu:", "cpu:5", "cpu:-1"):
+        ran = netcalc("memory", "mixtral-8x7b", *small, "--experts-on", text)
+        assert ran.code == 2 and "--experts-on" in ran.err
 
 
 def test_the_result_prints_as_the_command(netcalc: Callable[..., CommandResult]) -> None:
@@ -112,6 +127,13 @@ def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_
         (["--phase", "decode", "--training", "sgd"], "goes with --phase training"),
         (["--phase", "training", "--logits", "last"], "needs the logits of all positions"),
         (["--training", "adamx"], "no optimizer"),
+        (["--gpu-layers", "14"], "gpt2 has 12 layers and the output, 13 in all"),
+        (["--gpu-layers", "1", "--training", "sgd"], "no such split"),
+        (["--gpu-layers", "1", "--symbolic", "past"], "past is a symbol"),
+        (["--experts-on", "cpu"], "gpt2 has no routed experts"),
+        (["--draft", "resnet18"], "keeps no caches"),
+        (["--companion", "gpt5"], "no shipped spec 'gpt5'"),
+        (["--over", "length=8", "--gpu-layers", "1"], "--gpu-layers with --over"),
         (["--over", "length=8", "--tokens-in", "1GiB"], "--tokens-in with --over"),
         (["--over", "length=8", "--symbolic", "batch"], "batch is a symbol"),
         (["--over", "length=8:4"], "LOW up to HIGH"),

@@ -31,7 +31,11 @@ from tests.test_pipelines import CLIP, UNET, pipeline
 #: Mappings by names that may have any key or value.
 _OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
 #: Further ones of records whose other mappings are closed.
-_OPEN_IN = {"memory": {"ends"}, "memory-table": {"sizes", "ranges", "caches", "totals"}, "time": {"peaks", "roofs"}}
+_OPEN_IN = {
+    "memory": {"ends", "caches", "beside", "totals"},
+    "memory-table": {"sizes", "ranges", "caches", "totals"},
+    "time": {"peaks", "roofs"},
+}
 
 
 def _error() -> api.NetcalcError:
@@ -111,6 +115,7 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         _small().memory(engine="fast"),
         api.load("gpt2").memory(tokens_in="1GB"),
         api.load("gpt2", symbolic=["batch"]).memory(),
+        api.load("gpt2", set={"length": 8}).memory(gpu_layers=3, companion=["mlp"], draft="gpt2"),
     ],
     "memory-table": lambda folder: [
         api.load("gpt2").memory_over("length=8,2048"),

@@ -205,7 +205,8 @@ class _Measure:
         self.largest = 0
 
     def __call__(self, cut: CutProgram) -> Mapping[Hashable, tuple[int, ...]]:
-        rules = Eager(cut.program.training, self._training.attention)
+        masks = None if self._precision.autocast is None else self._precision.dtype
+        rules = Eager(cut.program.training, self._training.attention, masks)
         step = Step(cut, rules, self._precision, recomputation(self._training.recompute))
         step.accumulates = self._training.accumulate > 1
         outputs = step.forward()

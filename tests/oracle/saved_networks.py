@@ -102,7 +102,7 @@ def kept_by_torch(case: Case) -> int:
     """Return the bytes of the distinct storages that autograd keeps, those of parameters and buffers left out."""
     torch.manual_seed(0)
     module = case.reference().train(case.mode == "train")
-    inputs = {name: torch.from_numpy(array) for name, array in _inputs(case).items()}
+    inputs = reference_inputs(case)
     given = {tensor.untyped_storage().data_ptr() for tensor in (*module.parameters(), *module.buffers())}
     kept: dict[int, Any] = {}
 
@@ -117,6 +117,11 @@ def kept_by_torch(case: Case) -> int:
         output = module(**inputs, **case.further) if of_transformers else module(*inputs.values())
     del output
     return sum(storage.nbytes() for storage in kept.values())
+
+
+def reference_inputs(case: Case) -> dict[str, Any]:
+    """Return inputs of the reference."""
+    return {name: torch.from_numpy(array) for name, array in _inputs(case).items()}
 
 
 def _inputs(case: Case) -> dict[str, Any]:

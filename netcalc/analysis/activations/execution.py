@@ -9,6 +9,7 @@ from math import prod
 from netcalc.analysis.layout import Layout, results
 from netcalc.analysis.strides import dense, expanded, reshaped
 from netcalc.dims import Dim, integer
+from netcalc.dtypes import DType
 from netcalc.ir import OpNode
 from netcalc.ops.backward import BackwardCall, Saved
 from netcalc.ops.backward import declaration as backward_pass
@@ -65,9 +66,10 @@ class Eager(Execution):
 
     frames = True
 
-    def __init__(self, training: bool, attention: AttentionKernel = "sdpa-cpu") -> None:
+    def __init__(self, training: bool, attention: AttentionKernel = "sdpa-cpu", masks: DType | None = None) -> None:
         super().__init__(training)
         self._attention: AttentionKernel = attention
+        self._masks = masks
 
     def results(self, node: OpNode, layouts: Sequence[Layout | None]) -> list[Layout]:
         outputs = super().results(node, layouts)
@@ -112,6 +114,7 @@ class Eager(Execution):
             copied,
             self._training,
             self._attention,
+            self._masks,
         )
 
 

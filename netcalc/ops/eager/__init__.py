@@ -81,7 +81,8 @@ class EagerCall:
     ``orders`` are the axes of each input in the order of memory, the innermost last.  ``contiguous`` tells for each if
     it lies in memory without gaps in the order of its axes.  ``copied(i, a, b, …)`` is the shape of the last copy that
     is made of input i if it takes the shapes a, b, …, one after the other, by broadcasting or in another shape of as
-    many elements; None if the last one is a view of the input.  ``attention`` is the kernel of attention.
+    many elements; None if the last one is a view of the input.  ``attention`` is the kernel of attention, ``masks`` the
+    element type in which the reference makes masks of numbers, None for that of queries.
     """
 
     inputs: tuple[TensorType | None, ...]
@@ -92,6 +93,7 @@ class EagerCall:
     copied: Callable[..., tuple[Dim, ...] | None]
     training: bool = False
     attention: AttentionKernel = "sdpa-cpu"
+    masks: DType | None = None
 
     @property
     def mask_of_dropout(self) -> DType:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from netcalc.dims import Dim, equal, integer, product
-from netcalc.dtypes import DType
+from netcalc.dtypes import DType, promote
 from netcalc.ops.attention import ScaledDotProductAttention
 from netcalc.ops.backward import BackwardCall, Saved
 from netcalc.ops.eager import Eager, EagerCall, Moment, Work, eager
@@ -223,19 +223,31 @@ def _scores(call: EagerCall, further: int = 0) -> tuple[Dim, ...]:
     return (*call.outputs[0].shape[:-1], call.input(_KEY).shape[-2] + further)
 
 
-def _after_softmax(op: ScaledDotProductAttention, call: EagerCall, back: BackwardCall) -> list[Saved]:
-    """Return the weights, and with dropout its mask and the weights that it leaves, as far as gradients need them."""
+def _masked(op: ScaledDotProductAttention, call: EagerCall) -> bool:
+    """Return True if the reference adds a mask of numbers to the scores."""
+    return op.causal or call.present(_MASK) or call.present(_PADDING) or _hides_by_pattern(op, call)
+
+
+def _after_softmax(
+    op: ScaledDotProductAttention, call: EagerCall, back: BackwardCall, scores: DType, operand: DType
+) -> list[Saved]:
+    """Return the weights, and with dropout its mask and the weights that it leaves, as far as gradients need them.
+
+    The softmax computes in the type ``scores``, and the product with the values in the type ``operand``.
+    """
     saved: list[Saved] = []
     drops = call.training and bool(op.dropout)
+    returned = op.return_weights and not drops and not call.present(_SINKS)
     if back.wants(_QUERY, _KEY, _MASK, _SINKS) or not drops:
-        if op.return_weights and not drops and not call.present(_SINKS):
-            saved.append(back.saved_output("result", 1))
-        else:
-            saved.append(back.saved_kept("result", *_scores(call, 1 if call.present(_SINKS) else 0)))
+        shape = _scores(call, 1 if call.present(_SINKS) else 0)
+        saved.append(back.saved_output("result", 1) if returned else back.saved_kept("result", *shape, dtype=scores))
     if drops:
-        saved.append(back.saved_kept("other", *_scores(call), dtype=call.mask_of_dropout))
-        dropped = back.saved_kept("self", *_scores(call))
+        mask = call.mask_of_dropout if call.mask_of_dropout == "bool" else scores
+        saved.append(back.saved_kept("other", *_scores(call), dtype=mask))
+        dropped = back.saved_kept("self", *_scores(call), dtype=operand)
         saved.append(back.saved_output("self", 1) if op.return_weights else dropped)
+    elif operand != scores and not returned:
+        saved.append(back.saved_kept("self", *_scores(call), dtype=operand))
     return saved
 
 
@@ -249,16 +261,27 @@ def _kept_by_products(op: ScaledDotProductAttention, call: EagerCall, back: Back
         saved.append(back.saved_kept("tanh_result", *_scores(call)))
     if call.present(_SINKS):
         saved.append(back.saved_kept("indices", *call.outputs[0].shape[:-1], 1, dtype="int64"))
-    return [*saved, *_after_softmax(op, call, back)]
+    own = call.input(_QUERY).dtype
+    scores = promote(own, call.masks) if call.masks is not None and _masked(op, call) else own
+    return [*saved, *_after_softmax(op, call, back, scores, own)]
 
 
 def _kept_by_math(op: ScaledDotProductAttention, call: EagerCall, back: BackwardCall) -> list[Saved]:
-    """Return what is kept by PyTorch's function without a fused kernel, which scales queries and keys before."""
+    """Return what is kept by PyTorch's function without a fused kernel, which scales queries and keys before.
+
+    It computes in float32 what is given in 16 bits.
+    """
     heads = call.input(_QUERY).shape[-3]
-    key = call.input(_KEY).shape
+    key, value = call.input(_KEY).shape, call.input(_VALUE).shape
+    own = call.input(_QUERY).dtype
+    wide: DType = "float32" if own in ("float16", "bfloat16") else own
+    if wide == own:
+        values = _repeated(op, call, back, "value", _VALUE, *_merged(call, _VALUE))
+    else:
+        values = back.saved_kept("value", *value[:-3], heads, *value[-2:], dtype=wide)
     saved = [
-        back.saved_kept("scaled query", *call.input(_QUERY).shape),
-        back.saved_kept("scaled key", *key[:-3], heads, *key[-2:]),
-        _repeated(op, call, back, "value", _VALUE, *_merged(call, _VALUE)),
+        back.saved_kept("scaled query", *call.input(_QUERY).shape, dtype=wide),
+        back.saved_kept("scaled key", *key[:-3], heads, *key[-2:], dtype=wide),
+        values,
     ]
-    return [*saved, *_after_softmax(op, call, back)]
+    return [*saved, *_after_softmax(op, call, back, wide, wide)]

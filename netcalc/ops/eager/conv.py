@@ -4,25 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netcalc.dims import integer
+from netcalc.dims import Dim, integer
 from netcalc.ops.backward import BackwardCall
 from netcalc.ops.conv import Convolution
 from netcalc.ops.eager import Eager, EagerCall, Moment, Work, eager
+from netcalc.tensor_type import TensorType
+
+#: Channels of a block in oneDNN's order of memory with AVX-512, and the most that are not padded to one.
+_BLOCK, _FEW = 16, 3
 
 
-def reordered(call: EagerCall, back: BackwardCall, weight: Work) -> tuple[Moment, ...]:
+def _blocked(channels: Dim) -> Dim:
+    size = integer(channels)
+    return size if size <= _FEW else -(-size // _BLOCK) * _BLOCK
+
+
+def reordered(call: EagerCall, back: BackwardCall, weight: Work, groups: int) -> tuple[Moment, ...]:
     """Return the moments of oneDNN's kernels, whose operands and gradients have an order of memory of their own.
 
-    The kernel of the input's gradient comes first; then that of the weight's, beside the input's gradient.
+    The kernel of the input's gradient comes first; then that of the weight's, beside the input's gradient.  Channels
+    are padded to whole blocks.
     """
-    gradient, x = call.like("reordered gradient"), call.like("reordered input", call.input())
-    moments: list[Moment] = []
+    result, x = call.outputs[0], call.input()
+    channels = 1 if result.rank == weight.type.rank else 0
+    first, second, *window = weight.type.shape
+    shape = [_blocked(first), second if groups > 1 else _blocked(second), *window]
+
+    def reordered_like(name: str, type_: TensorType) -> Work:
+        sizes = list(type_.shape)
+        sizes[channels] = _blocked(sizes[channels])
+        return call.work(name, *sizes)
+
+    gradient, operand = reordered_like("reordered gradient", result), reordered_like("reordered input", x)
+    kernel = call.work("reordered weight", *shape)
     held: tuple[Work, ...] = ()
+    moments: list[Moment] = []
     if back.wants(0):
-        held = (call.like("gradient of input", call.input()),)
-        moments += (Moment((gradient, weight, x), outputs=False), Moment((*held, x), outputs=False))
+        held = (call.like("gradient of input", x),)
+        moments += (Moment((gradient, kernel, operand), outputs=False), Moment((*held, operand), outputs=False))
     if back.wants("weight"):
-        moments += (Moment((*held, gradient, x, weight), outputs=False), Moment((weight,)))
+        moments += (Moment((*held, gradient, operand, kernel), outputs=False), Moment((kernel,)))
     return tuple(moments) or (Moment(),)
 
 
@@ -47,4 +68,4 @@ class ConvolutionEager(Eager):
         weight = next((param for param in call.params if param.name == "weight"), None)
         if weight is None or all(size == 1 for size in weight.shape[2:]):
             return (Moment(),)
-        return reordered(call, back, call.work("weight", *weight.shape))
+        return reordered(call, back, call.work("weight", *weight.shape), op.groups)

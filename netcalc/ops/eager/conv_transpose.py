@@ -16,4 +16,4 @@ class TransposedConvolutionEager(Eager):
 
     def backward_moments(self, op: Any, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
         weight = next((param for param in call.params if param.name == "weight"), None)
-        return (Moment(),) if weight is None else reordered(call, back, call.work("weight", *weight.shape))
+        return (Moment(),) if weight is None else reordered(call, back, call.work("weight", *weight.shape), op.groups)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.dims import Dim, integer, product
 from netcalc.ops.backward import BackwardCall, Saved
-from netcalc.ops.eager import Eager, EagerCall, eager
+from netcalc.ops.eager import Eager, EagerCall, Moment, Work, eager, work_bytes
 
 #: Bytes of a page, to which oneDNN rounds each part of a workspace, and numbers of a line of the cache.
 _PAGE, _LINE = 4096, 16
@@ -46,13 +46,26 @@ class LayersEager(Eager):
         weights = [param.name for param in call.params if param.name.startswith("weight")]
         if call.present(lengths) or not all(map(back.wants, weights)):
             return None
-        onednn = op.name == "lstm" and op.proj_size is None and call.input().dtype == "float32"
+        onednn = self._by_kernel(op, call)
         saved = self._starts(op, call, back) + self._inputs(op, call, back, onednn)
         for layer in range(op.layers):
             for _ in range(op.directions):
                 last = layer == op.layers - 1 and op.directions == 1
                 saved += self._by_onednn(op, call, back, layer, last) if onednn else self._by_steps(op, call, back)
         return [*saved, *(back.saved_parameter(name, name) for name in weights)]
+
+    def backward_moments(self, op: Any, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        """Return the gradients of one layer and direction: when those of the next come, its steps are released."""
+        if self._by_kernel(op, call):
+            return (Moment(),)
+        layers: dict[str, list[Work]] = {}
+        for param in call.params:
+            layers.setdefault(param.name.partition("_l")[2], []).append(call.work(param.name, *param.shape))
+        return (Moment(tuple(max(layers.values(), key=work_bytes, default=[])), outputs=False),)
+
+    def _by_kernel(self, op: Any, call: EagerCall) -> bool:
+        """Return True for an LSTM that is oneDNN's kernel."""
+        return bool(op.name == "lstm" and op.proj_size is None and call.input().dtype in ("float32", "bfloat16"))
 
     def _extent(self, op: Any, call: EagerCall) -> tuple[Dim, Dim]:
         shape = call.input().shape

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from netcalc.ops.backward import BackwardCall, Saved
 from netcalc.ops.backward import declaration as backward_pass
-from netcalc.ops.eager import Eager, EagerCall, eager
+from netcalc.ops.eager import Eager, EagerCall, Moment, eager
 from netcalc.ops.scan import SelectiveScan
 
 _INITIAL_STATE = 8
@@ -30,3 +30,12 @@ class SelectiveScanEager(Eager):
             elif tensor.name != "weighted":
                 saved.append(tensor)
         return saved
+
+    def backward_moments(self, op: SelectiveScan, call: EagerCall, back: BackwardCall) -> Sequence[Moment]:
+        """Return gradients of the decay and of Δ·B·x at all steps, each the sum of zeros with that of one step."""
+        declared = backward_pass(op)
+        assert declared is not None
+        cells = next((tensor.type for tensor in declared.saves(op, back) if tensor.name == "decay"), None)
+        if cells is None:
+            return (Moment(),)
+        return (Moment(tuple(call.like(name, cells) for name in ("decay", "weighted", "one step"))),)

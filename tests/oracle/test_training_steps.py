@@ -1,0 +1,55 @@
+"""Steps of training by network: measured with PyTorch, recorded, and by netcalc.
+
+``tests/truth/training_steps.json`` is the list with its figures, which ``pytest --update`` measures anew; without it a
+few networks are measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("torchvision")
+pytest.importorskip("timm")
+
+from tests.oracle.training_steps import STEPS, kept_by_netcalc, kept_by_torch, peak_by_netcalc, peak_by_torch
+
+RECORD = Path(__file__).parents[1] / "truth" / "training_steps.json"
+LIVE = ("resnet18, train, sdpa-cpu", "gpt2, train, sdpa-cpu", "llama-3-8b, eval, eager")
+
+
+@pytest.fixture(scope="module")
+def measured(request: pytest.FixtureRequest) -> Iterator[dict[str, dict[str, Any]]]:
+    """Collect figures, and write them with ``--update``."""
+    figures: dict[str, dict[str, Any]] = {}
+    yield figures
+    if request.config.getoption("--update"):
+        lines = (f"{json.dumps(name)}: {json.dumps(figure)}" for name, figure in figures.items())
+        RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps(name: str, measured: dict[str, dict[str, Any]], request: pytest.FixtureRequest) -> None:
+    update = request.config.getoption("--update")
+    if name not in LIVE and not update:
+        pytest.skip("measured with --update")
+    case = STEPS[name]
+    choices = {"spec": case.spec, "settings": case.settings, "mode": case.mode, "attention": case.attention}
+    figures = {
+        "peak": peak_by_torch(case, None),
+        "peak_with_adamw": peak_by_torch(case, "adamw"),
+        "kept_in_bf16": kept_by_torch(case),
+    }
+    measured[name] = choices | figures
+    if not update:
+        assert peak_by_netcalc(case, None) == pytest.approx(figures["peak"], rel=0.05)
+        assert peak_by_netcalc(case, "adamw") == pytest.approx(figures["peak_with_adamw"], rel=0.05)
+        assert kept_by_netcalc(case) == pytest.approx(figures["kept_in_bf16"], rel=0.03)
+        recorded = json.loads(RECORD.read_text("utf-8"))[name]
+        assert figures["kept_in_bf16"] == recorded["kept_in_bf16"]

@@ -1,0 +1,113 @@
+"""Steps of training by PyTorch on CPUs: the peak of what they allocate, and what autograd keeps under autocast.
+
+The peak is that of all allocations and releases of PyTorch's allocator that its profiler records, in a step after one
+that has made states of the optimizer, with one thread, and with gradients of ones at all outputs.  Memory that oneDNN
+takes without the allocator is not in it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from netcalc.analysis.training_memory import Training, training_memory
+from netcalc.dims import integer
+from netcalc.dtypes import ITEMSIZE
+from netcalc.loading import load
+from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS
+from tests.oracle.saved_networks import CASES, Case, reference_inputs
+
+#: Networks in training mode, and transformers whose attention is written out.
+STEPS = {
+    name: case
+    for name, case in CASES.items()
+    if (case.mode == "train") == (case.attention == "sdpa-cpu") or case.spec == "mamba-130m"
+}
+
+
+def peak_by_netcalc(case: Case, optimizer: str | None) -> int:
+    """Return the most bytes at a time, beside weights, buffers, states and the inputs of the network."""
+    program = load(case.spec, set=case.settings, dtype="float32", mode=case.mode).program
+    given = sum(integer(spec.type.elements) * ITEMSIZE[spec.type.dtype] for spec in program.inputs)
+    peak = training_memory(program, Training(optimizer, attention=case.attention)).memory.peak
+    return peak.total - given
+
+
+def peak_by_torch(case: Case, optimizer: str | None) -> int:
+    """Return the same of the reference, in its second step."""
+    torch.manual_seed(0)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        module = case.reference().train(case.mode == "train")
+        update = torch.optim.AdamW(module.parameters()) if optimizer == "adamw" else None
+        inputs = reference_inputs(case)
+        held: list[Any] = []
+
+        def step() -> None:
+            output = _called(case, module, inputs)
+            outputs = [tensor for tensor in _floats(output) if tensor.requires_grad]
+            held.append((output, outputs))
+            torch.autograd.backward(outputs, [torch.ones_like(tensor) for tensor in outputs])
+            if update is not None:
+                update.step()
+
+        step()
+        held.clear()
+        module.zero_grad(set_to_none=True)
+        gc.collect()
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+            step()
+    finally:
+        torch.set_num_threads(threads)
+    events = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
+    live = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        live += event.nbytes()
+        peak = max(peak, live)
+    return peak
+
+
+def kept_by_netcalc(case: Case) -> int:
+    """Return the bytes that are kept for the backward pass under autocast to bfloat16."""
+    program = load(case.spec, set=case.settings, dtype="float32", mode=case.mode).program
+    return training_memory(program, Training(precision="bf16-mixed", attention=case.attention)).memory.kept
+
+
+def kept_by_torch(case: Case) -> int:
+    """Return the same of the reference: the distinct storages that autograd keeps, but parameters and buffers."""
+    torch.manual_seed(0)
+    module = case.reference().train(case.mode == "train")
+    inputs = reference_inputs(case)
+    given = {tensor.untyped_storage().data_ptr() for tensor in (*module.parameters(), *module.buffers())}
+    kept: dict[int, Any] = {}
+
+    def pack(tensor: Any) -> Any:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in given:
+            kept[storage.data_ptr()] = storage
+        return tensor
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
+    with hooks, torch.autocast("cpu", dtype=torch.bfloat16):
+        output = _called(case, module, inputs)
+    del output
+    return sum(storage.nbytes() for storage in kept.values())
+
+
+def _called(case: Case, module: Any, inputs: dict[str, Any]) -> Any:
+    by_name = case.spec in TRANSFORMERS_MODELS
+    return module(**inputs, **case.further) if by_name else module(*inputs.values())
+
+
+def _floats(output: Any) -> Iterator[Any]:
+    if isinstance(output, torch.Tensor):
+        if output.is_floating_point():
+            yield output
+    elif isinstance(output, dict | list | tuple):
+        for part in output.values() if isinstance(output, dict) else output:
+            yield from _floats(part)

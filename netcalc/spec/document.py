@@ -9,6 +9,13 @@ from netcalc.opdef import ports
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Size = int | str
+#: How a parameter is split over ranks under tensor parallelism.
+_Split = Literal["columns", "rows", "heads", "experts", "vocabulary", "replicated"]
+_SPLIT_TEXT = (
+    "how parameters are split over ranks, by pattern of the path of a parameter or of its layer: by output features "
+    "(columns, or heads, which stay whole), by input features (rows), by the hidden units of each expert (experts), by "
+    "rows of the vocabulary, or not at all (replicated, as all others)"
+)
 #: Name of an input or output; `*` in a name such as past_key_values.*.key is the number of each tensor of a list.
 _Port = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.([A-Za-z0-9_]+|\*))*$")]
 
@@ -161,6 +168,7 @@ class BlockDecl(_Part):
     require: list[Requirement] = Field(default=[], description="conditions on arguments and inputs")
     layers: list[Any]
     checkpoint: dict[str, CheckpointDecl | str] = Field(default={})
+    tensor_parallel: dict[str, _Split] = Field(default={}, description=_SPLIT_TEXT)
 
     @field_validator("inputs")
     @classmethod
@@ -294,6 +302,7 @@ class Document(_Part):
         default={}, description="initializers by pattern of parameter paths, or by operation and name of the parameter"
     )
     checkpoint: CheckpointsDecl = Field(default_factory=CheckpointsDecl)
+    tensor_parallel: dict[str, _Split] = Field(default={}, description=_SPLIT_TEXT)
 
     @field_validator("netcalc", mode="before")
     @classmethod

@@ -11,7 +11,9 @@ from netcalc.spec.declarations import former_names, replacement
 from netcalc.spec.evaluate import names_in, used_by_others, words_in
 
 #: Keys whose entries are merged by name with the parent's.
-_MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint")
+_MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint", "tensor_parallel")
+#: Those whose entries are patterns: of several that match, the first counts.
+_FIRST_MATCH = ("checkpoint", "init", "tensor_parallel")
 #: Keys whose entries are appended to the parent's.
 _APPENDED = ("require", "patch")
 
@@ -55,7 +57,7 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
             entries = dict(data[key])
             changed = {n: _override(key, n, entries[n], entry) if n in entries else entry for n, entry in value.items()}
             # of the patterns of parameters that match one the first is used: the child's
-            data[key] = {**changed, **entries, **changed} if key in ("checkpoint", "init") else {**entries, **changed}
+            data[key] = {**changed, **entries, **changed} if key in _FIRST_MATCH else {**entries, **changed}
             spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,) and p[1:2] and p[1] not in value}
             spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
         elif key in _APPENDED and isinstance(data.get(key), list) and isinstance(value, list):

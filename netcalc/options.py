@@ -22,17 +22,15 @@ from netcalc.arguments import (
     LOSS,
     NAME,
     NAMES,
-    NATURAL,
     OPTIMIZER,
     PATTERNS,
-    RANGES,
     SETTINGS,
     TOKENS,
     Option,
     choice,
 )
 from netcalc.limits import BUILD_SECONDS, MAX_SPEC_SIZE
-from netcalc.ranges import RangesArgument
+from netcalc.serving_options import PlacementOptions
 
 #: Mode of the operations that differ in training, such as dropout.
 Mode: TypeAlias = Literal["eval", "train"]
@@ -337,20 +335,6 @@ class DeviceOptions(TypedDict, total=False):
     ]
 
 
-class OverOptions(TypedDict, total=False):
-    """Ranges of sizes."""
-
-    over: Annotated[
-        RangesArgument,
-        Option(
-            RANGES,
-            (),
-            "A row for each value: length=2048,8192, batch=1:8[:STEP] or length=log:1k:128k:8; repeatable.",
-            metavar="NAME=RANGE",
-        ),
-    ]
-
-
 class StepOptions(TrainingOptions, total=False):
     """The way in which a step of training is done."""
 
@@ -387,38 +371,6 @@ class StepOptions(TrainingOptions, total=False):
     ]
     accumulate: Annotated[
         int, Option(COUNT, 1, "Passes before an update, which share the batch unless --micro-batch is given.")
-    ]
-
-
-class PlacementOptions(TypedDict, total=False):
-    """Places of layers, experts and further models: a device, and the memory of its host."""
-
-    gpu_layers: Annotated[
-        int | None,
-        Option(
-            NATURAL,
-            None,
-            "Layers on the device, the output first and then the last ones, as -ngl of llama.cpp; bytes by place.",
-            metavar="N",
-            shown_default="all, with the options below",
-        ),
-    ]
-    experts_on: Annotated[
-        str | None,
-        Option(
-            NAME,
-            None,
-            "Keep routed experts in the memory of the host: cpu, or cpu:N for the first N layers.",
-            metavar="cpu[:N]",
-        ),
-    ]
-    companion: Annotated[
-        Sequence[str],
-        Option(NAMES, (), "Another model on the device, such as mmproj.gguf; repeatable.", metavar="MODEL"),
-    ]
-    draft: Annotated[
-        str | None,
-        Option(NAME, None, "A draft model on the device, with caches of the same positions.", metavar="MODEL"),
     ]
 
 

@@ -27,7 +27,8 @@ from __future__ import annotations
 from netcalc.cli.options import ROW_OPTIONS
 from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
-from netcalc.options import MemoryOptions, OverOptions
+from netcalc.options import MemoryOptions
+from netcalc.serving_options import OverOptions
 
 
 @verb(MemoryOptions, OverOptions, *ROW_OPTIONS, writes=(*REPORTS, *PICTURES))

@@ -31,6 +31,7 @@ from netcalc.arguments import (
 )
 from netcalc.limits import BUILD_SECONDS, MAX_SPEC_SIZE
 from netcalc.serving_options import PlacementOptions
+from netcalc.split_options import SplitOptions
 
 #: Mode of the operations that differ in training, such as dropout.
 Mode: TypeAlias = Literal["eval", "train"]
@@ -398,7 +399,14 @@ class PhaseOptions(TypedDict, total=False):
 
 
 class MemoryOptions(
-    DepthOptions, StoredOptions, AttentionOptions, StepOptions, PhaseOptions, PlacementOptions, total=False
+    DepthOptions,
+    StoredOptions,
+    AttentionOptions,
+    StepOptions,
+    PhaseOptions,
+    PlacementOptions,
+    SplitOptions,
+    total=False,
 ):
     """Options of ``memory``."""
 

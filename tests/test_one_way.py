@@ -40,6 +40,9 @@ loss:
 """
 #: Sizes that make gpt2 small, for caches.
 SIZES = {"layers": 2, "d_model": 32, "heads": 2, "vocab": 50, "max_length": 64, "length": 1, "past": 9}
+#: The same without a past, with positions that can be divided.
+PREFILL = {**SIZES, "length": 2, "past": 0}
+PREFILL_WORDS = " ".join(f"--set {name}={size}" for name, size in PREFILL.items())
 
 
 class Sample(NamedTuple):
@@ -145,6 +148,25 @@ VERBS = {
             "micro_batch": called("--phase training --micro-batch 1", phase="training", micro_batch=1),
             "accumulate": called(
                 "--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4
+            ),
+            "tp": called("--tp 2", tp=2),
+            "pp": called("--pp 2", pp=2),
+            "dp": called("--training adam --dp 2", training="adam", dp=2),
+            "ep": called("--tp 2 --ep 1", tp=2, ep=1),
+            "cp": Sample(
+                f"--phase training --cp 2 {PREFILL_WORDS}",
+                {"set": PREFILL},
+                {"phase": "training", "cp": 2},
+            ),
+            "sp": Sample(
+                f"--phase training --tp 2 --sp {PREFILL_WORDS}",
+                {"set": PREFILL},
+                {"phase": "training", "tp": 2, "sp": True},
+            ),
+            "zero": called("--training adam --dp 2 --zero 2", training="adam", dp=2, zero="2"),
+            "fsdp": called("--training adam --dp 2 --fsdp", training="adam", dp=2, fsdp=True),
+            "virtual_stages": called(
+                "--training sgd --pp 2 --virtual-stages 1 --accumulate 1", training="sgd", pp=2, virtual_stages=1
             ),
             "attention": called("--attention eager", attention="eager"),
             "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
@@ -414,7 +436,11 @@ def test_the_record_of_a_command_is_that_of_the_api(
     declared = VERBS[verb]
     sample = {"": Sample(""), **MODEL, **declared.samples}[name]
     # an option of one value is given once
-    usual = "" if name == "steps" else declared.words.removesuffix("--device l4" if name == "device" else "\0")
+    usual = (
+        ""
+        if name in ("steps", "cp", "sp")
+        else declared.words.removesuffix("--device l4" if name == "device" else "\0")
+    )
     fixed = [placed(word, files) for word in f"{verb} {declared.model} {usual}".split()]
     words = ["=".join(placed(part, files) for part in word.split("=")) for word in sample.words.split()]
     shown = netcalc(*fixed, *words, "--format", "json")

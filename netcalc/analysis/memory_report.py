@@ -16,6 +16,7 @@ from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
 from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
 from netcalc.analysis.caches.phases import ActivationsAt, tokens_with_activations
 from netcalc.analysis.file_weights import FileWeights
+from netcalc.analysis.parallel.report import SplitReport
 from netcalc.analysis.placement import Placement
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
@@ -81,6 +82,7 @@ class EngineMemory(NamedTuple):
         "engine",
         "tokens_in",
         "placement",
+        "split",
         "layers",
     ),
     "notes",
@@ -134,6 +136,8 @@ class MemoryReport(Result):
     """Remarks on what is counted."""
     all_logits: bool = False
     """True if activations have the logits of several positions where the network could compute those of the last."""
+    split: SplitReport | None = None
+    """The split over devices, with options such as --tp."""
     files: FileWeights | None = None
     """The model's files, if the bytes of `stored` are those of their headers."""
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from netcalc.analysis.memory_report import EngineMemory, MemoryReport, memory_report, tokens_in
 from netcalc.analysis.saved_memory import SavedMemory
-from netcalc.analysis.training_memory import TrainingMemory
+from netcalc.analysis.training_memory import Training, TrainingMemory
 from netcalc.arguments import texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.counted_files import CountedFiles
 from netcalc.options import BytesFrom, MemoryOptions, PlanName
 from netcalc.planning.phases import assumed_phase, has_all_logits, phase_of, request_in_phase
 from netcalc.planning.placement import asks_for_places, placement_of
+from netcalc.planning.split_options import is_split
 from netcalc.request import Request
 
 
@@ -61,6 +62,12 @@ def memory_of(
         report = replace(report, all_logits=True)
     if by_place:
         report = replace(report, placement=placement_of(in_phase, report, options))
+    if is_split(options):
+        if by_place:
+            raise NetcalcError(Diagnostic("E502", "--gpu-layers and the like are of one device, and --tp of several"))
+        from netcalc.planning.splits import memory_of_split
+
+        report = replace(report, split=memory_of_split(in_phase, options, _way(options, training)))
     budget = options["tokens_in"]
     if budget is None:
         return report
@@ -71,7 +78,7 @@ def memory_of(
 
 def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedMemory, TrainingMemory]:
     """Return the request of a pass, what is kept of it, and the memory of a step of training."""
-    from netcalc.analysis.training_memory import Training, saved_memory
+    from netcalc.analysis.training_memory import saved_memory
     from netcalc.planning.training import training_step
 
     training = Training(
@@ -86,6 +93,20 @@ def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedM
     saved = saved_memory(step.program, step.training, step.loss, step.counted.operations)
     # what is counted beside the step is that of a pass, in the mode that was asked for
     return replace(step.request, mode=request.mode), saved, step.memory
+
+
+def _way(options: MemoryOptions, training: TrainingMemory | None) -> Training | None:
+    """Return the way to train, with the number of micro-batches that are counted."""
+    if training is None:
+        return None
+    return Training(
+        options["training"],
+        options["precision"],
+        options["mixed"],
+        options["recompute"],
+        options["attention"],
+        training.accumulate,
+    )
 
 
 def require_training(options: MemoryOptions) -> None:

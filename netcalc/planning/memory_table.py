@@ -19,6 +19,7 @@ from netcalc.ir import Program
 from netcalc.options import MemoryOptions, Phase
 from netcalc.planning.memory import memory_of, require_training
 from netcalc.planning.phases import has_all_logits, phase_of, request_in_phase
+from netcalc.planning.split_options import is_split
 from netcalc.ranges import Ranges
 from netcalc.request import Request
 from netcalc.spec.yaml_document import parse_scalar
@@ -62,6 +63,8 @@ def memory_over(
             raise NetcalcError(Diagnostic("E502", f"--{name.replace('_', '-')} with --over: a table has not {what}"))
     if phase_of(options["phase"], options["training"]) != "training":
         require_training(options)
+    if is_split(options):
+        raise NetcalcError(Diagnostic("E502", "--over with --tp and the like: a table has one device"))
     symbol = next((name for name in request.symbolic if name not in ranges.values), None)
     if symbol is not None:
         raise NetcalcError(Diagnostic("E404", f"--over: {symbol} is a symbol", hint=f"--set {symbol}=NUMBER"))

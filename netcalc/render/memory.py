@@ -12,6 +12,7 @@ from netcalc.analysis.precisions import precision_named
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
+from netcalc.render.memory_split import split_answer, split_details
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.places import placement_page
@@ -36,7 +37,12 @@ class _Memory(Presentation[MemoryReport]):
         yield Paragraph(list(_head(result)))
         fitting = [] if result.tokens_in is None else list(_fitting(result, result.tokens_in))
         places = [] if result.placement is None else list(placement_page(result.placement))
-        yield Answer([_totals(result), *places, *fitting, *_conclusion(result)])
+        if result.split is None:
+            yield Answer([_totals(result), *places, *fitting, *_conclusion(result)])
+        else:
+            yield _totals(result)
+            yield from split_details(result.split)
+            yield Answer([*places, *split_answer(result.split), *fitting])
         if result.kept:
             yield _caches(result)
         yield Paragraph(list(_peaks(result)))

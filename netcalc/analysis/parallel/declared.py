@@ -1,4 +1,4 @@
-"""How the parameters of a network are split, by what its spec and its blocks declare."""
+"""Splits of a network over ranks, as its spec and its blocks declare them."""
 
 from __future__ import annotations
 

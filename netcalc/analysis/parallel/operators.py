@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
-from netcalc.analysis.parallel.pieces import Cut, Kind, Piece, Refined, Refusal, divisors
+from netcalc.analysis.parallel.pieces import Cut, Kind, Piece, RefinedError, RefusalError, divisors
 from netcalc.dims import integer
 from netcalc.ir import OpNode
 from netcalc.opdef import Operation
@@ -20,7 +20,7 @@ class Local(NamedTuple):
     """An operation on a rank: its attributes, the pieces that it takes and gives, and the cuts of its parameters.
 
     ``partial`` is True if its results are sums over ranks, ``region`` if it works on pieces, so that a rank computes a
-    part of the gradient of a whole input only.
+    part of the gradient of a whole input only.  ``sums`` are the bytes that are summed where these are not the results.
     """
 
     op: Operation
@@ -29,6 +29,7 @@ class Local(NamedTuple):
     cuts: Mapping[str, Cut] = {}
     partial: bool = False
     region: bool = False
+    sums: int = 0
 
 
 class Asked(NamedTuple):
@@ -73,6 +74,9 @@ class Asked(NamedTuple):
         return Local(op or self.node.op, (piece, *others), outputs, region=True)
 
 
+#: Bytes of an element of a loss: Megatron-LM computes it in float32 (core/tensor_parallel/cross_entropy.py).
+_LOSS_BYTES = 4
+
 #: A rule of an operation.
 Rule: TypeAlias = Callable[[Asked], Local]
 
@@ -83,8 +87,8 @@ def local(asked: Asked) -> Local:
     """Return the operation as a rank runs it.
 
     Raises:
-        Refusal: for a split that is not possible.
-        Refined: for a parameter that has to be cut otherwise.
+        RefusalError: for a split that is not possible.
+        RefinedError: for a parameter that has to be cut otherwise.
     """
     op = asked.node.op
     rule = _RULES.get(op.name)
@@ -112,7 +116,7 @@ def _own(asked: Asked, axis: int, *sizes: int, what: str) -> Piece:
     """Return the piece of a result that a parameter of the operation gives."""
     parts, shards = asked.parts or sizes, asked.shards or asked.ranks
     if any(size % shards for size in parts):
-        raise Refusal(f"{_listed(parts)} {what} cannot be divided by {shards}", divisors(*parts))
+        raise RefusalError(f"{_listed(parts)} {what} cannot be divided by {shards}", divisors(*parts))
     return Piece(axis, parts, shards, frozenset((asked.source,)))
 
 
@@ -136,7 +140,7 @@ def _linear(asked: Asked) -> Local:
         return Local(changed, (None, *others), (result,), {"weight": cut, "bias": cut}, region=True)
     if asked.kind == "rows":
         if whole[-1] % asked.ranks:
-            raise Refusal(f"{whole[-1]:,} rows cannot be divided by {asked.ranks}", divisors(whole[-1]))
+            raise RefusalError(f"{whole[-1]:,} rows cannot be divided by {asked.ranks}", divisors(whole[-1]))
         wanted = piece if piece is not None and piece.axis == last and len(piece.parts) == 1 else None
         if wanted is not None and wanted.shards != asked.ranks:
             wanted = None
@@ -204,7 +208,7 @@ def _experts(asked: Asked) -> Local:
         return asked.none()
     hidden, ranks = integer(op.hidden), asked.ranks
     if hidden % ranks:
-        raise Refusal(f"{hidden:,} hidden units of an expert cannot be divided by {ranks}", divisors(hidden))
+        raise RefusalError(f"{hidden:,} hidden units of an expert cannot be divided by {ranks}", divisors(hidden))
     wide = (hidden,) if not op.gated else (2 * hidden,) if op.interleaved else (hidden, hidden)
     first = Piece(1, wide, ranks)
     cuts = {}
@@ -237,8 +241,8 @@ def _unflatten(asked: Asked) -> Local:
         for source in sorted(piece.sources):
             is_heads = asked.kinds.get(source) == "heads"
             if is_heads and piece.shards == asked.ranks and asked.ranks % first == 0:
-                raise Refined(source, shards=first)
-        raise Refusal(f"{first:,} heads cannot be divided by {piece.shards}", divisors(first))
+                raise RefinedError(source, shards=first)
+        raise RefusalError(f"{first:,} heads cannot be divided by {piece.shards}", divisors(first))
     sizes = tuple(op.sizes)
     if sizes[0] != -1:
         sizes = (first // piece.shards, *sizes[1:])
@@ -304,7 +308,7 @@ def _split(asked: Asked) -> Local:
     sizes = tuple(integer(type_.shape[axis]) for type_ in asked.node.output_types)
     if piece.parts != sizes:
         if len(piece.sources) == 1 and len(piece.parts) == 1 and piece.shards == asked.ranks:
-            raise Refined(next(iter(piece.sources)), parts=sizes)
+            raise RefinedError(next(iter(piece.sources)), parts=sizes)
         return asked.none()
     changed = op
     if op.name == "split":
@@ -366,6 +370,19 @@ def _expand(asked: Asked) -> Local:
     return asked.along(piece, op=op.model_copy(update={"shape": tuple(sizes)}), gives=piece.at(place))
 
 
+@_rule("cross_entropy")
+def _loss(asked: Asked) -> Local:
+    """Megatron's loss of a split vocabulary: ranks sum maxima, sums of exponentials and the logits of the labels."""
+    piece, whole = asked.pieces[0], asked.sizes()
+    axis = 1 if len(whole) > 1 else 0
+    others = asked.types[1:]
+    if piece is None or piece.axis != axis or len(piece.parts) > 1 or any(t is not None and t.is_float for t in others):
+        return asked.none()
+    rows = prod(whole) // whole[axis]
+    takes = (piece, *(None for _ in others))
+    return Local(asked.node.op, takes, (None,), partial=True, region=True, sums=3 * rows * _LOSS_BYTES)
+
+
 @_rule("concat")
 def _concat(asked: Asked) -> Local:
     op: Any = asked.node.op
@@ -396,7 +413,7 @@ def _broadcast(asked: Asked) -> Local:
     if piece.sources and axis == rank - 1 and any(asked.sizes(n) == asked.result for n in whole):
         return asked.none()  # a residual stays whole
     takes: list[Piece | None] = []
-    for number, type_ in enumerate(asked.types):
+    for type_ in asked.types:
         if type_ is None:
             takes.append(None)
             continue
@@ -428,7 +445,7 @@ def _attention(asked: Asked) -> Local:
     if query.sources and query.shards != asked.ranks:
         heads, groups = whole[axis], query.shards
         reason = f"{heads:,} heads" if heads % asked.ranks else f"{groups} groups of heads in one projection"
-        raise Refusal(f"{reason} cannot be divided by {asked.ranks}", divisors(heads, groups))
+        raise RefusalError(f"{reason} cannot be divided by {asked.ranks}", divisors(heads, groups))
     takes: list[Piece | None] = [query]
     for number in (1, 2):
         type_ = asked.types[number] if number < len(asked.types) else None

@@ -59,13 +59,15 @@ class Cut(NamedTuple):
 class Move(NamedTuple):
     """Exchange of data at a node that stands for it; ``partial`` if ranks compute a part of its gradient each.
 
-    ``piece`` says how the value is split before or after it.
+    ``piece`` says how the value is split before or after it, ``sums`` the bytes that are summed where these are not the
+    value itself: those of a loss of pieces of the vocabulary.
     """
 
     kind: MoveKind
     piece: Piece | None = None
     partial: bool = False
     sequence: bool = False
+    sums: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class RankProgram:
         return self.cuts.get((id(node.op), name), Cut())
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """A split that is not possible: the reason, and the numbers of ranks that would be."""
 
     def __init__(self, reason: str, divisors: tuple[int, ...] = ()) -> None:
@@ -101,7 +103,7 @@ class Refusal(Exception):
         self.divisors = divisors
 
 
-class Refined(Exception):
+class RefinedError(Exception):
     """A parameter that has to be cut otherwise: in other parts, or in fewer shards than there are ranks."""
 
     def __init__(self, source: str, parts: tuple[int, ...] = (), shards: int = 0) -> None:

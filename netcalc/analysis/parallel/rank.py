@@ -1,9 +1,9 @@
 """The program of one rank under tensor parallelism: the network's own, on pieces of its tensors.
 
-Each operation is built again on the pieces that the rank holds, so that every analysis of a program is one of a rank.
+Each operation is built again on the pieces that the rank holds, so that every analysis of programs works on a rank.
 Where ranks exchange data, a node stands for it that has the right sizes: an ``identity`` for a sum over ranks, a
-``concat`` for gathered pieces, a ``slice`` for a piece of a whole tensor.  Bodies are built once for each state of their
-inputs, so that depth costs nothing.
+``concat`` for gathered pieces, a ``slice`` for a piece of a whole tensor.  Bodies are built once for each state of
+their inputs, so that depth costs nothing.
 
 Megatron-LM (arXiv:1909.08053) splits so, and with ``sequence`` Korthikanti et al. (arXiv:2205.05198): between the split
 regions each rank then has a part of the positions.
@@ -26,8 +26,8 @@ from netcalc.analysis.parallel.pieces import (
     MoveKind,
     Piece,
     RankProgram,
-    Refined,
-    Refusal,
+    RefinedError,
+    RefusalError,
     divisors,
 )
 from netcalc.diagnostics import Diagnostic, NetcalcError, RuleError
@@ -63,7 +63,7 @@ def rank_program(
         builder = _Builder(program, ranks, declared, own, cuts, sequence)
         try:
             main, outputs = builder.main(inputs)
-        except Refined as refined:
+        except RefinedError as refined:
             parts, shards = cuts.get(refined.source, ((), 0))
             cuts[refined.source] = refined.parts or parts, refined.shards or shards
             continue
@@ -74,9 +74,7 @@ def rank_program(
         types = (value.known_type for value in main.inputs if value is not None)
         specs = tuple(spec._replace(type=type_) for spec, type_ in zip(program.inputs, types, strict=True))
         changed = replace(program, main=main, inputs=specs)
-        return RankProgram(
-            changed, ranks, builder.moves, builder.cuts, tuple(builder.kept), inputs, outputs
-        )
+        return RankProgram(changed, ranks, builder.moves, builder.cuts, tuple(builder.kept), inputs, outputs)
     raise AssertionError(f"{program.name}: the split does not settle")
 
 
@@ -97,7 +95,7 @@ def _pieces_of_caches(program: Program, outputs: Sequence[Piece | None]) -> tupl
 
 
 class _Builder:
-    """State of the construction: the bodies that were built, and what is known of nodes by the identity of operations."""
+    """State of the construction: the bodies that were built, and exchanges and cuts by the identity of operations."""
 
     def __init__(
         self,
@@ -135,13 +133,13 @@ class _Builder:
             self._bodies[key] = _Lines(self, path, inside).body(body, pieces)
         return self._bodies[key]
 
-    def moved(self, kind: MoveKind, op: Operation, piece: Piece | None, *, partial: bool) -> Operation:
+    def moved(self, kind: MoveKind, op: Operation, piece: Piece | None, *, partial: bool, sums: int = 0) -> Operation:
         """Return an operation that stands for an exchange."""
-        self.moves[id(op)] = Move(kind, piece, partial, piece is not None and not piece.sources)
+        self.moves[id(op)] = Move(kind, piece, partial, piece is not None and not piece.sources, sums)
         self.kept.append(op)
         return op
 
-    def refusal(self, node: OpNode, path: str, error: Refusal) -> NetcalcError:
+    def refusal(self, node: OpNode, path: str, error: RefusalError) -> NetcalcError:
         """Return the error of an operation that cannot be split."""
         others = [n for n in error.divisors if n > 1]
         hint = f"--tp {', '.join(map(str, others))}" if others else "no number of ranks but 1 divides them"
@@ -164,6 +162,7 @@ class _Lines:
         self._held: dict[Value, Held] = {}
         self._moved: dict[Any, Value] = {}
         self._makers: dict[Value, OpNode] = {}
+        self._body: Body | None = None
 
     def body(self, body: Body, pieces: tuple[Piece | None, ...]) -> tuple[Body, tuple[Piece | None, ...]]:
         inputs: list[Value | None] = []
@@ -174,6 +173,7 @@ class _Lines:
             made = Value(_local_type(value, piece), value.name, value.span)
             inputs.append(made)
             self._held[value] = made, piece
+        self._body = body
         for node in body.nodes:
             if isinstance(node, OpNode):
                 self._operation(node)
@@ -206,7 +206,11 @@ class _Lines:
         asked = Asked(node, pieces, kind, builder.ranks, owner, builder.kinds, parts, shards)
         try:
             made = local(asked)
-        except Refusal as error:
+        except RefusalError as refused:
+            heads = _heads_behind(self._body, node) if kind == "heads" else None
+            error = refused
+            if heads is not None and heads % builder.ranks:
+                error = RefusalError(f"{heads:,} heads cannot be divided by {builder.ranks}", divisors(heads))
             raise builder.refusal(node, join(self._path, node.name), error) from None
         self._add(node, made, source)
 
@@ -262,17 +266,17 @@ class _Lines:
         self._nodes.append(built)
         for old, value, piece in zip(node.outputs, outputs, made.gives, strict=True):
             _require_type(old, value, piece, source)
-            self._held[old] = self._summed(node, value) if made.partial else (value, piece)
+            self._held[old] = self._summed(node, value, made.sums) if made.partial else (value, piece)
             self._makers[value] = built
         if builder.sequence and node.op.name in ("embedding",) and not made.partial and made.gives == (None,):
             self._held[node.outputs[0]] = self._by_position(node.outputs[0], node)
 
-    def _summed(self, node: OpNode, value: Value) -> Held:
+    def _summed(self, node: OpNode, value: Value, sums: int) -> Held:
         """Return the sum of a value over ranks, or under sequence parallelism the rank's positions of it."""
         builder = self._builder
         shape = value.known_type.shape
         if not (builder.sequence and len(shape) == 3):
-            op = builder.moved("reduce", _operation("identity"), None, partial=False)
+            op = builder.moved("reduce", _operation("identity"), None, partial=False, sums=sums)
             return self._append(op, (value,), f"{node.name}.all_reduce"), None
         piece = self._positions(node, integer(shape[_POSITIONS]))
         # sums over the ranks' pieces: new memory of the size of one
@@ -335,12 +339,14 @@ class _Lines:
             if made is None:
                 stop = piece.size // piece.shards
                 op = _operation("slice", axis=(piece.axis,), start=(0,), stop=(stop,))
-                made = self._append(self._builder.moved("scatter", op, piece, partial=False), (value,), f"{value.name}.scatter")
+                made = self._append(
+                    self._builder.moved("scatter", op, piece, partial=False), (value,), f"{value.name}.scatter"
+                )
             self._moved[key] = made
         return self._moved[key]
 
     def _expanded(self, value: Value, piece: Piece) -> Value | None:
-        """Return a piece of a value that repeats an axis of one element: repeated less often; None for another value."""
+        """Return a piece of a value that repeats an axis of one element, repeated less often; None for others."""
         maker: Any = self._makers.get(value)
         if maker is None or maker.op.name != "expand" or len(piece.parts) > 1:
             return None
@@ -413,6 +419,22 @@ def _require_type(old: Value, new: Value, piece: Piece | None, source: str) -> N
     assert new.known_type.shape == expected.shape, f"{source}: {new.type} in place of {expected}"
 
 
+def _heads_behind(body: Body | None, node: OpNode) -> int | None:
+    """Return the number of heads into which the result of a projection is divided next; None if it is not."""
+    reached = {*node.outputs}
+    for other in () if body is None else body.nodes:
+        if not reached.intersection(value for value in other.inputs if value is not None):
+            continue
+        reached.update(other.outputs)
+        inner = other.body.nodes if isinstance(other, CallNode) else (other,)
+        for one in inner:
+            if isinstance(one, OpNode) and one.op.name == "unflatten":
+                operation: Any = one.op
+                type_ = one.output_types[0]
+                return integer(type_.shape[operation.axis % (type_.rank - len(operation.sizes) + 1)])
+    return None
+
+
 def _storages(whole: OpNode, built: OpNode) -> tuple[Any, ...]:
     """Return the parameters of an operation on a rank, with their share of the bytes in which the whole are stored."""
     by_name = {param.name: param for param in whole.params}
@@ -425,6 +447,5 @@ def _storages(whole: OpNode, built: OpNode) -> tuple[Any, ...]:
             # a scale of the whole tensor stays whole
             tensors = (t if t.bytes % share else t._replace(bytes=t.bytes // share) for t in storage.tensors)
             storage = replace(storage, tensors=tuple(tensors))
-        changed = {"storage": storage, "dtype": before.dtype}
-        params.append(replace(param, **changed))
+        params.append(replace(param, storage=storage, dtype=before.dtype))
     return tuple(params)

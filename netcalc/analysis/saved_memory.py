@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from netcalc.analysis.saved import SavedTensor
 from netcalc.options import AttentionKernel
 
 
@@ -33,17 +31,3 @@ class SavedMemory(NamedTuple):
     """As PyTorch keeps them."""
     operations: tuple[SavedBy, ...]
     """Under eager execution, the most bytes first."""
-
-
-def by_operation(tensors: Iterable[SavedTensor]) -> tuple[SavedBy, ...]:
-    """Return the distinct memory that tensors hold, without parameters and buffers, by the first that keeps it."""
-    counted: set[int] = set()
-    kept: dict[str, SavedBy] = {}
-    for tensor in tensors:
-        storage = tensor.storage
-        if storage.parameter or id(storage) in counted:
-            continue
-        counted.add(id(storage))
-        so_far = kept.get(tensor.op, SavedBy(tensor.op, 0, 0))
-        kept[tensor.op] = SavedBy(tensor.op, so_far.tensors + 1, so_far.bytes + storage.nbytes)
-    return tuple(kept.values())

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
-from netcalc.analysis.activations.execution import Eager
+from netcalc.analysis.activations.execution import Eager, Ideal
 from netcalc.analysis.optimizers import Optimizer, State, optimizer_of_memory
 from netcalc.analysis.precisions import AS_COUNTED, Precision, precision_named
 from netcalc.analysis.recomputation import recomputation
-from netcalc.analysis.saved import saved_tensors
-from netcalc.analysis.saved_memory import SavedBy, SavedMemory, by_operation
+from netcalc.analysis.saved_memory import SavedBy, SavedMemory
 from netcalc.analysis.training_step.backward import Step, Trained
 from netcalc.analysis.training_step.cuts import CutProgram, folded
+from netcalc.analysis.training_step.forward import Forward
 from netcalc.analysis.training_step.ledger import Live
 from netcalc.analysis.training_step.record import Place
 from netcalc.dims import integer, product
@@ -184,12 +184,19 @@ def saved_memory(program: Program, training: Training, loss: bool, operations: t
         NetcalcError: E603 for a program with too many operations that are not iterations of repeats.
     """
 
+    precision = precision_named(training.precision, training.mixed, training.attention)
+    again = recomputation(training.recompute)
+
     def ideal(cut: CutProgram) -> Mapping[Hashable, tuple[int]]:
-        return {"ideal": (sum(by.bytes for by in by_operation(saved_tensors(cut.program))),)}
+        run = Forward(cut, Ideal(cut.program.training), precision, again)
+        run.forward()
+        return {"ideal": (sum(size for _, size in run.kept.values()),)}
 
     mode = "train" if program.training else "eval"
     eager = sum(by.bytes for by in operations)
-    return SavedMemory(training.attention, mode, loss, folded(program, ideal)["ideal"][0], eager, operations)
+    return SavedMemory(
+        training.attention, mode, loss, folded(program, ideal, again.unit)["ideal"][0], eager, operations
+    )
 
 
 class _Measure:
@@ -207,8 +214,8 @@ class _Measure:
     def __call__(self, cut: CutProgram) -> Mapping[Hashable, tuple[int, ...]]:
         masks = None if self._precision.autocast is None else self._precision.dtype
         rules = Eager(cut.program.training, self._training.attention, masks)
-        step = Step(cut, rules, self._precision, recomputation(self._training.recompute))
-        step.accumulates = self._training.accumulate > 1
+        again = recomputation(self._training.recompute)
+        step = Step(cut, rules, self._precision, again, accumulates=self._training.accumulate > 1)
         outputs = step.forward()
         step.backward(outputs if self._start is None else [outputs[self._start]])
         figures: dict[Hashable, tuple[int, ...]] = dict(step.moments)

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from netcalc.analysis.activations.execution import Eager
 from netcalc.analysis.layout import Layout, Storage
+from netcalc.analysis.precisions import AS_COUNTED, Precision
+from netcalc.analysis.recomputation import NO_RECOMPUTATION, Recomputation
+from netcalc.analysis.training_step.cuts import CutProgram
 from netcalc.analysis.training_step.forward import Forward
 from netcalc.analysis.training_step.record import Recorded, Segment, Tensor
 from netcalc.dims import Dim, integer
@@ -38,12 +42,23 @@ class Step(Forward):
     added to them.
     """
 
-    accumulates = False
+    def __init__(
+        self,
+        cut: CutProgram,
+        rules: Eager,
+        precision: Precision = AS_COUNTED,
+        recomputation: Recomputation = NO_RECOMPUTATION,
+        *,
+        accumulates: bool = False,
+    ) -> None:
+        super().__init__(cut, rules, precision, recomputation)
+        self._eager = rules
+        self._accumulates = accumulates
+        self.trained: dict[str, Trained] = {}
 
     def backward(self, starts: Iterable[Tensor]) -> None:
         """Run the backward pass from outputs of the program, with a gradient of each."""
         self._pass = "recompute"
-        self.trained: dict[str, Trained] = {}
         gradients: dict[Tensor, Storage] = {}
         for tensor in starts:
             if tensor.wanted and tensor not in gradients:
@@ -91,7 +106,7 @@ class Step(Forward):
         if not arrived:
             return  # what is kept lives as long as the graph
         call = replace(entry.call, given=tuple(storage is not None for storage in given))
-        forward = self._rules.call(entry.node, [None if t is None else t.layout for t in entry.inputs])
+        forward = self._eager.call(entry.node, [None if t is None else t.layout for t in entry.inputs])
         made = {source: self._gradient(entry, forward, source, given[0]) for source in _ordered(call.wanted)}
         self._moments_of(entry, call, forward, made, arrived)
         for storage in made.values():
@@ -139,7 +154,7 @@ class Step(Forward):
         others = sum(storage.nbytes for storage in set(made.values()).difference(arrived))
         first = [s for s in made if isinstance(s, str) and self._is_first(entry, s)]
         direct = [s for s in first if self._gradient_bytes(entry, s) == made[s].nbytes]
-        parameters = 0 if self.accumulates else sum(made[source].nbytes for source in direct)
+        parameters = 0 if self._accumulates else sum(made[source].nbytes for source in direct)
         beside = entry.again + entry.unpacked
         for number, moment in enumerate(moments):
             live = self._ledger.live(work_bytes(moment.work) + beside + (others - parameters) * moment.outputs)
@@ -163,10 +178,10 @@ class Step(Forward):
             self.trained[entry.owners[name]] = Trained(
                 tuple(param.shape), entry.stored[name], entry.node.op.name == "embedding"
             )
-            if not self.accumulates:
+            if not self._accumulates:
                 ledger.gradients += size
         if size != storage.nbytes and (self._narrow(entry) is not None or not first):
-            self.mark("cast", entry.place, 0, 0 if first and not self.accumulates else size)
+            self.mark("cast", entry.place, 0, 0 if first and not self._accumulates else size)
         elif not first and entry.node.op.name == "embedding":
             self.mark("cast", entry.place, 0, size)  # a gradient of another order of memory is not added in place
         ledger.release(storage)

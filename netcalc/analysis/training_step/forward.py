@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache, partial
 
-from netcalc.analysis.activations.execution import Eager
+from netcalc.analysis.activations.execution import Execution
 from netcalc.analysis.layout import Layout, Storage
 from netcalc.analysis.liveness import dying
 from netcalc.analysis.precisions import AS_COUNTED, Precision
@@ -31,7 +31,7 @@ class Forward:
 
     Args:
         cut: the program.
-        rules: the eager execution.
+        rules: the execution.
         precision: element types.
         recomputation: parts that are computed again in the backward pass.
     """
@@ -39,7 +39,7 @@ class Forward:
     def __init__(
         self,
         cut: CutProgram,
-        rules: Eager,
+        rules: Execution,
         precision: Precision = AS_COUNTED,
         recomputation: Recomputation = NO_RECOMPUTATION,
     ) -> None:

@@ -14,9 +14,8 @@ reads only keys and values within its window.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from netcalc.analysis.backward_work import BackwardWork
 from netcalc.analysis.cost import Analysis
 from netcalc.dims import Dim, integer, product
 from netcalc.dtypes import INEXACT, ITEMSIZE, PARTS, DType
@@ -24,6 +23,9 @@ from netcalc.ir import Body, CallNode, OpNode, Value, dtype_of, stored_bytes
 from netcalc.opdef import Param, Term
 from netcalc.options import AttentionKernel
 from netcalc.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from netcalc.analysis.backward_work import BackwardWork
 
 ATTENTION = "scaled_dot_product_attention"
 #: Multiplications of Winograd's F(4×4, 3×3) for each of a direct convolution: 36 for 16 elements of 9 products each

@@ -319,3 +319,27 @@ def test_a_device_of_a_user(tmp_path: Path) -> None:
     # 784·512 + 512·256 + 256·10 products at 10⁹ FLOP/s take 1.07 ms, the same weights at 10⁹ B/s 2.15 ms
     assert report.roofs["compute"] == pytest.approx(1.07008e-3)
     assert report.seconds == pytest.approx(2.15e-3, rel=0.01)
+
+
+# -- size ----------------------------------------------------------------------------------------------
+
+
+def test_repeats_are_not_gone_through_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    original = Traffic._operation
+
+    def operation(self: Traffic, node: Any, *rest: Any) -> Any:
+        counted.append(node.op.name)
+        return original(self, node, *rest)
+
+    monkeypatch.setattr(Traffic, "_operation", operation)
+    few, many = ({"set": {"layers": layers, "length": 512}} for layers in (2, 126))
+    reports, numbers = [], []
+    for load in (few, many):
+        counted.clear()
+        reports.append(bound("llama-3.1-405b", "h100:1024", load, training="adamw"))
+        numbers.append(len(counted))
+    assert numbers[0] == numbers[1] < 60
+    assert len(reports[0].layers) == len(reports[1].layers)
+    inner = [[layer for layer in report.layers if layer.repeat > 1] for report in reports]
+    assert sum(layer.flops for layer in inner[1]) == 63 * sum(layer.flops for layer in inner[0])

@@ -322,7 +322,7 @@ class Network:
             NetcalcError: E502 for ``memory`` with another argument, and for ``bytes_from`` without it; E503 if there is
                 no such path.
         """
-        bytes_from = options.pop("bytes_from")
+        bytes_from, window = options.pop("bytes_from"), options.pop("window")
         if options.pop("memory"):
             if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
                 message = "--memory explains the memory of a whole forward pass"
@@ -337,7 +337,8 @@ class Network:
 
         counted: CountOptions = options
         analysis = self.analysis(**counted)  # its program may end in the loss, which is no output of the network
-        return explain(self._counted(options["training"]).program, path, analysis.convention, analysis.backward)
+        program = self._counted(options["training"]).program
+        return explain(program, path, analysis.convention, analysis.backward, window)
 
     # -- plan ---------------------------------------------------------------------------------------
 

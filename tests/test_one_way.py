@@ -123,6 +123,7 @@ VERBS = {
         "explain",
         {**COUNTS, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)}
         | {
+            "window": called("--window 8", window=8)._replace(unseen=True),
             "bytes_from": called("--memory --bytes-from configuration", memory=True, bytes_from="configuration"),
         },
     ),

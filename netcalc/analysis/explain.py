@@ -83,11 +83,16 @@ class Explanation(Result):
 
 
 def explain(
-    program: Program, path: str | None, convention: Convention, backward: BackwardWork | None = None
+    program: Program,
+    path: str | None,
+    convention: Convention,
+    backward: BackwardWork | None = None,
+    window: int = 1,
 ) -> Explanation:
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
-    With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the backward pass.
+    With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the backward pass, and
+    for a recurrent layer ways to learn through time, of which truncated backpropagation has a ``window`` of steps.
     The path may lead to one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
 
     Raises:
@@ -103,14 +108,14 @@ def explain(
         raise NetcalcError(_no_such(analysis, path))
     row = _titled(row, path)
     if isinstance(row.node, OpNode):
-        return _operation(analysis, row, row.node)
+        return _operation(analysis, row, row.node, window)
     return _row_explanation(analysis, row)
 
 
 # -- one operation ----------------------------------------------------------------------------------
 
 
-def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
+def _operation(analysis: Analysis, row: Row, node: OpNode, window: int) -> Explanation:
     ctx = Context(training=analysis.program.training, dtype=analysis.program.dtype, working=[])
     infer(node.op, node.input_types, ctx)
     shape = (*(ctx.working or ()), *_output_steps(node.outputs))
@@ -122,8 +127,10 @@ def _operation(analysis: Analysis, row: Row, node: OpNode) -> Explanation:
     ]
     if analysis.backward is not None:
         from netcalc.analysis.explain_backward import backward_sections
+        from netcalc.analysis.through_time import learning_sections
 
         sections += backward_sections(analysis.convention, analysis.backward, row, node)
+        sections += learning_sections(node, window)
     return Explanation(
         analysis.program.name,
         analysis.program.dtype,

@@ -128,7 +128,7 @@ def test_deepseek_moe(sizes: dict[str, Any], printed: float, counted: float) -> 
     Its formula is not given; 6·(N − embeddings)·T + 12·L·d·T² gives 188.8 and 184.3.
     """
     network = netcalc.load("llama-2-7b", set={"length": 4096, **sizes})
-    step = network.cost("torch", backward=True).flops_total / 1e12
+    step = integer(network.cost("torch", backward=True).flops_total) / 1e12
     assert step == pytest.approx(counted, abs=0.01) and step == pytest.approx(printed, rel=0.01)
     vocab, width, layers = (int(network.vars[name]) for name in ("vocab", "d_model", "layers"))
     formula = 6 * (integer(network.params) - vocab * width) * 4096 + 12 * layers * width * 4096**2

@@ -214,7 +214,7 @@ def _gpt() -> Iterator[Model]:
     sizes: dict[str, Any] = {"config": CONFIG | {"n_positions": 16}, "settings": SIZES | {"max_length": 16}}
     yield from models("GPT2LMHeadModel", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", **sizes)
     names = ("small", "medium", "large", "xl", "2.7b", "6.7b", "13b", "175b")
-    yield from models("GPT2LMHeadModel", *(f"gpt3-{name}" for name in names), **sizes)
+    yield from models("GPT2LMHeadModel", *(f"gpt3-{name}" for name in names), "megatron-530b", **sizes)
     yield from models("OpenAIGPTLMHeadModel", "gpt1", **sizes)
     yield from models(
         "GPTJForCausalLM", "gpt-j-6b", config=CONFIG | {"rotary_dim": 4}, settings=SIZES | {"rotary_dim": 4}

@@ -48,6 +48,13 @@ def dense_decoders() -> Iterator[Model]:
     yield from models(
         "CohereForCausalLM", "command-r-35b", config=GROUPED, settings=GROUPED_SIZES, rope_parameters=rope(8e6)
     )
+    yield from models(
+        "CohereForCausalLM",
+        "palm-540b",
+        config=GROUPED | {"num_key_value_heads": 1, "logit_scale": 1.0},
+        settings=GROUPED_SIZES | {"kv_heads": 1, "head_dim": 8},
+        rope_parameters=rope(1e4),
+    )
     stretched = {"rope_type": "dynamic", "alpha": 1000.0, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
     yield from models(
         "HunYuanDenseV1ForCausalLM",

@@ -340,7 +340,21 @@ class DeviceOptions(TypedDict, total=False):
     ]
 
 
-class StepOptions(TrainingOptions, total=False):
+class RecomputeOptions(TrainingOptions, total=False):
+    """Parts of a step of training that are done twice."""
+
+    recompute: Annotated[
+        str,
+        Option(
+            NAME,
+            "none",
+            "Compute again in the backward pass: none, selective (attention), full (layers), or every:k layers.",
+            metavar="PARTS",
+        ),
+    ]
+
+
+class StepOptions(RecomputeOptions, total=False):
     """The way in which a step of training is done."""
 
     precision: Annotated[
@@ -359,15 +373,6 @@ class StepOptions(TrainingOptions, total=False):
             None,
             "Weights under mixed precision: float32 and cast, or 16 bits with a float32 copy.",
             shown_default="autocast",
-        ),
-    ]
-    recompute: Annotated[
-        str,
-        Option(
-            NAME,
-            "none",
-            "Compute again in the backward pass: none, selective (attention), full (layers), or every:k layers.",
-            metavar="PARTS",
         ),
     ]
     micro_batch: Annotated[
@@ -443,7 +448,7 @@ class MemoryOptions(
     ]
 
 
-class TimeOptions(DeviceOptions, PhaseOptions, TrainingOptions, AttentionOptions, LayerOptions, total=False):
+class TimeOptions(DeviceOptions, PhaseOptions, RecomputeOptions, AttentionOptions, LayerOptions, total=False):
     """Options of ``time``."""
 
     efficiency: Annotated[

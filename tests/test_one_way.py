@@ -200,6 +200,7 @@ VERBS = {
             "attention": called("--attention eager", attention="eager"),
             "efficiency": called("--efficiency 0.4", efficiency=0.4),
             "tokens": called("--tokens 2M", tokens="2M"),
+            "recompute": called("--training adam --recompute full", training="adam", recompute="full"),
             "arithmetic": called("--arithmetic tf32", arithmetic="tf32"),
             "convolution": called("--convolution winograd", convolution="winograd")._replace(unseen=True),
             "unfused": called("--unfused", unfused=True),

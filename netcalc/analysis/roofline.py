@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from netcalc.analysis.devices import Device, Devices
 from netcalc.analysis.folding import folded
 from netcalc.analysis.rows import Place
-from netcalc.analysis.traffic import Effort, Flags, Traffic
+from netcalc.analysis.traffic import Effort, Traffic, Within
 from netcalc.ir import Body, OpNode, Program, join
 from netcalc.results import recorded
 
@@ -123,7 +123,7 @@ class Roofs:
 
 def layer_bounds(program: Program, traffic: Traffic, roofs: Roofs, unroll: bool = False) -> Iterator[LayerBound]:
     """Yield the operations of a program that work or move bytes, in order of execution."""
-    outside = (True,) * len(program.main.inputs)
+    outside = Within((True,) * len(program.main.inputs))
     for title, path, repeat, node, effort in _efforts(program.main, outside, traffic, Place(), 1, unroll):
         if not effort.macs and not effort.read and not effort.written:
             continue
@@ -142,7 +142,7 @@ def layer_bounds(program: Program, traffic: Traffic, roofs: Roofs, unroll: bool 
 
 
 def _efforts(
-    body: Body, flags: Flags, traffic: Traffic, place: Place, repeat: int, unroll: bool
+    body: Body, within: Within, traffic: Traffic, place: Place, repeat: int, unroll: bool
 ) -> Iterator[tuple[str, str, int, OpNode, Effort]]:
     for instances in folded(body.nodes, unroll=unroll):
         node = instances.node
@@ -152,10 +152,10 @@ def _efforts(
                 join(place.path, node.name),
                 repeat,
                 node,
-                traffic.effort(body, flags, node),
+                traffic.effort(body, within, node),
             )
         else:
-            inner = traffic.inside(body, flags, node)
+            inner = traffic.inside(body, within, node)
             times = repeat * instances.times
             yield from _efforts(node.body, inner, traffic, place.inside(instances), times, unroll)
 

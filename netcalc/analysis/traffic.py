@@ -9,6 +9,8 @@ compute or keep at hand.
 Parameters are read in the form in which they are stored; of a table of embeddings the rows of the ids, and of experts
 those that the tokens can reach.  Attention keeps its scores at hand, or as ``eager`` writes and reads them twice.  It
 reads only keys and values within its window.
+
+What is computed again in the backward pass is a second forward pass: of layers, or of the core of attention.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from netcalc.analysis.cost import Analysis
+from netcalc.analysis.recomputation import NO_RECOMPUTATION, Recomputation
 from netcalc.dims import Dim, integer, product
 from netcalc.dtypes import INEXACT, ITEMSIZE, PARTS, DType
 from netcalc.ir import Body, CallNode, OpNode, Value, dtype_of, stored_bytes
@@ -36,6 +39,13 @@ _SCORE_PASSES = 2
 
 #: For each input of a body, True if it lies outside the pass, as inputs of the program do.
 Flags: TypeAlias = tuple[bool, ...]
+
+
+class Within(NamedTuple):
+    """Place of a body: flags of its inputs, and True inside of a layer that is computed again."""
+
+    flags: Flags
+    twice: bool = False
 
 
 class Transfer(NamedTuple):
@@ -83,7 +93,7 @@ class _Evaluated(NamedTuple):
     """A body on inputs of certain flags: efforts of its operations and flags of its calls, by the id of the node."""
 
     efforts: Mapping[int, Effort]
-    calls: Mapping[int, Flags]
+    calls: Mapping[int, Within]
     outputs: Flags
 
 
@@ -96,6 +106,7 @@ class Traffic:
         attention: AttentionKernel = "sdpa-cpu",
         unfused: bool = False,
         winograd: bool = False,
+        again: Recomputation = NO_RECOMPUTATION,
     ) -> None:
         self._analysis = analysis
         self._backward = analysis.backward
@@ -104,34 +115,36 @@ class Traffic:
         self._stores_scores = attention == "eager"
         self._unfused = unfused
         self._winograd = winograd
-        self._known: dict[tuple[int, Flags], _Evaluated] = {}
+        self._again = again if analysis.backward is not None else NO_RECOMPUTATION
+        self._known: dict[tuple[int, Within], _Evaluated] = {}
 
-    def effort(self, body: Body, flags: Flags, node: OpNode) -> Effort:
-        """Return the effort of an operation in a body on inputs of certain flags.
+    def effort(self, body: Body, within: Within, node: OpNode) -> Effort:
+        """Return the effort of an operation in a body.
 
         Raises:
             UndecidedError: if a size is symbolic.
         """
-        return self._evaluated(body, flags).efforts[id(node)]
+        return self._evaluated(body, within).efforts[id(node)]
 
-    def inside(self, body: Body, flags: Flags, call: CallNode) -> Flags:
-        """Return the flags of the inputs of a call in a body."""
-        return self._evaluated(body, flags).calls[id(call)]
+    def inside(self, body: Body, within: Within, call: CallNode) -> Within:
+        """Return what a call in a body is within."""
+        return self._evaluated(body, within).calls[id(call)]
 
-    def _evaluated(self, body: Body, flags: Flags) -> _Evaluated:
-        key = id(body), flags
+    def _evaluated(self, body: Body, within: Within) -> _Evaluated:
+        key = id(body), within
         if key not in self._known:
-            self._known[key] = self._evaluate(body, flags)
+            self._known[key] = self._evaluate(body, within)
         return self._known[key]
 
-    def _evaluate(self, body: Body, flags: Flags) -> _Evaluated:
+    def _evaluate(self, body: Body, within: Within) -> _Evaluated:
+        flags, twice = within
         held: dict[Value, _Held] = {}
         for value, outside in zip(body.inputs, flags, strict=True):
             if value is not None:
                 held[value] = _Held(_size(value.known_type), outside)
         used = {value for node in body.nodes for value in node.inputs}.union(body.outputs)
         efforts: dict[int, Effort] = {}
-        calls: dict[int, Flags] = {}
+        calls: dict[int, Within] = {}
         for node in body.nodes:
             operands = [None if value is None else held[value] for value in node.inputs]
             if isinstance(node, CallNode):
@@ -139,16 +152,16 @@ class Traffic:
                 inside = tuple(
                     one is not None and one.outside and number >= node.carried for number, one in enumerate(operands)
                 )
-                calls[id(node)] = inside
-                outputs = self._evaluated(node.body, inside).outputs
+                calls[id(node)] = Within(inside, twice or self._again.covers(node))
+                outputs = self._evaluated(node.body, calls[id(node)]).outputs
                 held |= {v: _Held(_size(v.known_type), o) for v, o in zip(node.outputs, outputs, strict=True)}
             else:
-                efforts[id(node)], results = self._operation(node, operands, used)
+                efforts[id(node)], results = self._operation(node, operands, used, twice)
                 held |= zip(node.outputs, results, strict=True)
         return _Evaluated(efforts, calls, tuple(held[value].outside for value in body.outputs))
 
     def _operation(
-        self, node: OpNode, operands: Sequence[_Held | None], used: set[Value | None]
+        self, node: OpNode, operands: Sequence[_Held | None], used: set[Value | None], twice: bool
     ) -> tuple[Effort, list[_Held]]:
         """Return the effort of an operation, and the memory behind its results."""
         sizes = [_size(type_) for type_ in node.output_types]
@@ -170,6 +183,8 @@ class Traffic:
             results = [_Held(min(size, behind) if present else size, outside) for size in sizes]
         kept = _kept_share(node)
         work = macs * kept[0] // kept[1]
+        if twice or (self._again.selective and node.op.name == ATTENTION):
+            work, moved = 2 * work, [*moved, *moved]
         more, further = self._training_effort(node, operands, kept)
         least = (work + more) * _WINOGRAD[0] // _WINOGRAD[1] if self._winograd and _has_tiles(node) else work + more
         type_ = _arithmetic(node, self._dtype)

@@ -4,8 +4,8 @@ peak of its element type, and that of the bytes which it reads and writes at the
 forecast: --efficiency 0.4 adds the time at which 40 % of the peak is reached.
 
 --phase prefill is the pass until the first token, decode the step of one more token, and training forward and backward;
---training adamw adds the update. --quantize counts: fewer bytes are read. --tokens 15T gives days, FLOPs, PF-days and
-energy of a whole training.
+--training adamw adds the update, --recompute full a second pass through the layers. --quantize counts: fewer bytes are
+read. --tokens 15T gives days, FLOPs, PF-days and energy of a whole training.
 
 Operations without multiply-adds are fused into others, and move only what those do not; --unfused counts them as
 kernels of their own. --attention eager writes and reads scores. --arithmetic tf32, fp8 or int8 takes another peak.

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from netcalc.analysis.cost import Analysis, analyze
 from netcalc.analysis.devices import Devices
+from netcalc.analysis.recomputation import NO_RECOMPUTATION, recomputation
 from netcalc.analysis.roofline import Roofs, joined, layer_bounds, total_roofs
 from netcalc.analysis.time_report import Peak, TimeReport, training_run
 from netcalc.analysis.traffic import Traffic
@@ -23,6 +24,12 @@ from netcalc.planning.phases import phase_of, request_in_phase
 from netcalc.request import Request
 
 _TOKENS = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([kMGBT]?)", re.IGNORECASE)
+#: Work that is done twice, in words.
+_AGAIN = {
+    "none": "nothing is computed again",
+    "selective": "the core of attention is computed again",
+    **dict.fromkeys(("full", "every"), "the layers are computed again"),
+}
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
 
 
@@ -120,7 +127,11 @@ def _report(analysis: Analysis, devices: Devices, options: TimeOptions, phase: P
     if roofs.peak is None and options["efficiency"] is not None:
         message = f"--efficiency: the peak of {roofs.dtype} on {device.title} is not published"
         raise NetcalcError(Diagnostic("E502", message, hint="--arithmetic TYPE chooses another one"))
-    traffic = Traffic(analysis, options["attention"], options["unfused"], winograd)
+    again = recomputation(options["recompute"])
+    if again != NO_RECOMPUTATION and phase != "training":
+        message = f"--recompute {options['recompute']} is of training"
+        raise NetcalcError(Diagnostic("E502", message, hint="--phase training"))
+    traffic = Traffic(analysis, options["attention"], options["unfused"], winograd, again)
     layers = tuple(layer_bounds(program, traffic, roofs, options["unroll"]))
     seconds, totals = sum(layer.seconds for layer in layers), total_roofs(layers)
     if options["depth"] is not None:
@@ -190,6 +201,7 @@ def _assumptions(analysis: Analysis, roofs: Roofs, options: TimeOptions, number:
     if winograd and "conv2d" in operations:
         yield "3×3 convolutions of stride 1 by Winograd's algorithm, with a quarter of the products"
     if analysis.backward is not None:
-        yield f"the backward pass starts from {analysis.backward.start}; nothing is computed again"
+        again = _AGAIN[options["recompute"].partition(":")[0]]
+        yield f"the backward pass starts from {analysis.backward.start}; {again}"
     if number > 1:
         yield f"{number:,} devices share work and bytes evenly, without a byte between them"

@@ -40,13 +40,14 @@ def split_of(options: Mapping[str, Any], micro_batches: int = 1) -> Split:
     return Split(**numbers, zero=3 if options["fsdp"] else int(zero or 0), micro_batches=micro_batches)
 
 
-def training_figures(request: Request, training: Training, split: Split) -> SplitFigures:
+def training_figures(request: Request, training: Training, split: Split, *, ideal: bool = False) -> SplitFigures:
     """Return the figures of a step of training on a rank, for all splits of so many tensor- and context-parallel ranks.
 
     Args:
         request: the source at the sizes of one micro-batch of one replica.
         training: the way to train.
         split: numbers of tensor-parallel and context-parallel ranks, and sequence parallelism.
+        ideal: count what is kept if every operation were one kernel too.
 
     Raises:
         NetcalcError: E502 for parameters or positions that cannot be split so.
@@ -60,7 +61,7 @@ def training_figures(request: Request, training: Training, split: Split) -> Spli
         request = replace(request, dtype=precision.dtype)
     request = _with_positions(request if request.mode is not None else request.with_mode("train"), split.cp)
     program = request.program_with_loss if request.loss is not None else request.program
-    return split_figures(_rank(request, program, split), training, cp=split.cp, sp=split.sp)
+    return split_figures(_rank(request, program, split), training, cp=split.cp, sp=split.sp, ideal=ideal)
 
 
 def serving_figures(
@@ -104,7 +105,7 @@ def memory_of_split(request: Request, options: Mapping[str, Any], training: Trai
         first = conventions[0] if conventions else None
         figures = serving_figures(request, split, cache=first, cache_dtype=options["cache_dtype"])
     else:
-        figures = training_figures(request, training, split)
+        figures = training_figures(request, training, split, ideal=True)
     return split_report(figures, split)
 
 

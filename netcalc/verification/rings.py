@@ -33,7 +33,7 @@ class Ring:
                 work(rank)
             except threading.BrokenBarrierError:
                 pass
-            except BaseException as error:  # noqa: BLE001 - raised again below
+            except BaseException as error:
                 errors.append(error)
                 self._barrier.abort()
 

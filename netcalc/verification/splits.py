@@ -204,7 +204,7 @@ class _Rank:
         if first is None:
             return apply_vjp(node.op, back, arrived)
         assert gradient is not None
-        table = np.zeros([int(size) for size in record.types["weight"].shape], gradient.dtype)  # type: ignore[call-overload]
+        table = np.zeros([int(size) for size in record.types["weight"].shape], gradient.dtype)
         ids = np.asarray(next(iter(record.saved.values()))) - first
         inside = (ids >= 0) & (ids < len(table))
         np.add.at(table, ids[inside], self._scale(node.op) * gradient[inside])

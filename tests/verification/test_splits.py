@@ -33,8 +33,17 @@ SIZES: dict[str, dict[str, Any]] = {
     "phi-3-mini": {**_DECODER, "heads": 4, "kv_heads": 4},
     "deepseek-v3": {
         **{name: size for name, size in _DECODER.items() if name != "kv_heads"},
-        **{"heads": 4, "q_rank": 16, "kv_rank": 16, "nope_dim": 8, "rope_dim": 8, "v_dim": 8, "dense_layers": 1},
-        **{"experts": 8, "experts_per_token": 2, "d_expert": 16, "router": {"top_k_router": {"scoring": "sigmoid"}}},
+        "heads": 4,
+        "q_rank": 16,
+        "kv_rank": 16,
+        "nope_dim": 8,
+        "rope_dim": 8,
+        "v_dim": 8,
+        "dense_layers": 1,
+        "experts": 8,
+        "experts_per_token": 2,
+        "d_expert": 16,
+        "router": {"top_k_router": {"scoring": "sigmoid"}},
     },
     "gpt-oss-20b": {**_DECODER, "head_dim": 8, "experts": 4, "experts_per_token": 2},
 }
@@ -50,7 +59,7 @@ def _program(name: str) -> tuple[Program, Any]:
 def _seeds(program: Program) -> Mapping[str, Array]:
     rng = np.random.default_rng(1)
     types = zip(program.output_names, program.main.output_types, strict=True)
-    return {name: rng.standard_normal([int(size) for size in type_.shape]) for name, type_ in types if type_.is_float}  # type: ignore[call-overload]
+    return {name: rng.standard_normal([int(size) for size in type_.shape]) for name, type_ in types if type_.is_float}
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -88,5 +97,5 @@ def _pieces(rank: RankProgram) -> list[tuple[str, int, int]]:
         for param in instance.node.params:
             piece = rank.cut(instance.node, param.name).piece
             copies = rank.ranks if piece is None else rank.ranks // piece.shards
-            found.append((instance.owners[param.name], int(param.elements), copies))  # type: ignore[arg-type]
+            found.append((instance.owners[param.name], int(param.elements), copies))
     return found

@@ -15,7 +15,7 @@ from netcalc.analysis.parallel.pieces import RankProgram
 from netcalc.analysis.parallel.split import Held, SplitFigures, UnitFigures
 from netcalc.analysis.parallel.units import Unit, program_of, units_of
 from netcalc.analysis.precisions import Precision, precision_named
-from netcalc.analysis.training_memory import Training, training_memory
+from netcalc.analysis.training_memory import Training, saved_memory, training_memory
 from netcalc.dims import integer, product
 from netcalc.dtypes import FLOATS, ITEMSIZE
 from netcalc.ir import CallNode, Node, OpNode, Program, dtype_of, stored_bytes
@@ -30,7 +30,9 @@ class Serving:
     convention: CacheConvention
 
 
-def split_figures(rank: RankProgram, work: Training | Serving, *, cp: int = 1, sp: bool = False) -> SplitFigures:
+def split_figures(
+    rank: RankProgram, work: Training | Serving, *, cp: int = 1, sp: bool = False, ideal: bool = False
+) -> SplitFigures:
     """Return the figures of a rank from which memory and traffic of splits follow.
 
     Args:
@@ -38,14 +40,15 @@ def split_figures(rank: RankProgram, work: Training | Serving, *, cp: int = 1, s
         work: the way to train, or what is served.
         cp: context-parallel ranks, each with its part of the positions, which are the program's.
         sp: the rank has its part of the positions between the split regions.
+        ideal: count what is kept if every operation were one kernel too, which takes as long again.
 
     Raises:
         UndecidedError: E404 if a size is symbolic.
     """
     units = units_of(rank.program)
-    counting = _Counting(rank, work)
+    counting = _Counting(rank, work, ideal)
     made = [counting.unit(unit) for unit in units]
-    once = max((counting.once(unit) for unit in units if unit.times), default=0)
+    once = max((counting.once(unit) for unit in units if unit.times), default=(0, 0))
     figures = tuple(_with_caches(made, work)) if isinstance(work, Serving) else tuple(made)
     return SplitFigures(
         rank.program.name, rank.ranks, cp, sp, isinstance(work, Training), figures, once, counting.whole()
@@ -55,11 +58,12 @@ def split_figures(rank: RankProgram, work: Training | Serving, *, cp: int = 1, s
 class _Counting:
     """Figures of units; layers with one body are counted once."""
 
-    def __init__(self, rank: RankProgram, work: Training | Serving) -> None:
+    def __init__(self, rank: RankProgram, work: Training | Serving, ideal: bool) -> None:
         self._rank = rank
         self._work = work
+        self._with_ideal = ideal
         self._known: dict[int, UnitFigures] = {}
-        self._kept: dict[int, tuple[int, int]] = {}
+        self._kept: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {}
         self._precision: Precision | None = None
         if isinstance(work, Training):
             self._precision = precision_named(work.precision, work.mixed, work.attention)
@@ -75,13 +79,15 @@ class _Counting:
         inner = unit.call.body.nodes if unit.times else unit.nodes
         held = _Parameters(self._rank.program, self._precision, self._optimizer).of(inner)
         keys, routed, experts = _counted(inner)
+        kept, ideal = (0, 0) if self._precision is None else self._kept_by(unit)[0]
         figures = UnitFigures(
             path,
             node.span,
             unit.times,
             *held,
             experts_of=experts,
-            kept=self._kept_by(unit)[0] if self._precision is not None else 0,
+            kept=kept,
+            ideal=ideal,
             live=0 if self._precision is not None else beside_caches(program_of(self._rank.program, unit)).peak,
             exchanges=exchanges(self._rank, inner),
             keys=keys,
@@ -92,43 +98,45 @@ class _Counting:
             self._known[id(unit.call.body)] = figures
         return figures
 
-    def once(self, unit: Unit) -> int:
+    def once(self, unit: Unit) -> tuple[int, int]:
         """Return what the first of several layers keeps beyond the others: what all of them share."""
-        return self._kept_by(unit)[1] if self._precision is not None else 0
+        return self._kept_by(unit)[1] if self._precision is not None else (0, 0)
 
-    def whole(self) -> int:
-        """Return the bytes that a whole rank keeps, or that are live at most when it serves."""
+    def whole(self) -> tuple[int, int]:
+        """Return the bytes that a whole rank keeps, also as one kernel each, or that are live when it serves."""
         if not isinstance(self._work, Training):
-            return beside_caches(self._rank.program).peak
+            return beside_caches(self._rank.program).peak, 0
         return self._kept_in_program(self._rank.program)
 
-    def _kept_by(self, unit: Unit) -> tuple[int, int]:
+    def _kept_by(self, unit: Unit) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return the bytes that a layer keeps for its backward pass, and those that all layers keep together."""
         key = id(unit.call.body) if unit.times else id(unit.nodes)
         if key not in self._kept:
             first = self._kept_in(unit, 1)
             more = first
             if unit.times and unit.call.body.repeatable:
-                more = self._kept_in(unit, 2) - first
-            self._kept[key] = more, max(first - more, 0)
+                second = self._kept_in(unit, 2)
+                more = second[0] - first[0], second[1] - first[1]
+            self._kept[key] = more, (max(first[0] - more[0], 0), max(first[1] - more[1], 0))
         return self._kept[key]
 
-    def _kept_in(self, unit: Unit, times: int) -> int:
+    def _kept_in(self, unit: Unit, times: int) -> tuple[int, int]:
         assert isinstance(self._work, Training)
         program = program_of(self._rank.program, unit, times)
         if not any(type_.is_float for type_ in program.main.output_types):
-            return 0
+            return 0, 0
         if not any(_has_parameters(node) for node in unit.nodes):
-            return 0
+            return 0, 0
         return self._kept_in_program(program)
 
-    def _kept_in_program(self, program: Program) -> int:
+    def _kept_in_program(self, program: Program) -> tuple[int, int]:
         assert isinstance(self._work, Training)
         loss = LOSS in program.output_names
         kept = training_memory(program, self._work, loss).memory.kept
+        ideal = saved_memory(program, self._work, loss, ()).ideal if self._with_ideal else 0
         # gathered again in the backward pass, and kept as the rank's own positions
         again = 0 if self._work.recompute == "full" else _gathered(self._rank, program.main.nodes)
-        return kept - again
+        return kept - again, ideal - again if self._with_ideal else 0
 
 
 def _gathered(rank: RankProgram, nodes: Sequence[Node]) -> int:

@@ -101,6 +101,8 @@ class UnitFigures:
     """Number of experts of a layer."""
     kept: int = 0
     """Bytes that a micro-batch keeps for its backward pass."""
+    ideal: int = 0
+    """The same, if every operation were one kernel."""
     live: int = 0
     """The most bytes of activations that are live at a time."""
     caches: tuple[int, ...] = ()
@@ -130,6 +132,8 @@ class StageMemory(NamedTuple):
     caches: int
     in_flight: tuple[int, ...]
     """Micro-batches whose activations are held, by virtual stage."""
+    ideal: int = 0
+    """Activations if every operation were one kernel; 0 in serving."""
 
     @property
     def total(self) -> int:
@@ -163,10 +167,10 @@ class SplitFigures:
     sp: bool
     training: bool
     units: tuple[UnitFigures, ...]
-    kept_once: int = 0
-    """Bytes that all layers of a stage keep together."""
-    whole: int = 0
-    """Bytes that a whole rank keeps for the backward pass, or that are live at most when it serves."""
+    kept_once: tuple[int, int] = (0, 0)
+    """Bytes that all layers of a stage keep together, and the same if every operation were one kernel."""
+    whole: tuple[int, int] = (0, 0)
+    """Bytes that a whole rank keeps for the backward pass, also as one kernel each, or that are live when it serves."""
 
     @property
     def layers(self) -> int:
@@ -230,7 +234,7 @@ class SplitFigures:
         chunks = self._chunks(split, stage)
         common, experts = Held(), Held()
         largest = Held()
-        caches = live = kept = layers = 0
+        caches = live = kept = ideal = layers = 0
         in_flight = split.in_flight(stage) if self.training else (1,) * len(chunks)
         for chunk, passes in zip(chunks, in_flight, strict=True):
             for unit, times, first in chunk:
@@ -245,9 +249,12 @@ class SplitFigures:
                 caches += sum(unit.caches[first : first + number])
                 live = max(live, unit.live)
                 kept += passes * number * unit.kept
-            kept += passes * (self.kept_once if any(times for _, times, _ in chunk) else 0)
+                ideal += passes * number * unit.ideal
+            if any(times for _, times, _ in chunk):
+                kept += passes * self.kept_once[0]
+                ideal += passes * self.kept_once[1]
         if split.pp == 1:
-            kept, live = (self.whole * in_flight[0], self.whole)
+            kept, ideal, live = self.whole[0] * in_flight[0], self.whole[1] * in_flight[0], self.whole[0]
         held = _divided(common, split.zero, split.replicas)
         of_experts = _divided(_shared(experts, split.ep), split.zero, split.replicas // split.ep)
         held = held.plus(of_experts)
@@ -263,6 +270,7 @@ class SplitFigures:
             kept if self.training else live,
             caches,
             in_flight if self.training else (),
+            ideal if self.training else 0,
         )
 
     # -- traffic --------------------------------------------------------------------------------------

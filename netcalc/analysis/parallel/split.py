@@ -300,7 +300,7 @@ class SplitFigures:
         if split.pp > 1:
             size = max((unit.output for unit in self.units if unit.times), default=0)
             sends = self._sends(split, stage, chunks)
-            yield "pipeline", Exchange("forward", "point-to-point", 2, 2 * size), sends * m
+            yield "pipeline", Exchange("forward", "point-to-point", 2, size), sends * m
         if self.training:
             yield from _of_replicas(common, split, split.replicas)
             if experts.weights:
@@ -378,4 +378,6 @@ def _summed(group: Group, found: Mapping[Exchange, int]) -> Iterable[Traffic]:
         alike = {one: times for one, times in found.items() if (one.collective, one.ranks) == (collective, ranks)}
         size = sum(one.size * times for one, times in alike.items())
         sent = sum(one.all_sent * times for one, times in alike.items())
-        yield Traffic(group, collective, ranks, sum(alike.values()), size, -(-sent // ranks))
+        # a stage of a pipeline sends the whole tensor, and the ranks of a ring their shares
+        own = size if group == "pipeline" else -(-sent // ranks)
+        yield Traffic(group, collective, ranks, sum(alike.values()), size, own)

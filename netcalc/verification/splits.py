@@ -116,7 +116,7 @@ def _with_results(rank: RankProgram) -> RankProgram:
 
 
 class _Rank:
-    """One rank: its tensors, and its part in every exchange."""
+    """Rank of a split network: its tensors, and its part in every exchange."""
 
     def __init__(self, number: int, rank: RankProgram, ring: Ring, whole: Mapping[str, Array]) -> None:
         self.number = number

@@ -91,8 +91,8 @@ def explain(
 ) -> Explanation:
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
-    With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the backward pass, and
-    for a recurrent layer ways to learn through time, of which truncated backpropagation has a ``window`` of steps.
+    With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the pass, and for a
+    recurrent layer ways to learn through time, of which truncated backpropagation has a ``window`` of steps.
     The path may lead to one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
 
     Raises:

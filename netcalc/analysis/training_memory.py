@@ -14,13 +14,12 @@ from netcalc.analysis.precisions import AS_COUNTED, Precision, precision_named
 from netcalc.analysis.recomputation import recomputation
 from netcalc.analysis.saved_memory import SavedBy, SavedMemory
 from netcalc.analysis.training_step.backward import Step, Trained
-from netcalc.analysis.training_step.cuts import CutProgram, folded
+from netcalc.analysis.training_step.cuts import CutProgram, Fold
 from netcalc.analysis.training_step.forward import Forward
 from netcalc.analysis.training_step.ledger import Live
-from netcalc.analysis.training_step.record import Place
 from netcalc.dims import integer, product
 from netcalc.dtypes import ITEMSIZE
-from netcalc.ir import CallNode, Program, join
+from netcalc.ir import Program
 from netcalc.ir.loss import LOSS
 from netcalc.options import AttentionKernel, Mixed, PrecisionName
 
@@ -150,7 +149,8 @@ def training_memory(
     chosen = None if training.optimizer is None else optimizer_of_memory(training.optimizer)
     precision = precision_named(training.precision, training.mixed, training.attention)
     measure = _Measure(program, training, precision, chosen, loss)
-    figures = folded(program, measure, recomputation(training.recompute).unit)
+    fold = Fold(program, recomputation(training.recompute).unit)
+    figures = fold.figures(measure)
     gradients = figures["gradients",][0]
     states = tuple(
         OptimizerState(key[1], numbers[0])
@@ -172,7 +172,7 @@ def training_memory(
         gradients,
         states,
         sum(by.bytes for by in keeping),
-        _peak(program, figures, measure.largest if chosen else None, gradients if training.accumulate > 1 else 0),
+        _peak(fold, figures, measure.largest if chosen else None, gradients if training.accumulate > 1 else 0),
     )
     return Counted(memory, tuple(sorted(keeping, key=lambda by: -by.bytes)))
 
@@ -195,7 +195,7 @@ def saved_memory(program: Program, training: Training, loss: bool, operations: t
     mode = "train" if program.training else "eval"
     eager = sum(by.bytes for by in operations)
     return SavedMemory(
-        training.attention, mode, loss, folded(program, ideal, again.unit)["ideal"][0], eager, operations
+        training.attention, mode, loss, Fold(program, again.unit).figures(ideal)["ideal"][0], eager, operations
     )
 
 
@@ -247,36 +247,19 @@ def _state_bytes(state: State, parameter: Trained, dtype: str) -> int:
     return integer(product(state.shape(parameter.shape))) * ITEMSIZE[state.dtype or dtype]
 
 
-def _peak(program: Program, figures: Mapping[Hashable, list[int]], update: int | None, before: int) -> Peak:
+def _peak(fold: Fold, figures: Mapping[Hashable, list[int]], update: int | None, before: int) -> Peak:
     """Return the moment with the most bytes; ``before`` are those of gradients of earlier passes."""
     most, found = -1, ("end", ())
     for key, numbers in figures.items():
         if isinstance(key, tuple) and key[0] in _DURING and (size := sum(numbers)) > most:
             most, found = size, key
     live = Live(*figures[found])
-    peak = Peak(_DURING[found[0]], _path(program, found[1]), live.gradients + before, live.kept, live.temporaries)
+    peak = Peak(_DURING[found[0]], fold.path(found[1]), live.gradients + before, live.kept, live.temporaries)
     if update is None:
         return peak
     end = Live(*figures["end", (), 0])
     updating = Peak(UPDATE, "", end.gradients + before, end.kept, end.temporaries + update)
     return max(peak, updating, key=lambda one: one.total)
-
-
-def _path(program: Program, place: Place) -> str:
-    """Return the path of an operation, of positions of nodes and numbers of iterations, from the end below 0."""
-    path, nodes, rest = "", program.main.nodes, list(place)
-    while rest:
-        position = rest.pop(0)
-        if position < 0:
-            break  # the cast of an input
-        node = nodes[position]
-        if isinstance(node, CallNode):
-            number = rest.pop(0)
-            path = join(path, node.instance(number if number >= 0 else node.times + number))
-            nodes = node.body.nodes
-        else:
-            path = join(path, node.name)
-    return path
 
 
 __all__ = ["AS_COUNTED", "Counted", "Peak", "Training", "TrainingMemory", "saved_memory", "training_memory"]

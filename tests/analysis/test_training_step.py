@@ -25,7 +25,8 @@ DEEP: dict[str, dict[str, Any]] = {
     "bart-base": {"encoder_layers": 7, "decoder_layers": 8, "source": 12, "target": 10},
     "mixtral-8x7b": {"layers": 9, **SHALLOW},
     "deepseek-v3": {"layers": 14, **SHALLOW},
-    "gemma-3-1b": {"length": 16},
+    "gemma-3-4b": {"layers": 37, **SHALLOW},
+    "gpt-oss-20b": {"layers": 19, **SHALLOW},
     "mamba-130m": {"length": 16},
     "resnet152": {"height": 64, "width": 64},
     "densenet121": {"height": 64, "width": 64},
@@ -43,7 +44,7 @@ def unrolled(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("recompute", ["none", "full", "every:2", "selective"])
 @pytest.mark.parametrize("name", DEEP)
 def test_folded_steps_equal_unrolled_ones(name: str, recompute: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if recompute != "none" and name not in ("llama-3-8b", "t5-small", "deepseek-v3", "swin_t"):
+    if recompute != "none" and name not in ("llama-3-8b", "t5-small", "deepseek-v3", "swin_t", "gemma-3-4b"):
         pytest.skip("the same repeats as in others")
     training = Training("adafactor", recompute=recompute)
     program = netcalc.load(name, set=DEEP[name], mode="train").program

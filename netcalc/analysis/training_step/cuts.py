@@ -7,15 +7,18 @@ measured with each repeat cut, then with one more iteration of it, and of both w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from netcalc.ir import Body, CallNode, OpNode, Program, Tie
+from netcalc.analysis.training_step.cycles import Cycles, with_cycles
+from netcalc.ir import Body, CallNode, OpNode, Program, Tie, join
 
 #: Iterations that are set apart at the start and at the end of a repeat.
 _APART = 2
+#: The same of a repeat whose iteration is a period of several layers.
+_APART_IN_CYCLES = 1
 #: Operations from which on a program is worth being cut.
 _WORTH = 150
 
@@ -24,21 +27,24 @@ Figures: TypeAlias = Mapping[Hashable, Sequence[int]]
 
 
 class Extent(NamedTuple):
-    """Iterations of a repeat in a cut program: ``times`` here and ``real`` ones, which end in ``rest`` beside units."""
+    """Iterations of a repeat in a cut program: ``times`` here and ``real`` ones, which end in ``rest`` beside units.
+
+    With ``cycle`` an iteration is a period of several layers.
+    """
 
     times: int
     real: int
     unit: int
     rest: int
+    cycle: bool = False
 
     def position(self, index: int) -> int | None:
         """Return the place of an iteration, from the end below 0; None for one between those that are set apart."""
-        if self.times == self.real:
-            return index
-        if index < _APART * self.unit:
+        apart = (_APART_IN_CYCLES if self.cycle else _APART) * self.unit
+        if self.times == self.real or index < apart:
             return index
         from_end = index - self.times
-        return from_end if from_end >= -(_APART * self.unit + self.rest) else None
+        return from_end if from_end >= -(apart + self.rest) else None
 
 
 class CutProgram(NamedTuple):
@@ -48,34 +54,74 @@ class CutProgram(NamedTuple):
     extents: Mapping[int, Extent]
 
 
-def folded(program: Program, measure: Callable[[CutProgram], Figures], unit: int = 1) -> dict[Hashable, list[int]]:
-    """Return figures of a program, measured where its repeats are cut.
+class Fold:
+    """A program whose figures are measured where its repeats are cut.
 
     Args:
         program: the program.
-        measure: the figures of a cut program.  Those of a place that is not set apart are left out.
         unit: iterations of a repeat that belong together.
     """
-    loops = _Loops(program, unit)
-    totals: dict[Hashable, list[int]] = {}
-    for weight, cut in loops.weighted():
-        for key, numbers in measure(cut).items():
-            sums = totals.setdefault(key, [0] * len(numbers))
-            for position, number in enumerate(numbers):
-                sums[position] += weight * number
-    return totals
+
+    def __init__(self, program: Program, unit: int = 1) -> None:
+        kept, whole = _entered(program), _size(program.main, {})
+        ways = [] if whole <= _WORTH else [Cycles(program, {}), with_cycles(program, 2 * _APART_IN_CYCLES + 2, kept)]
+        loops = [_Loops(way, unit, kept) for way in ways]
+        best = min(loops, key=lambda one: one.size, default=None)
+        self._loops = None if best is None or best.size >= whole else best
+        self._program = program
+        self._cycles = Cycles(program, {}) if self._loops is None else self._loops.cycles
+
+    def figures(self, measure: Callable[[CutProgram], Figures]) -> dict[Hashable, list[int]]:
+        """Return figures of the program, by the figures of a cut one.
+
+        Those of a place that is not set apart in all cut programs are left out by ``measure``.
+        """
+        totals: dict[Hashable, list[int]] = {}
+        uncut = [(1, CutProgram(self._program, {}))]
+        for weight, cut in uncut if self._loops is None else self._loops.weighted():
+            for key, numbers in measure(cut).items():
+                sums = totals.setdefault(key, [0] * len(numbers))
+                for position, number in enumerate(numbers):
+                    sums[position] += weight * number
+        return totals
+
+    def path(self, place: Sequence[int]) -> str:
+        """Return the path of an operation, of positions of nodes and numbers of iterations, from the end below 0."""
+        path, nodes, rest = "", self._cycles.program.main.nodes, list(place)
+        while rest:
+            position = rest.pop(0)
+            if position < 0:
+                break  # the cast of an input
+            node = nodes[position]
+            if isinstance(node, OpNode):
+                return join(path, node.name)
+            number = rest.pop(0)
+            number = number if number >= 0 else node.times + number
+            calls = self._cycles.calls.get(id(node))
+            if calls is not None and rest:
+                position = rest.pop(0)
+                node = calls[number * len(node.body.nodes) + position]
+                number = rest.pop(0)
+                number = number if number >= 0 else node.times + number
+            path, nodes = join(path, node.instance(number)), node.body.nodes
+        return path
 
 
 class _Loops:
     """The repeats of a program that are cut, by the id of their nodes, and those around each."""
 
-    def __init__(self, program: Program, unit: int) -> None:
-        self._program = program
+    def __init__(self, cycles: Cycles, unit: int, kept: Collection[int]) -> None:
+        self._program = program = cycles.program
         self._unit = unit
-        self._kept = _entered(program)
+        self.cycles = cycles
+        self._kept = kept
         self._around: dict[int, set[frozenset[int]]] = {}
         self._nodes: dict[int, CallNode] = {}
         self._find(program.main, frozenset(), set())
+        self._chains = self._all_chains()
+        self._cut = [self._cut_program(chain) for chain in self._chains]
+        #: Operations of all cut programs.
+        self.size = sum(_size(one.program.main, {}) for one in self._cut)
 
     def _find(self, body: Body, around: frozenset[int], visited: set[tuple[int, frozenset[int]]]) -> None:
         if (id(body), around) in visited:
@@ -85,28 +131,26 @@ class _Loops:
             if not isinstance(node, CallNode):
                 continue
             inside = around
-            if id(node) not in self._kept and node.times > self._times(node) + self._unit:
+            if id(node) not in self._kept and node.times > self._times(node) + self._unit_of(node):
                 self._nodes[id(node)] = node
                 self._around.setdefault(id(node), set()).add(around)
                 inside = around | {id(node)}
             self._find(node.body, inside, visited)
 
+    def _unit_of(self, node: CallNode) -> int:
+        return 1 if id(node) in self.cycles.calls else self._unit
+
     def _times(self, node: CallNode) -> int:
+        if id(node) in self.cycles.calls:
+            return 2 * _APART_IN_CYCLES
         return 2 * _APART * self._unit + node.times % self._unit
 
     def weighted(self) -> Iterator[tuple[int, CutProgram]]:
         """Yield cut programs, and how often the figures of each count."""
-        chains = self._chains()
-        excess = {key: (node.times - self._times(node)) // self._unit for key, node in self._nodes.items()}
-        cut = [self._cut(chain) for chain in chains]
-        size = sum(_size(one.program.main, {}) for one in cut)
-        whole = _size(self._program.main, {})
-        if whole <= max(_WORTH, size):
-            yield 1, CutProgram(self._program, {})
-            return
-        for chain, one in zip(chains, cut, strict=True):
+        excess = {key: (node.times - self._times(node)) // self._unit_of(node) for key, node in self._nodes.items()}
+        for chain, one in zip(self._chains, self._cut, strict=True):
             weight = 0
-            for other in chains:
+            for other in self._chains:
                 if chain <= other:
                     product = 1
                     for loop in other:
@@ -114,7 +158,7 @@ class _Loops:
                     weight += (-1) ** (len(other) - len(chain)) * product
             yield weight, one
 
-    def _chains(self) -> list[frozenset[int]]:
+    def _all_chains(self) -> list[frozenset[int]]:
         """Return all sets of repeats inside each other, with their subsets."""
         chains = {frozenset[int]()}
         for loop, outer in self._around.items():
@@ -123,7 +167,7 @@ class _Loops:
                     chains.update(frozenset({loop, *some}) for some in combinations(around, number))
         return sorted(chains, key=lambda chain: (len(chain), sorted(chain)))
 
-    def _cut(self, longer: frozenset[int]) -> CutProgram:
+    def _cut_program(self, longer: frozenset[int]) -> CutProgram:
         """Return the program with its repeats cut, those in ``longer`` to one unit more."""
         extents: dict[int, Extent] = {}
         known: dict[int, Body] = {}
@@ -139,9 +183,10 @@ class _Loops:
             inner = body_of(node.body)
             if id(node) not in self._nodes:
                 return node if inner is node.body else replace(node, body=inner)
-            times = self._times(node) + (self._unit if id(node) in longer else 0)
+            unit = self._unit_of(node)
+            times = self._times(node) + (unit if id(node) in longer else 0)
             new = replace(node, body=inner, times=times)
-            extents[id(new)] = Extent(times, node.times, self._unit, node.times % self._unit)
+            extents[id(new)] = Extent(times, node.times, unit, node.times % unit, id(node) in self.cycles.calls)
             return new
 
         return CutProgram(replace(self._program, main=body_of(self._program.main)), extents)

@@ -115,7 +115,9 @@ class Forward:
         self, node: CallNode, inputs: Sequence[Tensor | None], place: Place | None, prefix: str, owner: str
     ) -> list[Tensor]:
         """Run the iterations of a call, by segments if they are computed again."""
-        if not self._recording or not self._recomputation.covers(node):
+        extent = self._extents.get(id(node))
+        layered = self._recomputation.covers(node) and not (extent is not None and extent.cycle)
+        if not self._recording or not layered:
             return self._iterations(node, inputs, place, prefix, owner, range(node.times))
         arguments, outputs = list(inputs), list[Tensor]()
         for start in range(0, node.times, self._recomputation.every):

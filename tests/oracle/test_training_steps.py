@@ -18,7 +18,14 @@ pytest.importorskip("transformers")
 pytest.importorskip("torchvision")
 pytest.importorskip("timm")
 
-from tests.oracle.training_steps import STEPS, kept_by_netcalc, kept_by_torch, peak_by_netcalc, peak_by_torch
+from tests.oracle.training_steps import (
+    RECOMPUTED,
+    STEPS,
+    kept_by_netcalc,
+    kept_by_torch,
+    peak_by_netcalc,
+    peak_by_torch,
+)
 
 RECORD = Path(__file__).parents[1] / "truth" / "training_steps.json"
 LIVE = ("resnet18, train, sdpa-cpu", "gpt2, train, sdpa-cpu", "llama-3-8b, eval, eager")
@@ -53,3 +60,13 @@ def test_steps(name: str, measured: dict[str, dict[str, Any]], request: pytest.F
         assert kept_by_netcalc(case) == pytest.approx(figures["kept_in_bf16"], rel=0.03)
         recorded = json.loads(RECORD.read_text("utf-8"))[name]
         assert figures["kept_in_bf16"] == recorded["kept_in_bf16"]
+
+
+@pytest.mark.parametrize("name", RECOMPUTED)
+def test_recomputed_and_accumulated_steps(name: str) -> None:
+    case = STEPS[name]
+    recomputed = peak_by_torch(case, recompute=True)
+    assert peak_by_netcalc(case, recompute="full") == pytest.approx(recomputed, rel=0.05)
+    accumulated = peak_by_torch(case, accumulate=True)
+    assert peak_by_netcalc(case, accumulate=2) == pytest.approx(accumulated, rel=0.05)
+    assert recomputed < peak_by_torch(case)

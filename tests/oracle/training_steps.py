@@ -29,21 +29,33 @@ STEPS = {
 }
 
 
-def peak_by_netcalc(case: Case, optimizer: str | None) -> int:
-    """Return the most bytes at a time, beside weights, buffers, states and the inputs of the network."""
+#: Steps that compute layers again, or whose gradients are added to those of earlier passes.
+RECOMPUTED = [f"{spec}, train, sdpa-cpu" for spec in ("llama-3-8b", "gpt2", "opt-125m", "mistral-7b")]
+
+
+def peak_by_netcalc(case: Case, optimizer: str | None = None, **training: Any) -> int:
+    """Return the most bytes at a time, beside weights, buffers, states and the inputs of the network.
+
+    Gradients of earlier passes do not count.
+    """
     program = load(case.spec, set=case.settings, dtype="float32", mode=case.mode).program
     given = sum(integer(spec.type.elements) * ITEMSIZE[spec.type.dtype] for spec in program.inputs)
-    peak = training_memory(program, Training(optimizer, attention=case.attention)).memory.peak
-    return peak.total - given
+    memory = training_memory(program, Training(optimizer, attention=case.attention, **training)).memory
+    return memory.peak.total - given - (memory.gradients if memory.accumulate > 1 else 0)
 
 
-def peak_by_torch(case: Case, optimizer: str | None) -> int:
-    """Return the same of the reference, in its second step."""
+def peak_by_torch(
+    case: Case, optimizer: str | None = None, *, recompute: bool = False, accumulate: bool = False
+) -> int:
+    """Return the same of the reference, in its second step, which may add to the gradients of the first."""
     torch.manual_seed(0)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         module = case.reference().train(case.mode == "train")
+        if recompute:
+            kept = {"use_reentrant": False, "preserve_rng_state": False}
+            module.activation_checkpointing_enable(kept)
         update = torch.optim.AdamW(module.parameters()) if optimizer == "adamw" else None
         inputs = reference_inputs(case)
         held: list[Any] = []
@@ -58,7 +70,8 @@ def peak_by_torch(case: Case, optimizer: str | None) -> int:
 
         step()
         held.clear()
-        module.zero_grad(set_to_none=True)
+        if not accumulate:
+            module.zero_grad(set_to_none=True)
         gc.collect()
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
             step()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -54,11 +55,17 @@ class Step(Forward):
         super().__init__(cut, rules, precision, recomputation)
         self._eager = rules
         self._accumulates = accumulates
+        self._uses: Counter[str] = Counter()
+        self._awaiting: dict[str, Storage] = {}
         self.trained: dict[str, Trained] = {}
 
     def backward(self, starts: Iterable[Tensor]) -> None:
         """Run the backward pass from outputs of the program, with a gradient of each."""
         self._pass = "recompute"
+        recorded = (entry for entry in self._record if isinstance(entry, Recorded))
+        self._uses.update(
+            entry.owners[source] for entry in recorded for source in entry.call.wanted if isinstance(source, str)
+        )
         gradients: dict[Tensor, Storage] = {}
         for tensor in starts:
             if tensor.wanted and tensor not in gradients:
@@ -184,7 +191,13 @@ class Step(Forward):
             self.mark("cast", entry.place, 0, 0 if first and not self._accumulates else size)
         elif not first and entry.node.op.name == "embedding":
             self.mark("cast", entry.place, 0, size)  # a gradient of another order of memory is not added in place
+        self._uses[entry.owners[name]] -= 1
+        if self._accumulates and self._uses[entry.owners[name]] > 0 and first:
+            self._awaiting[entry.owners[name]] = storage  # added to that of earlier passes with those of other uses
+            return
         ledger.release(storage)
+        if self._uses[entry.owners[name]] <= 0 and (awaiting := self._awaiting.pop(entry.owners[name], None)):
+            ledger.release(awaiting)
 
     def _add(self, tensor: Tensor, storage: Storage, gradients: dict[Tensor, Storage]) -> bool:
         """Pass a gradient to what made a tensor, or add it to that of another use; return True for a new sum."""

@@ -67,3 +67,25 @@ def test_the_total_is_the_sum_of_its_parts() -> None:
     peak = report.training.peak
     assert peak.kept <= report.saved.eager == report.training.kept and peak.gradients <= report.training.gradients
     assert report.trained == 2 * 4 * 11_689_512 + buffers + peak.gradients + peak.kept + peak.temporaries
+
+
+def test_fp8_keeps_operands_of_linear_layers_in_8_bits() -> None:
+    layers = ", ".join("{linear: {out: 64, bias: false}}" for _ in range(3))
+    net = netcalc.loads(f"{{netcalc: 1, name: layers, inputs: {{x: [16, 64]}}, layers: [{layers}]}}")
+    memory = net.memory(training="sgd", precision="fp8-mixed").training
+    assert memory is not None and memory.gradients == 2 * 3 * 64 * 64
+    # three inputs, and the weights of the layers whose input has a gradient
+    assert memory.kept == 3 * 16 * 64 + 2 * 64 * 64
+
+
+def test_8_bit_states_are_of_large_parameters() -> None:
+    net = netcalc.loads("{netcalc: 1, name: layer, inputs: {x: [1, 64]}, layers: [{linear: 100}]}")
+    memory = net.memory(training="adam8bit").training
+    assert memory is not None
+    # bitsandbytes: 8 bits and a magnitude of 256 numbers for 6,400 weights, 32 bits for 100 biases
+    assert memory.state_bytes == 2 * (6400 + 25 * 4) + 2 * 4 * 100
+
+
+def test_an_optimizer_of_memory_alone_counts_no_work() -> None:
+    with pytest.raises(netcalc.NetcalcError, match="not counted, only the memory"):
+        netcalc.load("mlp").analysis(training="adamw8bit")

@@ -21,7 +21,7 @@ _KINDS = {
 }
 #: What reduces the memory of a kind.
 _LESS = {
-    "weights": "--tp, --pp, --fsdp or --ep",
+    "weights": "--tp, --pp or --quantize",
     "gathered": "--tp",
     "gradients": "--zero 2, --tp or --pp",
     "states": "--zero 1, --tp or --pp",
@@ -41,7 +41,10 @@ def split_answer(report: SplitReport) -> Iterator[Table | Paragraph]:
     )
     kind = max(_KINDS, key=lambda name: getattr(device, name))
     share = 100 * getattr(device, kind) / max(device.total, 1)
-    yield Paragraph([Line(f"{share:.0f} % {_KINDS[kind]}: {_LESS[kind]} make them smaller")])
+    less = "--tp, --pp or --fsdp" if kind == "weights" and report.bubble is not None else _LESS[kind]
+    if kind == "activations" and report.bubble is None:
+        less = "--tp or a smaller batch"
+    yield Paragraph([Line(f"{share:.0f} % {_KINDS[kind]}: {less} make them smaller")])
 
 
 def split_details(report: SplitReport) -> Iterator[Table | Paragraph]:
@@ -114,11 +117,17 @@ def _traffic(traffic: tuple[Traffic, ...]) -> Table:
     columns = [
         Column("exchanged in a step", "path"),
         Column("ranks", "total", 40),
+        Column("span", "total", 60),
         Column("calls", "total", 40),
         Column("tensors", "bytes", 50, "size"),
         Column("sent", "bytes"),
     ]
-    rows = [Row([f"{one.group} {one.collective}", one.ranks, one.calls, one.size, one.sent]) for one in traffic]
+    rows = [
+        Row([f"{one.group} {one.collective}", one.ranks, one.span, one.calls, one.size, one.sent]) for one in traffic
+    ]
     total = sum(one.sent for one in traffic)
-    notes = (f"sent: bytes that the fullest device sends, by a ring or pairwise; {bytes_text(total)} in all",)
+    notes = (
+        f"sent: bytes that the fullest device sends, by a ring or pairwise; {bytes_text(total)} in all",
+        "span: devices in a row among which the ranks lie; a node that has as many connects them",
+    )
     return Table(columns, rows, notes=notes)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from netcalc.analysis.gradient_flow import gradient_flow
 from netcalc.analysis.parallel.exchanges import exchanges
 from netcalc.analysis.parallel.pieces import Cut, Move, Piece, RankProgram
 from netcalc.analysis.walk import Instance, instances
@@ -84,7 +85,8 @@ def split_run(
 def predicted_bytes(rank: RankProgram) -> dict[tuple[str, str], int]:
     """Return the bytes that all ranks together send, by collective and pass, without a run."""
     total: Counter[tuple[str, str]] = Counter()
-    for exchange, times in exchanges(rank, rank.program.main.nodes).items():
+    flow = gradient_flow(rank.program)
+    for exchange, times in exchanges(rank, flow.program.main.nodes, flow).items():
         groups = rank.ranks // exchange.ranks
         total[exchange.collective, exchange.when] += exchange.all_sent * times * groups
     return {key: size for key, size in total.items() if size}

@@ -52,7 +52,8 @@ BY_POSITION = ("llama-3-8b", "mixtral-8x7b", "phi-3-mini")
 
 
 def _program(name: str) -> tuple[Program, Any]:
-    network = netcalc.load(name, set=SIZES[name], dtype="float64")
+    name, _, adapters = name.partition(" ")
+    network = netcalc.load(name, set=SIZES[name], dtype="float64", lora=adapters or None)
     return network.program, network.request.source
 
 
@@ -62,8 +63,14 @@ def _seeds(program: Program) -> Mapping[str, Array]:
     return {name: rng.standard_normal([int(size) for size in type_.shape]) for name, type_ in types if type_.is_float}
 
 
+#: A network with low-rank adapters, which are cut as their layers.
+ADAPTED = "llama-3-8b *_proj=4"
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize(("name", "sequence"), [*((n, False) for n in SIZES), *((n, True) for n in BY_POSITION)])
+@pytest.mark.parametrize(
+    ("name", "sequence"), [*((n, False) for n in (*SIZES, ADAPTED)), *((n, True) for n in BY_POSITION)]
+)
 def test_a_split_network_gives_outputs_gradients_and_predicted_bytes(name: str, ranks: int, sequence: bool) -> None:
     program, source = _program(name)
     rank = split_over(program, source, ranks, sequence=sequence)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
+from netcalc.analysis.gradient_flow import GradientFlow
 from netcalc.analysis.parallel.pieces import Move, RankProgram
 from netcalc.dims import integer, product
 from netcalc.dtypes import FLOATS, ITEMSIZE
@@ -35,14 +36,19 @@ class Exchange(NamedTuple):
 Exchanges: TypeAlias = Counter[Exchange]
 
 
-def exchanges(rank: RankProgram, nodes: Iterable[Node]) -> Exchanges:
-    """Return what ranks under tensor parallelism exchange at nodes of a rank's program."""
-    return _Counting(rank).nodes(tuple(nodes))
+def exchanges(rank: RankProgram, nodes: Iterable[Node], flow: GradientFlow | None = None) -> Exchanges:
+    """Return what ranks under tensor parallelism exchange at nodes of a rank's program.
+
+    With the ``flow`` of gradients, whose program has the nodes, only gradients that are wanted are exchanged: the first
+    layers of a network with frozen parameters need none of their inputs.
+    """
+    return _Counting(rank, flow).nodes(tuple(nodes))
 
 
 class _Counting:
-    def __init__(self, rank: RankProgram) -> None:
+    def __init__(self, rank: RankProgram, flow: GradientFlow | None) -> None:
         self._rank = rank
+        self._flow = flow
         self._bodies: dict[int, Exchanges] = {}
 
     def nodes(self, nodes: tuple[Node, ...]) -> Exchanges:
@@ -55,9 +61,12 @@ class _Counting:
                     total[exchange] += times * node.times
             else:
                 move = self._rank.move(node)
+                wanted = None if self._flow is None else self._flow.of(node).wanted
                 if move is not None:
-                    total.update(_of_move(move, node, self._rank.ranks))
-                total.update(self._of_parameters(node))
+                    found = _of_move(move, node, self._rank.ranks)
+                    total.update(one for one in found if wanted is None or wanted or one.when != "backward")
+                if wanted is None or wanted:
+                    total.update(self._of_parameters(node))
         return total
 
     def _of_parameters(self, node: OpNode) -> list[Exchange]:

@@ -37,6 +37,8 @@ from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value, join
 from netcalc.ir.build import build_node
 from netcalc.opdef import Context, Operation
 
+#: Last parts of the paths of low-rank adapters: the product that reduces features, and the other one.
+_DOWN, _UP = ".lora_A", ".lora_B"
 #: Axis of the positions in tensors (batch, positions, features).
 _POSITIONS = 1
 
@@ -199,9 +201,9 @@ class _Lines:
         pieces = tuple(None if value is None else self._held[value][1] for value in node.inputs)
         kind: Kind = "replicated"
         if node.params:
-            kind = self._scope.kind(source, node.params[0].name) or "replicated"
+            kind = self._kind(source, node.params[0].name)
             builder.kinds[source] = kind
-        owner = self._owner(node)
+        owner = self._owner(node).removesuffix(_UP)  # an adapter is cut as its layer
         parts, shards = builder.parameters.get(owner, ((), 0))
         asked = Asked(node, pieces, kind, builder.ranks, owner, builder.kinds, parts, shards)
         try:
@@ -213,6 +215,17 @@ class _Lines:
                 error = RefusalError(f"{heads:,} heads cannot be divided by {builder.ranks}", divisors(heads))
             raise builder.refusal(node, join(self._path, node.name), error) from None
         self._add(node, made, source)
+
+    def _kind(self, source: str, parameter: str) -> Kind:
+        """Return how a parameter is split; that of an adapter follows from the layer that it is beside."""
+        own = self._scope.kind(source, parameter)
+        if own is None and source.endswith((_DOWN, _UP)):
+            beside = self._scope.kind(source.removesuffix(_DOWN).removesuffix(_UP), parameter)
+            if source.endswith(_DOWN):
+                own = "rows" if beside == "rows" else None
+            elif beside in ("columns", "heads", "vocabulary"):
+                own = beside
+        return own or "replicated"
 
     def _owner(self, node: OpNode) -> str:
         """Return the path, without numbers, of the operation whose parameter is used, another one if it is tied."""

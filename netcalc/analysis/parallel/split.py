@@ -152,6 +152,22 @@ class Traffic(NamedTuple):
     """Bytes of all tensors that are exchanged, whole."""
     sent: int
     """Bytes that the device sends, by a ring or pairwise."""
+    span: int
+    """Devices in a row among which the ranks lie, with tensor-parallel ranks next to each other, then context-parallel
+    ones, replicas and stages: within a node, if it has as many."""
+
+
+def sent_by_link(traffic: Iterable[Traffic], node: int) -> dict[Literal["node", "network"], int]:
+    """Return the bytes that a device sends within a node of so many devices, and to other nodes.
+
+    >>> one = Traffic("tensor", "all-reduce", 8, 2, 100, 175, 8)
+    >>> sent_by_link([one], 8), sent_by_link([one], 4)
+    ({'node': 175, 'network': 0}, {'node': 0, 'network': 175})
+    """
+    sent: dict[Literal["node", "network"], int] = {"node": 0, "network": 0}
+    for one in traffic:
+        sent["node" if one.span <= node else "network"] += one.sent
+    return sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +218,7 @@ class SplitFigures:
         for group, exchange, times in self._exchanged(split, stage):
             if exchange.ranks > 1 and exchange.size and times:
                 found.setdefault(group, Counter())[exchange] += times
-        return [one for group, exchanges in found.items() for one in _summed(group, exchanges)]
+        return [one for group, exchanges in found.items() for one in _summed(group, exchanges, _span(group, split))]
 
     # -- stages ---------------------------------------------------------------------------------------
 
@@ -323,6 +339,8 @@ class SplitFigures:
                 f" --virtual-stages {split.virtual_stages}" if split.virtual_stages > 1 else ""
             )
             what = f"{self.layers} layers of {self.name} cannot be divided by {parts}"
+            if not self.layers:
+                what = f"{self.name} has no numbered layers"
             works = ", ".join(str(n) for n in divisors(self.layers) if n > 1) if self.layers else ""
             yield Diagnostic("E502", f"{given}: {what}", span, hint=f"{works} divide them" if works else None)
         if split.virtual_stages > 1 and (split.pp == 1 or split.micro_batches % split.pp):
@@ -371,7 +389,19 @@ def _of_replicas(held: Held, split: Split, ranks: int) -> Iterator[tuple[Group, 
     yield "data", Exchange("update", "all-gather", ranks, held.weights), 2 * m if split.zero == 3 else 1
 
 
-def _summed(group: Group, found: Mapping[Exchange, int]) -> Iterable[Traffic]:
+def _span(group: Group, split: Split) -> int:
+    """Return the number of devices in a row among which the ranks of a group lie."""
+    spans: dict[Group, int] = {
+        "tensor": split.tp,
+        "context": split.tp * split.cp,
+        "expert": split.tp * max(split.cp, split.ep),
+        "data": split.tp * split.cp * split.dp,
+        "pipeline": 2 * split.tp * split.cp * split.dp,
+    }
+    return spans[group]
+
+
+def _summed(group: Group, found: Mapping[Exchange, int], span: int) -> Iterable[Traffic]:
     """Yield the exchanges of a group by collective and number of ranks."""
     keys = dict.fromkeys((exchange.collective, exchange.ranks) for exchange in found)
     for collective, ranks in keys:
@@ -380,4 +410,4 @@ def _summed(group: Group, found: Mapping[Exchange, int]) -> Iterable[Traffic]:
         sent = sum(one.all_sent * times for one, times in alike.items())
         # a stage of a pipeline sends the whole tensor, and the ranks of a ring their shares
         own = size if group == "pipeline" else -(-sent // ranks)
-        yield Traffic(group, collective, ranks, sum(alike.values()), size, own)
+        yield Traffic(group, collective, ranks, sum(alike.values()), size, own, span)

@@ -236,6 +236,20 @@ def test_traffic_of_replicas() -> None:
     assert sent == {0: size * 3 // 2, 1: size * 3 // 2, 2: size * 3 // 2, 3: size * 9 // 4}
 
 
+def test_traffic_of_experts_and_positions() -> None:
+    # 64 tokens of 64 features in 16 bits go to 2 experts and back in each of 8 layers, forward and backward; a replica
+    # keeps a quarter
+    net = netcalc.load("mixtral-8x7b", set={**SMALL, "experts": 8})
+    split = Split(dp=4, ep=4)
+    (routed,) = (one for one in training_figures(net.request, ADAM, split).traffic(split) if one.group == "expert")
+    assert (routed.collective, routed.calls, routed.sent) == ("all-to-all", 32, 32 * 64 * 64 * 2 * 2 * 3 // 4)
+    # keys and values of 4 heads of 8 features at 8 of 32 positions go to the 3 other ranks, three times in training
+    net = netcalc.load("llama-3-8b", set=SMALL)
+    split = Split(cp=4)
+    (passed,) = (one for one in training_figures(net.request, ADAM, split).traffic(split) if one.group == "context")
+    assert (passed.collective, passed.sent) == ("point-to-point", 8 * 3 * 3 * (2 * 2 * 8 * 4 * 8 * 2))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

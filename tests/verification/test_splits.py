@@ -85,6 +85,20 @@ def test_a_split_network_gives_outputs_gradients_and_predicted_bytes(name: str, 
     assert split.sent  # something was exchanged
 
 
+@pytest.mark.parametrize("name", ["llama-3-8b", "gpt2", "t5-small", "deepseek-v3", "gemma-2b"])
+def test_a_step_of_decoding_of_a_split_network_has_its_pieces_of_the_caches(name: str) -> None:
+    network = netcalc.load(name, set=SIZES[name], dtype="float64").at_step(past=6, new=1)
+    program = network.program
+    rank = split_over(program, network.request.source, 4)
+    arrays = [np.asarray(array) for array in run_inputs(program, {})]
+    whole, split = whole_run(program, arrays, {}), split_run(program, rank, arrays, {})
+    for path, array in whole.outputs.items():
+        np.testing.assert_allclose(split.outputs[path], array, rtol=1e-9, atol=1e-12, err_msg=path)
+    held = {spec.name: piece for spec, piece in zip(rank.program.inputs, rank.inputs, strict=True)}
+    of_heads = {key: piece for key, piece in held.items() if key.endswith(("key", "value"))}
+    assert of_heads and all((piece is None) == (name == "deepseek-v3") for piece in of_heads.values())
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("name", SIZES)
 def test_pieces_of_parameters_add_up_to_the_whole(name: str, ranks: int) -> None:

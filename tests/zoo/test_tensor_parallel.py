@@ -14,8 +14,9 @@ import pytest
 import netcalc
 from netcalc.analysis.parallel.declared import split_over
 from netcalc.analysis.parallel.pieces import Cut
-from netcalc.analysis.walk import instances
+from netcalc.analysis.walk import Instance, instances
 from netcalc.diagnostics import NetcalcError
+from netcalc.ir import Program
 
 PLANS: Mapping[str, Any] = json.loads(
     (Path(__file__).parents[1] / "truth" / "tensor_parallel.json").read_text(encoding="utf-8")
@@ -79,6 +80,11 @@ def _cut_axes(own: Mapping[str, Cut], pattern: str) -> Iterator[tuple[str, int |
             yield path, axis if axis is None or cut.experts is None else axis - 1
 
 
+def _with_parameters(program: Program) -> Iterator[Instance]:
+    """Yield the operations that have parameters; exchanges have none."""
+    yield from (instance for instance in instances(program) if instance.node.params)
+
+
 def test_every_causal_language_model_with_attention_is_split() -> None:
     missing = []
     for spec in netcalc.list_specs().specs:
@@ -89,7 +95,11 @@ def test_every_causal_language_model_with_attention_is_split() -> None:
         if spec.family == "recurrent":
             continue  # translation with recurrent layers
         try:
-            split_over(network.program, network.request.source, 2)
+            rank = split_over(network.program, network.request.source, 2)
+            for whole, own in zip(_with_parameters(network.program), _with_parameters(rank.program), strict=True):
+                for before, after in zip(whole.node.params, own.node.params, strict=True):
+                    piece = rank.cut(own.node, after.name).piece
+                    assert before.elements == after.elements * (1 if piece is None else piece.shards)
         except NetcalcError as error:
             # some vocabularies are odd, and the refusal says so
             if "cannot be divided by 2" not in str(error):

@@ -317,6 +317,10 @@ class SplitFigures:
             size = max((unit.output for unit in self.units if unit.times), default=0)
             sends = self._sends(split, stage, chunks)
             yield "pipeline", Exchange("forward", "point-to-point", 2, size), sends * m
+            if self.training and stage in (0, split.pp - 1):
+                # the embedding and the output that is tied to it sum up their gradients
+                tied = sum(unit.tied.gradients for unit in self.units)
+                yield "pipeline", Exchange("update", "all-reduce", 2, tied), 1
         if self.training:
             yield from _of_replicas(common, split, split.replicas)
             if experts.weights:
@@ -409,5 +413,5 @@ def _summed(group: Group, found: Mapping[Exchange, int], span: int) -> Iterable[
         size = sum(one.size * times for one, times in alike.items())
         sent = sum(one.all_sent * times for one, times in alike.items())
         # a stage of a pipeline sends the whole tensor, and the ranks of a ring their shares
-        own = size if group == "pipeline" else -(-sent // ranks)
+        own = size if collective == "point-to-point" and group == "pipeline" else -(-sent // ranks)
         yield Traffic(group, collective, ranks, sum(alike.values()), size, own, span)

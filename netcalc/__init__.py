@@ -52,6 +52,11 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Section as Section
     from netcalc.analysis.figures import Cost as Cost
     from netcalc.analysis.file_weights import FileWeights as FileWeights
+    from netcalc.analysis.fit.edge import Edge as Edge
+    from netcalc.analysis.fit.report import DeviceFit as DeviceFit
+    from netcalc.analysis.fit.report import FitReport as FitReport
+    from netcalc.analysis.fit.report import SchemeFit as SchemeFit
+    from netcalc.analysis.fit.report import SplitFit as SplitFit
     from netcalc.analysis.memory import Memory as Memory
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
@@ -155,6 +160,8 @@ _EXPORTS = {
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.devices": ("Device",),
+    "netcalc.analysis.fit.edge": ("Edge",),
+    "netcalc.analysis.fit.report": ("DeviceFit", "FitReport", "SchemeFit", "SplitFit"),
     "netcalc.analysis.roofline": ("LayerBound",),
     "netcalc.analysis.time_report": ("TimeReport", "TrainingRun"),
     "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),

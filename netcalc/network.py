@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from netcalc.arguments import accepts, checked, checked_argument, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
+from netcalc.fit_options import FitOptions
 from netcalc.ir import Program, Value
 from netcalc.options import (
     BackwardOptions,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation
     from netcalc.analysis.figures import Cost
+    from netcalc.analysis.fit.report import FitReport
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.memory_table import MemoryTable
     from netcalc.analysis.precision.report import StorageReport
@@ -380,14 +382,30 @@ class Network:
         >>> [(point.sizes, round(point.total / 2**30, 1)) for point in table.points][-1]
         ({'length': 8192, 'batch': 8}, 23.0)
         """
-        from netcalc.formats.counted_files import counted_files
         from netcalc.planning.memory_table import memory_over
         from netcalc.ranges import ranges_of
 
-        def files_of(request: Request, configuration: bool) -> CountedFiles:
-            return counted_files(request, configuration=configuration)
+        return memory_over(self.request, ranges_of(over), options)
 
-        return memory_over(self.request, ranges_of(over), options, files_of)
+    @accepts
+    def fit(self, **options: Unpack[FitOptions]) -> FitReport:
+        """Return if a workload fits the memory of a device, with the largest batch and length that do, and schemes.
+
+        Without ``device`` the answer is a table over common ones.  ``batch`` and ``length`` are those of the settings
+        by default, or else 1, and the smaller of 8,192 and the model's context.
+
+        Raises:
+            NetcalcError: E502 for a bad argument, or a batch, length or phase that the network does not have; E404 for
+                symbolic sizes; as :meth:`memory` does.
+
+        >>> import netcalc
+        >>> report = netcalc.load("llama-3.1-8b").fit(device="80GiB")
+        >>> report.fits, report.largest_batch.number, report.largest_length.number
+        (True, 37, 310008)
+        """
+        from netcalc.planning.fit import fit_of
+
+        return fit_of(self.request, options)
 
     @accepts
     def time(self, **options: Unpack[TimeOptions]) -> TimeReport:

@@ -189,6 +189,42 @@ VERBS = {
         {"set": SIZES},
         model="gpt2",
     ),
+    "fit": Verb(
+        "fit",
+        {
+            "device": called("--device 1GiB", device="1GiB"),
+            "batch": called("--batch 3", batch=3),
+            "length": called("--length 7", length=7),
+            "cache": called("--device 1GiB --cache vllm", device="1GiB", cache="vllm"),
+            "cache_dtype": called("--cache-dtype fp8", cache_dtype="fp8"),
+            "reserve": called("--device t4 --reserve 1GiB", device="t4", reserve="1GiB"),
+            "phase": called("--phase decode", phase="decode"),
+            "logits": called("--logits all", logits="all"),
+            "training": called("--training adam", training="adam"),
+            "attention": called("--training adam --attention eager", training="adam", attention="eager"),
+            "precision": called("--phase training --precision bf16-true", phase="training", precision="bf16-true"),
+            "mixed": called(
+                "--training adam --precision 16-mixed --mixed deepspeed",
+                training="adam",
+                precision="16-mixed",
+                mixed="deepspeed",
+            ),
+            "recompute": called("--phase training --recompute full", phase="training", recompute="full"),
+            "micro_batch": called("--training sgd --batch 2 --micro-batch 1", training="sgd", batch=2, micro_batch=1),
+            "accumulate": called(
+                "--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4
+            ),
+            "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
+            "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
+            "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
+            "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),
+            "lora": Sample("--lora *.c_fc=2", {"lora": "*.c_fc=2"}),
+            "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
+        },
+        " ".join(f"--set {name}={size}" for name, size in SIZES.items()),
+        {"set": SIZES},
+        model="gpt2",
+    ),
     "time": Verb(
         "time",
         {
@@ -357,6 +393,7 @@ UNSEEN = {
     "explain": {"dtype"},
     "memory": {"depth"},
     "time": {"mode", "train"},
+    "fit": {"mode", "train", "symbolic"},
     "compare": {"depth", "quantize", "prune"},
 }
 #: Fields that are measured.

@@ -14,6 +14,7 @@ MEANT = {
     **dict.fromkeys(("layers", "shape", "graph"), "shapes"),
     **dict.fromkeys(("operations", "operators", "blocks"), "ops"),
     **dict.fromkeys(("vram", "kv", "cache"), "memory"),
+    **dict.fromkeys(("fits", "plan", "estimate", "gpu"), "fit"),
     **dict.fromkeys(("latency", "roofline", "speed", "throughput", "mfu"), "time"),
     **dict.fromkeys(("diff", "versus"), "compare"),
     **dict.fromkeys(("convert", "export"), "import"),

@@ -76,12 +76,9 @@ def memory_of(
     return replace(report, tokens_in=tokens_in(report, budget, program_at))
 
 
-def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedMemory, TrainingMemory]:
-    """Return the request of a pass, what is kept of it, and the memory of a step of training."""
-    from netcalc.analysis.training_memory import saved_memory
-    from netcalc.planning.training import training_step
-
-    training = Training(
+def training_of(options: MemoryOptions) -> Training:
+    """Return the way to train that options ask for."""
+    return Training(
         options["training"],
         options["precision"],
         options["mixed"],
@@ -89,7 +86,14 @@ def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedM
         options["attention"],
         options["accumulate"],
     )
-    step = training_step(request, training, options["micro_batch"])
+
+
+def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedMemory, TrainingMemory]:
+    """Return the request of a pass, what is kept of it, and the memory of a step of training."""
+    from netcalc.analysis.training_memory import saved_memory
+    from netcalc.planning.training import training_step
+
+    step = training_step(request, training_of(options), options["micro_batch"])
     saved = saved_memory(step.program, step.training, step.loss, step.counted.operations)
     # what is counted beside the step is that of a pass, in the mode that was asked for
     return replace(step.request, mode=request.mode), saved, step.memory

@@ -28,6 +28,7 @@ _MODULES = {
     "Checkpoint": "checkpoints",
     "Comparison": "compare",
     "Explanation": "explanation",
+    "FitReport": "fit",
     "GradientResult": "gradients",
     "MemoryReport": "memory",
     "MemoryTable": "memory_table",

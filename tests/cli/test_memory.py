@@ -27,8 +27,10 @@ PAGES: dict[str, list[str]] = {
     "training": ["memory", "gpt2", "--phase", "training", "--attention", "eager", "--set", "layers=2"],
     "decode": ["memory", "llama-3-8b", "--phase", "decode", "--cache", "ideal", "--tokens-in", "24GiB"],
     "optimizer": ["memory", "resnet18", "--training", "adamw", "--set", "batch=8"],
-    "places": ["memory", "mixtral-8x7b", "--phase", "decode", "--gpu-layers", "20", "--experts-on", "cpu:16"]
-    + ["--cache", "ideal", "--draft", "llama-3.2-1b"],
+    "places": [
+        *("memory", "mixtral-8x7b", "--phase", "decode", "--gpu-layers", "20", "--experts-on", "cpu:16"),
+        *("--cache", "ideal", "--draft", "llama-3.2-1b"),
+    ],
     "tied-places": ["memory", "gpt2", *STEP, "--gpu-layers", "1", "--cache", "ideal", "--cache", "llama.cpp"],
     "over": [
         "memory",

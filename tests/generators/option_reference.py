@@ -15,8 +15,8 @@ from netcalc.render.table_markdown import table_markdown
 
 _HEAD = """# Options
 
-Generated from `options.py`, `serving_options.py`, `split_options.py` and `run_options.py`, and what commands add to
-them in `cli/`. An option means the same in every command. Most are arguments of the function or method of the same name in
+Generated from `options.py` and the modules of options beside it, and what commands add to them in `cli/`. An option
+means the same in every command. Most are arguments of the function or method of the same name in
 [Python](python-api.md), under the name in the second column."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from netcalc.analysis import checks, compare, explain, memory_report, memory_table, pipeline, time_report
 from netcalc.analysis.compare import COMPARED, Compared
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
+from netcalc.analysis.fit import report as fit
 from netcalc.analysis.signal import report as signal
 from netcalc.analysis.summary import Summary, layer_fields
 from netcalc.dims import Dim
@@ -24,8 +25,22 @@ from tests.generators.type_schema import Schema, TypeSchemas
 _VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 #: Modules of the classes that name their records.
 _MODULES = (
-    *(checks, compare, explain, memory_report, memory_table, pipeline, time_report, signal, gradients, rounding, run),
-    *(errors, blocks, codes, model_types, spec_list, specs, training, agreement, verification, content, report),
+    *(checks, compare, explain, memory_report, memory_table, pipeline, time_report, signal, gradients, rounding),
+    *(
+        fit,
+        run,
+        errors,
+        blocks,
+        codes,
+        model_types,
+        spec_list,
+        specs,
+        training,
+        agreement,
+        verification,
+        content,
+        report,
+    ),
 )
 #: Classes of the records, by name.
 _CLASSES: Mapping[str, type] = {

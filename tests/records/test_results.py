@@ -121,6 +121,12 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         api.load("gpt2").memory_over("length=8,2048"),
         _small().memory_over({"batch": [1, 2]}, training="adamw"),
     ],
+    "fit": lambda folder: [
+        _small().fit(),
+        _small().fit(device="8GiB", reserve="1%"),
+        api.load("gpt2").fit(device="100MiB", length=1),
+        api.load("gpt2").fit(device="h100:2"),
+    ],
     "time": lambda folder: [
         _small().time(device="mi300x"),
         api.load("gpt2").time(device="h100:8", training="adamw", tokens="1M", efficiency=0.4),

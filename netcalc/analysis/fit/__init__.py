@@ -1,0 +1,1 @@
+"""Answers to the question if a workload fits the memory of devices."""

@@ -1,0 +1,101 @@
+"""The largest number that fits a budget, where the need at a number is known but dear to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+#: Numbers beyond which there is taken to be no edge.
+MOST = 1 << 32
+#: Numbers on a line that make it one.
+_ON_LINE = 5
+
+
+class Edge(NamedTuple):
+    """The largest number that fits."""
+
+    number: int | None
+    """The number, 0 if not one fits; null if all that were tried fit, up to 2³²."""
+    reason: str = ""
+    """Reason why the next number is refused, where it is not the memory."""
+
+
+class Line(NamedTuple):
+    """Bytes that grow along a line between two numbers."""
+
+    first: int
+    last: int
+    start: int
+    """Bytes at the first number."""
+    end: int
+    """Bytes at the last number."""
+
+    def last_within(self, budget: int) -> int | None:
+        """Return the largest number whose bytes fit a budget; None if it is outside the line."""
+        if not self.start <= budget < self.end:
+            return None
+        return self.first + (budget - self.start) * (self.last - self.first) // (self.end - self.start)
+
+
+def line_through(known: Mapping[int, int]) -> Line | None:
+    """Return the line through the last numbers of at least five that are known; None if they lie on none.
+
+    >>> line_through({n: 3 * n + 1 for n in (2, 5, 9, 10, 30)}).last_within(70)
+    23
+    """
+    numbers = sorted(known)[-_ON_LINE:]
+    if len(numbers) < _ON_LINE:
+        return None
+    first, last = numbers[0], numbers[-1]
+    rise, run = known[last] - known[first], last - first
+    if rise <= 0 or any((known[n] - known[first]) * run != rise * (n - first) for n in numbers):
+        return None
+    return Line(first, last, known[first], known[last])
+
+
+def largest(fits: Callable[[int], bool], guess: Callable[[int, int | None], int], start: int = 1) -> int | None:
+    """Return the largest number from 0 on that fits, where all smaller ones do; None if there is no edge below 2³².
+
+    A number and the next one are tried, so that a guess that is right ends the search; it is halved where guesses
+    do not close in.
+
+    Args:
+        fits: True for a number that fits; it is asked for few numbers from 1 on.
+        guess: the number at which the budget is expected to end, where the first argument fits and the second does
+            not, which is None if no number is known that does not.
+        start: number that is tried first.
+
+    >>> asked = []
+    >>> def fits(n):
+    ...     asked.append(n)
+    ...     return 7 + 3 * n <= 100
+    >>> largest(fits, lambda low, high: 31), asked
+    (31, [1, 31, 32])
+    """
+    low, high = 0, None
+    if fits(start):
+        low = start
+    else:
+        high = start
+    narrow = True
+    while high is None or high - low > 1:
+        if low >= MOST:
+            return None
+        width = None if high is None else high - low
+        middle = 2 * max(low, 1) if high is None else (low + high) // 2
+        number = guess(low, high) if narrow else middle
+        number = max(number, low + 1) if high is None else min(max(number, low + 1), high - 1)
+        number = min(number, MOST)
+        if fits(number):
+            low = number
+            if (high is None or low + 1 < high) and low < MOST:
+                if fits(low + 1):
+                    low += 1
+                else:
+                    high = low + 1
+        else:
+            high = number
+            if number - 1 > low and narrow and fits(number - 1):
+                low = number - 1
+        narrow = not narrow or width is None or (high is not None and 2 * (high - low) < width)
+    return low

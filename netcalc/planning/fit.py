@@ -1,0 +1,201 @@
+"""The answer of ``netcalc fit``: if a workload fits devices, and the largest that does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from netcalc.analysis.devices import Devices, device_named
+from netcalc.analysis.fit.edge import Edge, Line, largest, line_through
+from netcalc.analysis.fit.report import DeviceFit, FitReport, Memory, Need, Part, SchemeFit
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.fit_options import FitOptions
+from netcalc.planning.defaults import common_devices, reserve_of
+from netcalc.planning.devices import devices_of
+from netcalc.planning.fit_splits import Splits
+from netcalc.planning.schemes import stored_in
+from netcalc.planning.workloads import Workloads
+from netcalc.request import Request
+
+
+def fit_of(request: Request, options: FitOptions) -> FitReport:
+    """Return if the workload of complete options fits their device, or which of the common ones it fits.
+
+    Args:
+        request: the source and its settings.
+        options: the options of ``fit``, each with a value.
+
+    Raises:
+        NetcalcError: as :meth:`netcalc.Network.fit` does.
+    """
+    device = options["device"]
+    chosen = None if device is None else devices_of(device)
+    workloads = Workloads(request, options)
+    need, program = workloads.need(workloads.batch, workloads.length), workloads.program
+    report = FitReport(
+        program.name,
+        program.about,
+        program.dtype,
+        program.stored_as or ", ".join(request.quantize),
+        options["precision"],
+        workloads.workload,
+        need,
+        assumptions=workloads.assumptions,
+    )
+    if chosen is None:
+        return replace(report, devices=tuple(_common(need, options["reserve"])))
+    memory, remark = _memory(chosen, options["reserve"])
+    report = replace(report, memory=memory, assumptions=(*workloads.assumptions, remark))
+    splits = Splits(workloads, options, memory, chosen)
+    if memory.number > 1:
+        return _over_devices(report, workloads, splits, memory)
+    search = _Search(workloads, memory, workloads.need)
+    is_plain = not (request.quantize or request.prune or program.stored_as or workloads.trains)
+    return replace(
+        report,
+        largest_batch=search.batch(),
+        largest_length=search.length(),
+        fewest=None if report.fits or memory.flash is not None else splits.fewest(),
+        schemes=tuple(_schemes(workloads, search, memory)) if is_plain else (),
+    )
+
+
+def _over_devices(report: FitReport, workloads: Workloads, splits: Splits, memory: Memory) -> FitReport:
+    """Return the answer for several devices: that of the fastest split which fits, or of the smallest one.
+
+    Raises:
+        NetcalcError: E502 if no split has so many devices.
+    """
+    fitting = splits.over(memory.number)
+    best = fitting[0] if fitting else splits.smallest(memory.number)
+    if best is None:
+        message = f"--device {memory.device}:{memory.number}: no split of {report.spec} has so many devices"
+        raise NetcalcError(Diagnostic("E502", message, hint="a multiple of 2, 4 or 8 devices; memory --tp says why"))
+    step = best.split.tp if best.split.sp else 1
+    remarks = ["the batch is that of each replica"]
+    if step > 1 and workloads.length is not None:
+        remarks.append(f"--sp divides positions among {step} ranks: lengths are multiples of it")
+    search = _Search(workloads, memory, lambda batch, length: splits.need(best.split, batch, length), step)
+    return replace(
+        report,
+        need=splits.need(best.split, workloads.batch, workloads.length),
+        split=best,
+        largest_batch=search.batch(),
+        largest_length=search.length(),
+        fewest=splits.fewest(),
+        splits=tuple(fitting),
+        assumptions=(*report.assumptions, *remarks),
+    )
+
+
+class _Search:
+    """Edges of workloads in a memory; lengths are multiples of ``step``."""
+
+    def __init__(
+        self,
+        workloads: Workloads,
+        memory: Memory,
+        need: Callable[[int | None, int | None], Need],
+        step: int = 1,
+    ) -> None:
+        self._workloads = workloads
+        self._memory = memory
+        self._need = need
+        self._step = step
+
+    def batch(self) -> Edge | None:
+        """Return the largest batch at the length of the workload; None for a network without a batch."""
+        here, length = self._workloads.batch, self._workloads.length
+        return None if here is None else self._edge(lambda batch: self._need(batch, length), here)
+
+    def length(self) -> Edge | None:
+        """Return the most positions at the batch of the workload; None for a network without positions."""
+        here = self._workloads.length
+        return None if here is None else self._length(here, None)
+
+    def lengths(self, weights: Sequence[int]) -> Mapping[int, Edge]:
+        """Return the most positions by the bytes of the weights, the fewest first; nothing for a network without any.
+
+        Where all lengths that were tried lie on a line, up to the longest, so do those between.
+        """
+        here = self._workloads.length
+        if here is None:
+            return {}
+        edges: dict[int, Edge] = {}
+        for size in weights:
+            line = self._line(self._workloads.batch) if edges else None
+            at = None if line is None else line.last_within(self._memory.left_by(Need((Part("weights", size),))))
+            edges[size] = self._length(here, size) if at is None else Edge(at)
+        return edges
+
+    def _length(self, here: int, weights: int | None) -> Edge:
+        batch, step = self._workloads.batch, self._step
+        edge = self._edge(lambda steps: self._need(batch, steps * step).with_weights(weights), max(here // step, 1))
+        return edge if edge.number is None else edge._replace(number=edge.number * step)
+
+    def _line(self, batch: int | None) -> Line | None:
+        """Return the line on which memory beside the weights grows with the length; None if it is none."""
+        beside = {
+            length: need.total - need.of("weights") for length, need in self._workloads.known_lengths(batch).items()
+        }
+        return line_through(beside)
+
+    def _edge(self, need: Callable[[int], Need], here: int) -> Edge:
+        left: dict[int, int] = {}
+        reasons: dict[int, str] = {}
+
+        def fits(number: int) -> bool:
+            if number not in left and number not in reasons:
+                try:
+                    left[number] = self._memory.left_by(need(number))
+                except NetcalcError as error:
+                    reasons[number] = error.diagnostics[0].message
+            return number in left and left[number] >= 0
+
+        def guess(low: int, high: int | None) -> int:
+            """Return where the line through two known numbers leaves nothing."""
+            if high is not None and high in left and low in left:
+                first, last = low, high
+            else:
+                nearest = sorted(left, key=lambda number: (abs(number - low), number))[:2]
+                if len(nearest) < 2:
+                    return 2 * max(low, 1)
+                first, last = sorted(nearest)
+            spent = left[first] - left[last]
+            return first + left[first] * (last - first) // spent if spent > 0 else 2 * max(low, 1)
+
+        number = largest(fits, guess, here)
+        return Edge(number, "" if number is None else reasons.get(number + 1, ""))
+
+
+def _memory(chosen: Devices, reserve: str | int | None) -> tuple[Memory, str]:
+    """Return the memory of devices, and a remark on what is reserved.
+
+    Raises:
+        NetcalcError: E502 for a device without memory, or a reserve that leaves nothing.
+    """
+    device = chosen.device
+    if device.memory is None:
+        hint = "its file has no memory"
+        raise NetcalcError(Diagnostic("E502", f"--device {device.name}: the memory is not known", hint=hint))
+    reserved, remark = reserve_of(device, reserve)
+    return Memory(device.name, device.title, chosen.number, device.memory, reserved, device.flash), remark
+
+
+def _common(need: Need, reserve: str | int | None) -> Iterator[DeviceFit]:
+    """Yield common devices, the smallest first."""
+    chosen = [device_named(name) for name in common_devices()]
+    for device in sorted(chosen, key=lambda device: device.memory or 0):
+        memory, _ = _memory(Devices(device), reserve)
+        left = memory.left_by(need)
+        yield DeviceFit(memory, left >= 0, left, -(-need.total // memory.budget))
+
+
+def _schemes(workloads: Workloads, search: _Search, memory: Memory) -> Iterator[SchemeFit]:
+    """Yield other forms of the weights, the largest first."""
+    need = workloads.need(workloads.batch, workloads.length)
+    smaller = [form for form in stored_in(workloads.program) if form[1] < need.of("weights")]
+    lengths = search.lengths(sorted({weights for _, weights in smaller}))
+    for scheme, weights in sorted(smaller, key=lambda form: -form[1]):
+        total = need.with_weights(weights)
+        yield SchemeFit(scheme, weights, total.total, memory.left_by(total) >= 0, lengths.get(weights))

@@ -1,0 +1,186 @@
+"""Workloads of a request: memory at a batch and a length, each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from netcalc.analysis.fit.report import Need, Part, Workload
+from netcalc.analysis.memory_table import MemoryPoint
+from netcalc.arguments import options_of
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.fit_options import FitOptions
+from netcalc.ir import Program
+from netcalc.options import MemoryOptions, Phase
+from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.planning.points import Measured, MemoryPoints
+from netcalc.request import Request
+
+#: Positions of a sequence where nothing else is known.
+_LENGTH = 8192
+#: Vars that say how many positions a network has, or was trained with.
+_CONTEXT = ("max_length", "max_position_embeddings", "context_length", "n_positions", "n_ctx", "max_seq_len")
+
+
+class Workloads:
+    """Memory of a request at batches and lengths.
+
+    Raises:
+        NetcalcError: E404 for symbolic sizes; E502 for a batch or length of a network without one.
+    """
+
+    def __init__(self, request: Request, options: FitOptions) -> None:
+        request = request.with_caches()
+        program = request.program
+        self._past, self._new, self._batch = _dims(program)
+        phase = phase_of(options["phase"], options["training"])
+        decodes = self._past is not None
+        self._phase: Phase | None = phase or ("prefill" if decodes else None)
+        self._assumptions: list[str] = []
+        self.request = request
+        self.batch = self._chosen_batch(options["batch"])
+        self.length = self._chosen_length(options["length"])
+        if phase is None and decodes:
+            self._assumptions.append("--phase prefill, all positions at once")
+        settings = self._settings(self.batch, self.length)
+        in_phase, remarks = request_in_phase(request.with_settings(settings), self._phase, options["logits"])
+        self._assumptions += remarks
+        symbol = next((name for name, size in in_phase.program.dims.items() if not isinstance(size, int)), None)
+        if symbol is not None:
+            raise NetcalcError(Diagnostic("E404", f"fit: {symbol} is a symbol", hint=f"--set {symbol}=NUMBER"))
+        # the settings say the phase, so that each point is elaborated once
+        self.memory_options = _memory_options(options, "training" if self.trains else None)
+        self._points = MemoryPoints(in_phase, self.memory_options)
+        self._in_phase = in_phase
+        self._known: dict[tuple[int | None, int | None], Measured | NetcalcError] = {}
+
+    @property
+    def trains(self) -> bool:
+        """True for a step of training."""
+        return self._phase == "training"
+
+    @property
+    def in_phase(self) -> Request:
+        """The request of the workload, of one micro-batch in training."""
+        return self.at(self.batch, self.length)
+
+    def at(self, batch: int | None, length: int | None) -> Request:
+        """Return the request of the phase at a batch and a length, of one micro-batch in training."""
+        micro = self.memory_options["micro_batch"] if self.trains else None
+        return self._in_phase.with_settings(self._settings(micro or batch, length))
+
+    @property
+    def workload(self) -> Workload:
+        """The sizes that were asked for, or are assumed."""
+        return Workload(self._phase, self.batch, self.length)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Remarks on what was not asked for, and on what is counted."""
+        return (*self._assumptions, *self._measured(self.batch, self.length).notes)
+
+    @property
+    def program(self) -> Program:
+        """The program of the workload."""
+        return self._measured(self.batch, self.length).program
+
+    def need(self, batch: int | None, length: int | None) -> Need:
+        """Return the memory at a batch and a length.
+
+        Raises:
+            NetcalcError: for sizes that the network does not have.
+        """
+        return Need(tuple(_parts(self._measured(batch, length).point)))
+
+    def known_lengths(self, batch: int | None) -> Mapping[int, Need]:
+        """Return the memory at the lengths that were asked for, at a batch."""
+        return {
+            length: Need(tuple(_parts(measured.point)))
+            for (at, length), measured in self._known.items()
+            if at == batch and length is not None and isinstance(measured, Measured)
+        }
+
+    def _measured(self, batch: int | None, length: int | None) -> Measured:
+        sizes = batch, length
+        if sizes not in self._known:
+            try:
+                self._known[sizes] = self._points.measured(self._settings(batch, length))
+            except NetcalcError as error:
+                self._known[sizes] = error
+        known = self._known[sizes]
+        if isinstance(known, NetcalcError):
+            raise known
+        return known
+
+    def _settings(self, batch: int | None, length: int | None) -> dict[str, Any]:
+        settings: dict[str, Any] = {}
+        if batch is not None and self._batch is not None:
+            settings[self._batch] = batch
+        if length is not None and self._new is not None:
+            steps = self._phase == "decode"
+            settings[self._new] = 1 if steps else length
+            if self._past is not None:
+                settings[self._past] = length - 1 if steps else 0
+        return settings
+
+    def _chosen_batch(self, batch: int | None) -> int | None:
+        """Return the batch that is asked for, by an option or a setting, or else 1."""
+        if self._batch is None:
+            if batch is not None:
+                raise NetcalcError(Diagnostic("E502", f"--batch: {self.request.program.name} has no dim batch"))
+            return None
+        if batch is None and self._batch in self.request.settings:
+            return int(str(self.request.program.dims[self._batch]))
+        if batch is None:
+            self._assumptions.append("--batch 1")
+        return batch or 1
+
+    def _chosen_length(self, length: int | None) -> int | None:
+        """Return the length that is asked for, by an option or a setting, or else a usual one of the network."""
+        program, new = self.request.program, self._new
+        if new is None:
+            if length is not None:
+                raise NetcalcError(Diagnostic("E502", f"--length: {program.name} has no positions"))
+            return None
+        if length is not None:
+            return length
+        seen = [name for name in (self._past, new) if name is not None]
+        if any(name in self.request.settings for name in seen):
+            return sum(int(str(program.dims[name])) for name in seen)
+        contexts: list[int] = [program.vars[name] for name in _CONTEXT if isinstance(program.vars.get(name), int)]
+        if not contexts:
+            self._assumptions.append(f"--length {_LENGTH}, as no context is known")
+            return _LENGTH
+        chosen: int = min(_LENGTH, *contexts)
+        self._assumptions.append(f"--length {chosen}, the smaller of {_LENGTH:,} and the context of {min(contexts):,}")
+        return chosen
+
+
+def _dims(program: Program) -> tuple[str | None, str | None, str | None]:
+    """Return the names of the dims of past positions, of new ones, and of the batch."""
+    caches = program.caches
+    past, new = caches.past, caches.new
+    if new is None and "length" in program.dims:
+        new = "length"
+    return past, new, "batch" if "batch" in program.dims else None
+
+
+def _memory_options(options: FitOptions, phase: Phase | None) -> MemoryOptions:
+    """Return the options of ``memory`` that count what ``fit`` does."""
+    defaults = {name: option.default for name, option in options_of(MemoryOptions).items()}
+    same = {name: value for name, value in options.items() if name in defaults and name != "logits"}
+    return MemoryOptions(**{**defaults, **same, "phase": phase})  # type: ignore[typeddict-item]
+
+
+def _parts(point: MemoryPoint) -> Iterator[Part]:
+    """Yield the kinds of memory at a point that are not empty; buffers are weights."""
+    kinds = {
+        "weights": (point.weights or 0) + (point.buffers or 0),
+        "caches and states": next(iter(point.caches.values()), 0),
+        "gradients": point.gradients or 0,
+        "optimizer": point.states or 0,
+        "saved for backward": point.saved or 0,
+        "activations": point.activations or 0,
+        "temporaries": point.temporaries or 0,
+    }
+    yield from (Part(name, size) for name, size in kinds.items() if size or name == "weights")

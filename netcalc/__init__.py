@@ -61,6 +61,10 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
     from netcalc.analysis.memory_report import TokensIn as TokensIn
+    from netcalc.analysis.parallel.report import SplitReport as SplitReport
+    from netcalc.analysis.parallel.split import Split as Split
+    from netcalc.analysis.parallel.split import StageMemory as StageMemory
+    from netcalc.analysis.parallel.split import Traffic as Traffic
     from netcalc.analysis.memory_table import MemoryPoint as MemoryPoint
     from netcalc.analysis.memory_table import MemoryTable as MemoryTable
     from netcalc.analysis.pipeline import PartFigures as PartFigures
@@ -165,6 +169,8 @@ _EXPORTS = {
     "netcalc.analysis.roofline": ("LayerBound",),
     "netcalc.analysis.time_report": ("TimeReport", "TrainingRun"),
     "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),
+    "netcalc.analysis.parallel.report": ("SplitReport",),
+    "netcalc.analysis.parallel.split": ("Split", "StageMemory", "Traffic"),
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),

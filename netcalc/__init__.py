@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
     from netcalc.analysis.memory_report import TokensIn as TokensIn
+    from netcalc.analysis.memory_table import MemoryPoint as MemoryPoint
+    from netcalc.analysis.memory_table import MemoryTable as MemoryTable
     from netcalc.analysis.parallel.report import SplitReport as SplitReport
     from netcalc.analysis.parallel.split import Split as Split
     from netcalc.analysis.parallel.split import StageMemory as StageMemory
     from netcalc.analysis.parallel.split import Traffic as Traffic
-    from netcalc.analysis.memory_table import MemoryPoint as MemoryPoint
-    from netcalc.analysis.memory_table import MemoryTable as MemoryTable
     from netcalc.analysis.pipeline import PartFigures as PartFigures
     from netcalc.analysis.pipeline import PipelinePart as PipelinePart
     from netcalc.analysis.pipeline import PipelineSummary as PipelineSummary

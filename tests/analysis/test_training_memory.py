@@ -89,3 +89,9 @@ def test_8_bit_states_are_of_large_parameters() -> None:
 def test_an_optimizer_of_memory_alone_counts_no_work() -> None:
     with pytest.raises(netcalc.NetcalcError, match="not counted, only the memory"):
         netcalc.load("mlp").analysis(training="adamw8bit")
+
+
+def test_a_call_that_takes_fewer_values_than_the_one_before_gives_is_no_iteration() -> None:
+    # layers of the vision tower end in a call that returns more than the next one takes
+    training = netcalc.load("qwen3-vl-8b", set={"length": 64}).memory(phase="training").training
+    assert training is not None and training.kept > 0

@@ -74,7 +74,7 @@ def _fits(
         assert isinstance(before, CallNode)
         passed = node.inputs[: len(before.outputs)]
         alone = all(uses[id(value)] == 1 for value in before.outputs)
-        if not alone or any(a is not b for a, b in zip(passed, before.outputs, strict=True)):
+        if not alone or passed != before.outputs:
             return False
     if position < first + period:
         return True

@@ -55,4 +55,15 @@ def without_numbers(path: str) -> str:
 
 @cache
 def _expression(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", pattern)))
+    """Return the regular expression of a pattern, in which the first place of each part counts: no backtracking.
+
+    >>> [bool(_expression("layers.*.up").fullmatch(path)) for path in ("layers.0.up", "layers.up", "layers.0.mlp.up")]
+    [True, False, True]
+    >>> bool(_expression("*a" * 40).fullmatch("a" * 200 + "b"))
+    False
+    """
+    first, *others = map(re.escape, pattern.split("*"))
+    if not others:
+        return re.compile(first)
+    middle = "".join(f"(?>.*?{part})" for part in others[:-1] if part)
+    return re.compile(f"{first}{middle}.*{others[-1]}")

@@ -40,7 +40,7 @@ class Splits:
         self._memory = memory
         self._device = chosen.device
         self._training: Training | None = training_of(workloads.memory_options) if workloads.trains else None
-        self._figures: dict[tuple[int, int], SplitFigures | None] = {}
+        self._figures: dict[int, SplitFigures | None] = {}  # by tensor-parallel ranks
 
     def over(self, devices: int) -> list[SplitFit]:
         """Return the splits over a number of devices that fit, the fastest by bound first, then the smallest."""
@@ -60,7 +60,11 @@ class Splits:
         Raises:
             NetcalcError: for sizes that the network does not have, or that the split does not divide.
         """
-        stage = self._counted(self._workloads.at(batch, length), split).fullest(split)
+        is_workload = (batch, length) == (self._workloads.batch, self._workloads.length)
+        figures = self._of(split) if is_workload else None
+        if figures is None:
+            figures = self._counted(self._workloads.at(batch, length), split)
+        stage = figures.fullest(split)
         held = {
             "weights": stage.weights + stage.gathered,
             "caches and states": stage.caches,
@@ -113,15 +117,14 @@ class Splits:
 
     def _of(self, split: Split) -> SplitFigures | None:
         """Return the figures of a rank; None if a tensor cannot be split so."""
-        key = split.tp, min(split.micro_batches, 2)  # gradients are added up, or not
-        if key not in self._figures:
+        if split.tp not in self._figures:
             try:
                 found = self._counted(self._workloads.in_phase, split)
             except NetcalcError:
-                self._figures[key] = None
+                self._figures[split.tp] = None
             else:
-                self._figures[key] = found
-        return self._figures[key]
+                self._figures[split.tp] = found
+        return self._figures[split.tp]
 
     def _counted(self, request: Request, split: Split) -> SplitFigures:
         if self._training is None:

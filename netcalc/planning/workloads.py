@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from netcalc.analysis.fit.report import Need, Part, Workload
@@ -30,7 +31,6 @@ class Workloads:
     """
 
     def __init__(self, request: Request, options: FitOptions) -> None:
-        request = request.with_caches()
         program = request.program
         self._past, self._new, self._batch = _dims(program)
         phase = phase_of(options["phase"], options["training"])
@@ -59,7 +59,7 @@ class Workloads:
         """True for a step of training."""
         return self._phase == "training"
 
-    @property
+    @cached_property
     def in_phase(self) -> Request:
         """The request of the workload, of one micro-batch in training."""
         return self.at(self.batch, self.length)

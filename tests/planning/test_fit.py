@@ -55,7 +55,7 @@ def test_memory_accepts_what_fits_and_not_one_more(data: st.DataObject) -> None:
     if decodes:
         options |= {"phase": data.draw(st.sampled_from(["prefill", "decode"]))}
         options |= data.draw(st.sampled_from([{}, {"cache": "vllm"}, {"cache": "llama.cpp"}]))
-    elif name != "gemma-3-270m" and data.draw(st.booleans()):
+    if data.draw(st.booleans()) and name != "gemma-3-270m":
         options = {"training": "adamw"}
     batch = data.draw(st.integers(1, 4))
     length = data.draw(st.integers(1, 60)) if name != "mlp" else None

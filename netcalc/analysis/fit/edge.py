@@ -75,8 +75,10 @@ def largest(fits: Callable[[int], bool], guess: Callable[[int, int | None], int]
     low, high = 0, None
     if fits(start):
         low = start
+    elif start == 1 or not fits(1):
+        return 0
     else:
-        high = start
+        low, high = 1, start
     narrow = True
     while high is None or high - low > 1:
         if low >= MOST:

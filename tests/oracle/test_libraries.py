@@ -339,6 +339,9 @@ def test_sizes_that_follow_from_data_are_named() -> None:
     small = {"hidden_size": 16, "num_hidden_layers": 1, "ffn_dim": 16, "flow_size": 16, "vocab_size": 20}
     small |= {"posterior_encoder_num_wavenet_layers": 1, "prior_encoder_num_wavenet_layers": 1, "spectrogram_bins": 9}
     small |= {"duration_predictor_filter_channels": 16, "upsample_initial_channel": 16, "speaker_embedding_size": 0}
+    small |= {"prior_encoder_num_flows": 1, "duration_predictor_num_flows": 1, "depth_separable_num_layers": 1}
+    small |= {"upsample_rates": [2], "upsample_kernel_sizes": [4], "resblock_kernel_sizes": [3]}
+    small |= {"resblock_dilation_sizes": [[1]]}
     fields = {"model_type": "vits", "architectures": ["VitsModel"], **small}
     with pytest.raises(netcalc.NetcalcError, match="depends on the values of a tensor") as caught:
         in_this_process("transformers", fields, {})

@@ -53,7 +53,7 @@ def test_folded_steps_equal_unrolled_ones(name: str, recompute: str, monkeypatch
     assert cut == training_memory(program, training)
 
 
-RECORD = Path(__file__).parents[1] / "truth" / "training_steps.json"
+RECORD = Path(__file__).parents[1] / "truth" / "training_memory.json"
 RECORDED: dict[str, dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))
 #: Networks whose peak is not predicted within 5 %: memory of oneDNN's kernels for the gradients of these weights, which
 #: depends on the processor; steps that are written out; and a network of a few hundred numbers.

@@ -67,7 +67,7 @@ def test_commands_and_models_begin_a_line() -> None:
         (["summary", "hf:org/name", "--set", ""], set()),
         (["compare", "mynet.yaml", "mlp", "--set", "2:hid"], {"2:hidden="}),
         (["flops", "mlp", "-c", ""], {*CONVENTIONS}),
-        (["flops", "mlp", "--training", "ada"], {"adafactor", "adagrad", "adam", "adamw"}),
+        (["flops", "mlp", "--training", "ada"], {"adafactor", "adagrad", "adam", "adam8bit", "adamw", "adamw8bit"}),
         (["ops", "conv_transpose"], {f"conv_transpose{n}d" for n in (1, 2, 3)}),
         (["schema", "comp"], {"compare"}),
         (["help", "E40"], {code for code in CODES if code.startswith("E40")}),

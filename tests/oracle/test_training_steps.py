@@ -1,6 +1,6 @@
 """Steps of training by network: measured with PyTorch, recorded, and by netcalc.
 
-``tests/truth/training_steps.json`` is the list with its figures, which ``pytest --update`` measures anew; without it a
+``tests/truth/training_memory.json`` is the list with its figures, which ``pytest --update`` measures anew; without it a
 few networks are measured.
 """
 
@@ -27,7 +27,7 @@ from tests.oracle.training_steps import (
     peak_by_torch,
 )
 
-RECORD = Path(__file__).parents[1] / "truth" / "training_steps.json"
+RECORD = Path(__file__).parents[1] / "truth" / "training_memory.json"
 LIVE = ("resnet18, train, sdpa-cpu", "gpt2, train, sdpa-cpu", "llama-3-8b, eval, eager")
 
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.fit.edge import Edge as Edge
     from netcalc.analysis.fit.report import DeviceFit as DeviceFit
     from netcalc.analysis.fit.report import FitReport as FitReport
+    from netcalc.analysis.fit.report import PlacementFit as PlacementFit
     from netcalc.analysis.fit.report import SchemeFit as SchemeFit
     from netcalc.analysis.fit.report import SplitFit as SplitFit
     from netcalc.analysis.memory import Memory as Memory
@@ -165,7 +166,7 @@ _EXPORTS = {
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.devices": ("Device",),
     "netcalc.analysis.fit.edge": ("Edge",),
-    "netcalc.analysis.fit.report": ("DeviceFit", "FitReport", "SchemeFit", "SplitFit"),
+    "netcalc.analysis.fit.report": ("DeviceFit", "FitReport", "PlacementFit", "SchemeFit", "SplitFit"),
     "netcalc.analysis.roofline": ("LayerBound",),
     "netcalc.analysis.time_report": ("TimeReport", "TrainingRun"),
     "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),

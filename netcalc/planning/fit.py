@@ -12,6 +12,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.fit_options import FitOptions
 from netcalc.planning.defaults import common_devices, reserve_of
 from netcalc.planning.devices import devices_of
+from netcalc.planning.fit_placement import best_placement
 from netcalc.planning.fit_splits import Splits
 from netcalc.planning.schemes import stored_in
 from netcalc.planning.workloads import Workloads
@@ -50,12 +51,14 @@ def fit_of(request: Request, options: FitOptions) -> FitReport:
     if memory.number > 1:
         return _over_devices(report, workloads, splits, memory)
     search = _Search(workloads, memory, workloads.need)
+    has_room = report.fits or memory.flash is not None
     is_plain = not (request.quantize or request.prune or program.stored_as or workloads.trains)
     return replace(
         report,
         largest_batch=search.batch(),
         largest_length=search.length(),
-        fewest=None if report.fits or memory.flash is not None else splits.fewest(),
+        fewest=None if has_room else splits.fewest(),
+        placement=None if has_room else best_placement(workloads, options, memory),
         schemes=tuple(_schemes(workloads, search, memory)) if is_plain else (),
     )
 

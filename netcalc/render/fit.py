@@ -101,7 +101,7 @@ def _shortfall(report: FitReport) -> Iterator[Line]:
 def _edges(report: FitReport) -> Iterator[Line]:
     """The largest batch and the largest length that fit."""
     workload = report.workload
-    if report.largest_batch is not None:
+    if report.largest_batch is not None and (report.largest_batch.number != 0 or report.largest_length is None):
         at = f" at {exact(workload.length)} positions" if workload.length is not None else ""
         yield Line(f": {_edge(report.largest_batch)}{at}{_end(report.largest_batch)}", "largest batch")
     if report.largest_length is not None:
@@ -110,6 +110,9 @@ def _edges(report: FitReport) -> Iterator[Line]:
 
     if report.fewest is not None:
         yield Line(f": {exact(report.fewest.devices)}, {report.fewest.options}", "fewest devices")
+    if report.placement is not None:
+        device, host = bytes_text(report.placement.device), bytes_text(report.placement.host)
+        yield Line(f": {report.placement.options}, {device} on the device and {host} there", "with the host")
 
 
 def _edge(edge: Edge) -> str:

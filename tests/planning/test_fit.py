@@ -157,6 +157,24 @@ def test_a_model_that_is_too_large_names_the_fewest_devices() -> None:
     assert netcalc.load("llama-3-70b").fit(device="h100:4").fits is True
 
 
+@pytest.mark.parametrize(("spec", "option"), [("llama-3.1-8b", "gpu_layers"), ("mixtral-8x7b", "experts_on")])
+def test_the_placement_leaves_least_to_the_host(spec: str, option: str) -> None:
+    report = netcalc.load(spec).fit(device="12GiB" if option == "gpu_layers" else "rtx-3090", reserve=0)
+    assert report.placement is not None and report.memory is not None
+    value = report.placement.options.split()[1]
+    network = netcalc.load(spec, set={"length": 8192})
+
+    def on_device(value: Any) -> tuple[int, int]:
+        asked: dict[str, Any] = {option: value}
+        placement = network.memory(phase="prefill", **asked).placement
+        assert placement is not None
+        return placement.device.totals["ideal"], placement.host.totals["ideal"]
+
+    assert on_device(int(value) if option == "gpu_layers" else value) == report.placement[1:]
+    more = int(value) + 1 if option == "gpu_layers" else f"cpu:{int(value.removeprefix('cpu:')) - 1}"
+    assert report.placement.device <= report.memory.budget < on_device(more)[0]
+
+
 def test_a_reserve_is_a_share_of_a_device_and_nothing_of_bytes() -> None:
     assert _of("mlp", device="80GiB").reserve == 0
     assert _of("mlp", device="t4").reserve == _of("mlp", device="t4", reserve="10%").reserve == 1_600_000_000

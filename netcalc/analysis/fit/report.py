@@ -126,6 +126,17 @@ class SplitFit(NamedTuple):
         return " ".join(parts)
 
 
+class PlacementFit(NamedTuple):
+    """A placement on one device and its host that fits the device."""
+
+    options: str
+    """The placement as an option of ``memory``."""
+    device: int
+    """Bytes on the device."""
+    host: int
+    """Bytes in the memory of the host."""
+
+
 class DeviceFit(NamedTuple):
     """A device, and if the workload fits it."""
 
@@ -139,8 +150,8 @@ class DeviceFit(NamedTuple):
 
 @recorded(
     *("spec", "dtype", "stored_as", "precision", "workload", Entry("need", "need.parts"), Entry("total", "need.total")),
-    *("memory", "fits", "margin", "split", "largest_batch", "largest_length", "fewest", "splits", "schemes", "devices"),
-    "assumptions",
+    *("memory", "fits", "margin", "split", "largest_batch", "largest_length", "fewest", "splits", "placement"),
+    *("schemes", "devices", "assumptions"),
     name="fit",
 )
 @dataclass(frozen=True, slots=True)
@@ -169,6 +180,8 @@ class FitReport(Result):
     """A split over the fewest devices, where one is not enough; null if a thousand are not, or without --device."""
     splits: tuple[SplitFit, ...] = ()
     """Splits over the devices that fit, the fastest by bound first."""
+    placement: PlacementFit | None = None
+    """A placement with the host, of a network that decodes and does not fit one device alone."""
     schemes: tuple[SchemeFit, ...] = ()
     """Other forms of the weights, the largest first."""
     devices: tuple[DeviceFit, ...] = ()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from math import gcd
 from typing import Any
 
 from netcalc.analysis.devices import Devices
 from netcalc.analysis.fit.report import Memory, Need, Part, SplitFit
-from netcalc.analysis.parallel.split import Split, SplitFigures
+from netcalc.analysis.parallel.network import link_bounds, network_roof
+from netcalc.analysis.parallel.split import Split, SplitFigures, Traffic
 from netcalc.analysis.training_memory import Training
 from netcalc.arguments import options_of
 from netcalc.diagnostics import NetcalcError
@@ -23,6 +24,8 @@ from netcalc.request import Request
 
 #: Numbers of tensor-parallel ranks, which exchange much and are therefore devices of one node.
 _RANKS = (1, 2, 4, 8)
+#: Devices of a node.
+_NODE = 8
 #: Numbers of devices that are tried for the fewest.
 _NUMBERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 
@@ -113,7 +116,7 @@ class Splits:
             return
         sent = sum(one.sent for one in traffic)
         bubble = split.bubble if figures.training else None
-        yield SplitFit(split, fullest.total, sent, bubble, self._bound(split, sent, bubble))
+        yield SplitFit(split, fullest.total, sent, bubble, self._bound(split, traffic, bubble))
 
     def _of(self, split: Split) -> SplitFigures | None:
         """Return the figures of a rank; None if a tensor cannot be split so."""
@@ -132,19 +135,18 @@ class Splits:
             return serving_figures(request, split, cache=cache, cache_dtype=dtype)
         return training_figures(request, self._training._replace(accumulate=split.micro_batches), split)
 
-    def _bound(self, split: Split, sent: int, bubble: float | None) -> float | None:
+    def _bound(self, split: Split, traffic: Iterable[Traffic], bubble: float | None) -> float | None:
         """Return the least time of a step for each replica's batch, in seconds; None if a figure is not known.
 
         Work is shared by tensor-parallel ranks, and by stages where micro-batches follow each other; what a device
-        sends takes its time beside that.
+        sends over its links takes its time beside that.
         """
         seconds = self._single
-        link = self._device.node_link if split.devices <= 8 else self._device.network_link
-        if seconds is None or (link is None and sent):
+        waiting = network_roof(link_bounds(traffic, self._device, _NODE))
+        if seconds is None or waiting is None:
             return None
         shared = split.tp * (split.pp if bubble is not None else 1)
         work = seconds * split.micro_batches / shared * (1 + (bubble or 0.0))
-        waiting = sent / link if link else 0.0
         return max(work, waiting) / (split.dp * split.micro_batches)
 
     @cached_property

@@ -15,7 +15,6 @@ from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.ir import Program
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
@@ -176,8 +175,8 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
         tuple(program.checkpoint_dtype for program in programs),
         tuple(program.stored_as for program in programs),
         tuple((*a.program.notes, *not_computed(a.unknown, a.declared)) for a in analyses),
-        tuple({spec.name: spec.type for spec in program.inputs} for program in programs),
-        tuple(map(_outputs, programs)),
+        tuple(program.input_types for program in programs),
+        tuple(program.output_types for program in programs),
         tuple(Totals(analysis.total.values) for analysis in analyses),
         tuple(_operations(analyses)),
         match_layers([analysis.tree() for analysis in analyses]),
@@ -190,10 +189,6 @@ def compare(analyses: Sequence[Analysis], *, depth: int | None = None, all: bool
 def ratio(first: Dim, other: Dim) -> float | None:
     """Return ``other`` as a multiple of ``first``; None for symbolic figures, or if the first is zero."""
     return other / first if isinstance(first, int) and isinstance(other, int) and first else None
-
-
-def _outputs(program: Program) -> dict[str, TensorType]:
-    return dict(zip(program.output_names, program.main.output_types, strict=True))
 
 
 def _operations(analyses: Sequence[Analysis]) -> Iterator[OperationMatch]:

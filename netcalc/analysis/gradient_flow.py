@@ -83,8 +83,7 @@ def gradient_flow(program: Program, inputs: Iterable[str] = (), output: str | No
 
 def _require_output(program: Program, output: str | None) -> None:
     """Raise NetcalcError (E502) for a name that is no floating-point output, or if there is none."""
-    pairs = zip(program.output_names, program.main.output_types, strict=True)
-    floats = [name for name, type_ in pairs if type_.is_float]
+    floats = [name for name, type_ in program.output_types.items() if type_.is_float]
     if not floats:
         raise NetcalcError(Diagnostic("E502", NO_START))
     if output is not None and output not in floats:

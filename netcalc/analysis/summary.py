@@ -176,13 +176,12 @@ class Summary(Result):
     @property
     def inputs(self) -> Mapping[str, TensorType]:
         """Inputs by name."""
-        return {spec.name: spec.type for spec in self.analysis.program.inputs}
+        return self.analysis.program.input_types
 
     @property
     def outputs(self) -> Mapping[str, TensorType]:
         """Outputs by name."""
-        program = self.analysis.program
-        return dict(zip(program.output_names, program.main.output_types, strict=True))
+        return self.analysis.program.output_types
 
     @property
     def totals(self) -> Totals:

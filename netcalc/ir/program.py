@@ -280,6 +280,16 @@ class Program:
         """Remarks on what is counted."""
         return (*self.origin_notes, *self.storage_notes, *self.work_notes)
 
+    @property
+    def input_types(self) -> Mapping[str, TensorType]:
+        """Types of the inputs by name."""
+        return {spec.name: spec.type for spec in self.inputs}
+
+    @property
+    def output_types(self) -> Mapping[str, TensorType]:
+        """Types of the outputs by name."""
+        return dict(zip(self.output_names, self.main.output_types, strict=True))
+
 
 def join(prefix: str, name: str) -> str:
     """Return the path of ``name`` under ``prefix``; either may be empty."""

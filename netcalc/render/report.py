@@ -145,10 +145,8 @@ def _page(analysis: Analysis, view: Figures, table: Table, *, selected: bool | N
 def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
     """Name and description of the network, its inputs and outputs, and the counting convention."""
     program = analysis.program
-    inputs = {spec.name: spec.type for spec in program.inputs}
-    outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
     yield Line(f": {program.about}" if program.about else " ", program.name)
-    yield Line(signature_text(inputs, outputs, layout))
+    yield Line(signature_text(program.input_types, program.output_types, layout))
     size = analysis.total.weight_bytes if view != "shapes" else None
     yield from element_type(program.dtype, program.checkpoint_dtype, program.stored_as, size)
     if program.training and analysis.backward is None:

@@ -92,8 +92,7 @@ def kept_by(
 
     ``conventions``, applied to the program, are the conventions that their memory is reported under.
     """
-    outputs = dict(zip(program.output_names, program.main.output_types, strict=True))
-    inputs = {spec.name: spec.type for spec in program.inputs}
+    inputs, outputs = program.input_types, program.output_types
     positions = _positions(program)
     caches = []
     for entry in program.caches.entries:

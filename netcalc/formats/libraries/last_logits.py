@@ -48,4 +48,4 @@ def _logits(document: Mapping[str, Any], settings: Mapping[str, Any]) -> TensorT
         program = elaborate(load_data(document), settings)
     except NetcalcError:
         return None
-    return dict(zip(program.output_names, program.main.output_types, strict=True)).get("logits")
+    return program.output_types.get("logits")

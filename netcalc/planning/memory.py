@@ -101,16 +101,7 @@ def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedM
 
 def _way(options: MemoryOptions, training: TrainingMemory | None) -> Training | None:
     """Return the way to train, with the number of micro-batches that are counted."""
-    if training is None:
-        return None
-    return Training(
-        options["training"],
-        options["precision"],
-        options["mixed"],
-        options["recompute"],
-        options["attention"],
-        training.accumulate,
-    )
+    return None if training is None else training_of(options)._replace(accumulate=training.accumulate)
 
 
 def require_training(options: MemoryOptions) -> None:

@@ -75,7 +75,9 @@ def _over_devices(report: FitReport, workloads: Workloads, splits: Splits, memor
         message = f"--device {memory.device}:{memory.number}: no split of {report.spec} has so many devices"
         raise NetcalcError(Diagnostic("E502", message, hint="a multiple of 2, 4 or 8 devices; memory --tp says why"))
     step = best.split.tp if best.split.sp else 1
-    remarks = ["the batch is that of each replica"]
+    remarks = ["the batch is that of each replica", "1, 2, 4 or 8 tensor-parallel ranks"]
+    if best.split.micro_batches > workloads.passes:
+        remarks.append(f"a pipeline passes as much {best.split.micro_batches} times")
     if step > 1 and workloads.length is not None:
         remarks.append(f"--sp divides positions among {step} ranks: lengths are multiples of it")
     search = _Search(workloads, memory, lambda batch, length: splits.need(best.split, batch, length), step)
@@ -107,9 +109,11 @@ class _Search:
         self._step = step
 
     def batch(self) -> Edge | None:
-        """Return the largest batch at the length of the workload; None for a network without a batch."""
-        here, length = self._workloads.batch, self._workloads.length
-        return None if here is None else self._edge(lambda batch: self._need(batch, length), here)
+        """Return the largest batch at the length of the workload; None where the memory does not depend on it."""
+        here, length, step = self._workloads.batch, self._workloads.length, self._workloads.batch_step
+        if here is None or step is None:
+            return None
+        return self._edge(lambda batch: self._need(batch, length), here, step)
 
     def length(self) -> Edge | None:
         """Return the most positions at the batch of the workload; None for a network without positions."""
@@ -132,9 +136,8 @@ class _Search:
         return edges
 
     def _length(self, here: int, weights: int | None) -> Edge:
-        batch, step = self._workloads.batch, self._step
-        edge = self._edge(lambda steps: self._need(batch, steps * step).with_weights(weights), max(here // step, 1))
-        return edge if edge.number is None else edge._replace(number=edge.number * step)
+        batch = self._workloads.batch
+        return self._edge(lambda length: self._need(batch, length).with_weights(weights), here, self._step)
 
     def _line(self, batch: int | None) -> Line | None:
         """Return the line on which memory beside the weights grows with the length; None if it is none."""
@@ -143,14 +146,15 @@ class _Search:
         }
         return line_through(beside)
 
-    def _edge(self, need: Callable[[int], Need], here: int) -> Edge:
+    def _edge(self, need: Callable[[int], Need], here: int, step: int) -> Edge:
+        """Return the largest multiple of a step that fits; the search goes from step to step."""
         left: dict[int, int] = {}
         reasons: dict[int, str] = {}
 
         def fits(number: int) -> bool:
             if number not in left and number not in reasons:
                 try:
-                    left[number] = self._memory.left_by(need(number))
+                    left[number] = self._memory.left_by(need(number * step))
                 except NetcalcError as error:
                     reasons[number] = error.diagnostics[0].message
             return number in left and left[number] >= 0
@@ -167,8 +171,8 @@ class _Search:
             spent = left[first] - left[last]
             return first + left[first] * (last - first) // spent if spent > 0 else 2 * max(low, 1)
 
-        number = largest(fits, guess, here)
-        return Edge(number, "" if number is None else reasons.get(number + 1, ""))
+        number = largest(fits, guess, max(here // step, 1))
+        return Edge(None) if number is None else Edge(number * step, reasons.get(number + 1, ""))
 
 
 def _memory(chosen: Devices, reserve: str | int | None) -> tuple[Memory, str]:

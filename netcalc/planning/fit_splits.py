@@ -10,6 +10,7 @@ from typing import Any
 from netcalc.analysis.devices import Devices
 from netcalc.analysis.fit.report import Memory, Need, Part, SplitFit
 from netcalc.analysis.parallel.network import link_bounds, network_roof
+from netcalc.analysis.parallel.pieces import divisors
 from netcalc.analysis.parallel.split import Split, SplitFigures, Traffic
 from netcalc.analysis.training_memory import Training
 from netcalc.arguments import options_of
@@ -26,8 +27,8 @@ from netcalc.request import Request
 _RANKS = (1, 2, 4, 8)
 #: Devices of a node.
 _NODE = 8
-#: Numbers of devices that are tried for the fewest.
-_NUMBERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+#: Most devices that are tried for the fewest.
+_MOST = 1024
 
 
 class Splits:
@@ -47,15 +48,46 @@ class Splits:
 
     def over(self, devices: int) -> list[SplitFit]:
         """Return the splits over a number of devices that fit, the fastest by bound first, then the smallest."""
-        fitting = [fit for fit in self._all(devices) if fit.total <= self._memory.budget]
+        fitting = [self._described(split) for split in self._possible(devices) if self._fits(split)]
         return sorted(fitting, key=lambda fit: (fit.seconds is None, fit.seconds or 0.0, fit.total))
 
     def fewest(self) -> SplitFit | None:
-        """Return a split over the fewest devices that fits; None for more than a thousand."""
-        for number in _NUMBERS:
-            if fits := self.over(number):
-                return fits[0]
+        """Return a split over the fewest devices that fits; None for more than a thousand.
+
+        Fewer devices than those that hold the weights and states, each once, are not tried.
+        """
+        need = self._workloads.need(self._workloads.batch, self._workloads.length)
+        if need.total <= self._memory.budget:
+            one = Split(micro_batches=self._workloads.passes)
+            return SplitFit(one, need.total, 0, 0.0 if self._training else None, self._single)
+        least = -(-(need.of("weights") + need.of("optimizer")) // self._memory.budget)
+        for number in range(max(least, 2), _MOST + 1) if self._may_fit else ():
+            if any(map(self._fits, self._possible(number))):
+                return self.over(number)[0]
         return None
+
+    @property
+    def _may_fit(self) -> bool:
+        """True unless the first stage of every pipeline keeps too much, however many replicas share parameters."""
+        for tp in _RANKS:
+            figures = self._of(self._ranks(tp))
+            for pp in () if figures is None else reversed(divisors(figures.layers) or (1,)):
+                split = self._ranks(tp)._replace(pp=pp, micro_batches=self._passes(pp))
+                if figures is not None and figures.stage(split, 0).activations <= self._memory.budget:
+                    return True
+        return False
+
+    def _ranks(self, tp: int) -> Split:
+        """Return a split over tensor-parallel ranks, which divide positions in training too."""
+        return Split(tp=tp, sp=self._training is not None and tp > 1)
+
+    def _passes(self, stages: int) -> int:
+        """Return the passes before an update: as many as stages at least."""
+        return 1 if self._training is None else max(self._training.accumulate, stages)
+
+    def smallest(self, devices: int) -> SplitFit | None:
+        """Return the split over a number of devices whose fullest device holds least; None if there is no split."""
+        return min(self._all(devices), key=lambda fit: fit.total, default=None)
 
     def need(self, split: Split, batch: int | None, length: int | None) -> Need:
         """Return what the fullest device of a split holds, at a batch and a length of each replica.
@@ -77,46 +109,49 @@ class Splits:
         }
         return Need(tuple(Part(name, size) for name, size in held.items() if size or name == "weights"))
 
-    def smallest(self, devices: int) -> SplitFit | None:
-        """Return the split over a number of devices whose fullest device holds least; None if there is no split."""
-        return min(self._all(devices), key=lambda fit: fit.total, default=None)
-
-    def _all(self, devices: int) -> Iterator[SplitFit]:
-        for tp in _RANKS:
-            if devices % tp:
+    def _possible(self, devices: int) -> Iterator[Split]:
+        """Yield the splits over a number of devices whose stages divide the layers."""
+        for tp in (ranks for ranks in _RANKS if devices % ranks == 0):
+            figures = self._of(self._ranks(tp))
+            if figures is None:
                 continue
-            for pp in range(1, devices // tp + 1):
-                if devices // tp % pp:
-                    continue
-                replicas = devices // tp // pp
+            rest = devices // tp
+            experts = max((unit.experts_of for unit in figures.units), default=0)
+            for pp in (stages for stages in divisors(figures.layers) or (1,) if rest % stages == 0):
+                replicas = rest // pp
                 if self._training is None:
                     if replicas == 1:
-                        yield from self._fit(Split(tp=tp, pp=pp))
+                        yield Split(tp=tp, pp=pp)
                     continue
-                passes = max(self._training.accumulate, pp)
+                ep = gcd(experts, replicas) if experts else 1
                 for zero in (0, 1, 3) if replicas > 1 else (0,):
-                    ep = self._expert_ranks(tp, replicas)
-                    split = Split(tp=tp, pp=pp, dp=replicas, ep=ep, sp=tp > 1, zero=zero, micro_batches=passes)
-                    yield from self._fit(split)
+                    whole = self._ranks(tp)._replace(pp=pp, micro_batches=self._passes(pp))
+                    yield whole._replace(dp=replicas, ep=ep, zero=zero)
 
-    def _expert_ranks(self, tp: int, replicas: int) -> int:
-        """Return the replicas among which experts are divided: as many as divide them."""
-        figures = self._of(Split(tp=tp, sp=tp > 1))
-        experts = 0 if figures is None else max((unit.experts_of for unit in figures.units), default=0)
-        return gcd(experts, replicas) if experts else 1
-
-    def _fit(self, split: Split) -> Iterator[SplitFit]:
+    def _fits(self, split: Split) -> bool:
         figures = self._of(split)
-        if figures is None:
-            return
-        try:
-            fullest = figures.fullest(split)
-            traffic = figures.traffic(split, fullest.stage)
-        except NetcalcError:  # layers, experts or replicas that it does not divide
-            return
+        return figures is not None and figures.fits(split, self._memory.budget)
+
+    def _all(self, devices: int) -> Iterator[SplitFit]:
+        for split in self._possible(devices):
+            try:
+                yield self._described(split)
+            except NetcalcError:  # experts or replicas that it does not divide
+                continue
+
+    def _described(self, split: Split) -> SplitFit:
+        """Return what follows from a split.
+
+        Raises:
+            NetcalcError: for a split that does not divide the network.
+        """
+        figures = self._of(split)
+        assert figures is not None
+        fullest = figures.fullest(split)
+        traffic = figures.traffic(split, fullest.stage)
         sent = sum(one.sent for one in traffic)
         bubble = split.bubble if figures.training else None
-        yield SplitFit(split, fullest.total, sent, bubble, self._bound(split, traffic, bubble))
+        return SplitFit(split, fullest.total, sent, bubble, self._bound(split, traffic, bubble))
 
     def _of(self, split: Split) -> SplitFigures | None:
         """Return the figures of a rank; None if a tensor cannot be split so."""

@@ -10,9 +10,11 @@ from netcalc.analysis.fit.report import Need, Part, Workload
 from netcalc.analysis.memory_table import MemoryPoint
 from netcalc.arguments import options_of
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import integer
 from netcalc.fit_options import FitOptions
 from netcalc.ir import Program
 from netcalc.options import MemoryOptions, Phase
+from netcalc.planning.memory import require_training
 from netcalc.planning.phases import phase_of, request_in_phase
 from netcalc.planning.points import Measured, MemoryPoints
 from netcalc.request import Request
@@ -27,7 +29,8 @@ class Workloads:
     """Memory of a request at batches and lengths.
 
     Raises:
-        NetcalcError: E404 for symbolic sizes; E502 for a batch or length of a network without one.
+        NetcalcError: E404 for symbolic sizes; E502 for a batch or length of a network without one, and for an option
+            that says how to train, without training.
     """
 
     def __init__(self, request: Request, options: FitOptions) -> None:
@@ -37,6 +40,11 @@ class Workloads:
         decodes = self._past is not None
         self._phase: Phase | None = phase or ("prefill" if decodes else None)
         self._assumptions: list[str] = []
+        self.memory_options = _memory_options(options, "training" if self.trains else None)
+        if not self.trains:
+            require_training(self.memory_options)
+        self.passes: int = options["accumulate"]
+        self._micro_batch = options["micro_batch"]
         self.request = request
         self.batch = self._chosen_batch(options["batch"])
         self.length = self._chosen_length(options["length"])
@@ -49,7 +57,6 @@ class Workloads:
         if symbol is not None:
             raise NetcalcError(Diagnostic("E404", f"fit: {symbol} is a symbol", hint=f"--set {symbol}=NUMBER"))
         # the settings say the phase, so that each point is elaborated once
-        self.memory_options = _memory_options(options, "training" if self.trains else None)
         self._points = MemoryPoints(in_phase, self.memory_options)
         self._in_phase = in_phase
         self._known: dict[tuple[int | None, int | None], Measured | NetcalcError] = {}
@@ -66,8 +73,13 @@ class Workloads:
 
     def at(self, batch: int | None, length: int | None) -> Request:
         """Return the request of the phase at a batch and a length, of one micro-batch in training."""
-        micro = self.memory_options["micro_batch"] if self.trains else None
-        return self._in_phase.with_settings(self._settings(micro or batch, length))
+        passed = None if batch is None else self._micro_batch or batch // self.passes
+        return self._in_phase.with_settings(self._settings(passed, length))
+
+    @property
+    def batch_step(self) -> int | None:
+        """Number that batches are multiples of, since passes share them; None if the memory is that of any batch."""
+        return self.passes if self._micro_batch is None else None
 
     @property
     def workload(self) -> Workload:
@@ -130,10 +142,11 @@ class Workloads:
                 raise NetcalcError(Diagnostic("E502", f"--batch: {self.request.program.name} has no dim batch"))
             return None
         if batch is None and self._batch in self.request.settings:
-            return int(str(self.request.program.dims[self._batch]))
+            return integer(self.request.program.dims[self._batch])
         if batch is None:
-            self._assumptions.append("--batch 1")
-        return batch or 1
+            batch = (self._micro_batch or 1) * self.passes
+            self._assumptions.append(f"--batch {batch}")
+        return batch
 
     def _chosen_length(self, length: int | None) -> int | None:
         """Return the length that is asked for, by an option or a setting, or else a usual one of the network."""
@@ -146,7 +159,7 @@ class Workloads:
             return length
         seen = [name for name in (self._past, new) if name is not None]
         if any(name in self.request.settings for name in seen):
-            return sum(int(str(program.dims[name])) for name in seen)
+            return sum(integer(program.dims[name]) for name in seen)
         contexts: list[int] = [program.vars[name] for name in _CONTEXT if isinstance(program.vars.get(name), int)]
         if not contexts:
             self._assumptions.append(f"--length {_LENGTH}, as no context is known")

@@ -99,7 +99,7 @@ def _shortfall(report: FitReport) -> Iterator[Line]:
 
 
 def _edges(report: FitReport) -> Iterator[Line]:
-    """The largest batch and the largest length that fit."""
+    """The largest batch and the largest length that fit, and what would make the workload fit."""
     workload = report.workload
     if report.largest_batch is not None and (report.largest_batch.number != 0 or report.largest_length is None):
         at = f" at {exact(workload.length)} positions" if workload.length is not None else ""
@@ -107,9 +107,9 @@ def _edges(report: FitReport) -> Iterator[Line]:
     if report.largest_length is not None:
         at = f" at batch {exact(workload.batch)}" if workload.batch is not None else ""
         yield Line(f": {_edge(report.largest_length)}{at}{_end(report.largest_length)}", "largest length")
-
     if report.fewest is not None:
-        yield Line(f": {exact(report.fewest.devices)}, {report.fewest.options}", "fewest devices")
+        split = f", {report.fewest.options}" if report.fewest.options else ""
+        yield Line(f": {exact(report.fewest.devices)}{split}", "fewest devices")
     if report.placement is not None:
         device, host = bytes_text(report.placement.device), bytes_text(report.placement.host)
         yield Line(f": {report.placement.options}, {device} on the device and {host} there", "with the host")
@@ -153,7 +153,7 @@ def _schemes(report: FitReport) -> Table:
                 form.scheme,
                 form.weights,
                 form.total,
-                "yes" if form.fits else "no",
+                _yes(form.fits),
                 _edge(form.length) if form.length else "",
             ]
         )

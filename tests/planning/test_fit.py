@@ -150,6 +150,61 @@ def test_memory_accepts_the_split_that_fits(device: str, options: dict[str, Any]
     assert found.devices == report.memory.number
 
 
+@pytest.mark.parametrize(("divisor", "training"), [(3, None), (5, None), (4, "adamw"), (5, "adamw")])
+def test_no_split_over_fewer_devices_fits(divisor: int, training: str | None) -> None:
+    sizes = {**SMALL["llama-3.1-8b"], "layers": 6, "kv_heads": 4, "heads": 8, "d_model": 64, "d_ff": 128, "length": 16}
+    network = netcalc.load("llama-3.1-8b", set=sizes)
+    asked: dict[str, Any] = {"training": training} if training else {"phase": "prefill"}
+    budget = network.fit(device="1GiB", length=16, **asked).need.total // divisor
+    fewest = network.fit(device=budget, length=16, **asked).fewest
+    assert fewest is not None and fewest.total <= budget
+    for devices in range(2, fewest.devices):
+        for tp, pp in ((tp, pp) for tp in (1, 2, 4, 8) for pp in (1, 2, 3, 6) if devices % (tp * pp) == 0):
+            dp = devices // (tp * pp)
+            for zero in "013" if training and dp > 1 else "0":
+                options: dict[str, Any] = {
+                    **asked,
+                    "tp": tp,
+                    "pp": pp,
+                    "dp": dp,
+                    "zero": zero,
+                    "sp": bool(training and tp > 1),
+                }
+                if training:
+                    options |= {"micro_batch": 1, "accumulate": pp}
+                elif dp > 1:
+                    continue
+                try:
+                    split = network.memory(**options).split
+                except netcalc.NetcalcError:
+                    continue
+                assert split is not None and split.fullest.total > budget, (devices, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "batch", "largest"),
+    [({"accumulate": 4}, 4, 0), ({"batch": 6, "accumulate": 3}, 6, 0), ({"micro_batch": 2}, 2, None)],
+)
+def test_passes_share_the_batch(options: dict[str, Any], batch: int, largest: int | None) -> None:
+    network = netcalc.load("bert-base", set=SMALL["bert-base"])
+    budget = 3 * network.fit(training="adamw", length=8, **options).need.total
+    report = network.fit(training="adamw", device=budget, length=8, **options)
+    assert report.workload.batch == batch
+    if largest is None:  # the memory is that of a micro-batch, whatever the batch
+        assert report.largest_batch is None
+        return
+    edge, passes = report.largest_batch, options["accumulate"]
+    assert edge is not None and edge.number is not None and edge.number % passes == 0
+
+    def at(number: int) -> int:
+        sizes = {**SMALL["bert-base"], "batch": number, "length": 8}
+        total = netcalc.load("bert-base", set=sizes).memory(training="adamw", accumulate=passes).trained
+        assert total is not None
+        return total
+
+    assert at(edge.number) <= budget < at(edge.number + passes)
+
+
 def test_a_model_that_is_too_large_names_the_fewest_devices() -> None:
     report = netcalc.load("llama-3-70b").fit(device="h100")
     assert report.fits is False and report.fewest is not None and report.fewest.options == "--tp 4"
@@ -196,6 +251,8 @@ def test_weights_of_a_microcontroller_lie_in_its_flash() -> None:
         ("mlp", {"device": "8GiB", "reserve": "x"}, "--reserve x"),
         ("mlp", {"device": "8GiB", "reserve": "8GiB"}, "leaves nothing"),
         ("resnet18", {"phase": "decode"}, "does not decode"),
+        ("mlp", {"precision": "bf16-mixed"}, "says how to train"),
+        ("mlp", {"training": "sgd", "micro_batch": 2, "batch": 3}, "does not divide"),
         ("gpt2", {"length": 1025}, "1024 positions"),
     ],
 )

@@ -171,7 +171,7 @@ class FitReport(Result):
     memory: Memory | None = None
     """Null without the option --device."""
     largest_batch: Edge | None = None
-    """Largest batch at this length; null for a network without a batch, or without --device."""
+    """Largest batch at this length; null for a network without a batch, with --micro-batch, or without --device."""
     largest_length: Edge | None = None
     """Most positions at this batch; null for a network without positions, or without --device."""
     split: SplitFit | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from netcalc.analysis.caches.beside import beside_caches
@@ -51,7 +52,7 @@ def split_figures(
     once = max((counting.once(unit) for unit in units if unit.times), default=(0, 0))
     figures = tuple(_with_caches(made, work)) if isinstance(work, Serving) else tuple(made)
     return SplitFigures(
-        rank.program.name, rank.ranks, cp, sp, isinstance(work, Training), figures, once, counting.whole()
+        rank.program.name, rank.ranks, cp, sp, isinstance(work, Training), figures, once, lru_cache(counting.whole)
     )
 
 

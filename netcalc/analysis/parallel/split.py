@@ -7,7 +7,7 @@ Pipelines run one forward and one backward pass in turn (1F1B; interleaved with 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -85,6 +85,17 @@ class Held(NamedTuple):
 _NOTHING = Held()
 
 
+class _HeldByStage(NamedTuple):
+    """Bytes for the parameters of a stage, and of the largest layer as a whole, which ZeRO-3 gathers."""
+
+    held: Held
+    gathered: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.held) + self.gathered
+
+
 @dataclass(frozen=True, slots=True)
 class UnitFigures:
     """Figures of a unit on a tensor-parallel rank; of one layer, if the unit has several."""
@@ -114,6 +125,10 @@ class UnitFigures:
     """Bytes of the tokens that experts take."""
     output: int = 0
     """Bytes of what the next layer takes."""
+
+
+#: Units of a virtual stage, with the number of layers of each and that of the first one.
+Chunk: TypeAlias = Sequence[tuple[UnitFigures, int, int]]
 
 
 class StageMemory(NamedTuple):
@@ -185,8 +200,11 @@ class SplitFigures:
     units: tuple[UnitFigures, ...]
     kept_once: tuple[int, int] = (0, 0)
     """Bytes that all layers of a stage keep together, and the same if every operation were one kernel."""
-    whole: tuple[int, int] = (0, 0)
-    """Bytes that a whole rank keeps for the backward pass, also as one kernel each, or that are live when it serves."""
+    whole: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    """Bytes that a whole rank keeps for the backward pass, also as one kernel each, or that are live when it serves.
+
+    They are counted where there is one stage, and once.
+    """
 
     @property
     def layers(self) -> int:
@@ -206,7 +224,15 @@ class SplitFigures:
             NetcalcError: E502 as :meth:`check` does.
         """
         self.check(split)
-        return [self._stage(split, stage) for stage in range(split.pp)]
+        return [self.stage(split, stage) for stage in range(split.pp)]
+
+    def fits(self, split: Split, budget: int) -> bool:
+        """Return True for a split that is possible and whose devices hold no more than so many bytes."""
+        if any(problem is not None for problem in self._problems(split)):
+            return False
+        if split.pp == 1 and self._held(split, self._chunks(split, 0)).total > budget:
+            return False
+        return all(self.stage(split, stage).total <= budget for stage in range(split.pp))
 
     def fullest(self, split: Split) -> StageMemory:
         """Return the memory of the fullest device."""
@@ -222,7 +248,7 @@ class SplitFigures:
 
     # -- stages ---------------------------------------------------------------------------------------
 
-    def _chunks(self, split: Split, stage: int) -> list[list[tuple[UnitFigures, int, int]]]:
+    def _chunks(self, split: Split, stage: int) -> list[Chunk]:
         """Return the units of each virtual stage, with the number of layers and that of the first one."""
         each = self.layers // (split.pp * split.virtual_stages) if self.layers else 0
         return [
@@ -246,22 +272,31 @@ class SplitFigures:
                 yield unit, end - start, start - done
             done += unit.times
 
-    def _stage(self, split: Split, stage: int) -> StageMemory:
+    def _held(self, split: Split, chunks: Sequence[Chunk]) -> _HeldByStage:
+        """Return what a device holds for the parameters of a stage."""
+        common, experts, largest = Held(), Held(), Held()
+        for unit, times, _ in (one for chunk in chunks for one in chunk):
+            number = times or 1
+            common = common.plus(unit.common, number)
+            if split.pp > 1:
+                common = common.plus(unit.tied, number)
+            experts = experts.plus(unit.experts, number)
+            largest = max(largest, unit.common.plus(unit.experts), key=lambda held: held.weights + held.gradients)
+        held = _divided(common, split.zero, split.replicas)
+        of_experts = _divided(_shared(experts, split.ep), split.zero, split.replicas // split.ep)
+        is_gathered = split.zero == 3 and split.replicas > 1
+        gathered = largest.weights + (largest.gradients if self.training else 0) if is_gathered else 0
+        return _HeldByStage(held.plus(of_experts), gathered)
+
+    def stage(self, split: Split, stage: int) -> StageMemory:
+        """Return the memory of a pipeline stage of a split that divides the network."""
         chunks = self._chunks(split, stage)
-        common, experts = Held(), Held()
-        largest = Held()
         caches = live = kept = ideal = layers = 0
         in_flight = split.in_flight(stage) if self.training else (1,) * len(chunks)
         for chunk, passes in zip(chunks, in_flight, strict=True):
             for unit, times, first in chunk:
                 number = times or 1
                 layers += times
-                common = common.plus(unit.common, number)
-                if split.pp > 1:
-                    common = common.plus(unit.tied, number)
-                experts = experts.plus(unit.experts, number)
-                whole = unit.common.plus(unit.experts)
-                largest = max(largest, whole, key=lambda held: held.weights + held.gradients)
                 caches += sum(unit.caches[first : first + number])
                 live = max(live, unit.live)
                 kept += passes * number * unit.kept
@@ -270,12 +305,9 @@ class SplitFigures:
                 kept += passes * self.kept_once[0]
                 ideal += passes * self.kept_once[1]
         if split.pp == 1:
-            kept, ideal, live = self.whole[0] * in_flight[0], self.whole[1] * in_flight[0], self.whole[0]
-        held = _divided(common, split.zero, split.replicas)
-        of_experts = _divided(_shared(experts, split.ep), split.zero, split.replicas // split.ep)
-        held = held.plus(of_experts)
-        is_gathered = split.zero == 3 and split.replicas > 1
-        gathered = largest.weights + (largest.gradients if self.training else 0) if is_gathered else 0
+            live, ideal = self.whole()
+            kept, ideal = live * in_flight[0], ideal * in_flight[0]
+        held, gathered = self._held(split, chunks)
         return StageMemory(
             stage,
             layers,

@@ -94,6 +94,26 @@ LAYERS = {
     "top": called("--top 1"),
     "filter": called("--filter blocks*"),
 }
+#: Options of a step of training.
+STEPS = {
+    "precision": called("--phase training --precision bf16-true", phase="training", precision="bf16-true"),
+    "mixed": called(
+        "--training adam --precision 16-mixed --mixed deepspeed",
+        training="adam",
+        precision="16-mixed",
+        mixed="deepspeed",
+    ),
+    "recompute": called("--phase training --recompute full", phase="training", recompute="full"),
+    "micro_batch": called("--phase training --micro-batch 1", phase="training", micro_batch=1),
+    "accumulate": called("--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4),
+}
+#: Options of the model for verbs that take GPT-2 at small sizes.
+OF_GPT2 = {
+    "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
+    "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
+    "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),
+    "lora": Sample("--lora *.c_fc=2", {"lora": "*.c_fc=2"}),
+}
 COUNTS = {
     "convention": called("--convention fvcore", convention="fvcore"),
     "backward": called("--backward", backward=True),
@@ -138,18 +158,7 @@ VERBS = {
             "phase": called("--phase decode", phase="decode"),
             "logits": called("--logits last", logits="last"),
             "training": called("--training adam", training="adam"),
-            "precision": called("--phase training --precision bf16-true", phase="training", precision="bf16-true"),
-            "mixed": called(
-                "--training adam --precision 16-mixed --mixed deepspeed",
-                training="adam",
-                precision="16-mixed",
-                mixed="deepspeed",
-            ),
-            "recompute": called("--phase training --recompute full", phase="training", recompute="full"),
-            "micro_batch": called("--phase training --micro-batch 1", phase="training", micro_batch=1),
-            "accumulate": called(
-                "--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4
-            ),
+            **STEPS,
             "tp": called("--tp 2", tp=2),
             "pp": called("--pp 2", pp=2),
             "dp": called("--training adam --dp 2", training="adam", dp=2),
@@ -202,23 +211,9 @@ VERBS = {
             "logits": called("--logits all", logits="all"),
             "training": called("--training adam", training="adam"),
             "attention": called("--training adam --attention eager", training="adam", attention="eager"),
-            "precision": called("--phase training --precision bf16-true", phase="training", precision="bf16-true"),
-            "mixed": called(
-                "--training adam --precision 16-mixed --mixed deepspeed",
-                training="adam",
-                precision="16-mixed",
-                mixed="deepspeed",
-            ),
-            "recompute": called("--phase training --recompute full", phase="training", recompute="full"),
-            "micro_batch": called("--training sgd --batch 2 --micro-batch 1", training="sgd", batch=2, micro_batch=1),
-            "accumulate": called(
-                "--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4
-            ),
+            **STEPS,
             "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
-            "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
-            "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
-            "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),
-            "lora": Sample("--lora *.c_fc=2", {"lora": "*.c_fc=2"}),
+            **OF_GPT2,
             "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
         },
         " ".join(f"--set {name}={size}" for name, size in SIZES.items()),
@@ -243,10 +238,7 @@ VERBS = {
             "sort": called("--sort seconds --top 2"),
             "top": called("--top 1"),
             "filter": called("--filter transformer.h.*"),
-            "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
-            "quantize": Sample("--quantize *.c_fc.*=int8", {"quantize": "*.c_fc.*=int8"}),
-            "prune": Sample("--prune *.c_fc.*=0.5", {"prune": "*.c_fc.*=0.5"}),
-            "lora": Sample("--lora *.c_fc=2", {"lora": "*.c_fc=2"}),
+            **OF_GPT2,
             "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
         },
         " ".join(f"--set {name}={size}" for name, size in SIZES.items()) + " --device l4",

@@ -1,8 +1,11 @@
-"""Seed of the live oracles, and import of torchvision, which transformers and timm import too."""
+"""Seed and records of the live oracles, and import of torchvision, which transformers and timm import too."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,3 +19,13 @@ def _seed() -> None:
     """Draw the same numbers in each test, whichever ran before it."""
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def measured(request: pytest.FixtureRequest) -> Iterator[dict[str, dict[str, Any]]]:
+    """Collect the figures of a module by name, and write them to its ``RECORD`` with ``--update``."""
+    figures: dict[str, dict[str, Any]] = {}
+    yield figures
+    if request.config.getoption("--update"):
+        lines = (f"{json.dumps(name)}: {json.dumps(figure)}" for name, figure in figures.items())
+        request.module.RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

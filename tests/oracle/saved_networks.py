@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,8 +99,11 @@ def kept_by_netcalc(case: Case) -> int:
     return saved_bytes(saved_tensors(program, "eager", case.attention))
 
 
-def kept_by_torch(case: Case) -> int:
-    """Return the bytes of the distinct storages that autograd keeps, those of parameters and buffers left out."""
+def kept_by_torch(case: Case, precision: AbstractContextManager[Any] | None = None) -> int:
+    """Return the bytes of the distinct storages that autograd keeps, those of parameters and buffers left out.
+
+    ``precision`` is the context of the forward pass, such as ``torch.autocast``.
+    """
     torch.manual_seed(0)
     module = case.reference().train(case.mode == "train")
     inputs = reference_inputs(case)
@@ -112,11 +116,16 @@ def kept_by_torch(case: Case) -> int:
             kept[storage.data_ptr()] = storage
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        of_transformers = case.spec in TRANSFORMERS_MODELS
-        output = module(**inputs, **case.further) if of_transformers else module(*inputs.values())
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), precision or nullcontext():
+        output = called(case, module, inputs)
     del output
     return sum(storage.nbytes() for storage in kept.values())
+
+
+def called(case: Case, module: Any, inputs: dict[str, Any]) -> Any:
+    """Return the output of the reference."""
+    of_transformers = case.spec in TRANSFORMERS_MODELS
+    return module(**inputs, **case.further) if of_transformers else module(*inputs.values())
 
 
 def reference_inputs(case: Case) -> dict[str, Any]:

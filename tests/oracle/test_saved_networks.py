@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,6 @@ RECORD = Path(__file__).parents[1] / "truth" / "saved_networks.json"
 RECORDED: dict[str, dict[str, Any]] = json.loads(RECORD.read_text("utf-8")) if RECORD.is_file() else {}
 #: Largest deviation.
 TOLERANCE = 0.03
-
-
-@pytest.fixture(scope="module")
-def measured(request: pytest.FixtureRequest) -> Iterator[dict[str, dict[str, Any]]]:
-    """Collect figures, and write them with ``--update``."""
-    figures: dict[str, dict[str, Any]] = {}
-    yield figures
-    if request.config.getoption("--update"):
-        lines = (f"{json.dumps(name)}: {json.dumps(figure)}" for name, figure in figures.items())
-        RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", CASES)

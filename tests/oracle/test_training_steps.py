@@ -7,7 +7,6 @@ few networks are measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +28,6 @@ from tests.oracle.training_steps import (
 
 RECORD = Path(__file__).parents[1] / "truth" / "training_memory.json"
 LIVE = ("resnet18, train, sdpa-cpu", "gpt2, train, sdpa-cpu", "llama-3-8b, eval, eager")
-
-
-@pytest.fixture(scope="module")
-def measured(request: pytest.FixtureRequest) -> Iterator[dict[str, dict[str, Any]]]:
-    """Collect figures, and write them with ``--update``."""
-    figures: dict[str, dict[str, Any]] = {}
-    yield figures
-    if request.config.getoption("--update"):
-        lines = (f"{json.dumps(name)}: {json.dumps(figure)}" for name, figure in figures.items())
-        RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", STEPS)

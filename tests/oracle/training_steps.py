@@ -18,8 +18,8 @@ from netcalc.analysis.training_memory import Training, training_memory
 from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.loading import load
-from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS
-from tests.oracle.saved_networks import CASES, Case, reference_inputs
+from tests.oracle import saved_networks
+from tests.oracle.saved_networks import CASES, Case, called, reference_inputs
 
 #: Networks in training mode, and transformers whose attention is written out.
 STEPS = {
@@ -61,7 +61,7 @@ def peak_by_torch(
         held: list[Any] = []
 
         def step() -> None:
-            output = _called(case, module, inputs)
+            output = called(case, module, inputs)
             outputs = [tensor for tensor in _floats(output) if tensor.requires_grad]
             held.append((output, outputs))
             torch.autograd.backward(outputs, [torch.ones_like(tensor) for tensor in outputs])
@@ -92,29 +92,8 @@ def kept_by_netcalc(case: Case) -> int:
 
 
 def kept_by_torch(case: Case) -> int:
-    """Return the same of the reference: the distinct storages that autograd keeps, but parameters and buffers."""
-    torch.manual_seed(0)
-    module = case.reference().train(case.mode == "train")
-    inputs = reference_inputs(case)
-    given = {tensor.untyped_storage().data_ptr() for tensor in (*module.parameters(), *module.buffers())}
-    kept: dict[int, Any] = {}
-
-    def pack(tensor: Any) -> Any:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in given:
-            kept[storage.data_ptr()] = storage
-        return tensor
-
-    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
-    with hooks, torch.autocast("cpu", dtype=torch.bfloat16):
-        output = _called(case, module, inputs)
-    del output
-    return sum(storage.nbytes() for storage in kept.values())
-
-
-def _called(case: Case, module: Any, inputs: dict[str, Any]) -> Any:
-    by_name = case.spec in TRANSFORMERS_MODELS
-    return module(**inputs, **case.further) if by_name else module(*inputs.values())
+    """Return the same of the reference."""
+    return saved_networks.kept_by_torch(case, torch.autocast("cpu", dtype=torch.bfloat16))
 
 
 def _floats(output: Any) -> Iterator[Any]:

@@ -46,6 +46,8 @@ h200 power=700 : geektopia.es, 13 November 2023
 b200 memory=180 power=1000 node_link=900 float64=37e3 float32=75e3 : zdszero.github.io, Hardware
 b200 float16=2250e3 int8=4500e3 : zdszero.github.io, Hardware
 b200 bandwidth=8000 tf32=1125e3 bfloat16=2250e3 fp8=4500e3 fp4=9000e3 : stas00/ml-engineering
+b200 memory=180 network_link=50 : eawlot3000/reading, nvidia/DGX-B200.md
+b200 cache=126.5 : gpu_sm.cu on a B200, 129536 KiB
 gb200 memory=186 bandwidth=8000 power=1200 node_link=900 float64=40e3 float32=80e3 : zdszero.github.io, Hardware
 gb200 tf32=1250e3 bfloat16=2500e3 fp8=5000e3 int8=5000e3 fp4=10000e3 : zdszero.github.io, Hardware
 mi300x memory=192 bandwidth=5300 node_link=448 cache=256 float32=163.4e3 tf32=653.7e3 : stas00/ml-engineering
@@ -59,11 +61,14 @@ l40s memory=48 bandwidth=864 power=350 node_link=32 : mullet.se, L40S
 l40s float32=91.6e3 tf32=183e3 bfloat16=362.05e3 fp8=733e3 : mullet.se, L40S
 l40s cache=96 : deviceQuery of an L40S, 100663296 bytes
 t4 memory=16 bandwidth=320 cache=4 power=70 float32=8.1e3 float16=65e3 : sysrqmts.com, Tesla T4
+t4 bandwidth=320.064 cache=4 : sylvia-ymlin/cuda-kernels-from-scratch, 2 x 5001 MHz on 256 bits
 t4 int8=130e3 : networkoutlet.com, Tesla T4
 v100 memory=32 bandwidth=900 node_link=150 float16=125e3 : cli99/llm-analysis, gpu_configs
 v100-16 power=300 memory=16 float64=7.8e3 float32=15.7e3 : maosong.website, nvidia-gpu-specs
 v100-16 cache=6 : techrival.com, 6144 KB
-rtx-3090 float32=35.6e3 : exo, device_capabilities.py
+rtx-3090 float32=35.6e3 memory=24 bandwidth=936.2 cache=6 power=350 : cuttingedgegamer.com, December 2022
+rtx-3090 int8=284e3 int4=568e3 : rhkb.cn, 324462
+rtx-3090 node_link=56.25 : NVLink of GA102, ecer.com, A40, half of 112.5 in both directions
 rtx-4090 memory=24 bandwidth=1008 cache=72 tf32=82.58e3 bfloat16=165.15e3 int8=660.6e3 int4=1321.2e3 : waredb.com
 rtx-4090 float16=330.3e3 fp8=660.6e3 : hmc-tech.com, sums in float16
 rtx-5090 memory=32 bandwidth=1792 cache=96 power=575 : Linux Format, May 2025

@@ -97,6 +97,17 @@ tpu-v6e fp8=920e3 : jax, pallas/mosaic/tpu_info.py
 jetson-agx-orin float32=5300 int8=85e3 : mzph.cn, half of 170 with sparsity
 jetson-agx-orin memory=64 power=60 : forums.developer.nvidia.com, 324194
 raspberry-pi-5 bandwidth=17.068 : circuitdigest.com, 4267 MT/s on 32 bits
+a100-80 power=400 float64=19.5e3 : glennklockwood.com, A100
+h200 float16=989e3 int8=1979e3 : stas00/ml-engineering
+gb200 float16=2500e3 : zdszero.github.io, Hardware
+mi300x power=750 : yobitel.com, MI325X
+mi300x float16=1300e3 fp8=2610e3 int8=2600e3 : stas00/ml-engineering
+mi325x power=1000 : yobitel.com, MI325X
+mi325x float16=1300e3 int8=2600e3 : stas00/ml-engineering
+l40s float16=362.05e3 int8=732.86e3 : mullet.se and hmc-tech.com, L40S
+rtx-4090 float32=82.58e3 power=450 : waredb.com and techgoing.com
+m1 memory=16 : somagnews.com, 22 March 2022
+raspberry-pi-5 memory=8 : education.raspberrypiaustralia.online
 cortex-m7 memory=327.68e-6 flash=1048.576e-6 : Linux, Documentation/arch/arm/stm32/stm32f746-overview.rst
 """
 LISTED = """a100-40 a100-80 h100 h100-pcie h200 b200 gb200 mi300x mi325x l4 l40s t4 v100 v100-16 a10 rtx-3090 rtx-4090

@@ -19,6 +19,10 @@ COMMANDS = {
     "time llama-3.1-405b --device h100:8 --phase decode": 2.0,
     "time llama-3.1-405b --device h100:8 --phase prefill --set length=8192": 2.0,
     "time llama-3.1-405b --device h100:16384 --training adamw --tokens 15T": 2.0,
+    "memory llama-3.1-405b --training adamw": 2.0,
+    "fit llama-3.1-405b --device h100": 3.0,
+    "fit llama-3.1-405b --device h100:16": 3.0,
+    "fit llama-3.1-405b --device h100:64 --training adamw --precision bf16-mixed --recompute full": 3.0,
 }
 
 

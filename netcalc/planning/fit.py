@@ -10,6 +10,7 @@ from netcalc.analysis.fit.edge import Edge, Line, largest, line_through
 from netcalc.analysis.fit.report import DeviceFit, FitReport, Memory, Need, Part, SchemeFit
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.fit_options import FitOptions
+from netcalc.ir import Program
 from netcalc.planning.defaults import common_devices, reserve_of
 from netcalc.planning.devices import devices_of
 from netcalc.planning.fit_placement import best_placement
@@ -32,64 +33,71 @@ def fit_of(request: Request, options: FitOptions) -> FitReport:
     device = options["device"]
     chosen = None if device is None else devices_of(device)
     workloads = Workloads(request, options)
-    need, program = workloads.need(workloads.batch, workloads.length), workloads.program
-    report = FitReport(
-        program.name,
-        program.about,
-        program.dtype,
-        program.stored_as or ", ".join(request.quantize),
-        options["precision"],
-        workloads.workload,
-        need,
-        assumptions=workloads.assumptions,
-    )
+    if chosen is not None and chosen.number > 1:
+        return _over_devices(workloads, options, chosen)
+    need = workloads.need(workloads.batch, workloads.length)
+    report = _report(workloads, options, workloads.program, need, workloads.notes)
     if chosen is None:
         return replace(report, devices=tuple(_common(need, options["reserve"])))
     memory, remark = _memory(chosen, options["reserve"])
-    report = replace(report, memory=memory, assumptions=(*workloads.assumptions, remark))
-    splits = Splits(workloads, options, memory, chosen)
-    if memory.number > 1:
-        return _over_devices(report, workloads, splits, memory)
+    report = replace(report, memory=memory, assumptions=(*report.assumptions, remark))
     search = _Search(workloads, memory, workloads.need)
     has_room = report.fits or memory.flash is not None
-    is_plain = not (request.quantize or request.prune or program.stored_as or workloads.trains)
+    is_plain = not (request.quantize or request.prune or report.stored_as or workloads.trains)
     return replace(
         report,
         largest_batch=search.batch(),
         largest_length=search.length(),
-        fewest=None if has_room else splits.fewest(),
+        fewest=None if has_room else Splits(workloads, options, memory, chosen).fewest(),
         placement=None if has_room else best_placement(workloads, options, memory),
         schemes=tuple(_schemes(workloads, search, memory)) if is_plain else (),
     )
 
 
-def _over_devices(report: FitReport, workloads: Workloads, splits: Splits, memory: Memory) -> FitReport:
+def _report(workloads: Workloads, options: FitOptions, program: Program, need: Need, notes: Sequence[str]) -> FitReport:
+    """Return the answer for a need, without anything about devices."""
+    return FitReport(
+        program.name,
+        program.about,
+        program.dtype,
+        program.stored_as or ", ".join(workloads.request.quantize),
+        options["precision"],
+        workloads.workload,
+        need,
+        assumptions=(*workloads.assumptions, *notes),
+    )
+
+
+def _over_devices(workloads: Workloads, options: FitOptions, chosen: Devices) -> FitReport:
     """Return the answer for several devices: that of the fastest split which fits, or of the smallest one.
 
     Raises:
-        NetcalcError: E502 if no split has so many devices.
+        NetcalcError: E502 if no split has so many devices; as for one device.
     """
+    memory, remark = _memory(chosen, options["reserve"])
+    splits, program = Splits(workloads, options, memory, chosen), workloads.in_phase.program
     fitting = splits.over(memory.number)
     best = fitting[0] if fitting else splits.smallest(memory.number)
     if best is None:
-        message = f"--device {memory.device}:{memory.number}: no split of {report.spec} has so many devices"
+        workloads.need(workloads.batch, workloads.length)  # for what is wrong without any split
+        message = f"--device {memory.device}:{memory.number}: no split of {program.name} has so many devices"
         raise NetcalcError(Diagnostic("E502", message, hint="a multiple of 2, 4 or 8 devices; memory --tp says why"))
     step = best.split.tp if best.split.sp else 1
-    remarks = ["the batch is that of each replica", "1, 2, 4 or 8 tensor-parallel ranks"]
+    remarks = [remark, "the batch is that of each replica", "1, 2, 4 or 8 tensor-parallel ranks"]
     if best.split.micro_batches > workloads.passes:
         remarks.append(f"a pipeline passes as much {best.split.micro_batches} times")
     if step > 1 and workloads.length is not None:
         remarks.append(f"--sp divides positions among {step} ranks: lengths are multiples of it")
     search = _Search(workloads, memory, lambda batch, length: splits.need(best.split, batch, length), step)
+    need = splits.need(best.split, workloads.batch, workloads.length)
     return replace(
-        report,
-        need=splits.need(best.split, workloads.batch, workloads.length),
+        _report(workloads, options, program, need, (*program.notes, *remarks)),
+        memory=memory,
         split=best,
         largest_batch=search.batch(),
         largest_length=search.length(),
         fewest=splits.fewest(),
         splits=tuple(fitting),
-        assumptions=(*report.assumptions, *remarks),
     )
 
 

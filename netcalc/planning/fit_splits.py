@@ -29,6 +29,8 @@ _RANKS = (1, 2, 4, 8)
 _NODE = 8
 #: Most devices that are tried for the fewest.
 _MOST = 1024
+#: Bytes that any device has.
+_ANY = 1 << 62
 
 
 class Splits:
@@ -56,11 +58,14 @@ class Splits:
 
         Fewer devices than those that hold the weights and states, each once, are not tried.
         """
-        need = self._workloads.need(self._workloads.batch, self._workloads.length)
-        if need.total <= self._memory.budget:
-            one = Split(micro_batches=self._workloads.passes)
-            return SplitFit(one, need.total, 0, 0.0 if self._training else None, self._single)
-        least = -(-(need.of("weights") + need.of("optimizer")) // self._memory.budget)
+        figures = self._of(self._ranks(1))
+        held = 0 if figures is None else figures.held(self._ranks(1))
+        if held <= self._memory.budget:
+            need = self._workloads.need(self._workloads.batch, self._workloads.length)
+            if need.total <= self._memory.budget:
+                one = Split(micro_batches=self._workloads.passes)
+                return SplitFit(one, need.total, 0, 0.0 if self._training else None, self._single)
+        least = -(-held // self._memory.budget)
         for number in range(max(least, 2), _MOST + 1) if self._may_fit else ():
             if any(map(self._fits, self._possible(number))):
                 return self.over(number)[0]
@@ -86,8 +91,16 @@ class Splits:
         return 1 if self._training is None else max(self._training.accumulate, stages)
 
     def smallest(self, devices: int) -> SplitFit | None:
-        """Return the split over a number of devices whose fullest device holds least; None if there is no split."""
-        return min(self._all(devices), key=lambda fit: fit.total, default=None)
+        """Return the split over a number of devices whose fullest device holds least; None if there is no split.
+
+        Long pipelines come first, as most others are then refused by their parameters alone.
+        """
+        best: tuple[int, Split] | None = None
+        for split in sorted(self._possible(devices), key=lambda split: -split.pp):
+            figures = self._of(split)
+            if figures is not None and figures.fits(split, _ANY if best is None else best[0] - 1):
+                best = figures.fullest(split).total, split
+        return None if best is None else self._described(best[1])
 
     def need(self, split: Split, batch: int | None, length: int | None) -> Need:
         """Return what the fullest device of a split holds, at a batch and a length of each replica.
@@ -132,19 +145,8 @@ class Splits:
         figures = self._of(split)
         return figures is not None and figures.fits(split, self._memory.budget)
 
-    def _all(self, devices: int) -> Iterator[SplitFit]:
-        for split in self._possible(devices):
-            try:
-                yield self._described(split)
-            except NetcalcError:  # experts or replicas that it does not divide
-                continue
-
     def _described(self, split: Split) -> SplitFit:
-        """Return what follows from a split.
-
-        Raises:
-            NetcalcError: for a split that does not divide the network.
-        """
+        """Return what follows from a split that divides the network."""
         figures = self._of(split)
         assert figures is not None
         fullest = figures.fullest(split)

@@ -88,8 +88,13 @@ class Workloads:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Remarks on what was not asked for, and on what is counted."""
-        return (*self._assumptions, *self._measured(self.batch, self.length).notes)
+        """Remarks on what was not asked for."""
+        return tuple(self._assumptions)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on what is counted."""
+        return self._measured(self.batch, self.length).notes
 
     @property
     def program(self) -> Program:

@@ -234,6 +234,11 @@ class SplitFigures:
             return False
         return all(self.stage(split, stage).total <= budget for stage in range(split.pp))
 
+    def held(self, split: Split) -> int:
+        """Return the bytes of weights and states of all stages of a replica."""
+        stages = (self._held(split, self._chunks(split, stage)).held for stage in range(split.pp))
+        return sum(held.weights + held.states for held in stages)
+
     def fullest(self, split: Split) -> StageMemory:
         """Return the memory of the fullest device."""
         return max(self.stages(split), key=lambda stage: (stage.total, -stage.stage))

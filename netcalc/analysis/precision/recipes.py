@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.analysis.counting import require_visits
 from netcalc.analysis.precision.places import Kinds
@@ -41,29 +41,11 @@ class Recipe:
     """The types of the tensors of a program in a file of one type."""
 
     def __init__(self, program: Program, kinds: Kinds, name: str) -> None:
-        """Find the tensors of the program, in order; ``name`` is the type of file."""
+        """Take the tensors of the program; ``name`` is the type of file."""
         data = _data()
         self._file: Mapping[str, Any] = data["files"][data["aliases"].get(name, name)]
         self._kinds = kinds
-        self._places: dict[str, tuple[str, int]] = {}  # tensor and number by path
-        counts: dict[str, int] = {}
-        self._model = _model(program)
-        require_visits(program)
-        for instance in instances(program):
-            for param in instance.node.params:
-                path = join(instance.path, param.name)
-                if param.is_buffer or instance.owners[param.name] != path:
-                    continue
-                kind = kinds.kind(instance.node, param)
-                if kind == "expert":
-                    self._model["experts"] = param.shape[0]
-                tensor = "plain" if kind == "vector" or kind in data["plain_kinds"] else tensor_of(path)
-                counted = data["like"].get(tensor, tensor)
-                self._places[path] = tensor, counts.get(counted, 0)
-                counts[counted] = counts.get(counted, 0) + 1
-        self._counts = counts
-        if "output" not in counts:
-            self._places = {p: ("output", 0) if t == "token_embd" else (t, i) for p, (t, i) in self._places.items()}
+        self._places, self._counts, self._model = _tensors_of(program, kinds)
 
     @property
     def by_layer(self) -> bool:
@@ -109,6 +91,38 @@ class Recipe:
             if _rule_holds(rule, {**scope, "type": chosen}):
                 chosen = rule["type"]
         return chosen
+
+
+class _OfProgram(NamedTuple):
+    """Tensors of a program, whatever the type of file: tensor and number by path, counts, and what conditions say."""
+
+    places: Mapping[str, tuple[str, int]]
+    counts: Mapping[str, int]
+    model: Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def _tensors_of(program: Program, kinds: Kinds) -> _OfProgram:
+    """Return the tensors of a program, in order; those of the last program are at hand for further types of files."""
+    data, model = _data(), _model(program)
+    places: dict[str, tuple[str, int]] = {}
+    counts: dict[str, int] = {}
+    require_visits(program)
+    for instance in instances(program):
+        for param in instance.node.params:
+            path = join(instance.path, param.name)
+            if param.is_buffer or instance.owners[param.name] != path:
+                continue
+            kind = kinds.kind(instance.node, param)
+            if kind == "expert":
+                model["experts"] = param.shape[0]
+            tensor = "plain" if kind == "vector" or kind in data["plain_kinds"] else tensor_of(path)
+            counted = data["like"].get(tensor, tensor)
+            places[path] = tensor, counts.get(counted, 0)
+            counts[counted] = counts.get(counted, 0) + 1
+    if "output" not in counts:
+        places = {p: ("output", 0) if t == "token_embd" else (t, i) for p, (t, i) in places.items()}
+    return _OfProgram(places, counts, model)
 
 
 def tensor_of(path: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from netcalc.analysis.activations.execution import Eager, Ideal
+from netcalc.analysis.activations.peaks import ExecutionName
 from netcalc.analysis.optimizers import Optimizer, State, optimizer_of_memory
 from netcalc.analysis.precisions import AS_COUNTED, Precision, precision_named
 from netcalc.analysis.recomputation import recomputation
@@ -183,20 +184,34 @@ def saved_memory(program: Program, training: Training, loss: bool, operations: t
     Raises:
         NetcalcError: E603 for a program with too many operations that are not iterations of repeats.
     """
+    mode = "train" if program.training else "eval"
+    eager = sum(by.bytes for by in operations)
+    return SavedMemory(training.attention, mode, loss, kept_memory(program, training, "ideal"), eager, operations)
 
+
+def kept_memory(program: Program, training: Training, execution: ExecutionName = "eager") -> int:
+    """Return the bytes that a forward pass keeps for the backward pass, as :class:`TrainingMemory` has them.
+
+    Raises:
+        NetcalcError: E603 for a program with too many operations that are not iterations of repeats.
+    """
     precision = precision_named(training.precision, training.mixed, training.attention)
     again = recomputation(training.recompute)
 
-    def ideal(cut: CutProgram) -> Mapping[Hashable, tuple[int]]:
-        run = Forward(cut, Ideal(cut.program.training), precision, again)
+    def kept(cut: CutProgram) -> Mapping[Hashable, tuple[int]]:
+        is_training = cut.program.training
+        rules = Ideal(is_training) if execution == "ideal" else _eager(is_training, training, precision)
+        run = Forward(cut, rules, precision, again)
         run.forward()
-        return {"ideal": (sum(size for _, size in run.kept.values()),)}
+        return {"kept": (sum(size for _, size in run.kept.values()),)}
 
-    mode = "train" if program.training else "eval"
-    eager = sum(by.bytes for by in operations)
-    return SavedMemory(
-        training.attention, mode, loss, Fold(program, again.unit).figures(ideal)["ideal"][0], eager, operations
-    )
+    return Fold(program, again.unit).figures(kept)["kept"][0]
+
+
+def _eager(is_training: bool, training: Training, precision: Precision) -> Eager:
+    """Return the eager execution of a way to train; masks of dropout have the type of autocast."""
+    masks = None if precision.autocast is None else precision.dtype
+    return Eager(is_training, training.attention, masks)
 
 
 class _Measure:
@@ -212,8 +227,7 @@ class _Measure:
         self.largest = 0
 
     def __call__(self, cut: CutProgram) -> Mapping[Hashable, tuple[int, ...]]:
-        masks = None if self._precision.autocast is None else self._precision.dtype
-        rules = Eager(cut.program.training, self._training.attention, masks)
+        rules = _eager(cut.program.training, self._training, self._precision)
         again = recomputation(self._training.recompute)
         step = Step(cut, rules, self._precision, again, accumulates=self._training.accumulate > 1)
         outputs = step.forward()

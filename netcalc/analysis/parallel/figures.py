@@ -16,11 +16,10 @@ from netcalc.analysis.parallel.pieces import RankProgram
 from netcalc.analysis.parallel.split import Held, SplitFigures, UnitFigures
 from netcalc.analysis.parallel.units import Unit, program_of, units_of
 from netcalc.analysis.precisions import Precision, precision_named
-from netcalc.analysis.training_memory import Training, saved_memory, training_memory
+from netcalc.analysis.training_memory import Training, kept_memory
 from netcalc.dims import integer, product
 from netcalc.dtypes import FLOATS, ITEMSIZE
 from netcalc.ir import CallNode, Node, OpNode, Program, dtype_of, stored_bytes
-from netcalc.ir.loss import LOSS
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +131,8 @@ class _Counting:
 
     def _kept_in_program(self, program: Program) -> tuple[int, int]:
         assert isinstance(self._work, Training)
-        loss = LOSS in program.output_names
-        kept = training_memory(program, self._work, loss).memory.kept
-        ideal = saved_memory(program, self._work, loss, ()).ideal if self._with_ideal else 0
+        kept = kept_memory(program, self._work)
+        ideal = kept_memory(program, self._work, "ideal") if self._with_ideal else 0
         # gathered again in the backward pass, and kept as the rank's own positions
         again = 0 if self._work.recompute == "full" else _gathered(self._rank, program.main.nodes)
         return kept - again, ideal - again if self._with_ideal else 0

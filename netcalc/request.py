@@ -136,7 +136,14 @@ class Request:
             from netcalc.ir.specialize import specialize
 
             specialize(self.program, sizes)
-        return replace(self, sizes={**self.sizes, **sizes})
+        sized = replace(self, sizes={**self.sizes, **sizes})
+        sized.__dict__["_elaborated"] = self._elaborated  # which does not depend on sizes
+        return sized
+
+    def with_symbols(self, names: Collection[str]) -> Self:
+        """Return the request with some dims as symbols, in place of their settings."""
+        settings = {name: value for name, value in self.settings.items() if name not in names}
+        return replace(self, settings=settings, symbolic=(*self.symbolic, *names))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """Return the request with further settings, in place of symbols and of earlier values."""

@@ -167,17 +167,17 @@ class _Search:
                     reasons[number] = error.diagnostics[0].message
             return number in left and left[number] >= 0
 
-        def guess(low: int, high: int | None) -> int:
+        def guess(low: int, high: int | None) -> int | None:
             """Return where the line through two known numbers leaves nothing."""
             if high is not None and high in left and low in left:
                 first, last = low, high
             else:
                 nearest = sorted(left, key=lambda number: (abs(number - low), number))[:2]
                 if len(nearest) < 2:
-                    return 2 * max(low, 1)
+                    return None
                 first, last = sorted(nearest)
             spent = left[first] - left[last]
-            return first + left[first] * (last - first) // spent if spent > 0 else 2 * max(low, 1)
+            return first + left[first] * (last - first) // spent if spent > 0 else None
 
         number = largest(fits, guess, max(here // step, 1))
         return Edge(None) if number is None else Edge(number * step, reasons.get(number + 1, ""))

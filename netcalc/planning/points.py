@@ -50,9 +50,17 @@ class MemoryPoints:
         Raises:
             NetcalcError: for sizes that the network does not have, and as for the whole table.
         """
+        return self.measured_of(self._request.with_settings(sizes), sizes)
+
+    def measured_of(self, request: Request, sizes: Mapping[str, Any]) -> Measured:
+        """Return the memory of a request that has the sizes already.
+
+        Raises:
+            NetcalcError: as :meth:`measured` does.
+        """
+        request, remarks = request_in_phase(request, self.phase, self._options["logits"])
         if self.phase == "training":
-            return self._trained(sizes)
-        request, remarks = request_in_phase(self._request.with_settings(sizes), self.phase, self._options["logits"])
+            return self._trained(request, sizes, remarks)
         files, others = self._counted(request)
         if files is not None:
             request = request.with_open_storage()
@@ -69,9 +77,8 @@ class MemoryPoints:
         every = (_ALL,) if self.phase is None and has_all_logits(request) else ()
         return Measured(point, program, (*program.notes, *every, *remarks, *others))
 
-    def _trained(self, sizes: Mapping[str, Any]) -> Measured:
+    def _trained(self, request: Request, sizes: Mapping[str, Any], remarks: tuple[str, ...]) -> Measured:
         """Return the memory of a step of training, by what it holds at its peak."""
-        request, remarks = request_in_phase(self._request.with_settings(sizes), self.phase, self._options["logits"])
         files, others = self._counted(request)
         if files is not None:
             request = request.with_open_storage()

@@ -91,9 +91,7 @@ def _in_micro_batches(request: Request, micro_batch: int | None, accumulate: int
         micro_batch = _divided(batch, accumulate, option)
     elif accumulate == 1:
         accumulate = _divided(batch, micro_batch, option)
-    settings = {**request.settings, _BATCH: micro_batch}
-    sizes = {name: size for name, size in request.sizes.items() if name != _BATCH}
-    return replace(request, settings=settings, sizes=sizes), accumulate
+    return request.with_settings({_BATCH: micro_batch}), accumulate
 
 
 def _divided(batch: int, by: int, option: str) -> int:

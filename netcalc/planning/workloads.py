@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
 
 from netcalc.analysis.fit.report import Need, Part, Workload
 from netcalc.analysis.memory_table import MemoryPoint
@@ -51,14 +51,13 @@ class Workloads:
         if phase is None and decodes:
             self._assumptions.append("--phase prefill, all positions at once")
         settings = self._settings(self.batch, self.length)
-        in_phase, remarks = request_in_phase(request.with_settings(settings), self._phase, options["logits"])
+        # the settings say the phase
+        self._numeric, remarks = request_in_phase(request.with_settings(settings), self._phase, options["logits"])
         self._assumptions += remarks
-        symbol = next((name for name, size in in_phase.program.dims.items() if not isinstance(size, int)), None)
+        symbol = next((name for name, size in self.in_phase.program.dims.items() if not isinstance(size, int)), None)
         if symbol is not None:
             raise NetcalcError(Diagnostic("E404", f"fit: {symbol} is a symbol", hint=f"--set {symbol}=NUMBER"))
-        # the settings say the phase, so that each point is elaborated once
-        self._points = MemoryPoints(in_phase, self.memory_options)
-        self._in_phase = in_phase
+        self._points = MemoryPoints(self._numeric, self.memory_options)
         self._known: dict[tuple[int | None, int | None], Measured | NetcalcError] = {}
 
     @property
@@ -74,7 +73,31 @@ class Workloads:
     def at(self, batch: int | None, length: int | None) -> Request:
         """Return the request of the phase at a batch and a length, of one micro-batch in training."""
         passed = None if batch is None else self._micro_batch or batch // self.passes
-        return self._in_phase.with_settings(self._settings(passed, length))
+        return self._sized(self._settings(passed, length))
+
+    def _sized(self, sizes: Mapping[str, int]) -> Request:
+        """Return the request of the phase at sizes: the symbolic one, where its assumptions hold, or a new one."""
+        if self._symbolic is not None:
+            with suppress(NetcalcError):
+                request = self._symbolic.with_sizes({name: n for name, n in sizes.items() if name in self._symbols})
+                if request.program is not None:
+                    return request
+        return self._numeric.with_settings(sizes)
+
+    @property
+    def _symbols(self) -> tuple[str, ...]:
+        """Names of the dims that differ between points."""
+        grows = self._past if self._phase == "decode" else self._new
+        return tuple(name for name in (self._batch, grows) if name is not None)
+
+    @cached_property
+    def _symbolic(self) -> Request | None:
+        """The request of the phase with symbols, from which programs at sizes are made; None if it has no program."""
+        request = self._numeric.with_symbols(self._symbols)
+        try:
+            return request if self._symbols and request.program is not None else None
+        except NetcalcError:
+            return None
 
     @property
     def batch_step(self) -> int | None:
@@ -121,7 +144,8 @@ class Workloads:
         sizes = batch, length
         if sizes not in self._known:
             try:
-                self._known[sizes] = self._points.measured(self._settings(batch, length))
+                settings = self._settings(batch, length)
+                self._known[sizes] = self._points.measured_of(self._sized(settings), settings)
             except NetcalcError as error:
                 self._known[sizes] = error
         known = self._known[sizes]
@@ -129,8 +153,8 @@ class Workloads:
             raise known
         return known
 
-    def _settings(self, batch: int | None, length: int | None) -> dict[str, Any]:
-        settings: dict[str, Any] = {}
+    def _settings(self, batch: int | None, length: int | None) -> dict[str, int]:
+        settings: dict[str, int] = {}
         if batch is not None and self._batch is not None:
             settings[self._batch] = batch
         if length is not None and self._new is not None:

@@ -53,16 +53,16 @@ def line_through(known: Mapping[int, int]) -> Line | None:
     return Line(first, last, known[first], known[last])
 
 
-def largest(fits: Callable[[int], bool], guess: Callable[[int, int | None], int], start: int = 1) -> int | None:
+def largest(fits: Callable[[int], bool], guess: Callable[[int, int | None], int | None], start: int = 1) -> int | None:
     """Return the largest number from 0 on that fits, where all smaller ones do; None if there is no edge below 2³².
 
-    A number and the next one are tried, so that a guess that is right ends the search; it is halved where guesses
-    do not close in.
+    A guess and the next number are tried, so that a guess that is right ends the search; the interval is halved, or
+    the number doubled, where there is no guess, or where guesses do not close in.
 
     Args:
         fits: True for a number that fits; it is asked for few numbers from 1 on.
         guess: the number at which the budget is expected to end, where the first argument fits and the second does
-            not, which is None if no number is known that does not.
+            not, which is None if no number is known that does not.  None if nothing can be expected.
         start: number that is tried first.
 
     >>> asked = []
@@ -72,32 +72,23 @@ def largest(fits: Callable[[int], bool], guess: Callable[[int, int | None], int]
     >>> largest(fits, lambda low, high: 31), asked
     (31, [1, 31, 32])
     """
-    low, high = 0, None
-    if fits(start):
-        low = start
-    elif start == 1 or not fits(1):
-        return 0
-    else:
+    low, high = start, None
+    if not fits(start):
+        if start == 1 or not fits(1):
+            return 0
         low, high = 1, start
     narrow = True
     while high is None or high - low > 1:
         if low >= MOST:
             return None
         width = None if high is None else high - low
-        middle = 2 * max(low, 1) if high is None else (low + high) // 2
-        number = guess(low, high) if narrow else middle
-        number = max(number, low + 1) if high is None else min(max(number, low + 1), high - 1)
-        number = min(number, MOST)
-        if fits(number):
-            low = number
-            if (high is None or low + 1 < high) and low < MOST:
-                if fits(low + 1):
-                    low += 1
-                else:
-                    high = low + 1
-        else:
-            high = number
-            if number - 1 > low and narrow and fits(number - 1):
-                low = number - 1
+        expected = guess(low, high) if narrow else None
+        number = expected if expected is not None else 2 * low if high is None else (low + high) // 2
+        number = min(max(number, low + 1), MOST if high is None else high - 1)
+        fitting = fits(number)
+        low, high = (number, high) if fitting else (low, number)
+        if expected is not None and low < MOST and (high is None or high - low > 1):
+            beside = number + 1 if fitting else number - 1
+            low, high = (beside, high) if fits(beside) else (low, beside)
         narrow = not narrow or width is None or (high is not None and 2 * (high - low) < width)
     return low

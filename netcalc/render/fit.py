@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from netcalc.analysis.fit.edge import Edge
-from netcalc.analysis.fit.report import FitReport, Memory
+from netcalc.analysis.fit.report import FitReport, Memory, SplitFit
 from netcalc.render.numbers import bytes_text, exact, seconds_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.table import Column, Row, Table
 
+#: Numbers of a split that differ between those that are tried.
+_KINDS = ("tp", "pp", "dp", "ep", "sp", "zero", "micro_batches")
 #: Other forms of the weights that a page shows.
 _FORMS = 4
 
@@ -32,9 +35,12 @@ class _Fit(Presentation[FitReport]):
         yield Paragraph([Line(f": {'; '.join(result.assumptions)}", "assumed")])
 
     def data(self, result: FitReport, rows: Selected[object], view: View) -> Table:
-        """Devices, or else the forms of the weights, the first of which is the model's own, for CSV."""
+        """Devices or splits, or else the forms of the weights, the first of which is the model's own, for CSV."""
         if result.devices:
             return _devices(result)
+        if result.split is not None:
+            columns = [Column(title) for title in (*_KINDS, "devices", "total", "fits", "sent", "bubble", "seconds")]
+            return Table(columns, [Row(_cells(result, fit)) for fit in result.splits or (result.split,)])
         columns = [Column(title) for title in ("weights", "bytes", "total", "fits", "length")]
         own = [result.stored_as or result.dtype, result.need.of("weights"), result.need.total, result.fits]
         first = Row([*own, None if result.largest_length is None else result.largest_length.number])
@@ -46,6 +52,20 @@ class _Fit(Presentation[FitReport]):
 
 
 PRESENTATIONS = {"FitReport": _Fit()}
+
+
+def _cells(report: FitReport, fit: SplitFit) -> list[Any]:
+    """The figures of a split; the one that needs least is there, too, if none fits."""
+    numbers = fit.split._asdict()
+    return [
+        *(numbers[kind] for kind in _KINDS),
+        fit.devices,
+        fit.total,
+        fit in report.splits,
+        fit.sent,
+        fit.bubble,
+        fit.seconds,
+    ]
 
 
 def _answer(report: FitReport) -> Line:

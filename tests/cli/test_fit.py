@@ -20,6 +20,7 @@ PAGES: dict[str, list[str]] = {
     "end": ["fit", "gpt2", "--device", "l4", "--phase", "decode"],
     "images": ["fit", "resnet50", "--device", "jetson-agx-orin", "--reserve", "1GiB"],
     "csv": ["fit", "llama-3.1-8b", "--device", "24GiB", "--format", "csv"],
+    "csv-splits": ["fit", "llama-3-70b", "--device", "h100:8", "--format", "csv"],
     "markdown": ["fit", "gpt2", "--format", "markdown"],
 }
 
@@ -28,7 +29,7 @@ PAGES: dict[str, list[str]] = {
 def test_pages(name: str, netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     ran = netcalc(*PAGES[name])
     assert (ran.code, ran.err) == (0, "")
-    assert name in ("markdown", "csv") or all(len(line) <= 80 for line in ran.out.splitlines())
+    assert name in ("markdown", "csv", "csv-splits") or all(len(line) <= 80 for line in ran.out.splitlines())
     assert len(ran.out.splitlines()) <= 20
     golden(f"fit/{name}.txt", ran.out)
 

@@ -88,6 +88,20 @@ def test_weights_of_zero_are_named_as_the_reason() -> None:
     assert finding(found, "no gradient").path == "layers.2.tanh"
 
 
+def test_stage_of_which_the_outputs_are_not_used() -> None:
+    """An encoder whose features are multiplied by 0, beside a longer stage that trains."""
+    lines = (
+        "  - {name: encoder, from: x, repeat: {times: 4}, linear: 64}\n"
+        "  - {name: gate, mul: 0}\n"
+        "  - {name: layers, from: x, repeat: {times: 8}, linear: 64}\n"
+        "  - {name: merged, from: [gate, layers], add: {}}\n"
+    )
+    found = report(lines, '"*.weight": xavier_normal, "*.bias": zeros')
+    assert [finding.kind for finding in found.findings if finding.kind != "step"] == ["no gradient"]
+    dead = finding(found, "no gradient")
+    assert dead.path == "encoder.0" and "all 4 lines of encoder.*" in dead.text
+
+
 def test_growth_before_a_norm_is_seen() -> None:
     """30 layers of which each nearly triples the scale, and a norm that hides it from the output."""
     lines = chain("relu", layers=30) + "  - layer_norm: {}\n"

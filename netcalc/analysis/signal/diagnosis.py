@@ -44,7 +44,7 @@ def diagnose(
     findings = [
         *_unusual_inputs(report.inputs, graph),
         *_symmetric(report.rows),
-        *_no_gradient(graph, numbered),
+        *(list(_no_gradient(graph, numbered)) or _stages_without(found)),
         *(finding for run in found for finding in _growths(run)),
         *(finding for reach in report.through_time for finding in _through_time(reach)),
         *_saturated_and_dead(report.rows, report.data),
@@ -63,6 +63,10 @@ def diagnose(
 def _through_time(reach: Reach) -> Iterator[Finding]:
     """Yield the verdict on how far back the gradient of the last step reaches."""
     first, last = reach.gradients[0], reach.gradients[-1]
+    if not any(reach.gradients):
+        text = f"no gradient of the last outputs arrives at any of {reach.steps} steps"
+        yield Finding("reach", reach.path, text, "", "")
+        return
     falls = [
         f"by {name} within {count} steps"
         for name, count in (("10", reach.tenth), ("10³", reach.thousandth), ("10⁶", reach.millionth))
@@ -274,6 +278,19 @@ def _no_gradient(graph: Graph, rows: Sequence[SignalRow | None]) -> Iterator[Fin
             yield _dead(row, after)
             return
         after = row
+
+
+def _stages_without(found: Sequence[Run]) -> Iterator[Finding]:
+    """Yield a finding for every stage whose lines all have gradients of exactly 0."""
+    for run in found:
+        if run.stage.gradients is not None and run.stage.gradients.largest == 0 < run.stage.activations.largest:
+            yield Finding(
+                "no gradient",
+                run.rows[0].path,
+                f"the gradient is exactly 0 at all {len(run.stage.lines)} lines of {run.stage.path}",
+                "the outputs do not depend on them for these inputs, as where no token of a text stands for an image",
+                "inputs that use them",
+            )
 
 
 def _dead(row: SignalRow, after: SignalRow) -> Finding:

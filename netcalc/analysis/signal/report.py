@@ -162,6 +162,8 @@ class Reach:
 
     def within(self, factor: float) -> int | None:
         """Return the distance from which the norm stays below that of the last step divided by a factor, if it does."""
+        if not any(self.gradients):
+            return None
         last = max((d for d, norm in enumerate(self.gradients) if norm > self.gradients[0] / factor), default=-1)
         return last + 1 if last + 1 < len(self.gradients) else None
 

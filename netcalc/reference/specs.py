@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Dim
+from netcalc.dims import Dim, integer
 from netcalc.dtypes import DType
 from netcalc.ir import InputSpec, OpNode, Program
 from netcalc.reference.spec_list import ListedSpec
@@ -25,6 +25,7 @@ from netcalc.tensor_type import TensorType
 __all__ = [
     "ListedSpec",
     "LossReference",
+    "PublishedReference",
     "SettingReference",
     "SpecReference",
     "TensorReference",
@@ -71,6 +72,26 @@ class LossReference(NamedTuple):
     """Inputs that only the loss has."""
 
 
+@recorded("figure", "value", "quoted", "counted", "where", "note", "miscounted")
+class PublishedReference(NamedTuple):
+    """A figure that a source prints for the network."""
+
+    figure: str
+    """params, params_active, macs or flops; or the name of a quoted result."""
+    value: str | int
+    """The figure as printed."""
+    quoted: bool
+    """True for a result that netcalc quotes and cannot count."""
+    counted: int | None
+    """The figure as it is counted, without biases, norms and activations; null for a quoted result."""
+    where: str
+    """Table or page of the source."""
+    note: str
+    """Reason why the counted figure differs, or a remark on a quoted result."""
+    miscounted: str
+    """Reason why the printed figure is not that of the network."""
+
+
 @recorded(
     *("convention", "checkpoint_dtype", *ListedSpec._fields, "file", "extends"),
     *(
@@ -112,7 +133,7 @@ class SpecReference(Result):
     outputs: tuple[TensorReference, ...]
     loss: LossReference | None
     """Null for a spec without a loss, and where an inherited one does not fit the spec."""
-    published: tuple[Published, ...]
+    published: tuple[PublishedReference, ...]
     requirements: tuple[str, ...]
     """Conditions on dims and vars."""
 
@@ -145,9 +166,19 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         tuple(_inputs(program.inputs, document.inputs)),
         tuple(TensorReference(*pair) for pair in zip(program.output_names, program.main.output_types, strict=True)),
         _loss(loaded, program),
-        tuple(document.published),
+        tuple(_published(document.published, program)),
         tuple(f"{required.message}: {required.that}" for required in document.require),
     )
+
+
+def _published(figures: Sequence[Published], program: Program) -> Iterator[PublishedReference]:
+    if not figures:
+        return
+    total = analyze(program, "torch").total
+    for figure in figures:
+        counted = None if figure.quoted else integer(getattr(total, figure.figure))
+        reasons = (figure.where, figure.note, figure.miscounted)
+        yield PublishedReference(figure.figure, figure.value, figure.quoted, counted, *reasons)
 
 
 def _dim(name: str, declared: Any, settings: Settings) -> SettingReference:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from netcalc.diagnostics import written
 from netcalc.dims import Poly
 from netcalc.reference.spec_list import ListedSpec, SpecList
-from netcalc.reference.specs import SettingReference, SpecReference, TensorReference
-from netcalc.render.numbers import exact
+from netcalc.reference.specs import PublishedReference, SettingReference, SpecReference, TensorReference
+from netcalc.render.numbers import exact, short
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
@@ -119,11 +120,27 @@ def _spec_page(spec: SpecReference) -> Page:
         if tensors:
             yield _tensors(title, tensors)
     if spec.published:
-        columns = [Column("published", "name"), Column("value"), Column("where", "prose"), Column("note", "prose")]
-        rows = [Row([p.figure, str(p.value), p.where, p.note]) for p in spec.published]
-        yield Table(columns, rows)
+        yield _published(spec.published)
     if spec.file:
         yield Paragraph([Line(f"file: {spec.file}")], verbatim=True)
+
+
+def _published(figures: Sequence[PublishedReference]) -> Table:
+    """Return the figures that sources print, beside the counted ones; quoted results are marked as such."""
+    columns = [
+        Column("published", "name"),
+        Column("value"),
+        Column("counted"),
+        Column("where", "prose"),
+        Column("note", "prose"),
+    ]
+    rows = []
+    for p in figures:
+        digits = exact if isinstance(p.value, int) else partial(short, digits=4)
+        counted = "quoted" if p.counted is None else digits(p.counted)
+        note = f"miscounted: {p.miscounted}" if p.miscounted else p.note
+        rows.append(Row([p.figure, str(p.value), counted, p.where, note]))
+    return Table(columns, rows)
 
 
 def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Pydantic models of a spec document; the lines of ``layers`` stay plain data, which elaboration validates."""
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
@@ -228,17 +229,42 @@ _PATCH_FORMS = {
 _UNITS = {"": 0, "k": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 
-class Published(_Part):
-    """Figure published for the network at its default sizes."""
+#: Published quantities that are counted; any other figure is a quoted result.
+COUNTED_FIGURES = ("params", "params_active", "macs", "flops")
+_PRINTED = re.compile(r"\d+(\.\d+)? ?[kMGBT]?")
 
-    figure: Literal["params", "params_active", "macs", "flops"] = Field(
-        description="counted quantity; params_active are the parameters that one token uses"
+
+class Published(_Part):
+    """Figure that a source prints for the network at its default sizes: one that is counted, or a quoted result."""
+
+    figure: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        description="params, macs, flops, or params_active, the parameters that one token uses; "
+        "with quoted the name of a result: top-1 error"
     )
-    value: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[kMGBT]?$")] | Annotated[int, Field(ge=1)] = Field(
-        description="the figure as printed: 117 M, 4.5 G, 25557032"
+    value: Annotated[str, Field(min_length=1, max_length=200)] | Annotated[int, Field(ge=1)] = Field(
+        description="the figure as printed: 117 M, 4.5 G, 25557032; with quoted any text: 25.03 %"
     )
     where: str = Field(description="table or page of the source")
-    note: str = Field("", description="reason why netcalc's figure differs, if it does")
+    quoted: bool = Field(False, description="true for a result that is only quoted, and cannot be counted")
+    note: str = Field("", description="reason why netcalc's figure differs, if it does; with quoted any remark")
+    miscounted: str = Field("", description="reason why the printed figure is not that of the network")
+
+    @model_validator(mode="after")
+    def _is_counted_or_quoted(self) -> Self:
+        if self.quoted:
+            if self.figure in COUNTED_FIGURES or self.miscounted:
+                raise ValueError("a figure that netcalc counts cannot be quoted")
+            return self
+        if self.figure not in COUNTED_FIGURES:
+            raise ValueError(
+                f"figure should be {', '.join(COUNTED_FIGURES[:-1])} or {COUNTED_FIGURES[-1]}; "
+                "a result that is not counted has quoted: true"
+            )
+        if isinstance(self.value, str) and not (_PRINTED.fullmatch(self.value) and self.number):
+            raise ValueError(f"value should be a number with a unit such as 117 M or 4.5 G, not {self.value!r}")
+        if self.note and self.miscounted:
+            raise ValueError("a figure has one reason, note or miscounted")
+        return self
 
     @property
     def number(self) -> Decimal:
@@ -246,8 +272,11 @@ class Published(_Part):
         digits, power = self._printed
         return digits.scaleb(power)
 
-    def agrees(self, count: int) -> bool:
-        """Return True if ``count`` rounds to the printed digits; trailing zeros of a whole number are not significant.
+    def agrees(self, count: int, *, every_digit: bool = False) -> bool:
+        """Return True if ``count`` rounds to the printed digits.
+
+        Args:
+            every_digit: False if trailing zeros of a whole number are not significant.
 
         >>> Published(figure="params", value="1.3 B", where="a table").agrees(1_315_723_264)
         True
@@ -255,9 +284,18 @@ class Published(_Part):
         if isinstance(self.value, int):
             return count == self.value
         digits, power = self._printed
-        last = (digits if "." in self.value else digits.normalize()).as_tuple().exponent
+        last = (digits if every_digit or "." in self.value else digits.normalize()).as_tuple().exponent
         assert isinstance(last, int)
         return abs(count - self.number) * 2 <= Decimal(1).scaleb(last + power)
+
+    def stands(self, count: int) -> bool:
+        """Return True if a count agrees and no reason is given, or it differs and one is.
+
+        A figure whose last digits are zeros, as in 340 M, may be miscounted in these.
+        """
+        if self.miscounted:
+            return not self.agrees(count, every_digit=True)
+        return self.agrees(count) != bool(self.note)
 
     @property
     def _printed(self) -> tuple[Decimal, int]:
@@ -278,7 +316,9 @@ class Document(_Part):
     aliases: list[Annotated[str, Field(min_length=1)]] = Field(
         default=[], description="other names under which a shipped spec is found, such as the name of a checkpoint"
     )
-    published: list[Published] = Field(default=[], description="figures that the source prints")
+    published: list[Published] = Field(
+        default=[], description="figures that the source prints, counted ones and quoted results"
+    )
     extends: str | None = Field(None, description="a spec from which this one inherits")
     without: Annotated[list[str], Field(max_length=100)] = Field(
         default=[], description="inherited dims, vars and inputs that this spec does not have, * for any text"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netcalc.diagnostics import NetcalcError
+from netcalc.reference.specs import describe
 from netcalc.spec.document import Published
 from netcalc.spec.library import load_document, load_text
 
@@ -46,6 +47,41 @@ def test_a_count_agrees_to_the_printed_digits(value: str | int, least: int, most
 def test_malformed_figures(value: str) -> None:
     with pytest.raises(NetcalcError):
         load_text(f"netcalc: 1\npublished: [{{figure: params, value: {value}, where: Table 1}}]\nlayers: [relu]\n")
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        ("{figure: top-1 error, value: 25.03 %, where: Table 2}", "quoted: true"),
+        ("{figure: params, value: 25.03 %, where: Table 2}", "117 M"),
+        ("{figure: params, value: 5 M, where: Table 2, quoted: true}", "cannot be quoted"),
+        ("{figure: BLEU, value: '28.4', where: Table 2, quoted: true, miscounted: no}", "cannot be quoted"),
+        ("{figure: params, value: 5 M, where: Table 2, note: a, miscounted: b}", "one reason"),
+    ],
+)
+def test_a_figure_is_counted_or_quoted(figure: str, said: str) -> None:
+    with pytest.raises(NetcalcError) as error:
+        load_text(f"netcalc: 1\npublished: [{figure}]\nlayers: [relu]\n")
+    assert said in str(error.value)
+
+
+def test_a_figure_is_miscounted_in_digits_that_may_be_rounded_away() -> None:
+    """BERT large's 340 M agree with its 335,141,888 parameters as 34 tens of millions, and not as 340 millions."""
+    printed = {"figure": "params", "value": "340 M", "where": "§3"}
+    assert Published(**printed).stands(335_141_888)
+    assert Published(**printed, miscounted="with heads").stands(335_141_888)
+    assert not Published(**printed, miscounted="with heads").stands(339_600_000)
+    assert not Published(**printed, note="with heads").stands(335_141_888)
+
+
+def test_quoted_results_stand_beside_counted_figures() -> None:
+    """The errors of the four networks in Table 2 of arXiv:1512.03385."""
+    errors = {"plain18": "27.94 %", "resnet18": "27.88 %", "plain34": "28.54 %", "resnet34": "25.03 %"}
+    for name, error in errors.items():
+        (quoted,) = (p for p in describe(load_document(name)).published if p.quoted and "Table 2" in p.where)
+        assert (quoted.value, quoted.counted) == (error, None)
+    large, *_ = describe(load_document("bert-large")).published
+    assert (large.value, large.counted, bool(large.miscounted)) == ("340 M", 335_141_888, True)
 
 
 def test_published_figures_are_not_inherited(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ MAX_STORED_VALUES = Limit(
     2_500_000, "values in the header of a `.safetensors` or `.gguf` file, or in an index of shards", "E605"
 )
 MAX_STORED_AXES = Limit(64, "axes of a tensor in a file", "E605")
+MAX_INPUT_TEXT = Limit(16 << 20, "bytes of a `.csv` or `.txt` file of an input", "E605")
 MAX_NPY_HEADER = Limit(10_000, "bytes of the header of an array in a `.npy` or `.npz` file", "E605")
 MAX_ARCHIVE_DIRECTORY = Limit(16 << 20, "bytes of the directory of a `.npz` file", "E605")
 MAX_ARCHIVE_MEMBERS = Limit(50_000, "arrays in a `.npz` file", "E605")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
     from netcalc.formats.counted_files import CountedFiles
+    from netcalc.numerics.given import Given
     from netcalc.ranges import RangesArgument
     from netcalc.run_options import (
         CompileOptions,
@@ -447,7 +448,8 @@ class Network:
         """Run a forward pass in NumPy.
 
         Args:
-            inputs: arrays or files by name; other inputs are drawn at random, or take their default.
+            inputs: arrays, numbers or files by name, see :mod:`netcalc.numerics.given`; other inputs are drawn at
+                random, or take their default.
 
         Raises:
             NetcalcError: E404 for symbolic sizes, E502 for bad arguments, E503 if a pattern of ``trace`` matches no
@@ -456,7 +458,7 @@ class Network:
         """
         from netcalc.engine.run import forward
 
-        network, opened = self._pass(options, inputs)
+        network, opened = self._pass(options, *self._given(inputs))
         return forward(*network, **opened)
 
     @accepts
@@ -477,7 +479,7 @@ class Network:
         """
         from netcalc.engine.rounding import rounding_errors
 
-        network, opened = self._pass(options, inputs)
+        network, opened = self._pass(options, *self._given(inputs))
         depth, unroll = opened.pop("depth"), opened.pop("unroll")
         return replace(rounding_errors(*network, **opened), depth=depth, unroll=unroll)
 
@@ -501,9 +503,11 @@ class Network:
         """
         from netcalc.engine.gradients import gradients
 
-        program, options["loss"] = self._with_loss(options["loss"], mode)
-        network, opened = self._pass(options, inputs, program)
-        return gradients(*network, **opened)
+        request, given = self._given(inputs, mode)
+        program, options["loss"] = self._with_loss(options["loss"], request)
+        literal = [name for name, value in given.items() if value.is_written]
+        network, opened = self._pass(options, request, given, program)
+        return gradients(*network, inputs_wanted=literal, **opened)
 
     @accepts
     def train(self, steps: int = 20, **options: Unpack[TrainOptions]) -> TrainingResult:
@@ -522,8 +526,9 @@ class Network:
         """
         from netcalc.training import Recipe, train
 
-        program, options["loss"] = self._with_loss(options["loss"], "train")
-        (program, _), values = self._pass(options, None, program)
+        request, given = self._given(None, "train")
+        program, options["loss"] = self._with_loss(options["loss"], request)
+        (program, _), values = self._pass(options, request, given, program)
         names = ("lr", "loss", "schedule", "warmup", "least_lr", "step_size", "gamma", "clip", "seed")
         chosen = {name: values.pop(name) for name in names}
         recipe = Recipe(steps, values.pop("training") or "adamw", settings=values.pop("settings") or {}, **chosen)
@@ -544,21 +549,26 @@ class Network:
         from netcalc.engine.compiled import Compiled
 
         opened = self.open_weights(weights)
-        return Compiled(self._for_weights(opened, self.request.executed.program), opened, **options)
+        request = self.request.executed
+        return Compiled(self._for_weights(opened, request.program, request), opened, **options)
 
     @accepts
-    def verify(self, **options: Unpack[VerifyOptions]) -> VerifyReport:
+    def verify(self, inputs: Mapping[str, Any] | None = None, **options: Unpack[VerifyOptions]) -> VerifyReport:
         """Run the network and compare shapes, types, parameters and work with the predictions, and a plan with kernels.
 
         With ``backward``, the work and the saved tensors of a backward pass are compared with theirs too.
+
+        Args:
+            inputs: as for :meth:`run`.
 
         Raises:
             NetcalcError: as :meth:`run` does; failures of kernels are reported as checks.
         """
         from netcalc.verification.verify import verify
 
-        step = self.request.executed.at_step
-        network, opened = self._pass(options, None)
+        request, given = self._given(inputs)
+        step = request.at_step
+        network, opened = self._pass(options, request, given)
         return verify(*network, at_step=lambda past, new: step(past, new).program, **opened)
 
     @accepts
@@ -575,7 +585,8 @@ class Network:
         weights = self.own_weights if options["weights"] is None else self.open_weights(options["weights"])
         if weights is None:
             raise NetcalcError(Diagnostic("E502", f"{self.name!r} has no weights of its own", hint="name a checkpoint"))
-        program = self._for_weights(weights, self.request.executed.program)
+        request = self.request.executed
+        program = self._for_weights(weights, request.program, request)
         return check_weights(program, weights, cast=options["cast"])
 
     @accepts
@@ -585,7 +596,7 @@ class Network:
         """Measure signals and gradients at initialization, and predict them from the initializers.
 
         Args:
-            inputs: arrays or files by name; others are drawn at random.
+            inputs: arrays, numbers or files by name, see :mod:`netcalc.numerics.given`; others are drawn at random.
             mode: mode of the operations in place of the mode of the network.  A network with batch norms is in training
                 mode where neither is set, if its sizes allow: otherwise they normalize nothing.
 
@@ -599,11 +610,11 @@ class Network:
         """
         from netcalc.verification.signal import measure
 
-        request = self.request.executed.with_mode(mode)
+        request, given = self._given(inputs, mode)
         if request.mode is None:
             request = request.normalizing
         program = request.program_with_loss if options["loss"] == _LOSS else request.program
-        network, opened = self._pass(options, inputs, program)
+        network, opened = self._pass(options, request, given, program)
         depth = opened.pop("depth")
         return measure(*network, **opened).at_depth(depth)
 
@@ -707,24 +718,36 @@ class Network:
         """Return the request whose work is counted: in the mode of training for a step of it, unless another is set."""
         return self.request.with_mode("train") if training is not None and self.request.mode is None else self.request
 
+    def _given(self, inputs: Mapping[str, Any] | None, mode: Mode | None = None) -> tuple[Request, dict[str, Given]]:
+        """Return the request that is executed, with the sizes of inputs that are written, and the inputs."""
+        from netcalc.numerics.given import given_inputs, with_given_sizes
+
+        given = given_inputs(inputs or {})
+        request = self.request.executed.with_mode(mode)
+        return (with_given_sizes(request, given) if given else request), given
+
     def _pass(
-        self, options: Any, inputs: Mapping[str, Any] | None, program: Program | None = None
+        self, options: Any, request: Request, given: Mapping[str, Given], program: Program | None = None
     ) -> tuple[tuple[Program, dict[str, Any]], dict[str, Any]]:
-        """Return the program and its inputs, those in files read, and the options with the weights opened."""
-        from netcalc.numerics.inputs import read_inputs
+        """Return the program, by default of the request, and its inputs, and the options with the weights opened."""
+        from netcalc.numerics.given import arrays_of
 
         weights = self.open_weights(options["weights"])
-        program = self._for_weights(weights, program or self.request.executed.program)
-        return (program, read_inputs(program, inputs or {})), {**options, "weights": weights}
+        program = self._for_weights(weights, program or request.program, request)
+        return (program, arrays_of(program, given)), {**options, "weights": weights}
 
-    def _for_weights(self, weights: Weights | None, program: Program) -> Program:
+    def _for_weights(self, weights: Weights | None, program: Program, request: Request) -> Program:
         """Return the program; at a later step of decoding with the first one, whose parameters weights have too."""
-        first = None if weights is None else self.request.executed.first_step
+        first = None if weights is None else request.first_step
         return program if first is None else replace(program, first_step=first)
 
-    def _with_loss(self, loss: Any, mode: Mode | None) -> tuple[Program, Any]:
+    def _with_loss(self, loss: Any, request: Request) -> tuple[Program, Any]:
         """Return the program from which a backward pass starts, and the name of the output or the loss there."""
-        request = self.request.executed.with_mode(mode)
+        if isinstance(loss, str) and "=" in loss:
+            from netcalc.numerics.written import read_literal
+
+            name, _, numbers = loss.partition("=")
+            return request.program, {name.strip(): read_literal(f"--loss {name.strip()}", numbers.strip()).numbers}
         if loss in (None, _LOSS) and request.loss is not None:
             return request.program_with_loss, _LOSS
         return request.program, loss

@@ -146,8 +146,8 @@ class GradientOptions(RunningOptions, UnrollOptions, total=False):
         Option(
             LOSS,
             None,
-            "With --backward: loss for the spec's own, sum of all outputs, or an output.",
-            metavar="NAME",
+            "With --backward: loss for the spec's own, sum of all outputs, an output, or its gradient in numbers.",
+            metavar="NAME[=VALUES]",
             shown_default="loss, or sum",
         ),
     ]

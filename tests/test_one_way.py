@@ -256,7 +256,9 @@ VERBS = {
             "trace": called("--trace blocks*", trace=["blocks*"]),
             "profiled": called("--profile", profiled=True, unseen=True),
             "backward": called("--backward", "gradients"),
-            "loss": called("--backward --loss sum", "gradients", loss="sum"),
+            "loss": called(
+                "--backward --loss output=[[1,2,3],[4,5,6]]", "gradients", loss={"output": [[1, 2, 3], [4, 5, 6]]}
+            ),
             "wrt": called("--backward --wrt *.weight", "gradients", wrt=["*.weight"]),
             "unroll": called("--backward --unroll", "gradients", unroll=True),
             "depth": Sample(
@@ -279,6 +281,7 @@ VERBS = {
             "max_work": RUNS["max_work"],
             "receptive_field": called("--receptive-field", receptive_field=True),
             "values": called("--values", values=True),
+            "inputs": INPUT["inputs"]._replace(unseen=True),
             "backward": called("--backward", backward=True),
             "sort": called("--sort path"),
             "top": called("--top 1"),

@@ -125,7 +125,14 @@ class InputOptions(TypedDict, total=False):
     """Inputs of a run."""
 
     inputs: Annotated[
-        list[str], Option(PATTERNS, (), "An input from .npy, .npz or .safetensors.", ("--input", "-i"), "NAME=FILE")
+        list[str],
+        Option(
+            PATTERNS,
+            (),
+            "An input in numbers, as in x=[[1,2],[3,4]], or from .npy, .npz, .safetensors, .csv or .txt; repeatable.",
+            ("--input", "-i"),
+            "NAME=VALUES|FILE",
+        ),
     ]
 
 

@@ -116,9 +116,9 @@ def _inputs(words: Iterable[str]) -> dict[str, str]:
     def pair(text: str) -> tuple[str, str]:
         name, equals, file = text.partition("=")
         if not (name and equals and file):
-            hint = "for example --input image=photo.npy"
-            raise NetcalcError(Diagnostic("E502", f"--input {text}: should be name=file", hint=hint))
-        return name, file
+            hint = "for example --input 'x=[1, 2, 3]' or --input image=photo.npy"
+            raise NetcalcError(Diagnostic("E502", f"--input {text}: should be name=numbers or name=file", hint=hint))
+        return name.strip(), file
 
     return pairs_of(words, pair, "--input")
 

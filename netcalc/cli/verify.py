@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from netcalc.cli.command_options import InputOptions
 from netcalc.cli.command_options import VerifyOptions as CommandOptions
 from netcalc.cli.options import TEXT_ROW_OPTIONS
 from netcalc.cli.verb import Call, verb
@@ -21,7 +22,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.run_options import VerifyOptions
 
 
-@verb(VerifyOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "quantize", "prune"))
+@verb(InputOptions, VerifyOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "quantize", "prune"))
 def command(call: Call) -> int:
     """Run and check the network, or check a file of weights, or both."""
     from netcalc.cli import EXIT_CHECK
@@ -36,7 +37,9 @@ def command(call: Call) -> int:
         message = "CSV holds one table; leave out --execute, or --weights"
         raise NetcalcError(Diagnostic("E502", message))
     call.require_column("VerifyReport")
-    options = {name: value for name, value in call.of(VerifyOptions).items() if name not in ("weights", "cast")}
+    options = {
+        name: value for name, value in call.of(InputOptions, VerifyOptions).items() if name not in ("weights", "cast")
+    }
     with call.progress() as progress:
         report = network.verify(**options, progress=progress)
     call.write(replace(report, audit=audit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Unpack
 
@@ -17,6 +17,7 @@ from netcalc.engine.feasibility import require_work
 from netcalc.engine.gradient_steps import InputSteps, input_steps
 from netcalc.engine.layer_gradients import LayerGradient, layer_gradients, norm_of
 from netcalc.engine.preflight import gradient_memory, reporting_memory, require_runnable
+from netcalc.engine.run import small_inputs
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator
 from netcalc.numerics.inputs import run_inputs
@@ -24,12 +25,17 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
 from netcalc.numerics.tape import Tape, Variable
-from netcalc.results import Real, recorded
+from netcalc.numerics.trace import MAX_VALUES, TensorRow, tensor_rows
+from netcalc.results import Entry, Real, recorded
 from netcalc.run_options import ParameterOptions
 from netcalc.weights.saved import TensorResult
 
 
-@recorded("spec", "seed", "loss", "summed", "norm", "layers", "unreached", "saved_bytes", "steps", name="gradients")
+@recorded(
+    *("spec", "seed", "loss", "summed", "weighted", "norm", "layers", "unreached", "saved_bytes", "steps"),
+    *(Entry("inputs", "input_rows"), Entry("outputs", "output_rows"), Entry("gradients", "gradient_rows")),
+    name="gradients",
+)
 @dataclass(frozen=True, slots=True)
 class GradientResult(TensorResult):
     """Loss and gradients of one forward and backward pass."""
@@ -62,11 +68,31 @@ class GradientResult(TensorResult):
     """Norms by step of the gradients of inputs, in networks with recurrent layers or causal attention."""
     origin: Origin
     """Origin of inputs and weights."""
+    given: Mapping[str, Array] = field(default_factory=dict)
+    """Inputs of at most 64 elements by name, given and drawn."""
+    weighted: bool = False
+    """True if the outputs are summed with weights: the gradients of the loss of one's own."""
 
     @property
     def norm(self) -> Real:
         """Norm of the gradients of all parameters."""
         return norm_of(*self.parameters.values())
+
+    @property
+    def input_rows(self) -> Mapping[str, TensorRow]:
+        """The inputs of at most 64 elements, with their values."""
+        return tensor_rows(self.given, MAX_VALUES)
+
+    @property
+    def output_rows(self) -> Mapping[str, TensorRow]:
+        """The outputs of at most 64 elements, with their values."""
+        return tensor_rows(self.outputs, MAX_VALUES)
+
+    @property
+    def gradient_rows(self) -> Mapping[str, TensorRow]:
+        """The gradients of at most 64 elements, with their values: of parameters by path, of inputs by name."""
+        inputs = {f"inputs.{n}" if n in self.parameters else n: a for n, a in self.inputs.items()}
+        return tensor_rows({**inputs, **self.parameters}, MAX_VALUES)
 
     @property
     def tensors(self) -> Mapping[str, Array]:
@@ -83,6 +109,7 @@ def gradients(
     *,
     loss: str | Mapping[str, Any] | None = None,
     wrt: Sequence[str] | None = None,
+    inputs_wanted: Sequence[str] = (),
     unroll: bool = False,
     seed: int = 0,
     max_work: float | None = None,
@@ -96,6 +123,7 @@ def gradients(
             outputs, or gradients of the loss by output.  The loss of a spec is the output ``"loss"`` of its
             program with the loss (:func:`netcalc.ir.loss.with_loss`).
         wrt: patterns of paths of parameters and names of inputs; all parameters that are trained when None.
+        inputs_wanted: names of inputs whose gradients are wanted too when ``wrt`` is None.
         unroll: True for a row of each instance of a repeated block.
         seed, max_work, parameters: as for :func:`~netcalc.engine.run.forward`.
 
@@ -105,7 +133,7 @@ def gradients(
     require_runnable(program)
     require_work(program, max_work)
     required = gradient_memory(program)
-    names, wanted_inputs = wanted_paths(program, wrt)
+    names, wanted_inputs = wanted_paths(program, wrt, inputs_wanted)
     source = Parameters(program, seed=seed, **parameters)
     arrays, rng = run_inputs(program, inputs, seed), generator(seed, "/run")
     tape = Tape(program, source.fetch, names.__contains__, wanted_inputs, rng, run_operation)
@@ -131,11 +159,17 @@ def gradients(
         layers=layer_gradients(program, by_path, by_input, unroll=unroll),
         steps=input_steps(program, by_input),
         origin=Origin.of(program, inputs or (), parameters.get("weights")),
+        given=small_inputs(program, arrays),
+        weighted=isinstance(loss, Mapping),
     )
 
 
-def wanted_paths(program: Program, wrt: Sequence[str] | None) -> tuple[dict[str, None], frozenset[str]]:
+def wanted_paths(
+    program: Program, wrt: Sequence[str] | None, inputs: Sequence[str] = ()
+) -> tuple[dict[str, None], frozenset[str]]:
     """Return the owners of the parameters, in order, and the inputs whose gradients are wanted.
+
+    Without ``wrt`` these are all parameters that are trained, and the floating-point ones of ``inputs``.
 
     Raises:
         NetcalcError: E502 for a pattern that names no trained parameter and no floating-point input.
@@ -143,9 +177,9 @@ def wanted_paths(program: Program, wrt: Sequence[str] | None) -> tuple[dict[str,
     trained = dict.fromkeys(
         p.owner for p in all_parameters(program) if p.param.trainable and not p.frozen and not p.param.is_buffer
     )
-    if wrt is None:
-        return trained, frozenset()
     floats = [spec.name for spec in program.inputs if spec.type.is_float]
+    if wrt is None:
+        return trained, frozenset(floats).intersection(inputs)
     for pattern in wrt:
         if not any(fnmatchcase(name, pattern) for name in (*trained, *floats)):
             hint = did_you_mean(pattern, [*floats, *trained])

@@ -34,7 +34,7 @@ from netcalc.numerics.interpret import run_operation
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.origin import Origin
 from netcalc.numerics.parameters import Parameters
-from netcalc.numerics.trace import OutputRow, Tracer, TraceRow
+from netcalc.numerics.trace import MAX_VALUES, TensorRow, Tracer, TraceRow, tensor_rows
 from netcalc.options import PlanName
 from netcalc.process_memory import MemoryBaseline
 from netcalc.results import Entry, recorded
@@ -48,7 +48,8 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 
 
 @recorded(
-    *("spec", "seed", Entry("outputs", "rows"), "trace", "plan", Entry("memory", "memory_totals")),
+    *("spec", "seed", Entry("inputs", "input_rows"), Entry("outputs", "rows"), "trace", "plan"),
+    Entry("memory", "memory_totals"),
     Entry("profile", optional=True),
     name="run",
 )
@@ -72,6 +73,8 @@ class RunResult(TensorResult):
     """Way of execution: fast or reference."""
     profile: Profile | None = None
     origin: Origin = field(default_factory=Origin)
+    inputs: Mapping[str, Array] = field(default_factory=dict)
+    """Inputs of at most 64 elements by name, given and drawn."""
 
     @property
     def tensors(self) -> Mapping[str, Array]:
@@ -94,9 +97,14 @@ class RunResult(TensorResult):
         return traced
 
     @property
-    def rows(self) -> Mapping[str, OutputRow]:
+    def rows(self) -> Mapping[str, TensorRow]:
         """The outputs with their statistics, by name."""
-        return {name: OutputRow.of(name, "", array, keep=True) for name, array in self.outputs.items()}
+        return tensor_rows(self.outputs)
+
+    @property
+    def input_rows(self) -> Mapping[str, TensorRow]:
+        """The inputs of at most 64 elements with their statistics, by name."""
+        return tensor_rows(self.inputs)
 
     @property
     def memory_totals(self) -> MemoryTotals:
@@ -190,7 +198,14 @@ def _run_plan(
         outputs = session(arrays, watch)
         times = None if baseline is None else profile(session, arrays, baseline)
     named = dict(zip(program.output_names, outputs, strict=True))
-    return RunResult(program.name, seed, named, (), {}, plan.memory, "fast", times)
+    given = small_inputs(program, arrays)
+    return RunResult(program.name, seed, named, (), {}, plan.memory, "fast", times, inputs=given)
+
+
+def small_inputs(program: Program, arrays: Sequence[Array]) -> dict[str, Array]:
+    """Return copies of the inputs that are small enough to be printed, by name."""
+    named = zip(program.inputs, arrays, strict=True)
+    return {spec.name: np.array(array) for spec, array in named if array.size <= MAX_VALUES}
 
 
 def _callbacks(progress: Progress, plan: Plan) -> tuple[Loaded, Watch]:
@@ -219,6 +234,7 @@ def _reference(
 ) -> RunResult:
     """Run operation by operation with the reference kernels, which need the ``required`` memory."""
     arrays: list[Array | None] = [*run_inputs(program, inputs, seed)]
+    given = small_inputs(program, [array for array in arrays if array is not None])
     total, done = operation_count(program), 0
     buffers: dict[str, Array] = {}
 
@@ -241,4 +257,5 @@ def _reference(
 
     outputs = unroll(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
     named = dict(zip(program.output_names, outputs, strict=True))
-    return RunResult(program.name, seed, named, tuple(tracer.rows), buffers, required, "reference")
+    rows = tuple(tracer.rows)
+    return RunResult(program.name, seed, named, rows, buffers, required, "reference", inputs=given)

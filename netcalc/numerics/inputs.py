@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,8 @@ from netcalc.dtypes import FLOATS, INTEGERS, holds, real_of
 from netcalc.ir import InputSpec, Program
 from netcalc.numerics.initializers import generator
 from netcalc.tensor_type import TensorType
-from netcalc.weights.tensor_files import open_tensors
 
 _FLOAT, _COMPLEX = 2, 3
-#: Characters of an element type of a file that a message repeats.
-_CLIPPED = 40
 
 
 def require_sizes(program: Program) -> None:
@@ -52,7 +48,7 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     """
     given = given or {}
     names = [spec.name for spec in program.inputs]
-    problems = [_unknown_input(program, name) for name in given if name not in names]
+    problems = [unknown_input(program, name) for name in given if name not in names]
     arrays: list[Array] = []
     for spec in program.inputs:
         try:
@@ -64,47 +60,8 @@ def run_inputs(program: Program, given: Mapping[str, Any] | None = None, seed: i
     return arrays
 
 
-def read_inputs(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return inputs by name, with those that are given as paths read from files.
-
-    Raises:
-        NetcalcError: with every file that :func:`read_input` refuses.
-    """
-    arrays: dict[str, Any] = {}
-    problems: list[Diagnostic] = []
-    for name, value in inputs.items():
-        try:
-            arrays[name] = read_input(program, name, value) if isinstance(value, (str, Path)) else value
-        except NetcalcError as error:
-            problems += error.diagnostics
-    if problems:
-        raise NetcalcError(problems)
-    return arrays
-
-
-def read_input(program: Program, name: str, path: str | Path) -> Array:
-    """Return the array for an input from a file: the tensor of that name, or the only one.
-
-    Its shape and element type are compared with the spec before its data are read.
-
-    Raises:
-        NetcalcError: E404 symbolic sizes; E602 a tensor that does not fit, or an input that the program lacks; E605 a
-            file that cannot be read, or has several tensors and none of that name.
-    """
-    require_sizes(program)
-    spec = next((spec for spec in program.inputs if spec.name == name), None)
-    if spec is None:
-        raise NetcalcError(_unknown_input(program, name))
-    file = open_tensors(path)
-    tensor = file.only(name)
-    dtype = file.dtype(tensor)
-    if dtype is None:
-        raise _misfit(spec, f"holds {file.headers[tensor].dtype[:_CLIPPED]}, and the spec has {spec.type.dtype}")
-    _require_fit(spec, file.headers[tensor].shape, dtype)
-    return file.load(tensor)
-
-
-def _unknown_input(program: Program, name: str) -> Diagnostic:
+def unknown_input(program: Program, name: str) -> Diagnostic:
+    """Return the error (E602) for an input that the program lacks."""
     hint = did_you_mean(name, [spec.name for spec in program.inputs])
     return Diagnostic("E602", f"the spec has no input {name!r}", hint=hint)
 
@@ -118,20 +75,20 @@ def accepted(spec: InputSpec, value: Any) -> Array:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise _misfit(spec, "is no array: its parts have different lengths") from None
-    _require_fit(spec, array.shape, array.dtype, has_width=hasattr(value, "dtype"))
+        raise misfit(spec, "is no array: its parts have different lengths") from None
+    require_fit(spec, array.shape, array.dtype, has_width=hasattr(value, "dtype"))
     inside = array if spec.also is None else array[array != spec.also]
     if spec.type.dtype in INTEGERS and inside.size:
         minimum, maximum = int(inside.min()), int(inside.max())
         low, high = spec.low, spec.high
         if (low is not None and minimum < low) or (high is not None and maximum >= high):
-            raise _misfit(spec, f"holds {minimum} to {maximum}, and its range is [{_end(low)}, {_end(high)})")
+            raise misfit(spec, f"holds {minimum} to {maximum}, and its range is [{_end(low)}, {_end(high)})")
         if not (holds(spec.type.dtype, minimum) and holds(spec.type.dtype, maximum)):  # a list of Python integers
-            raise _misfit(spec, f"holds {minimum} to {maximum}, which {spec.type.dtype} does not")
+            raise misfit(spec, f"holds {minimum} to {maximum}, which {spec.type.dtype} does not")
     return array.astype(numpy_dtype(spec.type.dtype), copy=False)
 
 
-def _require_fit(spec: InputSpec, shape: tuple[int, ...], dtype: np.dtype[Any], *, has_width: bool = True) -> None:
+def require_fit(spec: InputSpec, shape: tuple[int, ...], dtype: np.dtype[Any], *, has_width: bool = True) -> None:
     """Raise NetcalcError (E602) if an array of this shape and type is not the input, nor can be widened to it.
 
     Python lists and numbers have a kind, but no width.
@@ -141,14 +98,14 @@ def _require_fit(spec: InputSpec, shape: tuple[int, ...], dtype: np.dtype[Any], 
     fits = actual == kind and np.can_cast(dtype, declared) if has_width else actual <= kind
     if dtype != declared and not fits:
         hint = f"convert it with .astype({spec.type.dtype!r})" if actual <= _COMPLEX else None
-        raise _misfit(spec, f"holds {dtype.name}, and the spec has {spec.type.dtype}", hint)
-    if shape != _sizes(spec.type):
+        raise misfit(spec, f"holds {dtype.name}, and the spec has {spec.type.dtype}", hint)
+    if shape != sizes_of(spec.type):
         text = "×".join(map(str, shape)) or "scalar"
-        raise _misfit(spec, f"is {text}, and the spec has {spec.type}", "--set changes the sizes of the spec")
+        raise misfit(spec, f"is {text}, and the spec has {spec.type}", "--set changes the sizes of the spec")
 
 
 def _draw(spec: InputSpec, seed: int) -> Array:
-    shape, dtype = _sizes(spec.type), numpy_dtype(spec.type.dtype)
+    shape, dtype = sizes_of(spec.type), numpy_dtype(spec.type.dtype)
     if spec.default is not None:
         return np.full(shape, spec.default, dtype)
     rng = generator(seed, f"/{spec.name}")
@@ -169,13 +126,14 @@ def _draw(spec: InputSpec, seed: int) -> Array:
             drawn = rng.random(shape, dtype=working) * working(high - low) + working(low)
         return drawn.astype(dtype, copy=False)
     if spec.high is None:
-        declared = f"{{shape: {written(_sizes(spec.type))}, dtype: {spec.type.dtype}, range: [0, 10]}}"
+        declared = f"{{shape: {written(sizes_of(spec.type))}, dtype: {spec.type.dtype}, range: [0, 10]}}"
         hint = f"declare one, as in `{spec.name}: {declared}`, or give values with --input {spec.name}=FILE"
-        raise _misfit(spec, "holds integers, and has no range to draw them from", hint)
+        raise misfit(spec, "holds integers, and has no range to draw them from", hint)
     return rng.integers(int(spec.low or 0), int(spec.high), shape, dtype=np.int64).astype(dtype)
 
 
-def _sizes(type_: TensorType) -> tuple[int, ...]:
+def sizes_of(type_: TensorType) -> tuple[int, ...]:
+    """Return the sizes of a type without symbols."""
     return tuple(integer(size) for size in type_.shape)
 
 
@@ -193,5 +151,6 @@ def _end(value: float | None) -> str:
     return "…" if value is None else f"{value:g}"
 
 
-def _misfit(spec: InputSpec, what: str, hint: str | None = None) -> NetcalcError:
+def misfit(spec: InputSpec, what: str, hint: str | None = None) -> NetcalcError:
+    """Return the error (E602) of an array that is not the input; ``what`` says why."""
     return NetcalcError(Diagnostic("E602", f"the input {spec.name!r} {what}", hint=hint))

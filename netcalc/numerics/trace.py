@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from functools import cache
@@ -17,7 +17,7 @@ from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join
 from netcalc.results import Entry, Real, recorded
 
-#: Outputs of at most this many elements are recorded with their values.
+#: Tensors of at most this many elements are recorded with their values, and printed.
 MAX_VALUES = 64
 _STATISTICS = ("shape", "dtype", "mean", "std", "min", "max", "absmax")
 #: Elements of a tensor whose deviation is computed at once.
@@ -28,7 +28,7 @@ _CANDIDATES = 10_000
 _RANGE = re.compile(r"(?:(?<=[._-])|^)([0-9]{1,9}(?:[–-][0-9]{1,9}|,[0-9]{1,9}|,…)+)(?=\.|$)")
 
 
-@recorded("path", "op", *_STATISTICS)
+@recorded("path", "op", *_STATISTICS, Entry("values", optional=True))
 @dataclass(frozen=True, slots=True)
 class TraceRow:
     """A traced output of an operation or a block; numbers that are not finite are text.
@@ -51,34 +51,42 @@ class TraceRow:
     """The greatest absolute value."""
     array: Array | None = None
     """The value itself, if it was asked for."""
+    small: Array | None = None
+    """A copy of the value, of small tensors only."""
 
     @classmethod
     def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> Self:
         """Return the row of one tensor."""
         stored, dtype = (array if keep else None), array.dtype.name
+        small = np.array(array, copy=True) if array.size <= MAX_VALUES else None
         if np.iscomplexobj(array):
             array = np.abs(array)
         if not array.size:
             nan = float("nan")
-            return cls(path, op, array.shape, dtype, nan, nan, nan, nan, nan, stored)
+            return cls(path, op, array.shape, dtype, nan, nan, nan, nan, nan, stored, small)
         with np.errstate(all="ignore"):  # infinities and NaNs are values
             mean = float(np.mean(array, dtype=np.float64))
             std = float(np.std(array, dtype=np.float64)) if array.size <= _BLOCK else _deviation(array, mean)
         low, high = float(array.min()), float(array.max())
         absmax = float(np.maximum(-low, high))  # unlike max(), it keeps NaN
-        return cls(path, op, array.shape, dtype, mean, std, low, high, absmax, stored)
-
-
-@recorded(*_STATISTICS, Entry("values", optional=True))
-class OutputRow(TraceRow):
-    """An output of the network; numbers that are not finite are text."""
-
-    __slots__ = ()
+        return cls(path, op, array.shape, dtype, mean, std, low, high, absmax, stored, small)
 
     @property
     def values(self) -> Any:
-        """The elements in nested lists, of small outputs only."""
-        return self.array.tolist() if self.array is not None and self.array.size <= MAX_VALUES else None
+        """The elements in nested lists, of small tensors only."""
+        return None if self.small is None else self.small.tolist()
+
+
+@recorded(*_STATISTICS, Entry("values", optional=True))
+class TensorRow(TraceRow):
+    """An input, an output or a gradient; numbers that are not finite are text."""
+
+    __slots__ = ()
+
+
+def tensor_rows(arrays: Mapping[str, Array], most: int | None = None) -> Mapping[str, TensorRow]:
+    """Return tensors with their statistics, by name; those of at most ``most`` elements."""
+    return {name: TensorRow.of(name, "", a) for name, a in arrays.items() if most is None or a.size <= most}
 
 
 def _deviation(array: Array, mean: float) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from netcalc.engine.gradient_steps import InputSteps
 from netcalc.engine.gradients import GradientResult
@@ -14,6 +15,7 @@ from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.steps import distances
 from netcalc.render.table import Column, Row, Table
+from netcalc.render.values import values
 
 #: Names of outputs and parameters that a line lists.
 _LISTED = 4
@@ -30,6 +32,9 @@ class _Gradients(Presentation[GradientResult]):
         total = Row(["all parameters", "", 0, elements, result.norm, None, None, None])
         totals = [total] if result.parameters else ()
         yield _table(rows.shown)._replace(totals=totals, omitted=len(rows.others))
+        chosen = {row.path for row in rows.shown} if rows.others else None
+        whole = [*result.given.items(), *result.outputs.items()]
+        yield from values(whole, _gradients(result, chosen), "gradients", view.width)
         for steps in result.steps:
             yield Paragraph([Line(": gradient by step", steps.name)])
             yield _by_step(steps)
@@ -44,6 +49,13 @@ class _Gradients(Presentation[GradientResult]):
 
 
 PRESENTATIONS = {"GradientResult": _Gradients()}
+
+
+def _gradients(result: GradientResult, chosen: Collection[str] | None) -> Iterator[tuple[str, Any]]:
+    """Yield gradients by name: all of them, or those of chosen rows."""
+    for name, array in (*result.inputs.items(), *result.parameters.items()):
+        if chosen is None or name in chosen or name.rpartition(".")[0] in chosen:
+            yield f"gradient of {name}", array
 
 
 def _table(rows: Sequence[LayerGradient], *, complete: bool = False) -> Table:
@@ -73,7 +85,7 @@ def _loss_text(result: GradientResult) -> str:
     if result.summed == ("loss",):
         return "that of the spec"
     names = ", ".join(result.summed[:_LISTED]) + (", …" if len(result.summed) > _LISTED else "")
-    return f"the sum of {names}"
+    return f"the {'weighted ' if result.weighted else ''}sum of {names}"
 
 
 def _cells(row: LayerGradient) -> list[object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netcalc.engine.profile import LayerTime
@@ -17,11 +17,7 @@ from netcalc.render.profile import PRESENTATIONS as PROFILE
 from netcalc.render.profile import profile_data, profile_page
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Row, Table
-
-#: Largest number of elements of an output that is printed.
-_FEW = 64
-#: Width to which numbers are wrapped in a file or a pipe.
-_WIDTH = 100
+from netcalc.render.values import values
 
 #: Statistics with the priorities of their columns.
 _STATISTICS = {"mean": ALWAYS, "std": 50, "min": 40, "max": 40}
@@ -48,10 +44,8 @@ class _Run(Presentation[RunResult]):
         if result.trace:
             yield _statistics("trace", rows.shown)._replace(omitted=len(rows.others))
         yield _statistics("output", list(joined_rows(_outputs(result))))
-        for name, array in result.outputs.items():
-            if array.size <= _FEW:
-                numbers = _numbers(array, view.width or _WIDTH)
-                yield Paragraph([Line(f"{name} ="), *map(Line, numbers.split("\n"))], verbatim=True)
+        whole = [*result.inputs.items(), *result.outputs.items()]
+        yield from values(whole, _traced(result, rows.shown), "traced tensors", view.width)
         if result.profile is not None:
             yield from profile_page(result.profile, rows.shown)
         else:
@@ -71,6 +65,12 @@ class _Run(Presentation[RunResult]):
 
 
 PRESENTATIONS = {"RunResult": _Run()}
+
+
+def _traced(result: RunResult, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield small traced tensors by path, without those that are outputs."""
+    if result.profile is None:
+        yield from ((r.path, r.small) for r in rows if r.small is not None and r.path not in result.outputs)
 
 
 def _outputs(result: RunResult) -> tuple[TraceRow, ...]:
@@ -96,9 +96,3 @@ def _memory(result: RunResult) -> str:
     memory = result.memory
     part = f", including {bytes_text(memory.weights)} of weights" if result.plan == "fast" and memory.weights else ""
     return f"predicted peak memory: {bytes_text(memory.peak)}{part}"
-
-
-def _numbers(array: Any, width: int) -> str:
-    import numpy as np
-
-    return str(np.array2string(array, precision=4, suppress_small=True, max_line_width=width, separator=", "))

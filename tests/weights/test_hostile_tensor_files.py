@@ -18,7 +18,7 @@ import pytest
 from netcalc import limits
 from netcalc.analysis.walk import instances
 from netcalc.diagnostics import NetcalcError
-from netcalc.numerics.inputs import read_input
+from netcalc.numerics.given import read_input
 from netcalc.numerics.parameters import Parameters, check_weights
 from netcalc.weights.checkpoint_files import open_weights
 from netcalc.weights.tensor_files import open_tensors, write_tensors

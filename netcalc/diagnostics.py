@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
+from netcalc.characters import full_width
 from netcalc.limits import MAX_ERRORS, MAX_MESSAGE, MAX_SHOWN_ERRORS
 
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
@@ -136,7 +137,7 @@ class NetcalcError(Exception):
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         reported = [diagnostics] if isinstance(diagnostics, Diagnostic) else list(diagnostics)
-        listed = distinct(reported)
+        listed = [_at_full_width(item) for item in distinct(reported)]
         if len(listed) > MAX_ERRORS and not isinstance(listed[-1], Unlisted):
             listed = [*listed[:MAX_ERRORS], Unlisted.after(listed[MAX_ERRORS])]
         #: In order and without duplicates (the error of a variable is raised by every line that uses it).  At most
@@ -154,6 +155,15 @@ class NetcalcError(Exception):
         return type(self)(
             diagnostic if diagnostic.span else diagnostic._replace(span=span) for diagnostic in self.diagnostics
         )
+
+
+def _at_full_width(problem: Diagnostic) -> Diagnostic:
+    """Return a diagnostic of a name or value with the hint at a full-width character in the text that it marks."""
+    span = problem.span
+    if span is None or span.text.isascii() or not problem.code.startswith(("E10", "E20", "E30")):
+        return problem
+    found = full_width(span.text[: span.end - 1], span.column - 1)
+    return problem if found is None else problem._replace(hint=f"{found.hint}, in column {found.column + 1}")
 
 
 class UnhintedError(NetcalcError):

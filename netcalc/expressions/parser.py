@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from netcalc.characters import word_end
 from netcalc.expressions.arithmetic import COMPARE
 from netcalc.expressions.errors import ExpressionError, too_deep
 from netcalc.expressions.functions import FUNCTIONS
@@ -18,6 +19,7 @@ _TOKEN = re.compile(
     r"|(?P<string>'[^'\\]*'|\"[^\"\\]*\")|(?P<op>//|\*\*|==|!=|<=|>=|[-+*/%<>()\[\],.:]))",
     re.ASCII,
 )
+_SPACES = " \t\n\r\f\v"
 _CONSTANTS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None, "pi": math.pi}
 _WORDS = {"if", "else", "and", "or", "not"}
 
@@ -52,11 +54,15 @@ class Parser:
     @staticmethod
     def _tokens(text: str) -> Iterator[_Token]:
         at = 0
-        while text[at:].strip():
+        while text[at:].strip(_SPACES):
             match = _TOKEN.match(text, at)
-            if not match:
-                column = at + len(text[at:]) - len(text[at:].lstrip())
-                raise ExpressionError(f"unexpected {text[column]!r}", column, code="E201")
+            if match is None or (match.lastgroup == "name" and not text.isascii()):  # letters of other scripts
+                start = len(text) - len(text[at:].lstrip(_SPACES))
+                at = word_end(text, start)
+                if at == start:
+                    raise ExpressionError(f"unexpected {text[start]!r}", start, code="E201")
+                yield _Token("name", text[start:at], start)
+                continue
             kind = match.lastgroup or ""
             yield _Token(kind, match[kind], match.start(kind))
             at = match.end()

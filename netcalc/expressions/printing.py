@@ -89,7 +89,12 @@ def _value_and_precedence(value: Any) -> tuple[str, int]:
         except ExpressionError:  # longer than an expression may be
             return str(value), _SUM
     text = _number(value)
-    return text, SIGN if text.startswith("−") else _ATOM if re.fullmatch(r"[\w.,]+|[\[\"].*", text) else _SUM
+    return text, SIGN if text.startswith("−") else _ATOM if _is_atom(text) else _SUM
+
+
+def _is_atom(text: str) -> bool:
+    """Return True for a number, a name, a text or a list, which need no parentheses."""
+    return text.isidentifier() or re.fullmatch(r"[\w.,]+|[\[\"].*", text) is not None
 
 
 def _number(value: Any) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from netcalc.characters import NAME
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError, parse
 from netcalc.limits import MAX_PATTERN_WORK
 
 #: A captured number in a pattern of parameter paths, and any text.
-_CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}|\*")
+_CAPTURE = re.compile(rf"\{{({NAME})\}}|\*")
 #: An expression in a name of a checkpoint, and the text that the pattern's ``*`` matched.
 _INSERTED = re.compile(r"\$\{([^}]*)\}|\*")
 #: Characters by whose comparison the fixed cost of looking at a path or a pattern is counted.

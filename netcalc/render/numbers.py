@@ -189,7 +189,7 @@ def _scaled(value: Poly) -> tuple[str, str]:
 
 def _size(size: Dim, length: int) -> str:
     text = str(size) if isinstance(size, int) else _formula(size, str, length)
-    plain = isinstance(size, int) or text.replace("_", "a").isalnum()
+    plain = isinstance(size, int) or text.isidentifier() or text.isalnum()
     return text if plain else f"({text})"
 
 

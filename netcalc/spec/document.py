@@ -4,11 +4,13 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
+from netcalc.characters import NAME, PART, checked_names
 from netcalc.dtypes import DType
-from netcalc.models import ConfigDict, Field, Model, field_validator, model_validator
+from netcalc.models import AfterValidator, ConfigDict, Field, Model, field_validator, model_validator
 from netcalc.opdef import ports
 
-_Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_NAMES = AfterValidator(checked_names)
+_Name = Annotated[str, Field(pattern=f"^{NAME}$"), _NAMES]
 _Size = int | str
 #: How a parameter is split over ranks under tensor parallelism.
 _Split = Literal["columns", "rows", "heads", "experts", "vocabulary", "replicated"]
@@ -18,11 +20,11 @@ _SPLIT_TEXT = (
     "rows of the vocabulary, or not at all (replicated, as all others)"
 )
 #: Name of an input or output; `*` in a name such as past_key_values.*.key is the number of each tensor of a list.
-_Port = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.([A-Za-z0-9_]+|\*))*$")]
+_Port = Annotated[str, Field(pattern=rf"^{NAME}(\.({PART}|\*))*$"), _NAMES]
 
 
 #: Input of a block; `?` if it is optional, and an input before it that it is if it is not given.
-_BlockInput = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\??( *= *[A-Za-z_][A-Za-z0-9_]*)?$")]
+_BlockInput = Annotated[str, Field(pattern=rf"^{NAME}\??( *= *{NAME})?$"), _NAMES]
 
 
 class _Part(Model):

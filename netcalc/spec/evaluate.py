@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
+from netcalc.characters import WORD
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean, written
 from netcalc.dims import Dim, Poly, at_least, refuse_symbols, spend
 from netcalc.expressions import ExpressionError, parse
@@ -15,7 +16,6 @@ from netcalc.limits import MAX_ITEMS
 from netcalc.spec.cursor import Cursor, kept, within
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _ANYTHING = re.compile(r"(?s).*")
 #: Keys of names, paths and descriptions, which are no expressions without ``${}``.
 _TEXT_KEYS = frozenset({"name", "from", "as", "tie", "module", "about", "source", "message", "holds", "formerly"})
@@ -107,7 +107,7 @@ def words_in(data: Any, *, keys: bool = False) -> frozenset[str]:
     while pending:
         item, is_text = pending.pop()
         if isinstance(item, str):
-            words.update(*(_WORD.findall(text) for text in (_PLACEHOLDER.findall(item) if is_text else (item,))))
+            words.update(*(WORD.findall(text) for text in (_PLACEHOLDER.findall(item) if is_text else (item,))))
         elif isinstance(item, list):
             pending += [(part, is_text) for part in item]
         elif isinstance(item, dict):
@@ -125,7 +125,7 @@ def places_of_names(document: Cursor, names: Collection[str]) -> dict[str, Span 
         data = cursor.data
         if isinstance(data, str):
             parts = _PLACEHOLDER.finditer(data) if is_text or "${" in data else (_ANYTHING.match(data),)
-            for word in (word for part in parts if part for word in _WORD.finditer(data, *part.span())):
+            for word in (word for part in parts if part for word in WORD.finditer(data, *part.span())):
                 if word[0] in names and word[0] not in places:
                     places[word[0]] = within(cursor.span, data, word.start(), len(word[0]))
         elif isinstance(data, list):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from netcalc.characters import is_name
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly, UndecidedError, assumptions, differences, limited_work, symbol
 from netcalc.limits import MAX_TIMES
@@ -110,7 +111,7 @@ def _declared_loop(cursor: Cursor) -> Iterations:
         hint = "repeat: 3, or {times: 3, index: i, start: 1}, or {each: [64, 128], as: width}"
         raise cursor.error("E107", "repeat: requires either times or each", hint)
     for key in ("as", "index"):
-        if key in data and not (isinstance(data[key], str) and data[key].isidentifier()):
+        if key in data and not (isinstance(data[key], str) and is_name(data[key])):
             raise cursor[key].error("E104", f"{key}: should be a name of letters, digits and '_'")
     return Iterations((), data.get("index", "index"), data.get("as", "item") if "each" in data else None)
 

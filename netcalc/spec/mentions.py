@@ -6,10 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from netcalc.characters import NAME, PART
+
 #: Keys of lines with texts that refer to no value.
 _NO_VALUES = ("name", "as", "about")
 #: Name or path of a value, or the name of a list.
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\.(?:\w+|\*))*")
+_NAME = re.compile(rf"{NAME}(?:\.(?:{PART}|\*))*")
 
 
 def mentioned_inputs(inputs: Collection[str], lines: Any) -> frozenset[str]:

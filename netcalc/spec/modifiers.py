@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from netcalc.characters import is_name, unnamed
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related
 from netcalc.ir import Value, join
 from netcalc.spec.evaluate import evaluate, evaluate_expression
@@ -29,7 +30,8 @@ def line_name(line: Line, scope: Scope) -> str | None:
     is_scalar = isinstance(name, (str, int, float)) and not isinstance(name, bool)
     if not is_scalar or not _is_valid(str(name)):
         shown = name if isinstance(name, TensorType) else repr(name)
-        raise cursor.error("E104", f"name: should consist of letters, digits, '_', '-' and '.', not {shown}")
+        message = f"name: should consist of letters, digits, '_', '-' and '.', not {shown}"
+        raise cursor.error("E104", message, unnamed(str(name)) if is_scalar else None)
     return str(name)
 
 
@@ -59,7 +61,7 @@ def _in_body(scope: Scope) -> Iterator[Scope]:
 
 @lru_cache(maxsize=4096)
 def _is_valid(name: str) -> bool:
-    return all(part.replace("_", "a").replace("-", "a").isalnum() for part in name.split("."))
+    return all(part and is_name("_" + part.replace("-", "_")) for part in name.split("."))
 
 
 def output_names(line: Line) -> list[Any]:

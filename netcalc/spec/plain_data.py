@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.arguments import plain
+from netcalc.characters import composed
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
@@ -39,7 +40,7 @@ class _DataReader:
             for key in value:
                 if not isinstance(key, str):
                     raise NetcalcError(Diagnostic("E104", f"a key should be a string, not {written(key)}", span))
-            return {key: self.read(item, (*path, key), depth + 1) for key, item in value.items()}
+            return {composed(key): self.read(item, (*path, composed(key)), depth + 1) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.read(item, (*path, index), depth + 1) for index, item in enumerate(value)]
         value = plain(value)
@@ -48,7 +49,7 @@ class _DataReader:
             raise NetcalcError(Diagnostic("E104", message, span))
         if type(value) is int and abs(value) >= 10**MAX_DIGITS:
             raise NetcalcError(Diagnostic("E003", f"a number of over {MAX_DIGITS:,} digits", span))
-        return value
+        return composed(value) if type(value) is str else value
 
 
 def _written_path(path: Path) -> str:

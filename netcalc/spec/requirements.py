@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from netcalc.characters import PART
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span
 from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor
@@ -116,7 +117,7 @@ def _error_if_unmet(
     condition, text = requirement["that"], requirement["that"].data
     if evaluate_requirement(condition, scope):
         return None
-    words = re.findall(r"\w+", text)
+    words = re.findall(PART, text)
     names = sorted(names_in(text, is_expression=True), key=words.index)
     values = [f"{name} = {_shown_value(scope[name])}{' (--set)' if name in overridden else ''}" for name in names]
     message = f"{requirement['message'].data}: {text.strip()} does not hold"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from netcalc.characters import composed
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean, nearest
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
@@ -167,7 +168,9 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
         NetcalcError: with every unknown name and invalid value.
     """
     document = loaded.document
+    overrides = {composed(name): value for name, value in overrides.items()}
     overrides, warnings, errors = _current_names(loaded, overrides)
+    symbolic = [composed(name) for name in symbolic]
     for name in overrides:
         if name not in document.dims and name not in document.vars:
             message = f"--set {name}: the spec has no dim or var of that name"

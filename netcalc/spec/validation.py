@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from netcalc.characters import unnamed
 from netcalc.diagnostics import Diagnostic, NetcalcError, Unlisted, written
 from netcalc.limits import MAX_ERRORS
 from netcalc.models import Model, ValidationError
@@ -118,11 +119,12 @@ def diagnose(
             present = beside if isinstance(beside, dict) else {}
             suggestion = _suggestion(item, model, noun, present)
             problem = _diagnostic(item, loc, at, noun, suggestion.hint, evaluated)
+            is_key = item["loc"][-1:] == ("[key]",)
             if problem.code == "E104" and evaluated is not None:
                 problem = evaluated.explained(problem, at, model, loc)
             elif problem.code == "E104":
-                problem = problem._replace(hint=_document_hint(at))
-            if problem.code == "E104" and problem.hint is None:
+                problem = problem._replace(hint=unnamed(str(loc[-1])) if is_key else _document_hint(at))
+            if problem.code == "E104" and problem.hint is None and not is_key:
                 problem = problem._replace(hint=_value_hint(item, at.data if evaluated is None else evaluated.at(loc)))
             diagnostics[place] = problem
             if suggestion.name is not None:

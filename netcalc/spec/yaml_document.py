@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from netcalc.characters import composed, misread
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from netcalc.spec.cursor import Cursor, Path
@@ -65,6 +66,8 @@ def _compose_root(text: str, file: str, lines: list[str]) -> Node | None:
     except ruamel.yaml.error.MarkedYAMLError as error:
         mark = _mark(error)
         span = _mark_span(file, lines, mark.line, mark.column) if mark else None
+        if mark and (found := _misread(file, lines, mark.line)) is not None:
+            raise NetcalcError(found) from None
         message = " ".join(part for part in (error.context, error.problem) if part)
         code = "E003" if isinstance(error, LimitError) else "E001"
         raise NetcalcError(Diagnostic(code, message, span, hint=_yaml_hint(message, span))) from None
@@ -135,7 +138,7 @@ class _DocumentReader:
         """Return the text of a scalar; NetcalcError for one that UTF-8 cannot write."""
         text: str = node.value
         try:
-            return joined_surrogates(text)
+            return composed(joined_surrogates(text))
         except UnicodeError:
             raise NetcalcError(Diagnostic("E001", "half of a surrogate pair is no character", span)) from None
 
@@ -162,6 +165,17 @@ def _mark(error: Any) -> Any:
 def _mark_span(file: str, lines: list[str], line: int, column: int) -> Span:
     line = min(line, max(len(lines) - 1, 0))
     return Span(file, line + 1, column + 1, column + 2, lines[line] if lines else "")
+
+
+def _misread(file: str, lines: list[str], line: int) -> Diagnostic | None:
+    """Return the error at a full-width character that YAML stumbled over, in a line or the one before it."""
+    before = next((number for number in range(line - 1, -1, -1) if lines[number].strip()), line)
+    for number in (line, before):
+        found = misread(lines[number]) if number < len(lines) else None
+        if found is not None:
+            message = f"{found.character!r} is a letter like others in YAML, which needs {found.ascii!r} here"
+            return Diagnostic("E001", message, _mark_span(file, lines, number, found.column), hint=found.hint)
+    return None
 
 
 #: ``- conv2d {out: 8}``

@@ -19,7 +19,7 @@ ONE = "inputs: {x: [2, 8]}\n"
         ("vars: {a: !!bool maybe}\n", "E001", "!!bool maybe"),
         (f"vars: {{a: {'9' * 5000}}}\n", "E003", "9" * 5000),
         ("dims: {a: 2.5}\n", "E104", "2.5"),
-        ("vars: {é: 1}\n", "E104", "é"),
+        ("vars: {²: 1}\n", "E104", "²"),
         ("vars: {a: {default: 3, max: high}}\n", "E104", "{default: 3, max: high}"),
         ("inputs: {x: [2, 1.5]}\n", "E104", "1.5"),
         ("inputs: {x: {shape: [2], dtype: float31}}\n", "E104", "float31"),

@@ -1,4 +1,13 @@
-"""Optimizers: the states that they keep and the work of an update, read from ``data/optimizers.yaml``."""
+"""Optimizers: the states that they keep and the work of an update, read from ``data/optimizers``, a file for each.
+
+Updates are those of torch.optim without fusion, in the order of the formulas: p is a parameter, g its gradient, t the
+number of the step.  Work is given for each element, or as an expression of settings and sizes: ``elements``;
+``matrices``, the sizes of all axes but the last two multiplied; ``rows`` and ``columns`` of all of them together;
+``least``, the smaller of the last two sizes.  Numbers that are the same for all elements (1 − lr·λ, corrections of the
+bias) are computed once for a step and are not counted.  ``when`` names the setting that a part depends on, which is
+left out at 0, and ``others`` the optimizer of the parameters that are no hidden matrices of two axes, such as tables of
+embeddings, biases and kernels of convolutions, with its settings by the names that they have here.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +23,7 @@ from netcalc.expressions import parse
 from netcalc.ir import OpNode
 from netcalc.opdef import Kind, Term
 
-_FILE = Path(__file__).parent.parent / "data" / "optimizers.yaml"
+_FOLDER = Path(__file__).parent.parent / "data" / "optimizers"
 
 #: Parameters that a part of an update or a state is for: those of two or more axes, the others, or all.
 Of: TypeAlias = Literal["matrix", "vector", ""]
@@ -174,38 +183,40 @@ def _sizes(shape: Shape, settings: Mapping[str, float]) -> Mapping[str, Dim]:
     return sizes
 
 
-@cache
-def optimizers() -> Mapping[str, Optimizer]:
-    """Return by name all optimizers whose updates are counted."""
-    return {name: optimizer for name, optimizer in optimizers_of_memory().items() if optimizer.update}
-
-
-@cache
-def optimizers_of_memory() -> Mapping[str, Optimizer]:
-    """Return by name all optimizers whose states are counted."""
-    from netcalc.spec.yaml_document import parse_yaml
-
-    data = parse_yaml(_FILE.read_text(encoding="utf-8"), _FILE.name).data
-    return {name: _optimizer(name, entry) for name, entry in data.items()}
+def optimizer_names(*, updates: bool = False) -> tuple[str, ...]:
+    """Return the names of all optimizers whose states are counted, or of those whose updates are counted too."""
+    names = sorted(file.stem for file in _FOLDER.glob("*.yaml"))
+    return tuple(name for name in names if not updates or _read(name).update)
 
 
 def optimizer_named(name: str) -> Optimizer:
     """Return an optimizer; NetcalcError (E502) if there is none of that name, or its update is not counted."""
-    if name in optimizers_of_memory() and name not in optimizers():
+    if name not in optimizer_names():
+        raise _unknown(name, optimizer_names(updates=True))
+    optimizer = _read(name)
+    if not optimizer.update:
         raise NetcalcError(Diagnostic("E502", f"the update of {name} is not counted, only the memory of its states"))
-    return _named(name, optimizers())
+    return optimizer
 
 
 def optimizer_of_memory(name: str) -> Optimizer:
     """Return an optimizer whose states are counted; NetcalcError (E502) if there is none of that name."""
-    return _named(name, optimizers_of_memory())
+    if name not in optimizer_names():
+        raise _unknown(name, optimizer_names())
+    return _read(name)
 
 
-def _named(name: str, known: Mapping[str, Optimizer]) -> Optimizer:
-    if name not in known:
-        hint = did_you_mean(name, known) or f"the optimizers are {', '.join(known)}"
-        raise NetcalcError(Diagnostic("E502", f"there is no optimizer {name!r}", hint=hint))
-    return known[name]
+def _unknown(name: str, known: Sequence[str]) -> NetcalcError:
+    hint = did_you_mean(name, known) or f"the optimizers are {', '.join(known)}"
+    return NetcalcError(Diagnostic("E502", f"there is no optimizer {name!r}", hint=hint))
+
+
+@cache
+def _read(name: str) -> Optimizer:
+    from netcalc.spec.yaml_document import parse_yaml
+
+    file = _FOLDER / f"{name}.yaml"
+    return _optimizer(name, parse_yaml(file.read_text(encoding="utf-8"), file.name).data)
 
 
 def _optimizer(name: str, entry: Mapping[str, Any]) -> Optimizer:

@@ -29,9 +29,9 @@ def conventions() -> dict[str, str]:
 
 def optimizer_names() -> tuple[str, ...]:
     """Return the names of the optimizers."""
-    from netcalc.analysis.optimizers import optimizers_of_memory
+    from netcalc.analysis.optimizers import optimizer_names
 
-    return tuple(optimizers_of_memory())
+    return optimizer_names()
 
 
 def setting_kinds(loaded: Loaded) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Updates of parameters as torch.optim computes them, and clipping of gradients.
 
 The formulas have torch's order of operations (``_single_tensor_sgd``, ``_single_tensor_adam``; timm's for Lion), and
-are written in ufuncs, so that an update of tallied arrays counts the work that ``data/optimizers.yaml`` states.
+are written in ufuncs, so that an update of tallied arrays counts the work that ``data/optimizers`` states.
 """
 
 from __future__ import annotations

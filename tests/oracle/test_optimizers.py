@@ -12,7 +12,7 @@ timm_optimizers = pytest.importorskip("timm.optim")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from netcalc.analysis.optimizers import optimizer_named, optimizers  # noqa: E402
+from netcalc.analysis.optimizers import optimizer_named, optimizer_names  # noqa: E402
 
 CLASSES: dict[str, Any] = {
     "sgd": torch.optim.SGD,
@@ -150,4 +150,4 @@ def test_defaults_are_torchs(name: str) -> None:
         theirs |= {"adamw_eps": own["eps"], "adamw_weight_decay": own["weight_decay"]}
     settings = optimizer_named(name).settings
     assert {key: theirs[key] for key in settings} == dict(settings)
-    assert set(CLASSES) == set(optimizers())
+    assert set(CLASSES) == set(optimizer_names(updates=True))

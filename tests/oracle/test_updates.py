@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netcalc.analysis.optimizers import optimizers
+from netcalc.analysis.optimizers import optimizer_names
 from netcalc.training.updates import Updater, clip_coefficient, global_norm
 
 torch = pytest.importorskip("torch")
@@ -63,7 +63,7 @@ def _torch(name: str, parameter: torch.Tensor, settings: dict[str, float]) -> An
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", optimizers())
+@pytest.mark.parametrize("name", optimizer_names(updates=True))
 @given(data=st.data())
 def test_updates(name: str, dtype: str, data: Any) -> None:
     settings = _settings(name, data.draw)

@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from netcalc.analysis.optimizers import optimizer_named, optimizers
+from netcalc.analysis.optimizers import optimizer_named, optimizer_names
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.tally import tallied, tallying
 from netcalc.training.updates import Updater, clip_coefficient, global_norm
@@ -25,7 +25,7 @@ SHAPES = [(3, 4), (5, 2), (6,), (2, 3, 4), (2, 3, 2, 2)]
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", optimizers())
+@pytest.mark.parametrize("name", optimizer_names(updates=True))
 def test_the_work_of_an_update_is_that_of_its_terms(
     name: str, shape: tuple[int, ...], settings: dict[str, float]
 ) -> None:
@@ -45,7 +45,7 @@ def test_the_work_of_an_update_is_that_of_its_terms(
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", optimizers())
+@pytest.mark.parametrize("name", optimizer_names(updates=True))
 def test_states_are_those_declared(name: str, shape: tuple[int, ...]) -> None:
     updater = Updater.of(name)
     updater.update("w", np.ones(shape, np.float32), np.ones(shape, np.float32))
@@ -100,7 +100,7 @@ def test_a_learning_rate_of_the_step_replaces_that_of_the_settings() -> None:
 
 
 def test_arrays_that_were_given_are_unchanged() -> None:
-    for name in optimizers():
+    for name in optimizer_names(updates=True):
         updater, p, g = Updater.of(name, {"weight_decay": 0.1}), np.ones(3), np.full(3, 2.0)
         for _ in range(3):
             updater.update("p", p, g)

@@ -64,7 +64,7 @@ class Request:
         Raises:
             NetcalcError: with every error in the spec, the settings and the assignments.
         """
-        program = self._elaborated
+        program = self._unsized._elaborated
         unsettled = () if self.open_storage else self.source.storage.unsettled
         if unsettled and self.dtype is None and not any("=" not in text for text in self.quantize):
             raise NetcalcError(unsettled)
@@ -110,10 +110,20 @@ class Request:
         if self.source.document.loss is None:
             return None
         from netcalc.ir.specialize import specialized_loss
+
+        loss = self._unsized._elaborated_loss
+        return specialized_loss(loss, self.sizes) if loss is not None and self.sizes else loss
+
+    @cached_property
+    def _unsized(self) -> Self:
+        """The request that this one has sizes for: its programs do not depend on them."""
+        return self
+
+    @cached_property
+    def _elaborated_loss(self) -> Loss | None:
         from netcalc.spec.loss import elaborated_loss
 
-        loss = elaborated_loss(self.adapted, self.settings, self.symbolic, self._elaborated)
-        return specialized_loss(loss, self.sizes) if loss is not None and self.sizes else loss
+        return elaborated_loss(self.adapted, self.settings, self.symbolic, self._elaborated)
 
     @cached_property
     def program_with_loss(self) -> Program:
@@ -137,7 +147,7 @@ class Request:
 
             specialize(self.program, sizes)
         sized = replace(self, sizes={**self.sizes, **sizes})
-        sized.__dict__["_elaborated"] = self._elaborated  # which does not depend on sizes
+        sized.__dict__["_unsized"] = self._unsized
         return sized
 
     def with_symbols(self, names: Collection[str]) -> Self:
@@ -160,7 +170,24 @@ class Request:
 
     def with_mode(self, mode: Mode | None) -> Self:
         """Return the request in a mode; the same for None."""
-        return self if mode in (None, self.mode) else replace(self, mode=mode)
+        return self if mode in (None, self.mode) else self._variant(mode, self.dtype)
+
+    def with_dtype(self, dtype: str) -> Self:
+        """Return the request in an element type."""
+        document = self.source.document
+        own = self.dtype or document.checkpoint.dtype or document.dtype
+        return self if dtype == own and not self.source.storage.text else self._variant(self.mode, dtype)
+
+    def _variant(self, mode: Mode | None, dtype: str | None) -> Self:
+        """Return the request in a mode and element type, one for all requests that differ in sizes."""
+        variants = self._unsized._variants
+        if (mode, dtype) not in variants:
+            variants[mode, dtype] = replace(self._unsized, mode=mode, dtype=dtype)
+        return variants[mode, dtype].with_sizes(self.sizes) if self.sizes else variants[mode, dtype]
+
+    @cached_property
+    def _variants(self) -> dict[tuple[Mode | None, str | None], Self]:
+        return {}
 
     @property
     def normalizing(self) -> Self:

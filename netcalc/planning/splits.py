@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from netcalc.analysis.caches.conventions import convention_named, element_type
@@ -58,7 +57,7 @@ def training_figures(request: Request, training: Training, split: Split, *, idea
         raise NetcalcError(Diagnostic("E502", "--cp: context-parallel ranks keep no scores", hint=hint))
     precision = precision_named(training.precision, training.mixed, training.attention)
     if precision.dtype is not None:
-        request = replace(request, dtype=precision.dtype)
+        request = request.with_dtype(precision.dtype)
     request = _with_positions(request if request.mode is not None else request.with_mode("train"), split.cp)
     program = request.program_with_loss if request.loss is not None else request.program
     return split_figures(_rank(request, program, split), training, cp=split.cp, sp=split.sp, ideal=ideal)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from netcalc.analysis.precisions import precision_named
@@ -66,7 +65,7 @@ def training_step(request: Request, training: Training, micro_batch: int | None 
         if request.dtype is not None:
             hint = "leave out --dtype"
             raise NetcalcError(Diagnostic("E502", f"--precision {training.precision} sets the types", hint=hint))
-        request = replace(request, dtype=precision.dtype)
+        request = request.with_dtype(precision.dtype)
     if request.mode is None:
         request = request.with_mode("train")
     request, passes = _in_micro_batches(request, micro_batch, training.accumulate)

@@ -202,7 +202,7 @@ def kept_memory(program: Program, training: Training, execution: ExecutionName =
         is_training = cut.program.training
         rules = Ideal(is_training) if execution == "ideal" else _eager(is_training, training, precision)
         run = Forward(cut, rules, precision, again)
-        run.forward()
+        run.forward(noted=False)
         return {"kept": (sum(size for _, size in run.kept.values()),)}
 
     return Fold(program, again.unit).figures(kept)["kept"][0]

@@ -60,12 +60,15 @@ class Forward:
         self.moments: dict[Hashable, Live] = {}
         self.kept: dict[str, list[int]] = {}
 
-    def forward(self) -> list[Tensor]:
-        """Run the forward pass, and return the outputs of the program, which stay live."""
+    def forward(self, *, noted: bool = True) -> list[Tensor]:
+        """Run the forward pass, and return the outputs of the program, which stay live.
+
+        Unless ``noted``, the memory at its moments is not looked at.
+        """
         inputs = [Tensor(spec.type, Layout.new(spec.type), False) for spec in self.program.inputs]
         for tensor in inputs:
             self._ledger.hold(tensor.storage)
-        outputs = self._body(self.program.main, inputs, (), "", "")
+        outputs = self._body(self.program.main, inputs, () if noted else None, "", "")
         self._forget_casts()
         return outputs
 
@@ -187,7 +190,7 @@ class Forward:
         owners = self._owned(node, prefix, owner)
         self._cast_weights(node, owners, stored)
         unpacked = _unpacked_bytes(node, stored)
-        for number, moment in enumerate(self._rules.moments(node, layouts, made)):
+        for number, moment in enumerate(self._rules.moments(node, layouts, made) if place is not None else ()):
             work = work_bytes(moment.work) + size * moment.outputs + unpacked
             self.mark(self._pass, place, number, work)
         for layout in made:

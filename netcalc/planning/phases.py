@@ -54,8 +54,15 @@ def request_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | N
             raise NetcalcError(Diagnostic("E502", "--logits last: training needs the logits of all positions"))
         return request, ()
     request = request.with_caches()
-    if phase is not None:
-        request = request.at_phase(phase)
+    return logits_in_phase(request if phase is None else request.at_phase(phase), phase, logits)
+
+
+def logits_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | None) -> tuple[Request, tuple[str, ...]]:
+    """Return a request that is in a phase of decoding, with the logits that it computes, and a remark on these.
+
+    Raises:
+        NetcalcError: E502 for logits that the network cannot choose.
+    """
     if logits is not None and not request.has_logits_of(logits):
         hint = "causal language models have a var logits"
         raise NetcalcError(

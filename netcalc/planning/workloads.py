@@ -15,7 +15,7 @@ from netcalc.fit_options import FitOptions
 from netcalc.ir import Program
 from netcalc.options import MemoryOptions, Phase
 from netcalc.planning.memory import require_training
-from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.planning.phases import logits_in_phase, phase_of, request_in_phase
 from netcalc.planning.points import Measured, MemoryPoints
 from netcalc.request import Request
 
@@ -50,9 +50,14 @@ class Workloads:
         self.length = self._chosen_length(options["length"])
         if phase is None and decodes:
             self._assumptions.append("--phase prefill, all positions at once")
-        settings = self._settings(self.batch, self.length)
-        # the settings say the phase
-        self._numeric, remarks = request_in_phase(request.with_settings(settings), self._phase, options["logits"])
+        settings = self._settings(self.batch, self.length)  # which say the phase
+        if decodes and not self.trains:
+            sized = request.at_step(0, 1).with_settings(settings)
+            self._numeric, remarks = logits_in_phase(sized, self._phase, options["logits"])
+        else:
+            sized = request.with_settings(settings)
+            sized = sized.with_mode("train") if self.trains and request.mode is None else sized
+            self._numeric, remarks = request_in_phase(sized, self._phase, options["logits"])
         self._assumptions += remarks
         symbol = next((name for name, size in self.in_phase.program.dims.items() if not isinstance(size, int)), None)
         if symbol is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netcalc.analysis.precision import stored
+from netcalc.analysis.precision.totals import StoredTotals
 from netcalc.analysis.stored_weights import stored_weights
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import integer
@@ -18,9 +19,14 @@ def stored_in(program: Program) -> Iterator[tuple[str, int]]:
     Args:
         program: the program in full precision.
     """
-    for scheme in common_schemes(program.caches.new is not None):
+    schemes = common_schemes(program.caches.new is not None)
+    totals = None if program.assigned or program.added else StoredTotals(program)
+    for scheme in schemes:
         try:
-            groups = stored_weights(stored(program, (scheme,)))
+            yield scheme, _stored(program, scheme) if totals is None else totals.bytes(scheme)
         except NetcalcError:  # none of its parameters can be stored so
             continue
-        yield scheme, sum(integer(group.bytes) for group in groups)
+
+
+def _stored(program: Program, scheme: str) -> int:
+    return sum(integer(group.bytes) for group in stored_weights(stored(program, (scheme,))))

@@ -95,6 +95,10 @@ class Choice:
         by_number = any(map(_tells_numbers_apart, rules)) or any(rule.tells_numbers_apart for rule in self._own)
         return by_number or any(recipe.by_layer for recipe in self._recipes.values())
 
+    def numbers_count(self, tensor: str) -> bool:
+        """Return True if the forms of a tensor of ggml may differ between layers by the recipe of a type of file."""
+        return any(recipe.numbers_count(tensor) for recipe in self._recipes.values())
+
     def choose(self, site: Site) -> Storage | None:
         """Return the form of a parameter; None for a buffer, and for a parameter that holds no fractions."""
         key = id(site.node), site.param.name

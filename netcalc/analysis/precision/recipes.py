@@ -50,8 +50,11 @@ class Recipe:
     @property
     def by_layer(self) -> bool:
         """True if types depend on the numbers of layers."""
-        rules = [rule for value in self._file.values() if isinstance(value, list) for rule in value]
-        return any(re.search(r"\b[in]\b|\bmore\b", rule.get("when", "")) for rule in rules)
+        return any(_tell_numbers_apart(value) for value in self._file.values() if isinstance(value, list))
+
+    def numbers_count(self, tensor: str) -> bool:
+        """Return True if the types of a tensor depend on the numbers of layers."""
+        return _tell_numbers_apart(self._file.get(_data()["like"].get(tensor, tensor), ()))
 
     @property
     def plain(self) -> str:
@@ -128,6 +131,15 @@ def _tensors_of(program: Program, kinds: Kinds) -> _OfProgram:
 def tensor_of(path: str) -> str:
     """Return the tensor of ggml that a parameter becomes; ``other`` if no pattern matches its path."""
     return next((tensor for tensor, pattern in _tensors() if pattern.match(path)), "other")
+
+
+def tensors_of(program: Program, kinds: Kinds) -> Mapping[str, str]:
+    """Return the tensors of ggml that the parameters of a program become, by path."""
+    return {path: tensor for path, (tensor, _) in _tensors_of(program, kinds).places.items()}
+
+
+def _tell_numbers_apart(rules: Iterable[Mapping[str, str]]) -> bool:
+    return any(re.search(r"\b[in]\b|\bmore\b", rule.get("when", "")) for rule in rules)
 
 
 def _rule_holds(rule: Mapping[str, str], scope: Mapping[str, Any]) -> bool:

@@ -325,7 +325,14 @@ class Network:
             NetcalcError: E502 for ``memory`` with another argument, and for ``bytes_from`` without it; E503 if there is
                 no such path.
         """
-        bytes_from, window = options.pop("bytes_from"), options.pop("window")
+        bytes_from, window, complexity = options.pop("bytes_from"), options.pop("window"), options.pop("complexity")
+        if complexity:
+            if path or options["memory"] or options["backward"] or options["training"] or options["loss"]:
+                raise NetcalcError(Diagnostic("E502", "--complexity explains the layers of a whole forward pass"))
+            from netcalc.analysis.conventions import convention_named
+            from netcalc.planning.complexity import complexity_of
+
+            return complexity_of(self.request, convention_named(options["convention"]))
         if options.pop("memory"):
             if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
                 message = "--memory explains the memory of a whole forward pass"

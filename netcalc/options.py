@@ -307,6 +307,10 @@ class ExplainOptions(CountOptions, StoredOptions, total=False):
     """Options of ``explain``."""
 
     memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
+    complexity: Annotated[
+        bool,
+        Option(FLAG, False, "Work, sequential steps and paths between positions, for each kind of layer."),
+    ]
     window: Annotated[
         int,
         Option(COUNT, 32, "Steps of truncated backpropagation through time, for a recurrent layer with --backward."),

@@ -184,6 +184,10 @@ class Operation(Model):
         keeps = self.elementwise or self.combines or self.no_op_in_inference
         return [aligned(x, output) for x in inputs] if keeps else None
 
+    def steps(self, inputs: Sequence[Any]) -> Dim:
+        """Return the number of steps of which each needs the one before it: more than one for recurrences."""
+        return 1
+
     def active(self, param: Param, inputs: Sequence[Any]) -> Dim:
         """Return the number of elements of a parameter that one token uses: all, unless a router selects some."""
         return param.elements

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from netcalc.dims import Dim, divided
+from netcalc.dims import Dim, ceil_div, divided
 from netcalc.dtypes import DType, promote
 from netcalc.opdef import (
     Context,
@@ -201,6 +201,10 @@ class GatedDeltaRule(Operation):
 
     chunk: int = attr("positions in a chunk (transformers chunk_size)", default=64, ge=1, le=MAX_CHUNK)
     normalize: bool = attr("divide queries and keys by their lengths, √(Σx² + 1e-6)", default=False)
+
+    def steps(self, inputs: Sequence[Any]) -> Dim:
+        """Return the rows of a triangular system, which all chunks solve at once, and the chunks."""
+        return self.chunk - 1 + ceil_div(inputs[0].shape[1], self.chunk)
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
         tensors: dict[str, TensorType] = self.named(inputs)

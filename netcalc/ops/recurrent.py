@@ -163,6 +163,9 @@ class _Layers(_Recurrent):
         lengths = Domain(1, self._extent(x)[0] + 1)
         return [lengths if port.name == "lengths" else None for port in self.inputs]
 
+    def steps(self, inputs: Sequence[Any]) -> Dim:
+        return self._extent(inputs[0])[0] * self.layers
+
     def _extent(self, x: TensorType) -> tuple[Dim, tuple[Dim, ...]]:
         """Return the number of time steps, and the batch as a tuple of no size or one."""
         if x.rank == 2:

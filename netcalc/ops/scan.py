@@ -61,6 +61,10 @@ class SelectiveScan(Operation):
 
     delta_softplus: bool = attr("apply softplus to delta, after its bias", default=False)
 
+    def steps(self, inputs: Sequence[Any]) -> Dim:
+        length: Dim = inputs[0].shape[-1]
+        return length
+
     def infer(self, ctx: Context, *inputs: TensorType | None) -> tuple[TensorType, TensorType]:
         tensors: dict[str, TensorType] = self.named(inputs)
         for port, tensor in tensors.items():
@@ -165,6 +169,10 @@ class Wkv(Operation):
     )
 
     return_state: bool = attr("return the sums for the next position too", default=False)
+
+    def steps(self, inputs: Sequence[Any]) -> Dim:
+        length: Dim = inputs[0].shape[1]
+        return length
 
     def infer(self, ctx: Context, *inputs: TensorType | None) -> TensorType | tuple[TensorType, ...]:
         tensors: dict[str, TensorType] = self.named(inputs)

@@ -1,0 +1,34 @@
+"""The working of ``netcalc explain --complexity``, of a request and the dim of its positions."""
+
+from __future__ import annotations
+
+from netcalc.analysis.complexity import explain_complexity
+from netcalc.analysis.conventions import Convention
+from netcalc.analysis.explain import Explanation
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.request import Request
+
+
+def complexity_of(request: Request, convention: Convention) -> Explanation:
+    """Return work, sequential steps and paths by the positions of a request.
+
+    The positions are the symbolic dim, or else the new positions of a network that decodes, or ``length``.
+
+    Raises:
+        NetcalcError: E502 if there is no such dim, or more than one.
+    """
+    names = [name for name in request.symbolic if name != "batch"]
+    dims, caches = request.program.dims, request.program.caches
+    if not names:
+        names = [name for name in (caches.new, "length") if name is not None and name in dims][:1]
+    if len(names) != 1:
+        hint = f"--symbolic NAME, one of {', '.join(dims)}"
+        message = f"--complexity: it is not known which dim of {request.program.name} has the positions"
+        raise NetcalcError(Diagnostic("E502", message, hint=hint))
+    (name,) = names
+    size = dims[name]
+    if isinstance(size, int):
+        request = request.with_symbols(names)
+    else:
+        size = next(one.default for one in size.symbols() if one.name == name)
+    return explain_complexity(request.program, name, size or 1, convention)

@@ -144,7 +144,7 @@ VERBS = {
         {**COUNTS, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)}
         | {
             "window": called("--window 8", window=8)._replace(unseen=True),
-            "complexity": called("--complexity", complexity=True),
+            "complexity": Sample("--complexity --symbolic width", {"symbolic": ["width"]}, {"complexity": True}),
             "bytes_from": called("--memory --bytes-from configuration", memory=True, bytes_from="configuration"),
         },
     ),

@@ -63,17 +63,21 @@ class _Place(NamedTuple):
     checkpoints: _Maps
 
 
-def instances(program: Program) -> Iterator[Instance]:
-    """Yield every operation in order of execution, repeats unrolled; NetcalcError (E603) if there are too many."""
+def instances(program: Program, *, with_parameters: bool = False) -> Iterator[Instance]:
+    """Yield every operation, or those with parameters, in order of execution with repeats unrolled.
+
+    Raises:
+        NetcalcError: E603 if there are too many.
+    """
     require_visits(program)
     owners: dict[str, str] = {}  # tied paths only
-    yield from _walk(program.main, _Place("", "", _add_map(program.main, "", ())), owners)
+    yield from _walk(program.main, _Place("", "", _add_map(program.main, "", ())), owners, with_parameters)
 
 
 def parameters(program: Program) -> Iterator[ParameterInstance]:
     """Yield every parameter and buffer once for each of its paths, in order of first use."""
     visited: set[str] = set()
-    for instance in instances(program):
+    for instance in instances(program, with_parameters=True):
         for param in instance.node.params:
             path = join(instance.path, param.name)
             if path in visited:
@@ -90,16 +94,18 @@ def parameters(program: Program) -> Iterator[ParameterInstance]:
             )
 
 
-def _walk(body: Body, place: _Place, owners: dict[str, str]) -> Iterator[Instance]:
+def _walk(body: Body, place: _Place, owners: dict[str, str], with_parameters: bool) -> Iterator[Instance]:
     for node in body.nodes:
         if isinstance(node, OpNode):
-            yield _instance(node, place, owners)
+            if node.params or not with_parameters:
+                yield _instance(node, place, owners)
             continue
         for index in range(node.times):
             name = node.instance(index)
             prefix = join(place.prefix, name)
             owner = join(place.owner, name) if node.shares is None else _target(node.shares, place)
-            yield from _walk(node.body, _Place(prefix, owner, _add_map(node.body, prefix, place.checkpoints)), owners)
+            inner = _Place(prefix, owner, _add_map(node.body, prefix, place.checkpoints))
+            yield from _walk(node.body, inner, owners, with_parameters)
 
 
 def _instance(node: OpNode, place: _Place, owners: dict[str, str]) -> Instance:

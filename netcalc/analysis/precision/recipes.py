@@ -111,7 +111,7 @@ def _tensors_of(program: Program, kinds: Kinds) -> _OfProgram:
     places: dict[str, tuple[str, int]] = {}
     counts: dict[str, int] = {}
     require_visits(program)
-    for instance in instances(program):
+    for instance in instances(program, with_parameters=True):
         for param in instance.node.params:
             path = join(instance.path, param.name)
             if param.is_buffer or instance.owners[param.name] != path:

@@ -37,7 +37,7 @@ class StoredTotals:
         self._groups: dict[Hashable, _Alike] = {}
         kinds = Kinds.of(program)
         tensors = tensors_of(program, kinds)
-        for instance in instances(program):
+        for instance in instances(program, with_parameters=True):
             node = instance.node
             for param in node.params:
                 path = join(instance.path, param.name)

@@ -421,10 +421,13 @@ class Network:
 
         The time of a layer is that of its multiply-adds at the peak of the device, or of its bytes at the bandwidth,
         whichever is longer, in seconds.  See :mod:`netcalc.analysis.roofline` and :mod:`netcalc.analysis.traffic`.
+        Options of a split make the layers those of a rank, bound by what it sends too
+        (:mod:`netcalc.analysis.parallel.bounds`).
 
         Raises:
-            NetcalcError: E502 for a device that does not exist or has no speed, E605, E001 or E003 for the file of one,
-                and E502 for options that contradict each other; E404 for symbolic sizes.
+            NetcalcError: E502 for a device that does not exist or has no speed, E605, E001 or E003 for the file of one;
+                E502 for options that contradict each other, and for a split that is not possible or of another number
+                of devices; E404 for symbolic sizes.
 
         >>> import netcalc
         >>> net = netcalc.load("llama-3-8b", dtype="bfloat16", set={"length": 4096})

@@ -452,7 +452,7 @@ class MemoryOptions(
     ]
 
 
-class TimeOptions(DeviceOptions, PhaseOptions, RecomputeOptions, AttentionOptions, LayerOptions, total=False):
+class TimeOptions(DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, SplitOptions, LayerOptions, total=False):
     """Options of ``time``."""
 
     efficiency: Annotated[

@@ -225,14 +225,36 @@ VERBS = {
         "time",
         {
             **{name: LAYERS[name] for name in ("depth", "unroll")},
-            "device": called("--device h100:2", device="h100:2"),
+            "device": called("--device h100:3", device="h100:3"),
             "phase": called("--phase decode", phase="decode"),
             "logits": called("--logits last", logits="last"),
             "training": called("--training adam", training="adam"),
             "attention": called("--attention eager", attention="eager"),
             "efficiency": called("--efficiency 0.4", efficiency=0.4),
             "tokens": called("--tokens 2M", tokens="2M"),
-            "recompute": called("--training adam --recompute full", training="adam", recompute="full"),
+            **STEPS,
+            "tp": called("--tp 2", tp=2),
+            "pp": called("--pp 2", pp=2),
+            "dp": called("--dp 2", dp=2),
+            "ep": called("--tp 2 --ep 1", tp=2, ep=1),
+            "cp": Sample(
+                f"--phase training --cp 2 --device l4:2 {PREFILL_WORDS}",
+                {"set": PREFILL},
+                {"phase": "training", "cp": 2},
+            ),
+            "sp": Sample(
+                f"--phase training --tp 2 --sp --device l4:2 {PREFILL_WORDS}",
+                {"set": PREFILL},
+                {"phase": "training", "tp": 2, "sp": True},
+            ),
+            "zero": called("--training adam --dp 2 --zero 2", training="adam", dp=2, zero="2"),
+            "fsdp": called("--training adam --dp 2 --fsdp", training="adam", dp=2, fsdp=True),
+            "virtual_stages": called(
+                "--training sgd --pp 2 --virtual-stages 1",
+                training="sgd",
+                pp=2,
+                virtual_stages=1,
+            ),
             "arithmetic": called("--arithmetic tf32", arithmetic="tf32"),
             "convolution": called("--convolution winograd", convolution="winograd")._replace(unseen=True),
             "unfused": called("--unfused", unfused=True),
@@ -242,9 +264,9 @@ VERBS = {
             **OF_GPT2,
             "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
         },
-        " ".join(f"--set {name}={size}" for name, size in SIZES.items()) + " --device l4",
+        " ".join(f"--set {name}={size}" for name, size in SIZES.items()) + " --device l4:2",
         {"set": SIZES},
-        {"device": "l4"},
+        {"device": "l4:2"},
         model="gpt2",
     ),
     "run": Verb(
@@ -474,7 +496,7 @@ def test_the_record_of_a_command_is_that_of_the_api(
     usual = (
         ""
         if name in ("steps", "cp", "sp")
-        else declared.words.removesuffix("--device l4" if name == "device" else "\0")
+        else declared.words.removesuffix("--device l4:2" if name == "device" else "\0")
     )
     fixed = [placed(word, files) for word in f"{verb} {declared.model} {usual}".split()]
     words = ["=".join(placed(part, files) for part in word.split("=")) for word in sample.words.split()]

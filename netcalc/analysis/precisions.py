@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import DType
-from netcalc.options import AttentionKernel, Mixed, PrecisionName
+from netcalc.options import AttentionKernel, Mixed, PeakType, PrecisionName
 
 _FILE = Path(__file__).parent.parent / "data" / "precisions.yaml"
 
@@ -45,9 +45,31 @@ class Precision(NamedTuple):
     master: DType | None = None
 
     @property
+    def computed(self) -> DType | None:
+        """Type of the products; None for that of the model."""
+        return self.dtype if self.autocast is None else self.autocast.dtype
+
+    @property
     def states(self) -> DType | None:
         """Type of the states of an optimizer, which updates the master weights if there are any."""
         return self.master
+
+
+def peak_type(
+    peaks: Mapping[str, int], arithmetic: PeakType | None, precision: PrecisionName | None
+) -> PeakType | None:
+    """Return the element type whose peak counts for all products, None for that of each tensor.
+
+    Linear layers that multiply in 8 bits reach the peak of fp8, if it is among the ``peaks`` of a device.
+    """
+    if (
+        arithmetic is None
+        and precision is not None
+        and "fp8" in peaks
+        and _data()["precisions"][precision].get("scaled")
+    ):
+        return "fp8"
+    return arithmetic
 
 
 #: Everything in the element types of the model.

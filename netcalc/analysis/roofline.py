@@ -24,11 +24,11 @@ from netcalc.results import recorded
 #: Floating-point operations of a multiply-add.
 FLOPS_PER_MAC = 2
 
-#: Limit of a layer: arithmetic, bytes of memory, or bytes of the last cache.
-Limit: TypeAlias = Literal["compute", "memory", "cache"]
+#: Limit of a layer: arithmetic, bytes of memory or of the last cache, or bytes that are sent to other devices.
+Limit: TypeAlias = Literal["compute", "memory", "cache", "network"]
 
 
-@recorded("path", "title", "op", "repeat", "flops", "read", "written", "intensity", "seconds", "limit", "roofs")
+@recorded("path", "title", "op", "repeat", "flops", "read", "written", "sent", "intensity", "seconds", "limit", "roofs")
 class LayerBound(NamedTuple):
     """Work, traffic and least time of a layer, of all its instances together."""
 
@@ -50,6 +50,8 @@ class LayerBound(NamedTuple):
     """Lower bound of the time in seconds."""
     roofs: Mapping[Limit, float]
     """Seconds under each roof on its own."""
+    sent: int = 0
+    """Bytes that the device of a split sends to others."""
 
     @property
     def intensity(self) -> float | None:
@@ -62,6 +64,49 @@ class LayerBound(NamedTuple):
         """Roof that most of the time is under; null for a layer that takes none."""
         longest = max(self.roofs, key=lambda roof: self.roofs[roof], default=None)
         return longest if longest is not None and self.roofs[longest] > 0 else None
+
+
+class Part(NamedTuple):
+    """Work, traffic and seconds under each roof of an operation, once."""
+
+    flops: int
+    read: int
+    written: int
+    roofs: Mapping[Limit, float]
+
+
+class Work(NamedTuple):
+    """An operation in a pass, and in the update of its parameters."""
+
+    title: str
+    path: str
+    repeat: int
+    op: str
+    passed: Part
+    update: Part
+
+    def bound(self, passes: int = 1, updates: int = 1, sharing: int = 1) -> LayerBound:
+        """Return the bound of so many passes and updates, the latter shared by so many replicas."""
+        repeat, (one, last) = self.repeat, (self.passed, self.update)
+
+        def summed(each: int, ending: int) -> int:
+            return (passes * each + updates * -(-ending // sharing)) * repeat
+
+        roofs = {
+            roof: (passes * seconds + updates * last.roofs[roof] / sharing) * repeat
+            for roof, seconds in one.roofs.items()
+        }
+        return LayerBound(
+            self.path,
+            self.title,
+            self.op,
+            repeat,
+            summed(one.flops, last.flops),
+            summed(one.read, last.read),
+            summed(one.written, last.written),
+            max(roofs.values(), default=0.0),
+            roofs,
+        )
 
 
 class Roofs:
@@ -109,6 +154,11 @@ class Roofs:
             seconds["cache"] = cached / (device.cache_bandwidth * self._number)
         return seconds
 
+    def part(self, effort: Effort) -> Part:
+        """Return an effort with its seconds."""
+        flops = FLOPS_PER_MAC * sum(effort.macs.values())
+        return Part(flops, effort.read, effort.written, self.of(effort))
+
     def _product_seconds(self, dtype: str, macs: int) -> float:
         peaks = self._device.peaks
         peak = peaks[self._default] if self._arithmetic else peaks.get(dtype, peaks[self._default])
@@ -121,43 +171,41 @@ class Roofs:
         return self._device.cache is not None and size <= self._device.cache
 
 
-def layer_bounds(program: Program, traffic: Traffic, roofs: Roofs, unroll: bool = False) -> Iterator[LayerBound]:
-    """Yield the operations of a program that work or move bytes, in order of execution."""
+def layer_bounds(
+    program: Program, traffic: Traffic, roofs: Roofs, unroll: bool = False, passes: int = 1
+) -> Iterator[LayerBound]:
+    """Yield the operations of a program that work or move bytes, in order of execution.
+
+    They are those of so many passes, and of one update where it is counted.
+    """
     outside = Within((True,) * len(program.main.inputs))
-    for title, path, repeat, node, effort in _efforts(program.main, outside, traffic, Place(), 1, unroll):
-        if not effort.macs and not effort.read and not effort.written:
-            continue
-        seconds = roofs.of(effort)
-        yield LayerBound(
-            path,
-            title,
-            node.op.name,
-            repeat,
-            FLOPS_PER_MAC * sum(effort.macs.values()) * repeat,
-            effort.read * repeat,
-            effort.written * repeat,
-            max(seconds.values(), default=0.0) * repeat,
-            {roof: value * repeat for roof, value in seconds.items()},
-        )
+    for work, _ in works_in(program.main, outside, traffic, Place(), 1, roofs, unroll=unroll):
+        bound = work.bound(passes)
+        if bound.flops or bound.read or bound.written:
+            yield bound
 
 
-def _efforts(
-    body: Body, within: Within, traffic: Traffic, place: Place, repeat: int, unroll: bool
-) -> Iterator[tuple[str, str, int, OpNode, Effort]]:
+def works_in(
+    body: Body, within: Within, traffic: Traffic, place: Place, repeat: int, roofs: Roofs, *, unroll: bool = False
+) -> Iterator[tuple[Work, OpNode]]:
+    """Yield the operations of a body in order of execution, with their work under roofs."""
     for instances in folded(body.nodes, unroll=unroll):
         node = instances.node
         if isinstance(node, OpNode):
-            yield (
-                join(place.title, node.name),
-                join(place.path, node.name),
-                repeat,
-                node,
-                traffic.effort(body, within, node),
-            )
+            yield work_of(body, within, traffic, place, repeat, roofs, node), node
         else:
             inner = traffic.inside(body, within, node)
             times = repeat * instances.times
-            yield from _efforts(node.body, inner, traffic, place.inside(instances), times, unroll)
+            yield from works_in(node.body, inner, traffic, place.inside(instances), times, roofs, unroll=unroll)
+
+
+def work_of(
+    body: Body, within: Within, traffic: Traffic, place: Place, repeat: int, roofs: Roofs, node: OpNode
+) -> Work:
+    """Return the work of an operation of a body under roofs."""
+    title, path = join(place.title, node.name), join(place.path, node.name)
+    passed, update = traffic.efforts(body, within, node)
+    return Work(title, path, repeat, node.op.name, roofs.part(passed), roofs.part(update))
 
 
 def joined(layers: Iterable[LayerBound], depth: int) -> Iterator[LayerBound]:
@@ -181,6 +229,7 @@ def _sum(title: str, depth: int, members: list[LayerBound]) -> LayerBound:
         sum(layer.written for layer in members),
         sum(layer.seconds for layer in members),
         total_roofs(members),
+        sum(layer.sent for layer in members),
     )
 
 

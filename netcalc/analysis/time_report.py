@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from netcalc.analysis.devices import Device
+from netcalc.analysis.parallel.time import SplitTime
 from netcalc.analysis.roofline import LayerBound, Limit
 from netcalc.dtypes import DType
 from netcalc.options import AttentionKernel, Phase
@@ -64,7 +65,7 @@ class Peak(NamedTuple):
     *("spec", "dtype", "checkpoint_dtype", "stored_as", "inputs", "outputs", "phase", Entry("training", "optimizer")),
     *("device", "devices", "peak", "attention", "tokens", "flops", "read", "written", "intensity"),
     *("seconds", "limit", "roofs", "tokens_per_second", "mfu", "efficiency", "estimated_seconds"),
-    *(Entry("run", optional=True), "layers", "unknown", "assumptions", "notes"),
+    *(Entry("split", optional=True), Entry("run", optional=True), "layers", "unknown", "assumptions", "notes"),
     name="time",
 )
 @dataclass(frozen=True)
@@ -94,20 +95,21 @@ class TimeReport(Result):
     device: Device
     """The device."""
     devices: int
-    """Number of devices, which share all work and bytes evenly."""
+    """Number of devices, which share all work and bytes evenly unless a split is given."""
     peak: Peak
     """Peak of all devices, by which the MFU is stated."""
     attention: AttentionKernel
     """Kernel of attention."""
     tokens: int | None
-    """Tokens of a pass, of all sequences; null for a network without tokens."""
+    """Tokens of a step, of all sequences, passes and replicas; null for a network without tokens."""
     samples: int | None
     layers: tuple[LayerBound, ...]
-    """Layers that work or move bytes, in order of execution, of all instances together."""
+    """Layers that work or move bytes, in order of execution, of all instances and passes together; with a split those
+    of one device of its slowest stage."""
     roofs: Mapping[Limit, float]
     """Seconds under each roof on its own, of all layers."""
     seconds: float
-    """Lower bound of the time in seconds: the sum of the bounds of the layers."""
+    """Lower bound of the time in seconds: the sum of the bounds of the layers; of a split, that of all devices."""
     efficiency: float | None
     """Share of the peak that is reached, as it was given."""
     run: TrainingRun | None
@@ -119,11 +121,18 @@ class TimeReport(Result):
     notes: tuple[str, ...] = ()
     """Remarks on the model."""
     depth: int | None = None
+    split: SplitTime | None = None
+    """With options such as `--tp`: the split over devices."""
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of the multiply-adds, 2 each."""
+        """Floating-point operations of the multiply-adds, 2 each; with a split those of one device."""
         return sum(layer.flops for layer in self.layers)
+
+    @property
+    def flops_of_all(self) -> int:
+        """Floating-point operations of the multiply-adds of all devices, 2 each."""
+        return self.flops if self.split is None else self.split.flops
 
     @property
     def read(self) -> int:
@@ -143,7 +152,9 @@ class TimeReport(Result):
 
     @property
     def limit(self) -> Limit | None:
-        """Limit under which most of the time passes."""
+        """Limit under which most of the time passes; the network, if what is sent takes longer than all layers."""
+        if self.split is not None and self.seconds > self.split.work + self.split.fill:
+            return "network"
         seconds: dict[Limit, float] = {}
         for layer in self.layers:
             if layer.limit is not None:
@@ -160,14 +171,14 @@ class TimeReport(Result):
         """FLOPs at the bound as a share of the peak; null if the peak is not published."""
         if self.peak.flops is None or not self.seconds:
             return None
-        return self.flops / (self.peak.flops * self.seconds)
+        return self.flops_of_all / (self.peak.flops * self.seconds)
 
     @property
     def estimated_seconds(self) -> float | None:
         """Time at the efficiency that was given, and at least the bound; null without one."""
         if self.efficiency is None or self.peak.flops is None:
             return None
-        return max(self.flops / (self.peak.flops * self.efficiency), self.seconds)
+        return max(self.flops_of_all / (self.peak.flops * self.efficiency), self.seconds)
 
 
 def training_run(report: TimeReport, tokens: int, tokens_of_step: int) -> TrainingRun:
@@ -178,4 +189,4 @@ def training_run(report: TimeReport, tokens: int, tokens_of_step: int) -> Traini
     passes = Fraction(tokens, tokens_of_step)
     seconds = report.seconds if report.estimated_seconds is None else report.estimated_seconds
     power = None if report.device.power is None else report.device.power * report.devices
-    return TrainingRun(tokens, int(report.flops * passes), report.efficiency, seconds * float(passes), power)
+    return TrainingRun(tokens, int(report.flops_of_all * passes), report.efficiency, seconds * float(passes), power)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
 
 ATTENTION = "scaled_dot_product_attention"
+EXPERTS = "experts"
 #: Multiplications of Winograd's F(4×4, 3×3) for each of a direct convolution: 36 for 16 elements of 9 products each
 #: (Lavin and Gray 2016, arXiv:1509.09308).
 _WINOGRAD = (36, 144)
@@ -82,6 +83,23 @@ class Effort(NamedTuple):
         return sum(transfer.bytes for transfer in self.transfers if transfer.written)
 
 
+#: No work and no bytes.
+NO_EFFORT = Effort({}, {}, ())
+
+
+class Share(NamedTuple):
+    """The part of a device that shares positions and experts with others, beyond what its program says."""
+
+    positions: int = 1
+    """Devices whose keys and values all positions of the program see in turn, a part at a time."""
+    experts: int = 1
+    """Devices among which experts are divided, each of which takes the tokens of all for its own."""
+
+
+#: A device that shares none of both.
+WHOLE = Share()
+
+
 class _Held(NamedTuple):
     """Memory behind a value: its bytes, and True if it lies outside the pass."""
 
@@ -90,9 +108,12 @@ class _Held(NamedTuple):
 
 
 class _Evaluated(NamedTuple):
-    """A body on inputs of certain flags: efforts of its operations and flags of its calls, by the id of the node."""
+    """A body on inputs of certain flags: efforts of its operations and flags of its calls, by the id of the node.
 
-    efforts: Mapping[int, Effort]
+    The efforts are those of a pass and of an update.
+    """
+
+    efforts: Mapping[int, tuple[Effort, Effort]]
     calls: Mapping[int, Within]
     outputs: Flags
 
@@ -107,6 +128,7 @@ class Traffic:
         unfused: bool = False,
         winograd: bool = False,
         again: Recomputation = NO_RECOMPUTATION,
+        share: Share = WHOLE,
     ) -> None:
         self._analysis = analysis
         self._backward = analysis.backward
@@ -116,10 +138,11 @@ class Traffic:
         self._unfused = unfused
         self._winograd = winograd
         self._again = again if analysis.backward is not None else NO_RECOMPUTATION
+        self._share = share
         self._known: dict[tuple[int, Within], _Evaluated] = {}
 
-    def effort(self, body: Body, within: Within, node: OpNode) -> Effort:
-        """Return the effort of an operation in a body.
+    def efforts(self, body: Body, within: Within, node: OpNode) -> tuple[Effort, Effort]:
+        """Return the effort of an operation in a body, in a pass and in the update of its parameters.
 
         Raises:
             UndecidedError: if a size is symbolic.
@@ -143,7 +166,7 @@ class Traffic:
             if value is not None:
                 held[value] = _Held(_size(value.known_type), outside)
         used = {value for node in body.nodes for value in node.inputs}.union(body.outputs)
-        efforts: dict[int, Effort] = {}
+        efforts: dict[int, tuple[Effort, Effort]] = {}
         calls: dict[int, Within] = {}
         for node in body.nodes:
             operands = [None if value is None else held[value] for value in node.inputs]
@@ -162,14 +185,14 @@ class Traffic:
 
     def _operation(
         self, node: OpNode, operands: Sequence[_Held | None], used: set[Value | None], twice: bool
-    ) -> tuple[Effort, list[_Held]]:
-        """Return the effort of an operation, and the memory behind its results."""
+    ) -> tuple[tuple[Effort, Effort], list[_Held]]:
+        """Return the efforts of an operation, and the memory behind its results."""
         sizes = [_size(type_) for type_ in node.output_types]
         present = [one for one in operands if one is not None]
         if node.op.view or (node.op.no_op_in_inference and not self._training):
             if not present:  # the operation's own parameter
-                return Effort({}, {}, ()), [_Held(self._parameter_bytes(node, p), True) for p in node.params[:1]]
-            return Effort({}, {}, ()), [_Held(min(size, present[0].bytes), present[0].outside) for size in sizes]
+                return (NO_EFFORT, NO_EFFORT), [_Held(self._parameter_bytes(node, p), True) for p in node.params[:1]]
+            return (NO_EFFORT, NO_EFFORT), [_Held(min(size, present[0].bytes), present[0].outside) for size in sizes]
         macs = _macs(self._analysis.terms(node, expected=True))
         is_kernel = macs > 0 or self._unfused
         moved = [Transfer(self._parameter_bytes(node, p), outside=True) for p in node.params if not p.is_buffer]
@@ -181,26 +204,33 @@ class Traffic:
             behind = sum(one.bytes for one in present)
             outside = max(present, default=_Held(0, False)).outside
             results = [_Held(min(size, behind) if present else size, outside) for size in sizes]
-        kept = _kept_share(node)
+        kept = _kept_share(node, self._share.positions)
         work = macs * kept[0] // kept[1]
         if twice or (self._again.selective and node.op.name == ATTENTION):
             work, moved = 2 * work, [*moved, *moved]
-        more, further = self._training_effort(node, operands, kept)
+        more, further = self._backward_effort(node, operands, kept)
         least = (work + more) * _WINOGRAD[0] // _WINOGRAD[1] if self._winograd and _has_tiles(node) else work + more
         type_ = _arithmetic(node, self._dtype)
         counted, fewest = ({type_: macs} if macs else {} for macs in (work + more, least))
-        return Effort(counted, fewest, (*moved, *further)), results
+        return (Effort(counted, fewest, (*moved, *further)), self._update_effort(node, type_)), results
 
     def _kernel(self, node: OpNode, operands: Sequence[_Held | None], used: set[Value | None]) -> Iterator[Transfer]:
         """Yield what a kernel reads of its operands and writes of its results."""
         within = _keys_within(node)
         for one in _distinct(node, operands, within):
             yield Transfer(one.bytes, outside=one.outside)
+        yield from self._others_keys(node, operands)
         for value in node.outputs:
             if value in used:
                 yield Transfer(_size(value.known_type), written=True)
         if node.op.name == ATTENTION and self._stores_scores:
             yield from self._scores(node)
+
+    def _others_keys(self, node: OpNode, operands: Sequence[_Held | None]) -> Iterator[Transfer]:
+        """Yield the keys and values of the devices that hold other positions, which attention reads too."""
+        if node.op.name == ATTENTION:
+            for one in (self._share.positions - 1) * [one for one in operands[1:3] if one is not None]:
+                yield Transfer(one.bytes)
 
     def _scores(self, node: OpNode) -> Iterator[Transfer]:
         query, key = node.input_types[0], node.input_types[1] or node.input_types[0]
@@ -212,19 +242,25 @@ class Traffic:
 
     # -- training ---------------------------------------------------------------------------------------
 
-    def _training_effort(
+    def _backward_effort(
         self, node: OpNode, operands: Sequence[_Held | None], kept: tuple[int, int]
     ) -> tuple[int, tuple[Transfer, ...]]:
-        """Return multiply-adds and transfers of the backward pass of an operation, and of its update."""
+        """Return multiply-adds and transfers of the backward pass of an operation."""
         backward = self._backward
         if backward is None:
             return 0, ()
         macs = _macs(backward.terms(node)) * kept[0] // kept[1]
         moved = list(self._backward_transfers(backward, node, operands, macs > 0 or self._unfused))
-        if backward.optimizer is not None:
-            macs += _macs(backward.update(node))
-            moved += self._update(backward, node)
         return macs, tuple(moved)
+
+    def _update_effort(self, node: OpNode, dtype: str) -> Effort:
+        """Return the effort of the update of the parameters of an operation."""
+        backward = self._backward
+        if backward is None or backward.optimizer is None:
+            return NO_EFFORT
+        macs = _macs(backward.update(node))
+        counted = {dtype: macs} if macs else {}
+        return Effort(counted, counted, tuple(self._update(backward, node)))
 
     def _backward_transfers(
         self, backward: BackwardWork, node: OpNode, operands: Sequence[_Held | None], is_kernel: bool
@@ -267,9 +303,11 @@ class Traffic:
             if param.name not in flow.wanted or param.name in flow.added:
                 continue
             dtype = dtype_of(param, node, self._dtype)
-            size = integer(param.elements) * ITEMSIZE[dtype]
+            size = self._own(node, integer(param.elements)) * ITEMSIZE[dtype]
             states = optimizer.kept(param.shape, is_table(node))
-            kept = sum(integer(product(s.shape(param.shape))) * ITEMSIZE[s.dtype or dtype] for s in states)
+            kept = sum(
+                self._own(node, integer(product(s.shape(param.shape)))) * ITEMSIZE[s.dtype or dtype] for s in states
+            )
             yield Transfer(size + size + kept, outside=True)
             yield Transfer(size + kept, written=True, outside=True)
 
@@ -278,10 +316,18 @@ class Traffic:
     def _parameter_bytes(self, node: OpNode, param: Param) -> int:
         """Return the bytes that are read of a parameter."""
         stored, elements = integer(stored_bytes(param, node, self._dtype)), integer(param.elements)
-        return -(-stored * _elements_read(node, param) // elements) if elements else 0
+        return -(-stored * self._elements_read(node, param) // elements) if elements else 0
 
     def _gradient_bytes(self, node: OpNode, param: Param) -> int:
-        return _elements_read(node, param) * ITEMSIZE[dtype_of(param, node, self._dtype)]
+        return self._elements_read(node, param) * ITEMSIZE[dtype_of(param, node, self._dtype)]
+
+    def _elements_read(self, node: OpNode, param: Param) -> int:
+        """Return the elements that are read of a parameter, of experts those of the device."""
+        return min(_elements_read(node, param), self._own(node, integer(param.elements)))
+
+    def _own(self, node: OpNode, size: int) -> int:
+        """Return the share of a size that belongs to the experts of the device."""
+        return -(-size // self._share.experts) if node.op.name == EXPERTS else size
 
 
 def _elements_read(node: OpNode, param: Param) -> int:
@@ -330,8 +376,11 @@ def _keys_within(node: OpNode) -> int | None:
     return int(left + right) + integer(query.shape[-2])
 
 
-def _kept_share(node: OpNode) -> tuple[int, int]:
-    """Return the pairs that a kernel of attention computes which skips those that its pattern hides, and all pairs."""
+def _kept_share(node: OpNode, parts: int) -> tuple[int, int]:
+    """Return the pairs that a kernel of attention computes which skips those that its pattern hides, and all pairs.
+
+    With ``parts`` queries and keys are an equal share of those of all positions, and the pairs are a share of theirs.
+    """
     op: Any = node.op
     if op.name != ATTENTION or op.sparse:
         return 1, 1
@@ -340,7 +389,7 @@ def _kept_share(node: OpNode) -> tuple[int, int]:
     queries, keys = integer(query.shape[-2]), integer(key.shape[-2])
     if not queries * keys:
         return 1, 1
-    return integer(op.kept(queries, keys).pairs), queries * keys
+    return integer(op.kept(queries * parts, keys * parts).pairs) // parts, queries * keys
 
 
 def _has_tiles(node: OpNode) -> bool:

@@ -10,6 +10,9 @@ read. --tokens 15T gives days, FLOPs, PF-days and energy of a whole training.
 Operations without multiply-adds are fused into others, and move only what those do not; --unfused counts them as
 kernels of their own. --attention eager writes and reads scores. --arithmetic tf32, fp8 or int8 takes another peak.
 
+Several devices (h100:16) share all work evenly, unless --tp, --pp, --dp and the like say how it is split: then the
+layers are those of a rank, bound by arithmetic, memory or network, and the bound is that of the pipeline and the links.
+
 A roofline plot shows the layers by their FLOPs for a byte; -o FILE.svg writes it, or .png with the extra 'plot'.
 --depth, --sort, --top and --filter select layers, --unroll shows every instance.
 """

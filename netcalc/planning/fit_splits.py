@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from math import gcd
-from typing import Any
 
 from netcalc.analysis.devices import Devices
 from netcalc.analysis.fit.report import Memory, Need, Part, SplitFit
-from netcalc.analysis.parallel.network import link_bounds, network_roof
+from netcalc.analysis.parallel.bounds import RankBounds
 from netcalc.analysis.parallel.pieces import divisors
-from netcalc.analysis.parallel.split import Split, SplitFigures, Traffic
+from netcalc.analysis.parallel.split import Split, SplitFigures
+from netcalc.analysis.precisions import peak_type
 from netcalc.analysis.training_memory import Training
-from netcalc.arguments import options_of
 from netcalc.diagnostics import NetcalcError
 from netcalc.fit_options import FitOptions
-from netcalc.options import TimeOptions
 from netcalc.planning.memory import training_of
-from netcalc.planning.splits import serving_figures, training_figures
-from netcalc.planning.time import time_of
+from netcalc.planning.split_bounds import Kernels, rank_time
+from netcalc.planning.splits import products_of, serving_figures, training_figures
 from netcalc.planning.workloads import Workloads
 from netcalc.request import Request
 
 #: Numbers of tensor-parallel ranks, which exchange much and are therefore devices of one node.
 _RANKS = (1, 2, 4, 8)
-#: Devices of a node.
-_NODE = 8
 #: Most devices that are tried for the fewest.
 _MOST = 1024
 #: Bytes that any device has.
@@ -47,6 +42,7 @@ class Splits:
         self._device = chosen.device
         self._training: Training | None = training_of(workloads.memory_options) if workloads.trains else None
         self._figures: dict[int, SplitFigures | None] = {}  # by tensor-parallel ranks
+        self._bounds_known: dict[tuple[int, bool], RankBounds] = {}
 
     def over(self, devices: int) -> list[SplitFit]:
         """Return the splits over a number of devices that fit, the fastest by bound first, then the smallest."""
@@ -64,7 +60,7 @@ class Splits:
             need = self._workloads.need(self._workloads.batch, self._workloads.length)
             if need.total <= self._memory.budget:
                 one = Split(micro_batches=self._workloads.passes)
-                return SplitFit(one, need.total, 0, 0.0 if self._training else None, self._single)
+                return SplitFit(one, need.total, 0, 0.0 if self._training else None, self._bound(one))
         least = -(-held // self._memory.budget)
         for number in range(max(least, 2), _MOST + 1) if self._may_fit else ():
             if any(map(self._fits, self._possible(number))):
@@ -150,10 +146,9 @@ class Splits:
         figures = self._of(split)
         assert figures is not None
         fullest = figures.fullest(split)
-        traffic = figures.traffic(split, fullest.stage)
-        sent = sum(one.sent for one in traffic)
+        sent = sum(one.sent for one in figures.traffic(split, fullest.stage))
         bubble = split.bubble if figures.training else None
-        return SplitFit(split, fullest.total, sent, bubble, self._bound(split, traffic, bubble))
+        return SplitFit(split, fullest.total, sent, bubble, self._bound(split))
 
     def _of(self, split: Split) -> SplitFigures | None:
         """Return the figures of a rank; None if a tensor cannot be split so."""
@@ -172,30 +167,27 @@ class Splits:
             return serving_figures(request, split, cache=cache, cache_dtype=dtype)
         return training_figures(request, self._training._replace(accumulate=split.micro_batches), split)
 
-    def _bound(self, split: Split, traffic: Iterable[Traffic], bubble: float | None) -> float | None:
-        """Return the least time of a step for each replica's batch, in seconds; None if a figure is not known.
+    def _bound(self, split: Split) -> float | None:
+        """Return the least time of a step, shared among replicas and passes, in seconds; None if it is not known.
 
-        Work is shared by tensor-parallel ranks, and by stages where micro-batches follow each other; what a device
-        sends over its links takes its time beside that.
+        It is that of ``time`` with the options of the split.
         """
-        seconds = self._single
-        waiting = network_roof(link_bounds(traffic, self._device, _NODE))
-        if seconds is None or waiting is None:
-            return None
-        shared = split.tp * (split.pp if bubble is not None else 1)
-        work = seconds * split.micro_batches / shared * (1 + (bubble or 0.0))
-        return max(work, waiting) / (split.dp * split.micro_batches)
+        bounds = self._bounds(split)
+        step = None if bounds is None else bounds.step(split)
+        return None if step is None or step.sending is None else step.seconds / (split.dp * split.micro_batches)
 
-    @cached_property
-    def _single(self) -> float | None:
-        """The bound of a pass on one device; None for a device whose speed is not known."""
-        if self._device.is_budget:
+    def _bounds(self, split: Split) -> RankBounds | None:
+        """Return the bounds of a rank; None for a device whose speed is not known."""
+        device, key = self._device, (split.tp, split.sp)
+        if device.bandwidth is None and not device.peaks:
             return None
-        given: dict[str, Any] = {name: option.default for name, option in options_of(TimeOptions).items()}
-        given |= {name: value for name, value in self._options.items() if name in ("device", "training", "attention")}
-        given["phase"] = None if self._training is None else "training"
-        try:
-            report = time_of(self._workloads.in_phase, TimeOptions(**given))  # type: ignore[typeddict-item]
-        except NetcalcError:
-            return None
-        return report.seconds * report.devices
+        if key not in self._bounds_known:
+            figures, products, training = self._of(split), None, self._training
+            assert figures is not None
+            if training is not None:
+                products = products_of(self._workloads.in_phase, training, split)
+            name = None if training is None else training.optimizer
+            chosen = peak_type(device.peaks, None, self._options["precision"])
+            kernels = Kernels(self._options["attention"], recompute=self._options["recompute"], arithmetic=chosen)
+            self._bounds_known[key] = rank_time(figures, device, kernels, name, products).bounds
+        return self._bounds_known[key]

@@ -12,7 +12,13 @@ from netcalc.arguments import texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.counted_files import CountedFiles
 from netcalc.options import BytesFrom, MemoryOptions, PlanName
-from netcalc.planning.phases import assumed_phase, has_all_logits, phase_of, request_in_phase
+from netcalc.planning.phases import (
+    assumed_phase,
+    has_all_logits,
+    phase_of,
+    request_in_phase,
+    require_training,
+)
 from netcalc.planning.placement import asks_for_places, placement_of
 from netcalc.planning.split_options import is_split
 from netcalc.request import Request
@@ -102,21 +108,6 @@ def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedM
 def _way(options: MemoryOptions, training: TrainingMemory | None) -> Training | None:
     """Return the way to train, with the number of micro-batches that are counted."""
     return None if training is None else training_of(options)._replace(accumulate=training.accumulate)
-
-
-def require_training(options: MemoryOptions) -> None:
-    """Raise NetcalcError (E502) for an option that says how to train, without training."""
-    given = {
-        "--precision": options["precision"] is not None,
-        "--mixed": options["mixed"] is not None,
-        "--recompute": options["recompute"] != "none",
-        "--micro-batch": options["micro_batch"] is not None,
-        "--accumulate": options["accumulate"] != 1,
-    }
-    option = next((name for name, is_given in given.items() if is_given), None)
-    if option is not None:
-        hint = "--training OPTIMIZER, or --phase training"
-        raise NetcalcError(Diagnostic("E502", f"{option} says how to train", hint=hint))
 
 
 def _engine(request: Request, plan: PlanName | None) -> EngineMemory | None:

@@ -7,8 +7,7 @@ from typing import Any
 from netcalc.analysis.memory_table import MemoryPoint, MemoryTable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import MemoryOptions
-from netcalc.planning.memory import require_training
-from netcalc.planning.phases import phase_of
+from netcalc.planning.phases import phase_of, require_training
 from netcalc.planning.points import Measured, MemoryPoints
 from netcalc.planning.split_options import is_split
 from netcalc.ranges import Ranges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.options import LogitsOf, Phase
+from netcalc.options import LogitsOf, Phase, StepOptions
 from netcalc.request import Request
 
 _LAST = "logits of the last position alone, as servers compute them; --logits all counts all"
@@ -79,3 +79,18 @@ def has_all_logits(request: Request) -> bool:
     caches, program = request.program.caches, request.program
     new = None if caches.new is None else program.dims[caches.new]
     return request.has_logits_of("last") and program.vars.get("logits") == "all" and new is not None and new != 1
+
+
+def require_training(options: StepOptions) -> None:
+    """Raise NetcalcError (E502) for an option that says how to train, without training."""
+    given = {
+        "--precision": options["precision"] is not None,
+        "--mixed": options["mixed"] is not None,
+        "--recompute": options["recompute"] != "none",
+        "--micro-batch": options["micro_batch"] is not None,
+        "--accumulate": options["accumulate"] != 1,
+    }
+    option = next((name for name, is_given in given.items() if is_given), None)
+    if option is not None:
+        hint = "--training OPTIMIZER, or --phase training"
+        raise NetcalcError(Diagnostic("E502", f"{option} says how to train", hint=hint))

@@ -17,6 +17,7 @@ from netcalc.analysis.training_memory import Training
 from netcalc.arguments import texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
+from netcalc.dtypes import DType
 from netcalc.ir import Program
 from netcalc.request import Request
 
@@ -39,6 +40,14 @@ def split_of(options: Mapping[str, Any], micro_batches: int = 1) -> Split:
     return Split(**numbers, zero=3 if options["fsdp"] else int(zero or 0), micro_batches=micro_batches)
 
 
+def require_serving(split: Split) -> None:
+    """Raise NetcalcError (E502) for a split of what only training has."""
+    if split.zero:
+        raise NetcalcError(Diagnostic("E502", "--zero and --fsdp divide what training holds", hint="--training adamw"))
+    if split.virtual_stages > 1:
+        raise NetcalcError(Diagnostic("E502", "--virtual-stages are of training", hint="--training adamw"))
+
+
 def training_figures(request: Request, training: Training, split: Split, *, ideal: bool = False) -> SplitFigures:
     """Return the figures of a step of training on a rank, for all splits of so many tensor- and context-parallel ranks.
 
@@ -56,11 +65,19 @@ def training_figures(request: Request, training: Training, split: Split, *, idea
         hint = "--attention flash"
         raise NetcalcError(Diagnostic("E502", "--cp: context-parallel ranks keep no scores", hint=hint))
     precision = precision_named(training.precision, training.mixed, training.attention)
-    if precision.dtype is not None:
-        request = request.with_dtype(precision.dtype)
-    request = _with_positions(request if request.mode is not None else request.with_mode("train"), split.cp)
-    program = request.program_with_loss if request.loss is not None else request.program
-    return split_figures(_rank(request, program, split), training, cp=split.cp, sp=split.sp, ideal=ideal)
+    rank = _trained_rank(request, split, precision.dtype)
+    return split_figures(rank, training, cp=split.cp, sp=split.sp, ideal=ideal)
+
+
+def products_of(request: Request, training: Training, split: Split) -> RankProgram | None:
+    """Return the program of a rank in the type of the products, None if that is the type of all figures.
+
+    Raises:
+        NetcalcError: as :func:`training_figures` does.
+    """
+    precision = precision_named(training.precision, training.mixed, training.attention)
+    same = precision.computed in (None, precision.dtype)
+    return None if same else _trained_rank(request, split, precision.computed)
 
 
 def serving_figures(
@@ -94,12 +111,7 @@ def memory_of_split(request: Request, options: Mapping[str, Any], training: Trai
     """
     split = split_of(options, 1 if training is None else training.accumulate)
     if training is None:
-        if split.zero:
-            raise NetcalcError(
-                Diagnostic("E502", "--zero and --fsdp divide what training holds", hint="--training adamw")
-            )
-        if split.virtual_stages > 1:
-            raise NetcalcError(Diagnostic("E502", "--virtual-stages are of training", hint="--training adamw"))
+        require_serving(split)
         conventions = texts(options["cache"])
         first = conventions[0] if conventions else None
         figures = serving_figures(request, split, cache=first, cache_dtype=options["cache_dtype"])
@@ -112,6 +124,14 @@ def _rank(request: Request, program: Program, split: Split) -> RankProgram:
     if split.tp == 1:
         return RankProgram(program, 1, {}, {}, (), (None,) * len(program.inputs), (None,) * len(program.output_names))
     return split_over(program, request.source, split.tp, sequence=split.sp)
+
+
+def _trained_rank(request: Request, split: Split, dtype: DType | None) -> RankProgram:
+    """Return the program of a rank in training, in an element type or that of the request."""
+    if dtype is not None:
+        request = request.with_dtype(dtype)
+    request = _with_positions(request if request.mode is not None else request.with_mode("train"), split.cp)
+    return _rank(request, request.program_with_loss if request.loss is not None else request.program, split)
 
 
 def _with_positions(request: Request, cp: int) -> Request:

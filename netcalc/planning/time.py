@@ -9,18 +9,21 @@ from fractions import Fraction
 
 from netcalc.analysis.cost import Analysis, analyze
 from netcalc.analysis.devices import Devices
-from netcalc.analysis.recomputation import NO_RECOMPUTATION, recomputation
+from netcalc.analysis.precisions import peak_type, precision_named
+from netcalc.analysis.recomputation import recomputation
 from netcalc.analysis.roofline import Roofs, joined, layer_bounds, total_roofs
 from netcalc.analysis.time_report import Peak, TimeReport, training_run
 from netcalc.analysis.traffic import Traffic
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Poly, integer
+from netcalc.dims import integer
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS
 from netcalc.options import Phase, TimeOptions
-from netcalc.planning.devices import THIS, devices_of
-from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.planning.devices import devices_of
+from netcalc.planning.phases import phase_of, request_in_phase, require_training
+from netcalc.planning.split_options import is_split
+from netcalc.planning.time_bound import Bound, is_winograd, micro_batches, require_numbers
 from netcalc.request import Request
 
 _TOKENS = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([kMGBT]?)", re.IGNORECASE)
@@ -48,8 +51,15 @@ def time_of(request: Request, options: TimeOptions) -> TimeReport:
     phase = phase_of(phase, options["training"])
     _check(devices, options, tokens, phase)
     in_phase, remarks = request_in_phase(request, phase, options["logits"])
-    analysis = _analysed(in_phase, phase, options["training"])
-    report = _report(analysis, devices, options, phase)
+    if phase != "training":
+        require_training(options)
+    if is_split(options):
+        from netcalc.planning.time_splits import bound_of_split
+
+        bound = bound_of_split(in_phase, devices, options, phase)
+    else:
+        bound = _bound(in_phase, devices, options, phase)
+    report = _report(bound, devices, options, phase)
     report = replace(report, notes=(*report.notes, *remarks))
     if tokens is None:
         return report
@@ -93,49 +103,49 @@ def _check(devices: Devices, options: TimeOptions, tokens: int | None, phase: Ph
         raise NetcalcError(Diagnostic("E502", f"--tokens goes with --phase training, not {phase}"))
 
 
-def _analysed(request: Request, phase: Phase | None, optimizer: str | None) -> Analysis:
-    """Return the analysis of the pass, of training in the mode of training unless another is set."""
+def _bound(request: Request, devices: Devices, options: TimeOptions, phase: Phase | None) -> Bound:
+    """Return the bound of devices that share all work and bytes evenly."""
+    passes = 1
     if phase == "training":
-        request = request if request.mode is not None else request.with_mode("train")
-        has_loss = request.loss is not None
-        with_loss = request.program_with_loss if has_loss else None
-        _require_numbers(request.program)
-        return analyze(
-            request.program,
-            backward=True,
-            optimizer=optimizer,
-            loss=LOSS if has_loss else None,
-            with_loss=with_loss,
-        )
-    _require_numbers(request.program)
-    return analyze(request.program)
-
-
-def _require_numbers(program: Program) -> None:
-    symbol = next((name for name, size in program.dims.items() if isinstance(size, Poly)), None)
-    if symbol is not None:
-        hint = f"leave out --symbolic {symbol}, or --set {symbol}=NUMBER"
-        raise NetcalcError(Diagnostic("E404", f"a time needs numbers, and {symbol} is a symbol", hint=hint))
-
-
-def _report(analysis: Analysis, devices: Devices, options: TimeOptions, phase: Phase | None) -> TimeReport:
-    program, (device, number) = analysis.program, devices
-    winograd = (options["convolution"] or ("winograd" if device.name == THIS else "direct")) == "winograd"
+        request, passes = micro_batches(request, options)
+        precision = precision_named(options["precision"], options["mixed"], options["attention"])
+        if precision.computed is not None:
+            request = request.with_dtype(precision.computed)
+    analysis = _analysed(request, phase, options["training"])
+    program = analysis.program
     inputs = sum(integer(spec.type.elements) * ITEMSIZE[spec.type.dtype] for spec in program.inputs)
     outside = integer(analysis.total.weight_bytes) + inputs
-    roofs = Roofs(devices, outside, program.dtype, options["arithmetic"])
+    roofs = Roofs(
+        devices, outside, program.dtype, peak_type(devices.device.peaks, options["arithmetic"], options["precision"])
+    )
+    winograd, again = is_winograd(devices.device, options), recomputation(options["recompute"])
+    traffic = Traffic(analysis, options["attention"], options["unfused"], winograd, again)
+    layers = tuple(layer_bounds(program, traffic, roofs, options["unroll"], passes))
+    seconds = sum(layer.seconds for layer in layers)
+    remarks = [] if passes == 1 else [f"{passes:,} passes before an update"]
+    if devices.number > 1:
+        remarks.append(f"{devices.number:,} devices share work and bytes evenly, without a byte between them")
+    return Bound(program, analysis, roofs, layers, seconds, passes, remarks=tuple(remarks))
+
+
+def _analysed(request: Request, phase: Phase | None, optimizer: str | None) -> Analysis:
+    """Return the analysis of the pass."""
+    require_numbers(request.program)
+    if phase != "training":
+        return analyze(request.program)
+    has_loss = request.loss is not None
+    with_loss = request.program_with_loss if has_loss else None
+    loss = LOSS if has_loss else None
+    return analyze(request.program, backward=True, optimizer=optimizer, loss=loss, with_loss=with_loss)
+
+
+def _report(bound: Bound, devices: Devices, options: TimeOptions, phase: Phase | None) -> TimeReport:
+    program, roofs, (device, number) = bound.program, bound.roofs, devices
     if roofs.peak is None and options["efficiency"] is not None:
         message = f"--efficiency: the peak of {roofs.dtype} on {device.title} is not published"
         raise NetcalcError(Diagnostic("E502", message, hint="--arithmetic TYPE chooses another one"))
-    again = recomputation(options["recompute"])
-    if again != NO_RECOMPUTATION and phase != "training":
-        message = f"--recompute {options['recompute']} is of training"
-        raise NetcalcError(Diagnostic("E502", message, hint="--phase training"))
-    traffic = Traffic(analysis, options["attention"], options["unfused"], winograd, again)
-    layers = tuple(layer_bounds(program, traffic, roofs, options["unroll"]))
-    seconds, totals = sum(layer.seconds for layer in layers), total_roofs(layers)
-    if options["depth"] is not None:
-        layers = tuple(joined(layers, options["depth"]))
+    tokens, samples = _tokens(program), _samples(program)
+    layers = bound.layers
     return TimeReport(
         program.name,
         program.about,
@@ -150,17 +160,18 @@ def _report(analysis: Analysis, devices: Devices, options: TimeOptions, phase: P
         number,
         Peak(roofs.dtype, roofs.peak),
         options["attention"],
-        _tokens(program),
-        _samples(program),
-        layers,
-        totals,
-        seconds,
+        None if tokens is None else tokens * bound.times,
+        None if samples is None else samples * bound.times,
+        layers if options["depth"] is None else tuple(joined(layers, options["depth"])),
+        total_roofs(layers),
+        bound.seconds,
         options["efficiency"],
         None,
-        analysis.unknown,
-        tuple(_assumptions(analysis, roofs, options, number, winograd)),
+        bound.analysis.unknown,
+        (*_assumptions(bound.analysis, roofs, options), *bound.remarks),
         program.notes,
         options["depth"],
+        bound.split,
     )
 
 
@@ -178,7 +189,7 @@ def _samples(program: Program) -> int | None:
     return batch if isinstance(batch, int) else None
 
 
-def _assumptions(analysis: Analysis, roofs: Roofs, options: TimeOptions, number: int, winograd: bool) -> Iterator[str]:
+def _assumptions(analysis: Analysis, roofs: Roofs, options: TimeOptions) -> Iterator[str]:
     """Yield what the bound assumes, in words."""
     device, operations = roofs.device, analysis.by_operation
     if roofs.peak is None:
@@ -198,10 +209,8 @@ def _assumptions(analysis: Analysis, roofs: Roofs, options: TimeOptions, number:
         yield "tokens are routed to as many different experts as they can reach"
     if device.cache is not None:
         yield f"tensors of up to {device.cache / 2**20:g} MiB stay in the cache from one operation to the next"
-    if winograd and "conv2d" in operations:
+    if is_winograd(device, options) and "conv2d" in operations:
         yield "3×3 convolutions of stride 1 by Winograd's algorithm, with a quarter of the products"
     if analysis.backward is not None:
         again = _AGAIN[options["recompute"].partition(":")[0]]
         yield f"the backward pass starts from {analysis.backward.start}; {again}"
-    if number > 1:
-        yield f"{number:,} devices share work and bytes evenly, without a byte between them"

@@ -68,7 +68,7 @@ def training_step(request: Request, training: Training, micro_batch: int | None 
         request = request.with_dtype(precision.dtype)
     if request.mode is None:
         request = request.with_mode("train")
-    request, passes = _in_micro_batches(request, micro_batch, training.accumulate)
+    request, passes = in_micro_batches(request, micro_batch, training.accumulate)
     training = training._replace(accumulate=passes)
     loss = request.loss is not None
     program = request.program_with_loss if loss else request.program
@@ -77,8 +77,12 @@ def training_step(request: Request, training: Training, micro_batch: int | None 
     return TrainingStep(request, program, loss, training, counted)
 
 
-def _in_micro_batches(request: Request, micro_batch: int | None, accumulate: int) -> tuple[Request, int]:
-    """Return the request of one pass, and the number of passes before an update."""
+def in_micro_batches(request: Request, micro_batch: int | None, accumulate: int) -> tuple[Request, int]:
+    """Return the request of one pass, and the number of passes before an update.
+
+    Raises:
+        NetcalcError: E502 for passes that do not divide the batch, or a network without a batch.
+    """
     if micro_batch is None and accumulate == 1:
         return request, 1
     whole = request.program.dims.get(_BATCH)

@@ -14,8 +14,7 @@ from netcalc.dims import integer
 from netcalc.fit_options import FitOptions
 from netcalc.ir import Program
 from netcalc.options import MemoryOptions, Phase
-from netcalc.planning.memory import require_training
-from netcalc.planning.phases import logits_in_phase, phase_of, request_in_phase
+from netcalc.planning.phases import logits_in_phase, phase_of, request_in_phase, require_training
 from netcalc.planning.points import Measured, MemoryPoints
 from netcalc.request import Request
 

@@ -53,20 +53,25 @@ def split_details(report: SplitReport) -> Iterator[Table | Paragraph]:
     if len(report.stages) > 1:
         yield _stages(report.stages)
     if report.traffic:
-        yield _traffic(report.traffic)
+        yield traffic_table(report.traffic)
 
 
-def _words(report: SplitReport) -> Iterator[Line]:
-    split = report.split
+def split_words(split: Split, bubble: float | None) -> Iterator[Line]:
+    """Yield the numbers of a split, and the bubble of its pipeline."""
     yield Line(f": {', '.join(_numbers(split))}", "split", hanging="  ")
-    if report.bubble is not None and split.pp > 1:
+    if bubble is not None and split.pp > 1:
         given = f"({split.pp} - 1) / "
         given += (
             f"({split.virtual_stages} x {split.micro_batches})"
             if split.virtual_stages > 1
             else f"{split.micro_batches}"
         )
-        yield Line(f": {given} = {report.bubble:.3g} of the time of its work", "pipeline bubble")
+        yield Line(f": {given} = {bubble:.3g} of the time of its work", "pipeline bubble")
+
+
+def _words(report: SplitReport) -> Iterator[Line]:
+    split = report.split
+    yield from split_words(split, report.bubble)
     if report.fullest.in_flight and split.pp > 1:
         held = " + ".join(map(str, report.fullest.in_flight))
         yield Line(f": {held} micro-batches on stage {report.fullest.stage}", "activations held")
@@ -113,7 +118,8 @@ def _stages(stages: tuple[StageMemory, ...]) -> Table:
     return Table(columns, rows)
 
 
-def _traffic(traffic: tuple[Traffic, ...]) -> Table:
+def traffic_table(traffic: tuple[Traffic, ...], device: str = "the fullest device") -> Table:
+    """Return what a device exchanges in a step, by collective."""
     columns = [
         Column("exchanged in a step", "path"),
         Column("ranks", "total", 40),
@@ -127,7 +133,7 @@ def _traffic(traffic: tuple[Traffic, ...]) -> Table:
     ]
     total = sum(one.sent for one in traffic)
     notes = (
-        f"sent: bytes that the fullest device sends, by a ring or pairwise; {bytes_text(total)} in all",
+        f"sent: bytes that {device} sends, by a ring or pairwise; {bytes_text(total)} in all",
         "span: devices in a row among which the ranks lie; a node that has as many connects them",
     )
     return Table(columns, rows, notes=notes)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from netcalc.analysis.parallel.time import SplitTime
 from netcalc.analysis.roofline import LayerBound, Limit
 from netcalc.analysis.time_report import TimeReport, TrainingRun
+from netcalc.render.memory_split import split_words, traffic_table
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, seconds_text, short, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Point, Series
@@ -21,18 +23,24 @@ _PASSES = {
     "decode": "a step of decoding",
     "training": "forward and backward pass",
 }
+#: Links of a device, in words.
+_LINKS = {"node": "within its node", "network": "to other nodes"}
 #: A gap in a line, which makes points of it.
 _GAP: Point = (math.nan, math.nan)
 
 
 class _Time(Presentation[TimeReport]):
-    columns = keys_of("path", "op", "seconds", "flops", "read", "written")
+    columns = keys_of("path", "op", "seconds", "flops", "read", "written", "sent")
 
     def page(self, result: TimeReport, rows: Selected[LayerBound], view: View) -> Page:
         """The bound, with the layers that a selection leaves."""
         yield Paragraph(list(_head(result)))
         yield Answer([Paragraph(list(_answer(result)))])
         yield _layers(result, rows)
+        if result.split is not None:
+            yield Paragraph(list(split_words(result.split.split, result.split.bubble)))
+            if result.split.traffic:
+                yield traffic_table(result.split.traffic, "the device")
         yield from self.charts(result)
         yield Paragraph([Line(f"- {text}", hanging="  ") for text in result.assumptions])
 
@@ -47,6 +55,8 @@ class _Time(Presentation[TimeReport]):
         if not points or bandwidth is None or peak is None:
             return
         ridge = peak / (bandwidth * result.devices)
+        if result.split is not None:
+            peak //= result.devices
         low = min(ridge, *(x for x, _ in points)) / 2
         high = max(ridge, *(x for x, _ in points)) * 2
         roofs = [(low, peak * low / ridge), (ridge, peak), (high, peak)]
@@ -57,14 +67,14 @@ class _Time(Presentation[TimeReport]):
 
     def data(self, result: TimeReport, rows: Selected[LayerBound], view: View) -> Table:
         """The layers with their figures, for CSV."""
-        names = ("path", "op", "times", "flops", "read", "written", "intensity", "seconds", "limit")
+        names = ("path", "op", "times", "flops", "read", "written", "sent", "intensity", "seconds", "limit")
         return Table(
             [Column(name, key=name) for name in names],
             [
                 Row(
                     [
                         *(plain_numbers(layer.title), layer.op, layer.repeat, layer.flops, layer.read, layer.written),
-                        *(layer.intensity, layer.seconds, layer.limit),
+                        *(layer.sent, layer.intensity, layer.seconds, layer.limit),
                     ]
                 )
                 for layer in rows.shown
@@ -91,7 +101,9 @@ def _answer(report: TimeReport) -> Iterator[Line]:
     done = _PASSES[report.phase] if report.optimizer is None else f"a step of training with {report.optimizer}"
     yield Line(f" for {done}{_limited(report)}", f"at least {seconds_text(report.seconds)}")
     moved = f"{bytes_text(report.read)} read, {bytes_text(report.written)} written"
-    yield Line(f"{work(report.flops, 'FLOP')}, {moved}{_intensity(report.intensity)}")
+    yield Line(f"{work(report.flops, 'FLOP')}, {moved}{_intensity(report.intensity)}{_of_a_device(report)}")
+    if report.split is not None:
+        yield from _split(report.split)
     speeds = list(_speeds(report))
     if speeds:
         yield Line("; ".join(speeds))
@@ -103,6 +115,23 @@ def _answer(report: TimeReport) -> Iterator[Line]:
         yield Line(f"work that is not known, and not in the bound: {', '.join(report.unknown)}")
     if report.run is not None:
         yield from _run(report, report.run)
+
+
+def _of_a_device(report: TimeReport) -> str:
+    return "" if report.split is None else f"; {work(report.flops_of_all, 'FLOP')} on all devices"
+
+
+def _split(split: SplitTime) -> Iterator[Line]:
+    """Yield what the bound of a split is made of: work, waiting of the stages, and links."""
+    where = f"a device of stage {split.stage}" if split.split.pp > 1 else "a device"
+    waiting = f", and waits {seconds_text(split.fill)} for the other stages" if split.fill else ""
+    yield Line(f"{where} works {seconds_text(split.work)}{waiting}")
+    for link in split.links:
+        if link.sent:
+            rate = "at a rate that is not published"
+            if link.rate is not None and link.seconds is not None:
+                rate = f"{seconds_text(link.seconds)} at {_rate(link.rate)}"
+            yield Line(f"beside that it sends {bytes_text(link.sent)} {_LINKS[link.link]}: {rate}")
 
 
 def _speeds(report: TimeReport) -> Iterator[str]:
@@ -135,6 +164,8 @@ def _limited(report: TimeReport) -> str:
     """Return the roof that is above most of the time, with the share of the time that layers are under it."""
     if report.limit is None:
         return ""
+    if report.split is not None and report.seconds > report.split.work + report.split.fill:
+        return f": {_LIMITS[report.limit]} all the time"
     under = sum(layer.seconds for layer in report.layers if layer.limit == report.limit)
     return f": {_LIMITS[report.limit]} for {_percent(under / report.seconds)} of it"
 
@@ -143,6 +174,7 @@ _LIMITS: dict[Limit, str] = {
     "compute": "bound by arithmetic",
     "memory": "bound by memory",
     "cache": "bound by the cache",
+    "network": "bound by the network",
 }
 
 
@@ -152,20 +184,31 @@ def _layers(report: TimeReport, rows: Selected[LayerBound]) -> Table:
         Column("operation", priority=30),
         Column("FLOP", "work", 50, "flops"),
         Column("bytes", "bytes", 60),
+        Column("sent", "bytes", 70),
         Column("FLOP/B", "real", 40),
         Column("at least", "seconds", key="seconds"),
         Column("bound by", priority=80),
     ]
     shown = [_row(layer) for layer in rows.shown]
-    total = ["all", "", report.flops, report.read + report.written, report.intensity, report.seconds, ""]
+    moved, sent = report.read + report.written, sum(layer.sent for layer in report.layers)
+    seconds = report.seconds if report.split is None else report.split.work
+    total = Row(["all", "", report.flops, moved, sent, report.intensity, seconds, ""])
     notes = ("figures of all instances together",) if any(layer.repeat > 1 for layer in rows.shown) else ()
-    return Table(columns, shown, [Row(total)], omitted=len(rows.others), notes=notes)
+    if report.split is None:
+        place = [column.title for column in columns].index("sent")
+        shown, total = [_without(row, place) for row in shown], _without(total, place)
+        del columns[place]
+    return Table(columns, shown, [total], omitted=len(rows.others), notes=notes)
+
+
+def _without(row: Row, place: int) -> Row:
+    return row._replace(cells=[cell for number, cell in enumerate(row.cells) if number != place])
 
 
 def _row(layer: LayerBound) -> Row:
     title = repeated(layer.title, layer.repeat)
     moved = layer.read + layer.written
-    return Row([title, layer.op, layer.flops, moved, layer.intensity, layer.seconds, layer.limit or ""])
+    return Row([title, layer.op, layer.flops, moved, layer.sent, layer.intensity, layer.seconds, layer.limit or ""])
 
 
 def _intensity(value: float | None) -> str:

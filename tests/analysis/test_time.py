@@ -315,7 +315,7 @@ def test_a_roof_that_is_not_published_is_named_and_left_out() -> None:
         ({"device": "h100", "tokens": "1T", "phase": "decode"}, "--tokens goes with --phase training"),
         ({"device": "h100", "tokens": "1T"}, "has no input of tokens"),
         ({"device": "h100", "phase": "decode"}, "does not decode"),
-        ({"device": "h100", "recompute": "full"}, "--recompute full is of training"),
+        ({"device": "h100", "recompute": "full"}, "--recompute says how to train"),
         ({"device": "h100", "training": "adamw", "phase": "prefill"}, "--training goes with --phase training"),
     ],
 )

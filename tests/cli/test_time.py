@@ -31,6 +31,10 @@ PAGES: dict[str, list[str]] = {
         "--depth",
         "2",
     ],
+    "split": [
+        *("time", "llama-3.1-405b", "--set", "length=8192", "--set", "batch=8", "--device", "h100:128"),
+        *("--training", "adamw", "--tp", "8", "--sp", "--pp", "2", "--dp", "8", "--zero", "1", "--micro-batch", "1"),
+    ],
     "images": ["time", "resnet18", "--device", "rtx-4090", "--dtype", "float16", "--sort", "seconds", "--top", "5"],
     "no-peak": ["time", "resnet18", "--device", "m4-max", "--depth", "1"],
     "csv": ["time", "resnet18", "--device", "l4", "--depth", "1", "--format", "csv"],

@@ -105,7 +105,7 @@ class SplitFit(NamedTuple):
     bubble: float | None
     """Idle time of the pipeline as a multiple of the time of its work; null in serving."""
     seconds: float | None
-    """Least time of a step for the batch of a replica; null if a figure of the device is not known."""
+    """Least time of a step, shared among replicas and passes; null if a figure of the device is not known."""
 
     @property
     def devices(self) -> int:

@@ -50,9 +50,8 @@ def split_figures(
     made = [counting.unit(unit) for unit in units]
     once = max((counting.once(unit) for unit in units if unit.times), default=(0, 0))
     figures = tuple(_with_caches(made, work)) if isinstance(work, Serving) else tuple(made)
-    return SplitFigures(
-        rank.program.name, rank.ranks, cp, sp, isinstance(work, Training), figures, once, lru_cache(counting.whole)
-    )
+    trains, whole = isinstance(work, Training), lru_cache(counting.whole)
+    return SplitFigures(rank.program.name, rank.ranks, cp, sp, trains, figures, once, whole, rank)
 
 
 class _Counting:
@@ -78,7 +77,7 @@ class _Counting:
             return replace(self._known[id(unit.call.body)], path=path, span=node.span, times=unit.times)
         inner = unit.call.body.nodes if unit.times else unit.nodes
         held = _Parameters(self._rank.program, self._precision, self._optimizer).of(inner)
-        keys, routed, experts = _counted(inner)
+        keys, routed, experts = exchanged_sizes(inner)
         kept, ideal = (0, 0) if self._precision is None else self._kept_by(unit)[0]
         figures = UnitFigures(
             path,
@@ -199,12 +198,12 @@ def _has_parameters(node: Node) -> bool:
     return any(_has_parameters(inner) for inner in node.body.nodes)
 
 
-def _counted(nodes: Sequence[Node]) -> tuple[int, int, int]:
+def exchanged_sizes(nodes: Sequence[Node]) -> tuple[int, int, int]:
     """Return the bytes of keys and values, those of the tokens that experts take, and the number of experts."""
     keys = routed = experts = 0
     for node in nodes:
         if isinstance(node, CallNode):
-            inner = _counted(node.body.nodes)
+            inner = exchanged_sizes(node.body.nodes)
             keys, routed = keys + node.times * inner[0], routed + node.times * inner[1]
             experts = max(experts, inner[2])
         elif node.op.name == "scaled_dot_product_attention":

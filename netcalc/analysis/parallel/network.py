@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from netcalc.analysis.devices import Device
 from netcalc.analysis.parallel.split import Traffic, sent_by_link
 
+#: Devices of a node.
+NODE_DEVICES = 8
 #: Link of a device: to the other devices of its node, or to other nodes.
 Link: TypeAlias = Literal["node", "network"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from netcalc.analysis.parallel.exchanges import Collective, Exchange, Exchanges
-from netcalc.analysis.parallel.pieces import divisors
+from netcalc.analysis.parallel.pieces import RankProgram, divisors
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 
 #: Ranks that exchange data: of tensor, context, expert, data and pipeline parallelism.
@@ -96,6 +96,33 @@ class _HeldByStage(NamedTuple):
         return sum(self.held) + self.gathered
 
 
+class Exchanged(NamedTuple):
+    """Exchanges of an operation or a unit in a pass: of tensor-parallel ranks, and bytes for the other groups."""
+
+    exchanges: Exchanges
+    keys: int = 0
+    """Bytes of keys and values, which context-parallel ranks pass around."""
+    routed: int = 0
+    """Bytes of the tokens that experts take."""
+
+
+def exchanged_in_pass(one: Exchanged, split: Split, training: bool) -> Iterator[tuple[Group, Exchange, int]]:
+    """Yield what is exchanged in a pass, forward or forward and backward, with the number of times."""
+    for exchange, calls in one.exchanges.items():
+        if exchange.when == "forward" or (training and exchange.when == "backward"):
+            yield "tensor", exchange, calls
+    if one.routed:
+        yield "expert", Exchange("forward", "all-to-all", split.ep, one.routed), 4 if training else 2
+    if one.keys:  # backward: keys and values again, and their gradients
+        around = Exchange("forward", "point-to-point", split.cp, one.keys * split.cp)
+        yield "context", around, 3 if training else 1
+
+
+def sent_in(exchange: Exchange, times: int = 1) -> int:
+    """Return the bytes that a rank sends in so many exchanges, by a ring or pairwise."""
+    return -(-exchange.all_sent * times // exchange.ranks)
+
+
 @dataclass(frozen=True, slots=True)
 class UnitFigures:
     """Figures of a unit on a tensor-parallel rank; of one layer, if the unit has several."""
@@ -129,6 +156,40 @@ class UnitFigures:
 
 #: Units of a virtual stage, with the number of layers of each and that of the first one.
 Chunk: TypeAlias = Sequence[tuple[UnitFigures, int, int]]
+
+
+class _Unit(Protocol):
+    """A unit, of which the number of layers is known."""
+
+    @property
+    def times(self) -> int: ...
+
+
+AnyUnit = TypeVar("AnyUnit", bound=_Unit)
+
+
+def chunks_of(units: Sequence[AnyUnit], split: Split, stage: int) -> list[list[tuple[AnyUnit, int, int]]]:
+    """Return the units of each virtual stage of a stage, with the number of layers and that of the first one."""
+    layers, parts = sum(unit.times for unit in units), split.pp * split.virtual_stages
+    return [list(_between(units, layers, chunk * split.pp + stage, parts)) for chunk in range(split.virtual_stages)]
+
+
+def _between(units: Sequence[AnyUnit], layers: int, number: int, parts: int) -> Iterator[tuple[AnyUnit, int, int]]:
+    """Yield what one of so many equal parts of the layers has."""
+    each = layers // parts if layers else 0
+    first, last = number * each, (number + 1) * each
+    done = 0
+    for unit in units:
+        if not unit.times:
+            # what precedes a layer goes with it, and what follows the last with that
+            place = done if done < layers else layers - 1
+            if parts == 1 or first <= place < last:
+                yield unit, 0, 0
+            continue
+        start, end = max(first, done), min(last, done + unit.times)
+        if start < end:
+            yield unit, end - start, start - done
+        done += unit.times
 
 
 class StageMemory(NamedTuple):
@@ -205,6 +266,8 @@ class SplitFigures:
 
     They are counted where there is one stage, and once.
     """
+    rank: RankProgram | None = None
+    """The program that the figures are of."""
 
     @property
     def layers(self) -> int:
@@ -230,13 +293,13 @@ class SplitFigures:
         """Return True for a split that is possible and whose devices hold no more than so many bytes."""
         if any(problem is not None for problem in self._problems(split)):
             return False
-        if split.pp == 1 and self._held(split, self._chunks(split, 0)).total > budget:
+        if split.pp == 1 and self._held(split, chunks_of(self.units, split, 0)).total > budget:
             return False
         return all(self.stage(split, stage).total <= budget for stage in range(split.pp))
 
     def held(self, split: Split) -> int:
         """Return the bytes of weights and states of all stages of a replica."""
-        stages = (self._held(split, self._chunks(split, stage)).held for stage in range(split.pp))
+        stages = (self._held(split, chunks_of(self.units, split, stage)).held for stage in range(split.pp))
         return sum(held.weights + held.states for held in stages)
 
     def fullest(self, split: Split) -> StageMemory:
@@ -249,33 +312,9 @@ class SplitFigures:
         for group, exchange, times in self._exchanged(split, stage):
             if exchange.ranks > 1 and exchange.size and times:
                 found.setdefault(group, Counter())[exchange] += times
-        return [one for group, exchanges in found.items() for one in _summed(group, exchanges, _span(group, split))]
+        return [one for group, exchanges in found.items() for one in _summed(group, exchanges, span_of(group, split))]
 
     # -- stages ---------------------------------------------------------------------------------------
-
-    def _chunks(self, split: Split, stage: int) -> list[Chunk]:
-        """Return the units of each virtual stage, with the number of layers and that of the first one."""
-        each = self.layers // (split.pp * split.virtual_stages) if self.layers else 0
-        return [
-            list(self._between(chunk * split.pp + stage, each, split.pp * split.virtual_stages))
-            for chunk in range(split.virtual_stages)
-        ]
-
-    def _between(self, number: int, each: int, parts: int) -> Iterator[tuple[UnitFigures, int, int]]:
-        """Yield what one of so many equal parts of the layers has."""
-        first, last = number * each, (number + 1) * each
-        done = 0
-        for unit in self.units:
-            if not unit.times:
-                # what precedes a layer goes with it, and what follows the last with that
-                place = done if done < self.layers else self.layers - 1
-                if parts == 1 or first <= place < last:
-                    yield unit, 0, 0
-                continue
-            start, end = max(first, done), min(last, done + unit.times)
-            if start < end:
-                yield unit, end - start, start - done
-            done += unit.times
 
     def _held(self, split: Split, chunks: Sequence[Chunk]) -> _HeldByStage:
         """Return what a device holds for the parameters of a stage."""
@@ -295,7 +334,7 @@ class SplitFigures:
 
     def stage(self, split: Split, stage: int) -> StageMemory:
         """Return the memory of a pipeline stage of a split that divides the network."""
-        chunks = self._chunks(split, stage)
+        chunks = chunks_of(self.units, split, stage)
         caches = live = kept = ideal = layers = 0
         in_flight = split.in_flight(stage) if self.training else (1,) * len(chunks)
         for chunk, passes in zip(chunks, in_flight, strict=True):
@@ -329,27 +368,20 @@ class SplitFigures:
     # -- traffic --------------------------------------------------------------------------------------
 
     def _exchanged(self, split: Split, stage: int) -> Iterator[tuple[Group, Exchange, int]]:
-        chunks = self._chunks(split, stage)
+        chunks = chunks_of(self.units, split, stage)
         m = split.micro_batches
-        passes = 2 if self.training else 1
         common, experts = Held(), Held()
         for chunk in chunks:
             for unit, times, _ in chunk:
                 number = times or 1
                 common = common.plus(unit.common, number)
                 experts = experts.plus(unit.experts, number)
+                exchanged = Exchanged(unit.exchanges, unit.keys, unit.routed)
+                for group, exchange, calls in exchanged_in_pass(exchanged, split, self.training):
+                    yield group, exchange, calls * number * m
                 for exchange, calls in unit.exchanges.items():
-                    if self.training or exchange.when == "forward":
-                        yield "tensor", exchange, calls * number * (1 if exchange.when == "update" else m)
-                if unit.routed:
-                    yield "expert", Exchange("forward", "all-to-all", split.ep, unit.routed), 2 * passes * number * m
-                if unit.keys:  # backward: keys and values again, and their gradients
-                    times_around = 3 if self.training else 1
-                    yield (
-                        "context",
-                        Exchange("forward", "point-to-point", split.cp, unit.keys * split.cp),
-                        (times_around * number * m),
-                    )
+                    if exchange.when == "update" and self.training:
+                        yield "tensor", exchange, calls * number
         if split.pp > 1:
             size = max((unit.output for unit in self.units if unit.times), default=0)
             sends = self._sends(split, stage, chunks)
@@ -430,7 +462,7 @@ def _of_replicas(held: Held, split: Split, ranks: int) -> Iterator[tuple[Group, 
     yield "data", Exchange("update", "all-gather", ranks, held.weights), 2 * m if split.zero == 3 else 1
 
 
-def _span(group: Group, split: Split) -> int:
+def span_of(group: Group, split: Split) -> int:
     """Return the number of devices in a row among which the ranks of a group lie."""
     spans: dict[Group, int] = {
         "tensor": split.tp,

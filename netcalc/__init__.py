@@ -16,6 +16,8 @@ Networks:
 
 Without a network:
     compare(first, second, ...)   layers and totals of networks, and their differences
+    compare_training(first, ...)  losses by step of networks on the same data
+    compare_signals(first, ...)   signals and gradients of networks on the same data
     check(spec, ...)              shapes, requirements and published figures of specs
     describe(spec)                dims, vars, inputs and outputs of a spec
     list_specs(*words)            shipped specs
@@ -106,6 +108,8 @@ if TYPE_CHECKING:
     from netcalc.engine.run import RunResult as RunResult
     from netcalc.loading import check as check
     from netcalc.loading import compare as compare
+    from netcalc.loading import compare_signals as compare_signals
+    from netcalc.loading import compare_training as compare_training
     from netcalc.loading import describe as describe
     from netcalc.loading import describe_operation as describe_operation
     from netcalc.loading import import_spec as import_spec
@@ -136,9 +140,11 @@ if TYPE_CHECKING:
     from netcalc.torch_modules import from_torch as from_torch
     from netcalc.torch_modules import register_torch as register_torch
     from netcalc.torch_modules import summary as summary
+    from netcalc.training.comparison import TrainingComparison as TrainingComparison
     from netcalc.training.result import ParameterNorm as ParameterNorm
     from netcalc.training.result import TrainingResult as TrainingResult
     from netcalc.training.result import TrainingStep as TrainingStep
+    from netcalc.training.result import WatchedLayer as WatchedLayer
     from netcalc.verification.agreement import Agreement as Agreement
     from netcalc.verification.agreement import FlopsAgreement as FlopsAgreement
     from netcalc.verification.agreement import OutputAgreement as OutputAgreement
@@ -197,6 +203,8 @@ _EXPORTS = {
     "netcalc.loading": (
         "check",
         "compare",
+        "compare_signals",
+        "compare_training",
         "describe",
         "describe_operation",
         "import_spec",
@@ -226,7 +234,8 @@ _EXPORTS = {
     "netcalc.torch_modules": ("from_torch", "register_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
-    "netcalc.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep"),
+    "netcalc.training.comparison": ("TrainingComparison",),
+    "netcalc.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep", "WatchedLayer"),
 }
 
 

@@ -71,8 +71,16 @@ def _rate(value: Any) -> int | float:
     return value  # type: ignore[no-any-return]
 
 
-def _rates(value: Any) -> Any:
+def _numbers(value: Any) -> Any:
     return {name: _rate(number) for name, number in _mapping(value).items()}
+
+
+def _rates(value: Any) -> tuple[int | float, ...]:
+    value = plain(value)
+    rates = tuple(map(_rate, [value] if isinstance(value, (int, float)) else value))
+    if not rates:
+        raise TypeError
+    return rates
 
 
 def _text(value: Any) -> str:
@@ -179,7 +187,8 @@ COUNT = Kind("a whole number of at least 1", _count, word=int, least=1)
 THREADS = Kind("a whole number of at least 1, or None", _integer, optional=True, word=int, least=1)
 AMOUNT = Kind("a number above 0", _amount, word=float)
 RATE = Kind("a number of at least 0", _rate, word=float)
-NUMBERS = Kind("a mapping of names to numbers of at least 0", _rates, many=True)
+RATES = Kind("a number of at least 0, or a list of them", _rates)
+NUMBERS = Kind("a mapping of names to numbers of at least 0", _numbers, many=True)
 PATH = Kind("a path", _path)
 SETTINGS = Kind("a mapping of names to values", _assignments, many=True)
 RANGES = Kind("ranges by name, a string, or a list of strings", _ranges, many=True)

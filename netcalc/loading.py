@@ -24,7 +24,7 @@ from netcalc.options import (
     SpecListOptions,
 )
 from netcalc.request import Request
-from netcalc.several import assignments_of_each, own_settings, settings_of_each
+from netcalc.several import assignments_of_each, own_settings, repeated, settings_of_each
 from netcalc.spec import library
 from netcalc.spec.library import Loaded
 from netcalc.spec.settings import parse_assignment
@@ -33,15 +33,20 @@ if TYPE_CHECKING:
     from netcalc.analysis.checks import CheckReport, CheckRow
     from netcalc.analysis.compare import Comparison
     from netcalc.analysis.pipeline import PipelineSummary
+    from netcalc.analysis.signal.report import SignalComparison
     from netcalc.reference.model_types import ModelTypes
     from netcalc.reference.operation_list import OperationList, OperationPage
     from netcalc.reference.spec_list import SpecList
     from netcalc.reference.specs import SpecReference
+    from netcalc.run_options import SignalComparisonOptions, TrainingComparisonOptions
+    from netcalc.training.comparison import TrainingComparison
     from netcalc.weights.content import Checkpoint
 
 __all__ = [
     "check",
     "compare",
+    "compare_signals",
+    "compare_training",
     "describe",
     "describe_operation",
     "import_spec",
@@ -158,7 +163,8 @@ def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions])
     """Compare networks, or conventions by which one is counted: totals, operations, and layers with matching paths.
 
     Settings apply to the models that are given by name or path: to each that has the dim or var, or to one with its
-    number, ``{"batch": 8, "2:layers": 3}``; schemes and shares likewise, ``"2:int8"``.
+    number, ``{"batch": 8, "2:layers": 3}``; schemes and shares likewise, ``"2:int8"``.  A single model with any for a
+    second one is compared with itself.
 
     Args:
         models: networks, or specs by name or path.
@@ -175,38 +181,69 @@ def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions])
     """
     from netcalc.analysis.compare import compare as compare_analyses
 
-    models = tuple(model if isinstance(model, Network) else checked_argument("spec", model) for model in models)
+    models = several_models(models, options)
     conventions = tuple(dict.fromkeys(texts(options["convention"])))
     if not models or not conventions or (len(models) > 1) == (len(conventions) > 1):
         hint = "or one spec and two conventions or more: --convention torch --convention fvcore"
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more and one convention", hint=hint))
-    if sum(model == "-" for model in models) > 1:
-        raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
-    values = read_settings(options["set"])
-    labels = [str(number) for number in range(1, len(models) + 1)]
-    sources = dict(zip(labels, _loaded(models, options, values), strict=True))
-    settings = settings_of_each(values, sources, labels, "spec")
-    quantize, prune = (
-        assignments_of_each(texts(options[name]), labels, "spec number") for name in ("quantize", "prune")
-    )
-    networks = [
-        model
-        if isinstance(model, Network)
-        else Network(
-            Request(
-                sources[label],
-                settings[label],
-                mode=options["mode"],
-                dtype=options["dtype"],
-                quantize=quantize[label],
-                prune=prune[label],
-                model=model,
-            )
-        )
-        for label, model in zip(labels, models, strict=True)
-    ]
-    analyses = [network.analysis(convention) for network in networks for convention in conventions]
+    analyses = [network.analysis(convention) for network in _networks(models, options) for convention in conventions]
     return compare_analyses(analyses, depth=options["depth"], all=options["all"])
+
+
+@accepts
+def compare_training(
+    *models: Network | str | Path, steps: int = 20, **options: Unpack[TrainingComparisonOptions]
+) -> TrainingComparison:
+    """Run steps of training of several networks, or at several learning rates, on the same data with the same seed.
+
+    Settings apply as in :func:`compare`; a single model with settings for several, as ``{"2:activation": "relu"}``, is
+    trained with each.
+
+    Args:
+        models: networks, or specs by name or path.
+        steps: number of steps.
+
+    Raises:
+        NetcalcError: as :meth:`Network.train` does; E502 also for one model at one rate, for inputs or losses that
+            differ, and for checkpoints.
+
+    >>> import netcalc
+    >>> comparison = netcalc.compare_training("mlp", steps=2, lr=[0.001, 0.1])
+    >>> comparison.names, comparison.runs[0].losses[0] == comparison.runs[1].losses[0]
+    (('lr 0.001', 'lr 0.1'), True)
+    """
+    from netcalc.trials import compared_training
+
+    networks = _networks(several_models(models, options), options)
+    return compared_training(networks, steps, options)
+
+
+@accepts
+def compare_signals(
+    *models: Network | str | Path,
+    inputs: Mapping[str, Any] | None = None,
+    **options: Unpack[SignalComparisonOptions],
+) -> SignalComparison:
+    """Measure signals and gradients of several networks at initialization, on the same data with the same seeds.
+
+    Settings apply as in :func:`compare_training`.
+
+    Args:
+        models: networks, or specs by name or path.
+        inputs: arrays or files by name; others are drawn at random.
+
+    Raises:
+        NetcalcError: as :meth:`Network.signal` does; E502 also for one model, and for inputs that differ.
+
+    >>> import netcalc
+    >>> comparison = netcalc.compare_signals("tutorial-chain", set={"2:activation": "relu"}, seeds=1)
+    >>> comparison.names
+    ('activation=sigmoid', 'activation=relu')
+    """
+    from netcalc.trials import compared_signals
+
+    networks = _networks(several_models(models, options), options)
+    return compared_signals(networks, inputs, options)
 
 
 @accepts
@@ -324,6 +361,54 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
             problems += error.diagnostics
             rows += failed_spec(str(spec), error.diagnostics)
     return CheckReport(tuple(rows), tuple(problems))
+
+
+def several_models(
+    models: Sequence[Network | str | Path], options: Mapping[str, Any]
+) -> tuple[Network | str | Path, ...]:
+    """Return models to compare, a single one as often as options with numbers of models need it.
+
+    Raises:
+        NetcalcError: E502 for what is no model.
+    """
+    named = tuple(model if isinstance(model, Network) else checked_argument("spec", model) for model in models)
+    assignments = (text for name in ("quantize", "prune") for text in texts(options.get(name) or ()))
+    return repeated(named, read_settings(options.get("set")), assignments)
+
+
+def _networks(models: Sequence[Network | str | Path], options: Mapping[str, Any]) -> list[Network]:
+    """Return the networks of several models, each with the settings, schemes and shares for all and for it alone.
+
+    Raises:
+        NetcalcError: if a spec cannot be loaded; E502 if several are standard input.
+    """
+    if sum(model == "-" for model in models) > 1:
+        raise NetcalcError(Diagnostic("E502", "only one of the specs can be standard input"))
+    values = read_settings(options["set"])
+    labels = [str(number) for number in range(1, len(models) + 1)]
+    sources = dict(zip(labels, _loaded(models, options, values), strict=True))
+    settings = settings_of_each(values, sources, labels, "spec")
+    quantize, prune = (
+        assignments_of_each(texts(options[name]), labels, "spec number") for name in ("quantize", "prune")
+    )
+    return [
+        model
+        if isinstance(model, Network)
+        else Network(
+            Request(
+                sources[label],
+                settings[label],
+                tuple(options.get("symbolic", ())),
+                options["mode"],
+                options["dtype"],
+                options.get("lora"),
+                quantize[label],
+                prune[label],
+                model=model,
+            )
+        )
+        for label, model in zip(labels, models, strict=True)
+    ]
 
 
 def _loaded(

@@ -21,13 +21,14 @@ from netcalc.arguments import (
     PATH,
     PATTERNS,
     RATE,
+    RATES,
     SAMPLES,
     THREADS,
     WEIGHTS,
     Option,
     choice,
 )
-from netcalc.options import LayerOptions, PlanName, UnrollOptions
+from netcalc.options import LayerOptions, ModelOptions, PlanName, UnrollOptions
 
 #: Learning rates after the warm-up.
 ScheduleName: TypeAlias = Literal["constant", "cosine", "linear", "step"]
@@ -227,6 +228,10 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
         Option(SAMPLES, "synthetic", "Samples by input: .npz or .safetensors.", metavar="FILE|synthetic"),
     ]
     loss: Annotated[str | None, Option(LOSS, None, "An output, or sum.", metavar="NAME", shown_default="the spec's")]
+    watch: Annotated[
+        Sequence[str],
+        Option(PATTERNS, (), "Mean and deviation of outputs by step, as of '*.act'; repeatable.", metavar="PATTERN"),
+    ]
     checkpoint_file: Annotated[
         str | Path | None,
         Option(PATH, None, "Write all that a later run needs: .safetensors.", ("--checkpoint",), "FILE", panel="Files"),
@@ -238,3 +243,16 @@ class TrainOptions(RunningOptions, ProgressOptions, total=False):
     stop_after: Annotated[
         int | None, Option(COUNT, None, "Stop after N steps of this run.", metavar="N", panel="Files")
     ]
+
+
+class TrainingComparisonOptions(TrainOptions, ModelOptions, total=False):
+    """Options of ``train`` with several models."""
+
+    lr: Annotated[  # type: ignore[misc] # several rates in place of one
+        float | Sequence[float] | None,
+        Option(RATES, None, "Learning rate, or several to compare.", None, "X[,X…]", "0.001", "Optimizer"),
+    ]
+
+
+class SignalComparisonOptions(SignalOptions, ModelOptions, total=False):
+    """Options of ``signal`` with several models."""

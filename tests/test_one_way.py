@@ -322,6 +322,7 @@ VERBS = {
             "loss": called("--loss sum", loss="sum"),
             "depth": called("--depth 1", depth=1),
             "compare_init": called("--compare-init zeros", "compare_signal", inits=["zeros"]),
+            "set": called("--set 2:width=5", "compare_signals", set={"2:width": 5}),
             "sort": called("--sort mean"),
             "top": called("--top 1"),
             "filter": called("--filter blocks*"),
@@ -335,7 +336,8 @@ VERBS = {
             "stop_after": called("--stop-after 1", stop_after=1),
             "batch": Sample("--batch 3", {"set": {"batch": 3}}),
             "training": called("--training sgd", training="sgd"),
-            "lr": called("--lr 0.1", lr=0.1),
+            "lr": called("--lr 0.1,1", "compare_training", lr=[0.1, 1]),
+            "watch": called("--watch stem", watch=["stem"]),
             "settings": called("--hyper beta1=0.8", settings={"beta1": 0.8}),
             "schedule": called("--schedule cosine", schedule="cosine"),
             "step_size": called("--schedule step --step-size 1", schedule="step", step_size=1),
@@ -388,7 +390,7 @@ VERBS = {
     ),
 }
 #: Verbs of models, which are functions of the package.
-FUNCTIONS = {"compare", "check", "describe"}
+FUNCTIONS = {"compare", "check", "describe", "compare_training", "compare_signals"}
 #: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
 PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "columns", "plot", "charts"}
 #: Options of the list of all specs.
@@ -463,9 +465,10 @@ def selection(words: str) -> View:
 
 def of_api(verb: Verb, sample: Sample, files: Mapping[str, str]) -> Any:
     """Return the record of the method or the function of the API."""
-    if verb.method in FUNCTIONS:
+    if (sample.method or verb.method) in FUNCTIONS:
         models = [placed(model, files) for model in verb.model.split()]
-        result = getattr(package, verb.method)(*models, **{**verb.call, **sample.load, **sample.call})
+        function = getattr(package, sample.method or verb.method)
+        result = function(*models, **{**verb.call, **sample.load, **sample.call})
         return json.loads(json.dumps(record(result, selection(sample.words))))
     network = package.load(placed(verb.model, files), **{**verb.load, **sample.load})
     call = placed({**verb.call, **sample.call}, files)

@@ -45,7 +45,7 @@ class TrainOptions(TypedDict, total=False):
     steps: Annotated[int, Option(COUNT, 20, "Number of the last step.", metavar="N")]
     batch: Annotated[int | None, Option(COUNT, None, "Samples of a step: --set batch=N.", metavar="N")]
     plot: Annotated[
-        str | None, Option(PATH, None, "Draw the loss curve as .svg or .png.", metavar="FILE", panel="Files")
+        str | None, Option(PATH, None, "Draw the loss curves as .svg or .png.", metavar="FILE", panel="Files")
     ]
     output: Annotated[
         str | None,
@@ -60,8 +60,8 @@ class TrainOptions(TypedDict, total=False):
     ]
 
 
-class ComparisonOptions(TypedDict, total=False):
-    """Options of ``compare``."""
+class SeveralOptions(TypedDict, total=False):
+    """Settings of commands that take several models."""
 
     set: Annotated[
         list[str] | None,

@@ -2,28 +2,18 @@
 One spec is compared under several conventions: --convention torch --convention fvcore.
 
 --set changes every spec that has the dim or var; --set 2:NAME=VALUE changes the second one only, as --quantize 2:int8
-and --prune 2:0.5 do. --sort sorts layers by the size of a difference.
+and --prune 2:0.5 do; a single spec is then compared with itself. --sort sorts layers by the size of a difference.
 """
 
 from __future__ import annotations
 
-from inspect import Parameter
-
-from netcalc.cli.command_options import ComparisonOptions as CommandOptions
-from netcalc.cli.declarations import Argument, Declared
-from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
+from netcalc.cli.command_options import SeveralOptions
+from netcalc.cli.options import MODELS, FormatOptions, ModeOptions, OutputOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ComparisonOptions, SelectOptions
 
-_MODELS = Declared(
-    "models",
-    list[str],
-    Parameter.empty,
-    Argument(metavar="MODEL [MODEL]...", help="Files, shipped names, models, or - for one of them."),
-)
 
-
-@verb(ComparisonOptions, CommandOptions, SelectOptions, FormatOptions, OutputOptions, ModeOptions, arguments=(_MODELS,))
+@verb(ComparisonOptions, SeveralOptions, SelectOptions, FormatOptions, OutputOptions, ModeOptions, arguments=(MODELS,))
 def command(call: Call) -> None:
     """Compare the models, each with its own settings, or the conventions."""
     from netcalc.loading import compare

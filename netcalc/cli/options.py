@@ -22,6 +22,14 @@ MODEL = Declared(
     ),
 )
 
+#: The models of a command that takes several.
+MODELS = Declared(
+    "models",
+    list[str],
+    Parameter.empty,
+    Argument(metavar="MODEL [MODEL]...", help="Files, shipped names, models, or - for one of them."),
+)
+
 
 class ModeOptions(TypedDict, total=False):
     """Another name of a mode."""
@@ -135,4 +143,12 @@ def _numbers(words: Iterable[str]) -> dict[str, float]:
     return pairs_of(words, pair, "--hyper")
 
 
-_READERS: Mapping[str, Callable[[Any], Any]] = {"inputs": _inputs, "settings": _numbers}
+def _rates(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        hint = "for example --lr 0.1, or --lr 0.1,1,10 to compare them"
+        raise NetcalcError(Diagnostic("E502", f"--lr {text}: should be a number, or several", hint=hint)) from None
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {"inputs": _inputs, "settings": _numbers, "lr": _rates}

@@ -15,26 +15,53 @@ A loss that is not finite ends the run without an update; the exit code is then 
 steps with the learning rates of all --steps.
 
 --lora trains adapters only. --quantize rounds the parameters once, before the first step: with --lora that is QLoRA.
+
+Several models are trained side by side, on the same data with the same seed, and --lr 0.1,1,10 trains each at several
+rates: one table, one chart. --set 2:NAME=VALUE changes the second model only; after a single model it makes a second
+one, as in netcalc train mlp --set 2:hidden=[64]. --watch follows the outputs of layers over the steps.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from netcalc.cli.command_options import SeveralOptions
 from netcalc.cli.command_options import TrainOptions as CommandOptions
-from netcalc.cli.options import FormatOptions, WideOptions
+from netcalc.cli.options import MODELS, FormatOptions, WideOptions
 from netcalc.cli.suffixes import FORMATS, PICTURES, require_file
 from netcalc.cli.verb import Call, verb
-from netcalc.options import ModelOptions
-from netcalc.run_options import TrainOptions
+from netcalc.run_options import TrainingComparisonOptions, TrainOptions
+
+
+def _options(call: Call) -> dict[str, Any]:
+    """Return the options of all models, with ``--batch`` among their settings."""
+    options = call.of(TrainingComparisonOptions)
+    if call["batch"] is not None:
+        options["set"] = [*options.get("set", ()), f"batch={call['batch']}"]
+    return options
+
+
+def _is_single(call: Call) -> bool:
+    """Return True for one model at one learning rate."""
+    from netcalc.loading import several_models
+
+    options = _options(call)
+    return len(several_models(call["models"], options)) == len(options.get("lr", (None,))) == 1
+
+
+def _writes(call: Call) -> tuple[str, ...]:
+    return (".safetensors", ".npz", *FORMATS) if _is_single(call) else (*FORMATS,)
 
 
 @verb(
     CommandOptions,
-    TrainOptions,
+    TrainingComparisonOptions,
+    SeveralOptions,
     FormatOptions,
     WideOptions,
-    ModelOptions,
+    arguments=(MODELS,),
     without=("symbolic", "mode", "prune"),
-    writes=(".safetensors", ".npz", *FORMATS),
+    writes=_writes,
 )
 def command(call: Call) -> int:
     """Train, print the loss curve, and write files; return the exit code."""
@@ -43,12 +70,25 @@ def command(call: Call) -> int:
     plot = call["plot"]
     if plot is not None:
         require_file("--plot", plot, PICTURES)
-    with call.progress() as progress:
-        settings = [*(call["set"] or []), *([] if call["batch"] is None else [f"batch={call['batch']}"])]
-        network = call.network(set=settings, mode="train")
-        options = {**call.of(TrainOptions), **call.weights(network)}
-        result = network.train(call["steps"], **options, progress=progress)
+    result = _result(call)
     if plot is not None:
         result.save_charts(plot)
     call.write(result)
     return 0 if result.ok else EXIT_CHECK
+
+
+def _result(call: Call) -> Any:
+    """Train one network, or several side by side, with a progress bar."""
+    with call.progress() as progress:
+        options = _options(call)
+        if not _is_single(call):
+            from netcalc.loading import compare_training
+
+            comparison = compare_training(*call["models"], steps=call["steps"], **options, progress=progress)
+            call.warn(comparison.warnings)
+            return comparison
+        network = call.network(call["models"][0], set=options.get("set"), mode="train")
+        own = {name: value for name, value in call.of(TrainOptions).items() if name != "lr"}
+        if "lr" in options:
+            own["lr"] = options["lr"][0]
+        return network.train(call["steps"], **{**own, **call.weights(network)}, progress=progress)

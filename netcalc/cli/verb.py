@@ -39,12 +39,17 @@ class Call:
         names = dict.fromkeys(name for group in groups for name in options_of(group))
         return {name: value_of(name, self._values[name]) for name in names if self._values.get(name) is not None}
 
-    def network(self, **changes: Any) -> Network:
-        """Return the network of the model, and print its warnings; ``changes`` are further options of the model."""
+    def network(self, model: str | None = None, **changes: Any) -> Network:
+        """Return the network of the model, and print its warnings.
+
+        Args:
+            model: the model, by default the argument ``MODEL``.
+            changes: further options of the model.
+        """
         from netcalc.loading import load
         from netcalc.options import ModelOptions
 
-        network = load(self._values["model"], **{**self.of(ModelOptions), **self.mode(), **changes})
+        network = load(model or self._values["model"], **{**self.of(ModelOptions), **self.mode(), **changes})
         self.warn(network.warnings)
         return network
 

@@ -106,13 +106,22 @@ class Tracer:
     The paths are the same as in the rows of ``netcalc shapes``: operations, calls of blocks, named sequences, repeats
     as a whole, and ranges of iterations (``layers.0–11.attn``), which match each iteration.
 
+    Args:
+        program: the program.
+        patterns: the patterns.
+        keep: True to keep the arrays.
+        option: option that the patterns are of, for messages.
+
     Raises:
         NetcalcError: E503, with every pattern that matches nothing in the program.
     """
 
-    def __init__(self, program: Program, patterns: Sequence[str], *, keep: bool = False) -> None:
+    def __init__(
+        self, program: Program, patterns: Sequence[str], *, keep: bool = False, option: str = "--trace"
+    ) -> None:
         self.rows: list[TraceRow] = []
         self.patterns = tuple(patterns)
+        self._option = option
         self._keep = keep
         self._groups = _Groups()
         self._require_matches(program)
@@ -156,7 +165,9 @@ class Tracer:
             unmatched = [pattern for pattern in unmatched if not _matches(path, pattern)]
         if unmatched:
             raise NetcalcError(
-                Diagnostic("E503", f"--trace {pattern}: nothing of that name", hint=did_you_mean(pattern, candidates))
+                Diagnostic(
+                    "E503", f"{self._option} {pattern}: nothing of that name", hint=did_you_mean(pattern, candidates)
+                )
                 for pattern in unmatched
             )
 

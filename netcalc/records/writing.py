@@ -18,7 +18,18 @@ from netcalc.version import __version__
 _NAMES = (
     *("shapes", "params", "flops", "summary", "compare", "explain", "run", "gradients", "rounding", "train", "verify"),
     *("verify-module", "weights", "check", "checkpoint", "specs", "spec-page", "ops", "operation", "block", "errors"),
-    *("code", "model-types", "signal", "signal-comparison", "memory", "memory-table", "fit", "time", "pipeline"),
+    *(
+        "code",
+        "model-types",
+        "signal",
+        "signal-comparison",
+        "train-comparison",
+        "memory",
+        "memory-table",
+        "fit",
+        "time",
+        "pipeline",
+    ),
 )
 #: The version of every record, 1 for a new one.
 VERSIONS: dict[str, int] = dict.fromkeys(_NAMES, 1) | {

@@ -45,6 +45,7 @@ _MODULES = {
     "SpecReference": "specs",
     "Summary": "report",
     "TimeReport": "time",
+    "TrainingComparison": "training_comparison",
     "TrainingResult": "training",
     "VerifyReport": "verification",
     "WeightsReport": "verification",

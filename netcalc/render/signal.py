@@ -115,19 +115,20 @@ class _Comparison(Presentation[SignalComparison]):
     columns = _KEYS
 
     def rows(self, result: SignalComparison, view: View) -> Sequence[SignalRow]:
-        return result.reports[0].rows
+        return _joined(result.reports)
 
     def page(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Page:
-        """Page of a comparison of initializers: the variances and gradients of the selected layers, by path."""
+        """Page of a comparison: the variances and gradients of the selected layers, by path."""
         comparison = _with_rows(result, rows)
         first = comparison.reports[0]
         paths = [row.path for row in rows.shown]
         shown = [row.path for row in rows.shown if row.weighted or view.selection.active] or paths
-        yield Paragraph([Line(_head(first, initializers=False), first.spec)])
+        specs = ", ".join(dict.fromkeys(report.spec for report in comparison.reports))
+        yield Paragraph([Line(_head(first, initializers=bool(result.titles), mode=_mode(result)), specs)])
         yield _comparison_table("variance", "variance", comparison, shown)
-        if any(row.measured.gradient is not None for row in first.rows):
+        if any(row.measured.gradient is not None for row in rows.shown):
             yield _comparison_table("norm of gradient", "gradient", comparison, shown)
-        for name, report in zip(_names(result), result.reports, strict=True):
+        for name, report in zip(result.names, result.reports, strict=True):
             if report.stages:
                 yield Paragraph([Line(": stages", name)])
                 yield _stages(report.stages)
@@ -138,23 +139,23 @@ class _Comparison(Presentation[SignalComparison]):
         yield Answer(
             [
                 Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
-                for name, report in zip(_names(result), result.reports, strict=True)
+                for name, report in zip(result.names, result.reports, strict=True)
                 for finding in report.findings
             ]
         )
         yield from _remarks(first)
 
     def data(self, result: SignalComparison, rows: Selected[SignalRow], view: View) -> Table:
-        """All figures of all initializers, for CSV."""
+        """All figures of all networks or initializers, for CSV."""
         comparison = _with_rows(result, rows)
         tables = [_data(report.rows) for report in comparison.reports]
-        cells = ([name, *row.cells] for name, table in zip(_names(result), tables, strict=True) for row in table.rows)
-        return Table([Column("init"), *tables[0].columns], [Row(row) for row in cells])
+        cells = ([name, *row.cells] for name, table in zip(result.names, tables, strict=True) for row in table.rows)
+        return Table([Column("network" if result.titles else "init"), *tables[0].columns], [Row(row) for row in cells])
 
     def charts(self, result: SignalComparison) -> Iterator[Chart]:
-        reports = zip(_names(result), result.reports, strict=True)
+        reports = zip(result.names, result.reports, strict=True)
         lines = [(name, [row.measured for row in _plotted(report)], False) for name, report in reports]
-        return _charts(result.reports[0].spec, lines)
+        return _charts(", ".join(dict.fromkeys(report.spec for report in result.reports)), lines)
 
     def recorded(self, result: SignalComparison, rows: Selected[SignalRow]) -> Mapping[str, Any]:
         return {"reports": _with_rows(result, rows).reports}
@@ -166,12 +167,28 @@ PRESENTATIONS = {"SignalReport": _Signal(), "SignalComparison": _Comparison()}
 def _with_rows(comparison: SignalComparison, rows: Selected[SignalRow]) -> SignalComparison:
     """Return the comparison with the selected layers only."""
     paths = {row.path for row in rows.shown}
-    return SignalComparison(
-        tuple(
-            replace(report, rows=tuple(row for row in report.rows if row.path in paths))
-            for report in comparison.reports
-        )
+    reports = (
+        replace(report, rows=tuple(row for row in report.rows if row.path in paths)) for report in comparison.reports
     )
+    return replace(comparison, reports=tuple(reports))
+
+
+def _joined(reports: Sequence[SignalReport]) -> Sequence[SignalRow]:
+    """Return the rows of the first report, and those of others that it lacks, each behind the row before it."""
+    joined = {row.path: row for row in reports[0].rows}
+    for report in reports[1:]:
+        order = list(joined)
+        after: dict[str, list[str]] = {}
+        before = ""
+        for row in report.rows:
+            if row.path not in joined:
+                after.setdefault(before, []).append(row.path)
+            else:
+                before = row.path
+        own = {row.path: row for row in report.rows}
+        places = (path for known in ["", *order] for path in (known, *after.get(known, ())) if path)
+        joined = {path: joined.get(path) or own[path] for path in places}
+    return list(joined.values())
 
 
 def _data(rows: Sequence[SignalRow]) -> Table:
@@ -206,11 +223,21 @@ def _points(values: Sequence[float | None]) -> list[tuple[float, float]]:
     return [(number, float("nan") if value is None else value) for number, value in enumerate(values, start=1)]
 
 
-def _head(report: SignalReport, *, initializers: bool = True) -> str:
+def _mode(comparison: SignalComparison) -> str:
+    """Return the networks that are in training mode in words, as the head of a page names them."""
+    training = [report.training for report in comparison.reports]
+    if not any(training):
+        return ""
+    names = (name for name, report in zip(comparison.names, comparison.reports, strict=True) if report.training)
+    return ", training mode" if all(training) else f", training mode of {' and '.join(names)}"
+
+
+def _head(report: SignalReport, *, initializers: bool = True, mode: str | None = None) -> str:
     seeds = f"means of {len(report.seeds)} seeds" if len(report.seeds) > 1 else f"seed {report.seeds[0]}"
     chosen = [init for init in report.inits if init != "default"]
     inits = f"; initializers: {', '.join(chosen)}" if chosen and initializers else ""
-    mode = ", training mode" if report.training else ""
+    if mode is None:
+        mode = ", training mode" if report.training else ""
     loss = {
         "random": "sum of the outputs with random weights",
         "sum": "sum of the outputs",
@@ -311,13 +338,11 @@ def _remarks(report: SignalReport) -> Page:
 
 
 def _comparison_table(title: str, figure: str, comparison: SignalComparison, shown: Sequence[str]) -> Table:
-    """Table of a measured figure of the layers ``shown``, by path, with a column for each initializer."""
+    """Table of a measured figure of the layers ``shown``, by path, with a column for each report."""
     by_path = [{row.path: row for row in report.rows} for report in comparison.reports]
-    initializers = (Column(name, "real", ALWAYS if n < 4 else 50 - n) for n, name in enumerate(_names(comparison)))
-    rows = [Row([path, *(getattr(layers[path].measured, figure) for layers in by_path)]) for path in shown]
-    return Table([Column(title, "path"), *initializers], rows)
-
-
-def _names(comparison: SignalComparison) -> list[str]:
-    """Return the last initializer of each report, in which they differ."""
-    return [report.inits[-1] if report.inits else "default" for report in comparison.reports]
+    names = (Column(name, "real", ALWAYS if n < 4 else 50 - n) for n, name in enumerate(comparison.names))
+    rows = [
+        Row([path, *(getattr(layers[path].measured, figure) if path in layers else None for layers in by_path)])
+        for path in shown
+    ]
+    return Table([Column(title, "path"), *names], rows)

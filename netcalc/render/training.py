@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netcalc.render.numbers import exact
@@ -12,6 +12,7 @@ from netcalc.render.plot import Chart, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.table import ALWAYS, Column, Row, Table
+from netcalc.render.watched import some, watched_charts, watched_columns, watched_tables
 from netcalc.training.result import TrainingResult, TrainingStep
 
 #: Most steps in the table of a page; of more, some at equal distances are shown.
@@ -24,25 +25,30 @@ class _Training(Presentation[TrainingResult]):
     selected_list, listed = "", "steps"
 
     def page(self, result: TrainingResult, rows: Selected[Any], view: View) -> Page:
-        settings = ", ".join(f"{name} {value:g}" for name, value in result.settings.items())
         count = len(result.steps)
-        head = f": {exact(count)} step{'s' if count > 1 else ''} with {result.optimizer} ({settings})"
-        lines = [Line(head, result.spec), Line(_data_text(result))]
+        head = (
+            f": {exact(count)} step{'s' if count > 1 else ''} with {result.optimizer}{settings_text(result.settings)}"
+        )
+        lines = [Line(head, result.spec), Line(data_text(result))]
         if result.resumed:
             lines.append(Line(f"the first {exact(result.resumed)} are those of the checkpoint"))
         yield Paragraph(lines)
         if count > 1:
             yield _loss_chart(result)
-        shown = _some_steps(result.steps)
-        yield _steps(shown)._replace(omitted=count - len(shown))
+        shown = some(result.steps, _ROWS)
+        yield steps_table(shown)._replace(omitted=count - len(shown))
+        yield from watched_tables(result)
         change, style = _change(result.losses)
         yield Paragraph([Line("", change, style), Line("", f"{result.seconds_per_step:.3g} s for each step", "dim")])
 
     def data(self, result: TrainingResult, rows: Selected[Any], view: View) -> Table:
-        return _steps(result.steps, seconds=True)
+        table = steps_table(result.steps, seconds=True)
+        watched = [*watched_columns(result)]
+        full = [Row([*row.cells, *(values[place] for _, values in watched)]) for place, row in enumerate(table.rows)]
+        return table._replace(columns=[*table.columns, *(column for column, _ in watched)], rows=full)
 
     def charts(self, result: TrainingResult) -> Sequence[Chart]:
-        return [_loss_chart(result)]
+        return [_loss_chart(result), *watched_charts(result, result.spec)]
 
 
 PRESENTATIONS = {"TrainingResult": _Training()}
@@ -51,12 +57,23 @@ PRESENTATIONS = {"TrainingResult": _Training()}
 def _loss_chart(result: TrainingResult) -> Chart:
     """Chart of the loss by step, on a logarithmic axis where it falls far."""
     points = [(step.step, step.loss) for step in result.steps]
-    finite = [loss for loss in result.losses if math.isfinite(loss)]
-    log = bool(finite) and min(finite) > 0 and max(finite) > _RATIO * min(finite)
-    return Chart(f"loss of {result.spec}, {result.optimizer}", "step", "loss", [Series("loss", points)], log_y=log)
+    title = f"loss of {result.spec}, {result.optimizer}"
+    return Chart(title, "step", "loss", [Series("loss", points)], log_y=is_wide(result.losses))
 
 
-def _steps(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
+def is_wide(losses: Sequence[float]) -> bool:
+    """Return True if losses are so far apart that a logarithmic axis shows them better."""
+    finite = [loss for loss in losses if math.isfinite(loss)]
+    return bool(finite) and min(finite) > 0 and max(finite) > _RATIO * min(finite)
+
+
+def settings_text(settings: Mapping[str, float]) -> str:
+    """Return the settings of an optimizer in parentheses, or nothing without any."""
+    listed = ", ".join(f"{name} {value:g}" for name, value in settings.items())
+    return f" ({listed})" if listed else ""
+
+
+def steps_table(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
     """Steps with loss, learning rate and norm of gradients; ``seconds`` for their times too."""
     columns = [
         Column("step", "total", key="step"),
@@ -72,7 +89,7 @@ def _steps(steps: Sequence[TrainingStep], *, seconds: bool = False) -> Table:
 
 def _change(losses: Sequence[float]) -> tuple[str, str]:
     """Return the change of the loss in words, and its style; of many steps, of the mean of a tenth of them."""
-    bad = next((number for number, loss in enumerate(losses, 1) if not math.isfinite(loss)), None)
+    bad = losses_not_finite(losses)
     if bad is not None:
         return (
             f"the loss is not finite from step {bad:,} on: it may help to lower --lr, or to limit gradients by --clip",
@@ -86,15 +103,13 @@ def _change(losses: Sequence[float]) -> tuple[str, str]:
     return f"loss {first:.4g} → {last:.4g}{mean}", "good" if last < first else "bad"
 
 
-def _some_steps(steps: Sequence[TrainingStep]) -> Sequence[TrainingStep]:
-    """Return at most so many steps as a page shows, the first and the last among them."""
-    if len(steps) <= _ROWS:
-        return steps
-    last = len(steps) - 1
-    return [steps[number * last // (_ROWS - 1)] for number in range(_ROWS)]
+def losses_not_finite(losses: Sequence[float]) -> int | None:
+    """Return the number of the first step whose loss is not finite; None if there is none."""
+    return next((number for number, loss in enumerate(losses, 1) if not math.isfinite(loss)), None)
 
 
-def _data_text(result: TrainingResult) -> str:
+def data_text(result: TrainingResult) -> str:
+    """Return the origin of the data in words."""
     drawn = f"drawn with seed {result.seed}"
     if result.data == "synthetic":
         return f"synthetic data: one batch {drawn}, the same in every step; weights and masks by the same seed"

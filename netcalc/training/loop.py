@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -25,9 +25,10 @@ from netcalc.training.batches import Batches
 from netcalc.training.checkpoint import read_checkpoint, require_checkpoint_name, write_checkpoint
 from netcalc.training.preparation import minimized, require_resources
 from netcalc.training.recipe import Recipe
-from netcalc.training.result import TrainingResult, TrainingStep
+from netcalc.training.result import TrainingResult, TrainingStep, WatchedLayer
 from netcalc.training.state import State, tables
-from netcalc.training.updates import clip_coefficient, global_norm
+from netcalc.training.updates import Updater, clip_coefficient, global_norm
+from netcalc.training.watching import Watcher
 from netcalc.weights.naming import in_reference
 from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors
 
@@ -48,9 +49,18 @@ class Trainer:
         batches: inputs by step.
         loss: name of the output that is minimized, or ``"sum"``.
         recipe: learning rates and clipping.
+        watcher: layers whose outputs are followed.
     """
 
-    def __init__(self, program: Program, state: State, batches: Batches, loss: str, recipe: Recipe) -> None:
+    def __init__(
+        self,
+        program: Program,
+        state: State,
+        batches: Batches,
+        loss: str,
+        recipe: Recipe,
+        watcher: Watcher | None = None,
+    ) -> None:
         self.state = state
         #: Paths of the parameters that the last step updated.
         self.trained: frozenset[str] = frozenset()
@@ -60,6 +70,12 @@ class Trainer:
         self._schedule = recipe.rates()
         self._clip = recipe.clip
         self._wanted = wanted_paths(program, None)[0]
+        self._watcher = watcher
+
+    @property
+    def watched(self) -> tuple[WatchedLayer, ...]:
+        """The layers that are followed."""
+        return () if self._watcher is None else self._watcher.layers
 
     def step(self) -> TrainingStep:
         """Run a step, and append it to the history of the state; a loss that is not finite updates nothing.
@@ -85,8 +101,13 @@ class Trainer:
 
     def _gradients(self, number: int) -> tuple[float, Mapping[str, Array], Mapping[str, Array]]:
         """Return the loss of a step, the gradients of parameters by path, and the buffers that the pass updated."""
-        tape = Tape(self._program, self._fetch, self._wanted.__contains__, frozenset(), self.state.rng, run_operation)
-        outputs = dict(zip(self._program.output_names, tape.run([*self._batches.arrays(number)]), strict=True))
+        watcher = self._watcher
+        forward, leave = (run_operation, None) if watcher is None else (watcher.forward, watcher.leave)
+        tape = Tape(self._program, self._fetch, self._wanted.__contains__, frozenset(), self.state.rng, forward)
+        results = tape.run([*self._batches.arrays(number)], leave)
+        if watcher is not None:
+            watcher.end_step()
+        outputs = dict(zip(self._program.output_names, results, strict=True))
         value, seeds = seeds_of(self._program, outputs, self._loss)
         by_path = dict(tape.backward(seeds))
         gradients = {path: by_path[path] for path in self._wanted if path in by_path}
@@ -110,6 +131,7 @@ def train(
     checkpoint_every: int | None = None,
     resume: str | Path | None = None,
     stop_after: int | None = None,
+    watch: Sequence[str] = (),
     progress: Progress | None = None,
     max_work: float | None = None,
     **parameters: Unpack[ParameterOptions],
@@ -123,22 +145,21 @@ def train(
         checkpoint_file: file that is written at the end, and after every ``checkpoint_every`` steps.
         resume: checkpoint from which training goes on.
         stop_after: most steps of this run, of which the rates are those of all ``recipe.steps``.
+        watch: patterns of paths whose outputs are followed.
         progress: called after each step.
         max_work: most FLOPs and elements of results of all steps.
         parameters: as for :class:`~netcalc.numerics.parameters.Parameters`.
 
     Raises:
-        NetcalcError: E502 for arguments that are not possible and a spec without loss, E601 for weights and E602 for
-            data that do not fit, E603 for too much work or memory, E605 for files that cannot be read or written.
+        NetcalcError: E502 for arguments that are not possible and a spec without loss, E503 for a pattern without a
+            match, E601 for weights and E602 for data that do not fit, E603 for too much work or memory, E605 for files.
     """
     _require_files(checkpoint_file, checkpoint_every, resume, parameters.get("weights"))
     loss = minimized(program, recipe.loss)
+    watcher = Watcher(program, watch) if watch else None
     updater = replace(recipe.updater(), tables=tables(program))
-    state = None if resume is None else read_checkpoint(resume, program, updater, recipe.seed)
+    state = None if resume is None else _resumed(resume, program, updater, recipe)
     done = 0 if state is None else len(state.history)
-    if done >= recipe.steps:
-        text = f"{resume} has {done:,} steps, and --steps {recipe.steps:,} counts them"
-        raise NetcalcError(Diagnostic("E502", text, hint=f"--steps {done + recipe.steps} takes {recipe.steps:,} more"))
     required = require_resources(program, updater, recipe.steps - done, max_work)
     batches = Batches(program, _opened(data), recipe.seed)
     if state is None:
@@ -147,7 +168,7 @@ def train(
     elif state.data not in ("", batches.digest):
         notify(f"{resume} was written by training on other data, whose samples come in another order")
     state.data = batches.digest
-    trainer = Trainer(program, state, batches, loss, recipe)
+    trainer = Trainer(program, state, batches, loss, recipe, watcher)
     last = recipe.steps if stop_after is None else min(recipe.steps, done + stop_after)
     with reporting_memory(program, required):
         for number in range(done + 1, last + 1):
@@ -161,6 +182,16 @@ def train(
                 break
     name = Arrays.name if isinstance(data, Mapping) else str(data)
     return _result(program, trainer, batches, recipe, done, name)
+
+
+def _resumed(resume: str | Path, program: Program, updater: Updater, recipe: Recipe) -> State:
+    """Return the state of a checkpoint; NetcalcError (E502) if it has all steps of the recipe."""
+    state = read_checkpoint(resume, program, updater, recipe.seed)
+    done = len(state.history)
+    if done >= recipe.steps:
+        text = f"{resume} has {done:,} steps, and --steps {recipe.steps:,} counts them"
+        raise NetcalcError(Diagnostic("E502", text, hint=f"--steps {done + recipe.steps} takes {recipe.steps:,} more"))
+    return state
 
 
 def _result(
@@ -182,6 +213,7 @@ def _result(
         in_reference(program, state.arrays),
         trainer.trained,
         data,
+        trainer.watched,
     )
 
 

@@ -39,9 +39,22 @@ class ParameterNorm(NamedTuple):
     """False for a parameter that is frozen, or that the loss does not depend on."""
 
 
+class WatchedLayer(NamedTuple):
+    """An output of a layer that is followed over the steps; numbers that are not finite are text."""
+
+    path: str
+    op: str
+    shape: tuple[int, ...]
+    mean: tuple[Real, ...]
+    """The mean of its elements in each step of this run, before the update."""
+    std: tuple[Real, ...]
+    """Their standard deviation in each step of this run."""
+
+
 @recorded(
     *("spec", "seed", "optimizer", "settings", "samples", "batch", "resumed", "seconds_per_step", "steps"),
     Entry("parameters", "norms"),
+    "watched",
     name="train",
 )
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,8 @@ class TrainingResult(TensorResult):
     """Paths of the parameters that were updated; the others are frozen, or the loss does not depend on them."""
     data: str
     """Name of the data; synthetic for a drawn batch."""
+    watched: tuple[WatchedLayer, ...] = ()
+    """Outputs of layers that were followed, in the order of execution."""
 
     @property
     def tensors(self) -> Mapping[str, Array]:

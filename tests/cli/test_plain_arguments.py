@@ -79,7 +79,7 @@ def test_values_are_those_of_typer(name: str, words: list[str]) -> None:
         ("summary mlp --format json --wide", {"format": "json", "wide": True}),
         ("compare mlp lenet5 -a", {"models": ["mlp", "lenet5"], "all": True}),
         ("explain mlp 0", {"model": "mlp", "path": "0"}),
-        ("train mlp --lr 0.5 --clip=1e-2", {"lr": 0.5, "clip": 0.01}),
+        ("train mlp --gamma 0.5 --clip=1e-2", {"gamma": 0.5, "clip": 0.01}),
         ("schema", {"name": "spec"}),
     ],
 )
@@ -96,7 +96,7 @@ def test_plain_lines_are_read(line: str, expected: dict[str, Any]) -> None:
     [
         *("shapes", "shapes mlp lenet5", "shapes mlp --top 0", "shapes mlp --top many", "shapes mlp --format yaml"),
         *("shapes mlp --help", "shapes mlp --set", "shapes -- mlp", "shapes mlp --top 1 --top 2", "shapes mlp -sx=1"),
-        *("compare", "shapes mlp --unroll=1", "train mlp --lr inf", "shapes mlp --top ١", "shapes mlp --set -x"),
+        *("compare", "shapes mlp --unroll=1", "train mlp --clip inf", "shapes mlp --top ١", "shapes mlp --set -x"),
     ],
 )
 def test_all_else_is_left_to_typer(line: str) -> None:

@@ -90,7 +90,11 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     ],
     "gradients": lambda folder: [_mlp().gradients()],
     "rounding": lambda folder: [_mlp().quantized("int8").rounding_errors()],
-    "train": lambda folder: [_mlp().train(3), _mlp().train(4, training="sgd", lr=1e30)],
+    "train": lambda folder: [
+        _mlp().train(3, watch=["hidden.*"]),
+        _mlp().train(4, training="sgd", lr=1e30, watch=["output"]),
+    ],
+    "train-comparison": lambda folder: [api.compare_training(_mlp(), lr=[0.1, 1e30], training="sgd", watch=["output"])],
     "verify": lambda folder: [_small().verify(), _mlp().verify(values=True)],
     "verify-module": lambda folder: [_agreement(folder)],
     "weights": lambda folder: [_small().audit(weights=_weights(folder))],

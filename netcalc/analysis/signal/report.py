@@ -261,12 +261,20 @@ class SignalReport(Result):
         return tuple((path, note) for note, path in paths.items())
 
 
-@recorded(name="signal-comparison")
+@recorded("names", "reports", name="signal-comparison")
 @dataclass(frozen=True, slots=True)
 class SignalComparison(Result):
-    """Signals of one network with different initializers."""
+    """Signals of several networks, or of one with different initializers, side by side."""
 
     reports: tuple[SignalReport, ...]
+    titles: tuple[str, ...] = ()
+    """Titles of the networks; empty where initializers are compared."""
+    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Titles of the reports: names of the specs, or the last initializers, in which they differ."""
+        return self.titles or tuple(report.inits[-1] if report.inits else "default" for report in self.reports)
 
 
 def predicted_row(row: PredictedOperation) -> Figures:

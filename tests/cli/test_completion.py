@@ -24,6 +24,7 @@ from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 
 ROOT = Path(__file__).parent.parent.parent
+RESNETS = {"resnet18", "resnet101", "resnet152", "resnet110-cifar", "resnet1202-cifar"}
 BASIC_BLOCK = ("conv1", "bn1", "relu", "conv2", "bn2", "add", "relu_1")
 SPEC = (
     'netcalc: 1\ndims: {batch: 1}\nvars: {rate: 0.5}\ninputs: {x: ["${batch}", 3]}\nlayers: [{name: head, linear: 4}]\n'
@@ -50,9 +51,9 @@ def test_commands_and_models_begin_a_line() -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["summary", "resnet1"], {"resnet18", "resnet101", "resnet152", ":files"}),
-        (["compare", "mlp", "resnet1"], {"resnet18", "resnet101", "resnet152", ":files"}),
-        (["specs", "resnet1"], {"resnet18", "resnet101", "resnet152"}),
+        (["summary", "resnet1"], {*RESNETS, ":files"}),
+        (["compare", "mlp", "resnet1"], {*RESNETS, ":files"}),
+        (["specs", "resnet1"], RESNETS),
         (["summary", "mlp", ""], set()),
         (["summary", "mlp", "--dep"], {"--depth"}),
         (["summary", "mlp", "--depth", "1", "--dep"], set()),
@@ -162,7 +163,7 @@ def test_an_installation_is_made_once(
 
 #: Lines, and what the shell makes of the last word, or offers for it.
 TYPED = [
-    ("netcalc summary resnet1", {"resnet18", "resnet101", "resnet152"}),
+    ("netcalc summary resnet1", RESNETS),
     ("netcalc flops mlp --convention fv", {"fvcore"}),
     ("netcalc flops mlp --convention=fv", {"fvcore"}),
     ("netcalc summary mynet.yaml --set ba", {"batch="}),

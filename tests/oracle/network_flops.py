@@ -16,6 +16,12 @@ torch = pytest.importorskip("torch")
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
+#: Networks that ``test_lecture_networks`` writes in torch, but for other sizes of them.
+LECTURE_NETWORKS = {
+    *("lenet5", "lenet5-modern", "resnet110-cifar", "preresnet1001-cifar", "bn-inception"),
+    *("word2vec-skip-gram", "word2vec-cbow", "glove", "seq2seq-lstm"),
+}
+
 
 def assert_same_flops(program: Program, outputs: Callable[[], dict[str, Any]]) -> None:
     """Assert that torch counts the same for the forward pass, and for both passes, from the sum of all outputs.

@@ -24,7 +24,7 @@ def check(module: Any, spec: str, settings: dict[str, Any], *inputs: Any) -> Non
         expected = module(*inputs).numpy()
     weights = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
     assert check_weights(program, weights).ok
-    assert torch_total(program)[0] == sum(w.size for w in weights.values())
+    assert torch_total(program)[0] == sum(p.numel() for p in module.parameters())
     assert_same_flops(program, lambda: {program.output_names[0]: module(*inputs)})
     given = {declared.name: x.numpy() for declared, x in zip(program.inputs, inputs, strict=True)}
     (actual,) = forward(program, given, weights=weights).outputs.values()

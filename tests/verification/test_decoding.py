@@ -175,6 +175,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "lstm-lm-ptb-medium": {"length": 7},
     "lstm-lm-ptb-large": {"length": 7},
     "seq2seq-attention": {"target": 7, "batch": 2},
+    "seq2seq-lstm": {"target": 7, "batch": 2},
     "rnnsearch-50": {"target": 7, "batch": 2},
 }
 

@@ -18,6 +18,7 @@ ENCODER_DECODERS = {
     *("bart-base", "led-base-16384", "m2m100-418m", "mbart-large-cc25", "opus-mt-en-de", "pegasus-large"),
     *("transformer", "transformer-big", "whisper-base", "whisper-small", "whisper-tiny", "switch-base-8"),
     *("mt5-small", "t5-base", "t5-large", "t5-small", "t5-v1_1-small", "rnnsearch-50", "seq2seq-attention"),
+    "seq2seq-lstm",
 }
 CAUSAL = sorted(DECODERS.keys() - ENCODER_DECODERS)
 

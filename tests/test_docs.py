@@ -20,8 +20,9 @@ from netcalc.spec.library import load_text
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks need a library.
 LIBRARIES = {"from-pytorch.md": "torch", "libraries.md": "transformers"}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-LINKED = [ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("[bn]*/**/README.md"))]
+CHINESE = [ROOT / "README.zh-CN.md", *sorted((ROOT / "docs/zh").glob("**/*.md"))]  # with the blocks of English pages
+PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("**/*.md") if page not in CHINESE)]
+LINKED = [*CHINESE, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("[bn]*/**/README.md"))]
 _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
@@ -53,13 +54,14 @@ def blocks(language: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("info", "text", "files"), blocks("yaml"))
-def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str]) -> None:
+def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str], tmp_path: Path) -> None:
+    write(files, tmp_path)
     if info.startswith("layers"):
         name, _, shape = info.split()[1].partition("=")
         lines = text.replace("\n", "\n  ")
         text = f"netcalc: 1\ninputs: {{{name}: {shape}}}\nlayers:\n  {lines}"
     with pytest.raises(NetcalcError) if info.endswith("fails") else nullcontext():
-        elaborate(load_text(text))
+        elaborate(load_text(text, folder=tmp_path))
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=_marks(page)) for page in PAGES])
@@ -81,12 +83,10 @@ def test_console_blocks_print_what_they_show(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path if files else ROOT)
+    monkeypatch.chdir(tmp_path if files or "--plot " in text else ROOT)
     if "python" in files:
         exec(compile(files.pop("python"), "docs", "exec", dont_inherit=True), {"__name__": "docs"})
-    for name, content in files.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(content, encoding="utf-8")
+    write(files, Path())
     monkeypatch.setattr(sys, "path", list(sys.path))  # importing a module of the page adds the folder
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -105,6 +105,14 @@ def test_console_blocks_print_what_they_show(
 def test_relative_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", _FENCE.sub("", page.read_text(encoding="utf-8")))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def write(files: dict[str, str], folder: Path) -> None:
+    """Write the files of a page; its Python block, which writes files itself, is none."""
+    for name, content in files.items():
+        if name != "python":
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(content, encoding="utf-8")
 
 
 def matches(printed: list[str], expected: list[str]) -> bool:

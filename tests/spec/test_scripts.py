@@ -127,7 +127,7 @@ def test_names_of_any_script_do_what_latin_ones_do(language: str) -> None:
         next(iter(network.run({x_name: x}, init="*=constant(value=0.1)").outputs.values()))
         for network, x_name in ((own, name("INPUT", "INPUT")), (latin, "INPUT"))
     ]
-    assert np.array_equal(*scores)
+    assert np.array_equal(scores[0], scores[1])
 
 
 def test_commands_take_and_print_names(

@@ -145,6 +145,14 @@ def _device(value: Any) -> Any:
     return _count(value) if isinstance(value, int) else str(_path(value))
 
 
+def _index(value: Any) -> tuple[int, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    try:
+        return tuple(int(part) if isinstance(part, str) else _seed(part) for part in parts)
+    except ValueError:
+        raise TypeError from None
+
+
 def _function(value: Any) -> Any:
     if not callable(value):
         raise TypeError
@@ -197,6 +205,7 @@ SAMPLES = Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples)
 WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True, many=True)
 INITIALIZERS = Kind("a string or a list of strings", _texts, many=True)
 ADAPTERS = Kind("a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, many=True)
+INDEX = Kind("indices of an element, such as 0,2", _index)
 FUNCTION = Kind("a function", _function)
 DEVICE = Kind("the name of a device, a number of bytes, or the path of a file", _device)
 TOKENS = Kind("a number of tokens", plain)

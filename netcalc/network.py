@@ -17,7 +17,6 @@ from netcalc.options import (
     BackwardOptions,
     BytesFrom,
     CountOptions,
-    ExplainOptions,
     MemoryOptions,
     Mode,
     ReportName,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from netcalc.ranges import RangesArgument
     from netcalc.run_options import (
         CompileOptions,
+        ExplainOptions,
         GradientOptions,
         RoundingOptions,
         RunOptions,
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from netcalc.weights.checkpoint_files import Weights
     from netcalc.weights.report import WeightsReport
 
+#: Options of ``explain`` that say what is executed.
+_EXECUTED = ("weights", "cast", "init", "seed", "max_work")
 #: Name of the loss of a spec among outputs and losses.
 _LOSS = "loss"
 
@@ -315,24 +317,43 @@ class Network:
         return receptive_fields(self.program)
 
     @accepts
-    def explain(self, path: str | None = None, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(
+        self, path: str | None = None, inputs: Mapping[str, Any] | None = None, **options: Unpack[ExplainOptions]
+    ) -> Explanation:
         """Return the formulas and numbers behind a layer, or behind the whole network.
 
         Args:
             path: path of the layer or block, or None.
+            inputs: as for :meth:`run`; with them, or with ``values``, the explanation has the working of the layer in
+                numbers.
 
         Raises:
-            NetcalcError: E502 for ``memory`` with another argument, and for ``bytes_from`` without it; E503 if there is
-                no such path.
+            NetcalcError: E502 for ``memory`` with another argument, for ``bytes_from`` without it, and for what only a
+                working in numbers has; E503 if there is no such path; as :meth:`run` does for a working in numbers.
+
+        >>> import netcalc
+        >>> found = netcalc.load("tutorial-layer-norm").explain("norm", {"x": [10, 2, -5, 25]}).sections[-1]
+        >>> [step.value for step in found.steps if step.label == "variance"]
+        [124.5]
         """
-        bytes_from, window, complexity = options.pop("bytes_from"), options.pop("window"), options.pop("complexity")
-        if complexity:
-            if path or options["memory"] or options["backward"] or options["training"] or options["loss"]:
+        executed = {name: options.pop(name) for name in (*_EXECUTED, "values", "at")}  # type: ignore[misc]
+        if options.pop("complexity"):
+            counts = any(options[name] for name in ("memory", "backward", "training", "loss"))
+            if path or counts or inputs or executed["values"]:
                 raise NetcalcError(Diagnostic("E502", "--complexity explains the layers of a whole forward pass"))
             from netcalc.analysis.conventions import convention_named
             from netcalc.planning.complexity import complexity_of
 
             return complexity_of(self.request, convention_named(options["convention"]))
+        if inputs or executed["values"] or any(executed[name] is not None for name in ("weights", "init")):
+            return self._explained_in_numbers(path, inputs, options, executed)
+        if executed["at"]:
+            raise NetcalcError(Diagnostic("E502", "--at is of a working in numbers", hint="add --values or --input"))
+        return self._explained(path, options)
+
+    def _explained(self, path: str | None, options: Any) -> Explanation:
+        """Return the explanation by formulas."""
+        bytes_from, window = options.pop("bytes_from"), options.pop("window")
         if options.pop("memory"):
             if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
                 message = "--memory explains the memory of a whole forward pass"
@@ -349,6 +370,37 @@ class Network:
         analysis = self.analysis(**counted)  # its program may end in the loss, which is no output of the network
         program = self._counted(options["training"]).program
         return explain(program, path, analysis.convention, analysis.backward, window)
+
+    def _explained_in_numbers(
+        self, path: str | None, inputs: Mapping[str, Any] | None, options: Any, executed: Any
+    ) -> Explanation:
+        """Return the explanation of a layer with its working in numbers, or with its initial values."""
+        from netcalc.engine.working import initial_sections, working_sections
+
+        if path is None or options["memory"]:
+            hint = "for example netcalc explain tutorial-layer-norm norm --input 'x=[10, 2, -5, 25]'"
+            raise NetcalcError(Diagnostic("E502", "only a layer has a working in numbers", hint=hint))
+        request, given = self._given(inputs)
+        values, at, init = executed.pop("values"), executed.pop("at"), executed["init"]
+        executed["init"] = "default" if init is None else init
+        program, loss = self._with_loss(options["loss"], request) if options["backward"] else (request.program, None)
+        if isinstance(loss, Mapping):
+            options["loss"] = next(iter(loss))
+        explained = Network(request)._explained(path, {**options})
+        (program, arrays), opened = self._pass(executed, request, given, program)
+        sections = list(explained.sections)
+        shows_values = inputs or values or executed["weights"] is not None
+        if init is not None:
+            initial = tuple(initial_sections(program, path, executed["init"], opened["seed"]))
+            if not initial and not shows_values:
+                hint = "name a layer with parameters"
+                raise NetcalcError(Diagnostic("E502", f"nothing is initialized at {path!r}", hint=hint))
+            sections += initial
+        if shows_values:
+            sections += working_sections(
+                program, path, arrays, at=at, backward=options["backward"], loss=loss, **opened
+            )
+        return replace(explained, sections=tuple(sections))
 
     # -- plan ---------------------------------------------------------------------------------------
 

@@ -303,8 +303,8 @@ class StoredOptions(TypedDict, total=False):
     ]
 
 
-class ExplainOptions(CountOptions, StoredOptions, total=False):
-    """Options of ``explain``."""
+class FormulaOptions(CountOptions, StoredOptions, total=False):
+    """Options of ``explain`` that execute nothing."""
 
     memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
     complexity: Annotated[

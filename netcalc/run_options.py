@@ -13,6 +13,7 @@ from netcalc.arguments import (
     COUNT,
     FLAG,
     FUNCTION,
+    INDEX,
     INITIALIZERS,
     LOSS,
     NATURAL,
@@ -28,7 +29,7 @@ from netcalc.arguments import (
     Option,
     choice,
 )
-from netcalc.options import LayerOptions, ModelOptions, PlanName, UnrollOptions
+from netcalc.options import FormulaOptions, LayerOptions, ModelOptions, PlanName, UnrollOptions
 
 #: Learning rates after the warm-up.
 ScheduleName: TypeAlias = Literal["constant", "cosine", "linear", "step"]
@@ -125,6 +126,37 @@ class RunOptions(RunningOptions, PlanOptions, ProgressOptions, total=False):
     keep: Annotated[bool, Option(FLAG, False, "Record traced arrays too.", ())]
     profiled: Annotated[
         bool, Option(FLAG, False, "Time further passes; report time by layer, and memory.", ("--profile",))
+    ]
+
+
+class ExplainOptions(FormulaOptions, RunningOptions, total=False):
+    """Options of ``explain``."""
+
+    values: Annotated[
+        bool, Option(FLAG, False, "The working in numbers too, of inputs that --input gives or that are drawn.")
+    ]
+    at: Annotated[
+        str | Sequence[int],
+        Option(INDEX, (), "Element or row of the output whose working in numbers is shown: --at 0,2.", metavar="I,J,…"),
+    ]
+    init: Annotated[
+        str | Iterable[str] | None,
+        Option(
+            INITIALIZERS,
+            None,
+            "Initializer of weights, with its formula and what is drawn; repeatable.",
+            metavar="[PATTERN=]INITIALIZER",
+        ),
+    ]
+    loss: Annotated[
+        str | None,
+        Option(
+            LOSS,
+            None,
+            "Start the backward pass from the loss of the spec (loss), all outputs (sum), an output, or its gradient.",
+            metavar="OUTPUT[=VALUES]",
+            shown_default="sum; loss for --training",
+        ),
     ]
 
 

@@ -124,7 +124,7 @@ class Tracer:
         self._option = option
         self._keep = keep
         self._groups = _Groups()
-        self._require_matches(program)
+        self._requirematches(program)
 
     def record(self, path: str, node: OpNode, outputs: Sequence[Array]) -> None:
         """Record the outputs of an operation, and of the groups that end with it, if their paths match."""
@@ -149,20 +149,20 @@ class Tracer:
             self._record(prefix + group, "sequence", outputs)
 
     def _record(self, path: str, op: str, outputs: Sequence[Array]) -> None:
-        if not any(_matches(path, pattern) for pattern in self.patterns):
+        if not any(matches(path, pattern) for pattern in self.patterns):
             return
         for number, array in enumerate(outputs):
             name = path if len(outputs) == 1 else f"{path}.{number}"
             self.rows.append(TraceRow.of(name, op, array, keep=self._keep))
 
-    def _require_matches(self, program: Program) -> None:
+    def _requirematches(self, program: Program) -> None:
         unmatched = list(self.patterns)
         candidates: list[str] = []
         paths = self._groups.paths(program.main, "")
         while unmatched and (path := next(paths, None)) is not None:
             if len(candidates) < _CANDIDATES:
                 candidates.append(path)
-            unmatched = [pattern for pattern in unmatched if not _matches(path, pattern)]
+            unmatched = [pattern for pattern in unmatched if not matches(path, pattern)]
         if unmatched:
             raise NetcalcError(
                 Diagnostic(
@@ -214,7 +214,7 @@ class _Groups:
                 self._ending.setdefault(node, []).append(group)
 
 
-def _matches(path: str, pattern: str) -> bool:
+def matches(path: str, pattern: str) -> bool:
     """Return True if a path matches a pattern, in which ``0–11`` or ``0,2,…,24`` stands for each of the numbers."""
     if fnmatchcase(path, pattern):
         return True

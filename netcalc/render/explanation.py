@@ -17,6 +17,8 @@ from netcalc.render.table import Column, Row, Table
 
 #: Most characters of a substitution that is shown.
 _LONGEST = 160
+#: The same of a working in numbers.
+_LONGEST_NUMBERS = 400
 
 
 class _Explanation(Presentation[Explanation]):
@@ -66,7 +68,8 @@ def _working(step: WorkingLine) -> str:
 
     A substitution of long symbolic sizes is left out.
     """
-    substituted = step.substituted if len(step.substituted) <= _LONGEST else ""
+    longest = _LONGEST_NUMBERS if isinstance(step.value, float) else _LONGEST
+    substituted = step.substituted if len(step.substituted) <= longest else ""
     parts = [part for part in (step.formula, substituted, _value(step.value, exact)) if part]
     return " = ".join(part for i, part in enumerate(parts) if i == 0 or part != parts[i - 1])
 
@@ -76,4 +79,6 @@ def _value(value: Any, number: Callable[[Dim], str]) -> str:
         return str(value).lower()
     if isinstance(value, (int, Poly)):
         return number(value)
+    if isinstance(value, float):
+        return f"{value:.6g}".replace("-", "−") if number is exact else str(value)
     return "×".join(map(str, value)) if isinstance(value, tuple) else str(value)

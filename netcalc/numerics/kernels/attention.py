@@ -32,7 +32,7 @@ def scaled_dot_product_attention(
     if op.enable_gqa:
         key, value = (x.repeat(query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
     queries, keys = query.shape[-2], key.shape[-2]
-    visible = _visible(op, queries, keys)
+    visible = visible_pairs(op, queries, keys)
     if attn_mask is not None:
         attn_mask = np.atleast_2d(attn_mask)
     hidden = [] if key_padding_mask is None else [key_padding_mask[..., None, None, :]]
@@ -114,7 +114,7 @@ def _softmax(scores: Array, sinks: Array | None) -> tuple[Array, Array, Array]:
     return quotient, powers, total
 
 
-def _visible(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | None:
+def visible_pairs(op: ScaledDotProductAttention, queries: int, keys: int) -> Array | None:
     """Return the mask (queries, keys) of the pairs that the fixed pattern keeps; None if it keeps all."""
     if not op.causal and op.window is None and op.blocks is None:
         return None
@@ -152,7 +152,7 @@ def computed_pairs(op: ScaledDotProductAttention, queries: int, keys: int) -> Ar
     """Return the mask (queries, keys) of the pairs that are computed; None if none are skipped."""
     if not op.sparse:
         return None
-    return _visible(op, queries, keys) if op.blocks is None else _block_mask(op, queries, keys)
+    return visible_pairs(op, queries, keys) if op.blocks is None else _block_mask(op, queries, keys)
 
 
 def rectangles(computed: Array | None) -> list[tuple[Any, Any]]:

@@ -197,6 +197,10 @@ class Summary(Result):
         rows = analysis.rows(depth=self.depth, unroll=self.unroll)
         return tuple(Layer.of(row, _fields_of(row, self.receptive)) for row in rows)
 
+    def fields_of(self, row: Row) -> Fields | None:
+        """Return the receptive field of a row, if receptive fields are shown."""
+        return _fields_of(row, self.receptive)
+
     @cached_property
     def modules(self) -> Mapping[str, Layer]:
         """Every module and operation by its path, with the sums of its parts and of all its calls.

@@ -1,4 +1,4 @@
-"""Images are batch×channels×height×width; --layout hwc prints height×width×channels."""
+"""Images are batch×channels×height×width; --layout hwc prints height×width×channels, where the channels are known."""
 
 from netcalc.cli.reports import report_command
 from netcalc.options import ReceptiveFieldOptions

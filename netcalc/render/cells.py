@@ -7,7 +7,17 @@ from functools import partial
 from typing import Any
 
 from netcalc.dims import Dim, Poly
-from netcalc.render.numbers import WHOLE, bytes_text, exact, seconds_text, shape_text, shapes_text, share, short
+from netcalc.render.numbers import (
+    WHOLE,
+    bytes_text,
+    exact,
+    mark_of,
+    seconds_text,
+    shape_text,
+    shapes_text,
+    share,
+    short,
+)
 from netcalc.render.table import Column, Elements, Share, Sides, Tied, Uncounted
 
 #: Significant digits of a rounded number.
@@ -16,20 +26,18 @@ _DIGITS = 4
 _NO_UNIT = "  "
 
 
-def text_writer(
-    column: Column, layout: str = "nchw", formulas: int = 72, *, rounded: bool = False
-) -> Callable[[Any], str]:
+def text_writer(column: Column, formulas: int = 72, *, rounded: bool = False) -> Callable[[Any], str]:
     """Return the function that writes a value of the column for a reader.
 
     Figures in symbolic sizes are as long as ``formulas``.  With ``rounded``, numbers of work and of elements have a few
     digits and a unit.
     """
-    plain = partial(_named_shapes, layout) if column.kind == "named_shapes" else _WRITERS.get(column.kind, exact)
+    plain = _named_shapes if column.kind == "named_shapes" else _WRITERS.get(column.kind, exact)
     of_elements = plain
     if column.kind == "shapes":
-        plain = partial(shapes_text, layout=layout)
+        plain = shapes_text
     elif column.kind == "shape":
-        plain = partial(shape_text, layout=layout)
+        plain = shape_text
     elif column.kind == "amount":
         plain, of_elements = (partial(short, digits=column.digits, elements=elements) for elements in (False, True))
     elif rounded and column.kind in ROUNDED:
@@ -52,7 +60,7 @@ def text_writer(
     return write
 
 
-def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]:
+def data_writer(column: Column) -> Callable[[Any], object]:
     """Return the function that writes a value of the column for a program: plain digits, and None for no value."""
 
     def write(value: Any) -> object:
@@ -66,12 +74,12 @@ def data_writer(column: Column, layout: str = "nchw") -> Callable[[Any], object]
             are_numbers = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
             return value.part / value.whole if are_numbers else None  # type: ignore[operator]
         if column.kind == "shapes":
-            shapes = (shape_text(type_.shape, layout, WHOLE) for type_ in value if type_ is not None)
+            shapes = (shape_text(type_.shape, WHOLE, mark_of(type_)) for type_ in value if type_ is not None)
             return " ".join(shapes).replace("×", "x")
         if column.kind == "shape":
-            return shape_text(value, layout, WHOLE).replace("×", "x")
+            return shape_text(value, WHOLE).replace("×", "x")
         if column.kind == "named_shapes":
-            return _named_shapes(layout, value, WHOLE).replace("×", "x")
+            return _named_shapes(value, WHOLE).replace("×", "x")
         return str(value) if isinstance(value, Poly) else value
 
     return write
@@ -121,8 +129,8 @@ def _ratio(value: float) -> str:
     return f"{value:,.3f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
 
 
-def _named_shapes(layout: str, value: Any, length: int = 48) -> str:
-    return ", ".join(f"{name} {shape_text(shape, layout, length)}" for name, shape in value)
+def _named_shapes(value: Any, length: int = 48) -> str:
+    return ", ".join(f"{name} {shape_text(shape, length)}" for name, shape in value)
 
 
 def _words(value: Any) -> str:

@@ -19,6 +19,7 @@ from netcalc.render.table import ALWAYS, Column, Kind, Row, Share, Table, Tied, 
 
 if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
+    from netcalc.render.channel_order import ChannelOrder
 
 #: The kind of a column of a figure, by the unit of the figure.
 _KINDS: dict[str, Kind] = {"elements": "count", "bytes": "bytes", "macs": "work", "flops": "work"}
@@ -48,13 +49,14 @@ class ReportView(NamedTuple):
     """A view of an analyzed network: the figures that it shows, their columns and their values.
 
     ``receptive`` are the receptive fields by path, for the layers of an unrolled report.  ``chosen`` are the names of
-    the columns behind the paths, if a user chooses them.
+    the columns behind the paths, if a user chooses them.  ``order`` is the order of axes, if it is not their own.
     """
 
     analysis: Analysis
     view: View
     receptive: Mapping[str, Fields] | None = None
     chosen: Sequence[str] = ()
+    order: ChannelOrder | None = None
 
     def share_figure(self) -> Figure:
         """The figure of which shares of the total are shown."""
@@ -102,29 +104,27 @@ class ReportView(NamedTuple):
         return Share(self.share_figure().of(cost), self.share_figure().of(self.analysis.total))
 
 
-def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = False, layout: str = "nchw") -> Table:
+def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = False) -> Table:
     """The layers as a tree, with sums for the parts of the network."""
     tree = report.analysis.modules(unroll=unroll)
     fields = _fields(report, every_row(tree))
     abridged = abridge(tree)
     rows = _tree(abridged, fields, depth, 1, fold=not report.chosen)
     notes = [] if abridged == tree else [_ABRIDGED]
-    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, layout=layout, notes=notes)
+    return Table([Column("layer", "path"), *(field.column for field in fields)], rows, notes=notes)
 
 
-def layer_list(
-    report: ReportView, shown: Sequence[LayerRow], others: Sequence[LayerRow] = (), *, layout: str = "nchw"
-) -> Table:
+def layer_list(report: ReportView, shown: Sequence[LayerRow], others: Sequence[LayerRow] = ()) -> Table:
     """Layers with their full paths; if there are ``others``, sums of the layers shown and of the others."""
     fields = _fields(report, shown)
     rows = [Row([row.title, *(field.value(row) for field in fields)], row.repeat) for row in shown]
     columns = [Column("layer", "path"), *(field.column for field in fields)]
     if report.view == "shapes":
-        return Table(columns, rows, layout=layout, omitted=len(others))
-    return Table(columns, rows, list(_totals(report, fields, shown, others)) if others else [], layout)
+        return Table(columns, rows, omitted=len(others))
+    return Table(columns, rows, list(_totals(report, fields, shown, others)) if others else [])
 
 
-def layer_data(report: ReportView, rows: Sequence[LayerRow], *, layout: str = "nchw") -> Table:
+def layer_data(report: ReportView, rows: Sequence[LayerRow]) -> Table:
     """The columns that a user chooses, for programs: each row by the path of its first instance."""
     fields = _fields(report, rows)
 
@@ -132,9 +132,7 @@ def layer_data(report: ReportView, rows: Sequence[LayerRow], *, layout: str = "n
         return value.replace("×", "x") if isinstance(value, str) else value
 
     cells = ([row.path, *(plain(field.value(row)) for field in fields)] for row in rows)
-    return Table(
-        [Column("path"), *(field.column for field in fields)], [Row(values) for values in cells], layout=layout
-    )
+    return Table([Column("path"), *(field.column for field in fields)], [Row(values) for values in cells])
 
 
 def _tree(
@@ -225,10 +223,22 @@ def _fields(report: ReportView, rows: Iterable[LayerRow]) -> list[_Field]:
     share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
     receptive = [] if report.receptive is None else _receptive(report.receptive)
     if report.chosen:
-        return [*_chosen(report, share), *receptive]
+        return [*_ordered(report, _chosen(report, share)), *receptive]
     calls = [_CALLS] if any(row.calls > 1 for row in rows) else []
     shares = [share] if report.view != "shapes" else []
-    return [*_LEADING[report.columns], *calls, *figures, *receptive, *shares]
+    return [*_ordered(report, _LEADING[report.columns]), *calls, *figures, *receptive, *shares]
+
+
+def _ordered(report: ReportView, fields: Iterable[_Field]) -> Iterator[_Field]:
+    """Yield columns, those of inputs and outputs with the axes in the order of the report."""
+    order = report.order
+    for field in fields:
+        if order is None or field.column.kind != "shapes":
+            yield field
+        elif field.value is _INPUT.value:
+            yield field._replace(value=lambda row: order.all(row.inputs))
+        else:
+            yield field._replace(value=lambda row: order.all(row.outputs))
 
 
 def _chosen(report: ReportView, share: _Field) -> Iterator[_Field]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from math import gcd
+from typing import NamedTuple
 
 from netcalc.dims import Dim, Poly
+from netcalc.dtypes import DType
 from netcalc.tensor_type import TensorType
 
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -136,28 +138,33 @@ def share(part: Dim, whole: Dim) -> str:
     return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
 
 
-def shape_text(shape: Sequence[Dim], layout: str = "nchw", length: int = 48) -> str:
-    """Write a shape: ``1×64×112×112``, symbolic sizes in about ``length`` characters.
+class Ordered(NamedTuple):
+    """Shape with its axes in another order; ``mark`` is written behind it."""
 
-    The ``hwc`` layout puts channels after the axes of an image and leaves out a batch of one: ``112×112×64``.
+    shape: tuple[Dim, ...]
+    dtype: DType
+    mark: str = ""
 
-    >>> shape_text((1, 64, 112, 112)), shape_text((1, 64, 112, 112), "hwc"), shape_text((8, 3, 4, 4), "hwc")
-    ('1×64×112×112', '112×112×64', '8×4×4×3')
+
+def shape_text(shape: Sequence[Dim], length: int = 48, mark: str = "") -> str:
+    """Write a shape: ``1×64×112×112``, symbolic sizes in about ``length`` characters, and a mark behind it.
+
+    >>> shape_text((1, 64, 112, 112)), shape_text(())
+    ('1×64×112×112', 'scalar')
     """
-    sizes = list(shape)
-    if layout == "hwc":
-        if len(sizes) > 3:
-            sizes = [sizes[0], *sizes[2:], sizes[1]]
-        if len(sizes) > 1 and sizes[0] == 1:
-            sizes = sizes[1:]
-    return "×".join(_size(size, length) for size in sizes) if sizes else "scalar"
+    return ("×".join(_size(size, length) for size in shape) if shape else "scalar") + mark
 
 
-def shapes_text(types: Iterable[TensorType | None], layout: str = "nchw") -> str:
+def shapes_text(types: Iterable[TensorType | Ordered | None]) -> str:
     """Write a list of shapes; equal neighbours are written once with their number."""
-    texts = ("?" if type_ is None else shape_text(type_.shape, layout) for type_ in types)
+    texts = ("?" if type_ is None else shape_text(type_.shape, mark=mark_of(type_)) for type_ in types)
     groups = ((text, sum(1 for _ in equal)) for text, equal in groupby(texts))
     return ", ".join(text if count == 1 else f"{count} of {text}" for text, count in groups)
+
+
+def mark_of(type_: TensorType | Ordered) -> str:
+    """Return the mark of a shape in another order."""
+    return type_.mark if isinstance(type_, Ordered) else ""
 
 
 def plain_numbers(title: str) -> str:

@@ -30,7 +30,10 @@ class _Pipeline(Presentation[PipelineSummary]):
         yield Paragraph([Line(f": {result.kind}, a pipeline of {len(result.parts):,} parts", result.name)])
         yield Answer([Paragraph([*_totals(result)])])
         yield self._table(result, rows, view)
-        if notes := [*_notes(result)]:
+        notes = [*_notes(result)]
+        if view.layout != "nchw":
+            notes.append(Line("--layout orders the axes of networks; inputs of parts are printed as they are"))
+        if notes:
             yield Paragraph(notes)
 
     def _table(self, result: PipelineSummary, rows: Selected[PipelinePart], view: View) -> Table:
@@ -44,7 +47,7 @@ class _Pipeline(Presentation[PipelineSummary]):
         ]
         shown = [Row([part.name, part.kind, *_values(part)]) for part in rows.shown if part.model is not None]
         totals = () if view.selection.active else [Row(["total", None, *result.totals, None, None])]
-        return Table(columns, shown, totals, view.layout, omitted=len(rows.others))
+        return Table(columns, shown, totals, omitted=len(rows.others))
 
     def data(self, result: PipelineSummary, rows: Selected[PipelinePart], view: View) -> Table:
         columns = [
@@ -53,7 +56,7 @@ class _Pipeline(Presentation[PipelineSummary]):
             *(Column("dtype"), Column("inputs", "named_shapes"), Column("problem", "prose")),
         ]
         cells = ([p.name, p.library, p.kind, p.model, *_values(p), p.problem] for p in rows.shown)
-        return Table(columns, [Row(row) for row in cells], layout=view.layout)
+        return Table(columns, [Row(row) for row in cells])
 
 
 def _values(part: PipelinePart) -> Iterator[Any]:

@@ -210,7 +210,7 @@ def columns(result: Any) -> dict[str, list[Any]]:
     """Return the rows of a result by column, as CSV has them; None for no value."""
     presentation, view = presentation_of(result), View(format="csv")
     table = presentation.data(result, presentation.selected(result, view), view)
-    writers = [data_writer(column, table.layout) for column in table.columns]
+    writers = [data_writer(column) for column in table.columns]
     return {
         column.key or column.title: [write(row.cells[place]) for row in table.rows]
         for place, (column, write) in enumerate(zip(table.columns, writers, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
@@ -15,8 +15,6 @@ from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
-from netcalc.ir import OpNode, Program
-from netcalc.ops.axes import Permute
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
@@ -25,6 +23,9 @@ from netcalc.render.selection import Selected
 from netcalc.render.signature import element_type, signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table, is_folded
+
+if TYPE_CHECKING:
+    from netcalc.render.channel_order import ChannelOrder
 
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
@@ -37,9 +38,7 @@ class _Report(Presentation[Summary]):
         if view.columns and view.format == "json":
             message = "--columns chooses the columns of tables, Markdown and CSV; JSON has all fields"
             raise NetcalcError(Diagnostic("E502", message))
-        if view.layout == "hwc" and view.format != "json":
-            _refuse_channels_last(result.analysis.program)
-        if view.in_full and not view.columns:
+        if view.in_full and not view.columns and (view.layout == "nchw" or view.format == "json"):
             return result.layers
         if view.is_tree:
             return ()
@@ -54,34 +53,39 @@ class _Report(Presentation[Summary]):
         return keys | {"share": lambda row: shared.of(_figures(row)) * row.repeat}
 
     def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
-        report = ReportView(result.analysis, result.view, result.receptive, view.columns)
+        order = _order(result, view)
+        report = ReportView(result.analysis, result.view, result.receptive, view.columns, order)
         if view.is_tree:
-            table = layer_tree(report, depth=result.depth, unroll=result.unroll, layout=view.layout)
-            return _page(result.analysis, result.view, table)
-        table = layer_list(report, rows.shown, rows.others, layout=view.layout)
-        return _page(result.analysis, result.view, table, selected=view.selection.active)
+            table = layer_tree(report, depth=result.depth, unroll=result.unroll)
+            return _page(result.analysis, result.view, table, order)
+        table = layer_list(report, rows.shown, rows.others)
+        return _page(result.analysis, result.view, table, order, selected=view.selection.active)
 
     def data(self, result: Summary, rows: Selected[Any], view: View) -> Table:
+        order = _order(result, view)
         if view.columns:
-            report = ReportView(result.analysis, result.view, result.receptive, view.columns)
-            return layer_data(report, rows.shown, layout=view.layout)
-        return _layer_data(rows.shown, result.view, view.layout, result.phases)
+            report = ReportView(result.analysis, result.view, result.receptive, view.columns, order)
+            return layer_data(report, rows.shown)
+        layers = rows.shown if order is None else [_ordered_layer(result, row, order) for row in rows.shown]
+        return _layer_data(layers, result.view, result.phases)
 
     def recorded(self, result: Summary, rows: Selected[Layer]) -> Mapping[str, Any]:
         return {"layers": result.record_layers(rows.shown)}
 
 
-def _refuse_channels_last(program: Program) -> None:
-    """Raise NetcalcError (E502) if an input of images has its channels last: a permutation then puts them first."""
-    for node in program.main.nodes:
-        if not (isinstance(node, OpNode) and isinstance(node.op, Permute)):
-            continue
-        source, rank = node.inputs[0], len(node.op.axes)
-        moved = rank > 3 and [axis % rank for axis in node.op.axes] == [0, rank - 1, *range(1, rank - 1)]
-        if moved and source is not None and source in program.main.inputs:
-            message = f"--layout hwc puts axis 1 of images last, and the channels of the input {source.name!r} are last"
-            hint = f"without --layout, {source.name!r} is printed as it is declared, and other images channels first"
-            raise NetcalcError(Diagnostic("E502", message, hint=hint))
+def _order(result: Summary, view: View) -> ChannelOrder | None:
+    """Return the order of axes that the user wants to see; None for their own."""
+    if view.layout == "nchw":
+        return None
+    from netcalc.render.channel_order import ChannelOrder
+
+    return ChannelOrder(result.analysis.program)
+
+
+def _ordered_layer(result: Summary, row: LayerRow, order: ChannelOrder) -> Any:
+    """Return the layer of a row, with its shapes in an order of axes."""
+    layer: Any = Layer.of(row, result.fields_of(row))
+    return layer._replace(inputs=order.all(row.inputs), outputs=order.all(row.outputs))
 
 
 def _figures(row: Any) -> Any:
@@ -92,9 +96,7 @@ def _figures(row: Any) -> Any:
 PRESENTATIONS = {"Summary": _Report()}
 
 
-def _layer_data(
-    layers: Sequence[Layer], view: Figures, layout: str = "nchw", phases: frozenset[Phase] = FORWARD
-) -> Table:
+def _layer_data(layers: Sequence[Layer], view: Figures, phases: frozenset[Phase] = FORWARD) -> Table:
     """The layers with the fields of the view, for CSV."""
     fields = layer_fields(view, phases)
     shapes = ("inputs", "outputs")
@@ -108,7 +110,7 @@ def _layer_data(
 
         columns += COLUMNS
         rows = [[*row, *plain_fields(layer.receptive_field or ())] for row, layer in zip(rows, layers, strict=True)]
-    return Table(columns, [Row(row) for row in rows], layout=layout)
+    return Table(columns, [Row(row) for row in rows])
 
 
 def _datum(layer: Layer, field: str) -> Any:
@@ -120,10 +122,12 @@ def _datum(layer: Layer, field: str) -> Any:
 # -- parts ------------------------------------------------------------------------------------------
 
 
-def _page(analysis: Analysis, view: Figures, table: Table, *, selected: bool | None = None) -> Page:
+def _page(
+    analysis: Analysis, view: Figures, table: Table, order: ChannelOrder | None, *, selected: bool | None = None
+) -> Page:
     """The page: of a selection its rows are the answer, else the totals.  None for a list of all rows."""
     report = ReportView(analysis, view)
-    yield Paragraph(list(_head(analysis, view, table.layout)))
+    yield Paragraph(list(_head(analysis, view, order)))
     totals: list[Table | Paragraph] = [] if view == "shapes" else [Paragraph(list(_total_lines(report)))]
     if view == "summary" and not selected:
         totals.insert(0, _sizes(analysis))
@@ -137,16 +141,21 @@ def _page(analysis: Analysis, view: Figures, table: Table, *, selected: bool | N
         yield _by_operation(report)
         if analysis.program.assigned and view in ("params", "summary"):
             yield storage_table(analysis.program)
-    notes = [Line(note) for note in (*table.notes, *_notes(analysis, view, is_folded(table.rows)))]
+    marks = () if order is None else order.notes()
+    notes = [Line(note) for note in (*table.notes, *marks, *_notes(analysis, view, is_folded(table.rows)))]
     if notes:
         yield Paragraph(notes)
 
 
-def _head(analysis: Analysis, view: Figures, layout: str) -> Iterator[Line]:
+def _head(analysis: Analysis, view: Figures, order: ChannelOrder | None) -> Iterator[Line]:
     """Name and description of the network, its inputs and outputs, and the counting convention."""
     program = analysis.program
     yield Line(f": {program.about}" if program.about else " ", program.name)
-    yield Line(signature_text(program.input_types, program.output_types, layout))
+    yield Line(
+        signature_text(
+            *((program.input_types, program.output_types) if order is None else (order.inputs, order.outputs))
+        )
+    )
     size = analysis.total.weight_bytes if view != "shapes" else None
     yield from element_type(program.dtype, program.checkpoint_dtype, program.stored_as, size)
     if program.training and analysis.backward is None:

@@ -7,19 +7,21 @@ from collections.abc import Iterator, Mapping
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.render.numbers import bytes_text, shape_text
+from netcalc.render.numbers import Ordered, bytes_text, mark_of, shape_text
 from netcalc.render.page import Line
 from netcalc.tensor_type import TensorType
 
 
-def signature_text(inputs: Mapping[str, TensorType], outputs: Mapping[str, TensorType], layout: str = "nchw") -> str:
+def signature_text(inputs: Mapping[str, TensorType | Ordered], outputs: Mapping[str, TensorType | Ordered]) -> str:
     """Return names and types of inputs and outputs; numbered ones of one type are written once."""
-    return f"{_side(inputs, layout) or 'no inputs'} → {_side(outputs, layout)}"
+    return f"{_side(inputs) or 'no inputs'} → {_side(outputs)}"
 
 
-def _side(types: Mapping[str, TensorType], layout: str) -> str:
+def _side(types: Mapping[str, TensorType | Ordered]) -> str:
     folded = fold_numbered(types.items())
-    return ", ".join(f"{names.name} {shape_text(type_.shape, layout)} {type_.dtype}" for names, type_ in folded)
+    return ", ".join(
+        f"{names.name} {shape_text(type_.shape, mark=mark_of(type_))} {type_.dtype}" for names, type_ in folded
+    )
 
 
 def element_type(dtype: DType, published: DType | None, stored_as: str, size: Dim | None = None) -> Iterator[Line]:

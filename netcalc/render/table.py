@@ -72,7 +72,7 @@ class Row(NamedTuple):
 class Table(NamedTuple):
     """Columns and rows, and summary rows that are set apart at the end.
 
-    ``layout`` is the order in which the axes of shapes are written.  ``title`` and ``about`` form a heading.  As text,
+    ``title`` and ``about`` form a heading.  As text,
     a table without ``header`` has no titles of columns.  ``omitted`` is the number of rows that a selection left out,
     for a line below a table without sums.  ``notes`` are remarks on how to read the rows.
     """
@@ -80,7 +80,6 @@ class Table(NamedTuple):
     columns: Sequence[Column]
     rows: Sequence[Row]
     totals: Sequence[Row] = ()
-    layout: str = "nchw"
     title: str = ""
     about: str = ""
     header: bool = True

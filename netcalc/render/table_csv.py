@@ -22,7 +22,7 @@ def table_csv(table: Table) -> Iterator[str]:
     """Yield the lines of the table: titles, then one line a row, without summary rows."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="")
-    writers = [data_writer(column, table.layout) for column in table.columns]
+    writers = [data_writer(column) for column in table.columns]
     writer.writerow([_safe(None, column.key or column.title) for column in table.columns])
     yield buffer.getvalue()
     for row in table.rows:

@@ -18,7 +18,7 @@ _RIGHT = "text-align: right; white-space: pre"
 def table_html(table: Table) -> str:
     """Return the table as an element; columns without any value are left out."""
     labelled = [*tree_rows(table.rows), *(("", row) for row in table.totals)]
-    writers = [text_writer(column, table.layout) for column in table.columns]
+    writers = [text_writer(column) for column in table.columns]
     cells = [[write(cell) for write, cell in zip(writers, row.cells, strict=True)] for _, row in labelled]
     for line, (margin, row) in zip(cells, labelled, strict=True):
         line[0] = margin + repeated(line[0], row.repeat)

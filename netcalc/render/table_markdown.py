@@ -17,7 +17,7 @@ def table_markdown(table: Table) -> Iterator[str]:
         yield f"**{markup(table.title)}**: {markup(table.about)}" if table.about else f"**{markup(table.title)}**"
         yield ""
     rows = [*flat_rows(table.rows), *table.totals]
-    writers = [text_writer(column, table.layout) for column in table.columns]
+    writers = [text_writer(column) for column in table.columns]
     columns = [[markup(write(row.cells[i]), cell=True) for row in rows] for i, write in enumerate(writers)]
     if columns:
         columns[0] = [repeated(cell, row.repeat) for cell, row in zip(columns[0], rows, strict=True)]

@@ -161,7 +161,7 @@ _SHORTENED: dict[str, Callable[[str, int], str]] = {
 
 def _format(table: Table, rows: Sequence[Row], index: int, column: Column, formulas: int) -> _Formatted:
     def written(*, rounded: bool = False) -> list[str]:
-        write = text_writer(column, table.layout, formulas, rounded=rounded)
+        write = text_writer(column, formulas, rounded=rounded)
         return [clean(write(row.cells[index])) for row in rows]
 
     if index:

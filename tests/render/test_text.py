@@ -74,9 +74,6 @@ def test_shapes() -> None:
     n = symbol("n")
     assert shape_text(()) == "scalar"
     assert shape_text((n, 3, n * 2 + 1)) == "n×3×(2*n + 1)"
-    assert shape_text((n, 3, 4, 5), "hwc") == "n×4×5×3"
-    assert shape_text((1, 3, 4, 5, 6), "hwc") == "4×5×6×3"
-    assert shape_text((1, 10), "hwc") == "10"
     assert shapes_text([TensorType((2, 3)), TensorType((2, 3)), TensorType((4,))]) == "2 of 2×3, 4"
 
 

@@ -79,8 +79,8 @@ def _backward(body: Body, axes: Axes, visited: set[Body]) -> None:
                     _set(axes, source, _input_axis(node, source, axes))
             continue
         is_contested = any(value in axes and axes[value] is None for value in node.body.inputs if value is not None)
-        for outer, inner in () if is_contested else zip(node.outputs, node.body.outputs, strict=True):
-            _set(axes, inner, axes.get(outer))
+        for result, end in () if is_contested else zip(node.outputs, node.body.outputs, strict=True):
+            _set(axes, end, axes.get(result))
         if node.body not in visited:
             _backward(node.body, axes, visited)
         for outer, inner in zip(node.inputs, node.body.inputs, strict=True):

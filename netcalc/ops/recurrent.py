@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Literal
 from netcalc.dims import Dim, product
 from netcalc.limits import MAX_STACKED
 from netcalc.opdef import (
+    ONES,
+    ZEROS,
     Context,
     Domain,
     Example,
@@ -23,8 +25,17 @@ from netcalc.opdef import (
 )
 from netcalc.ops import operation
 from netcalc.ops._elementwise import SIGMOID, terms
+from netcalc.ops._statistics import moments, reciprocal_root
 from netcalc.ops.dropout import Dropout
 from netcalc.tensor_type import TensorType
+
+
+def normalization(values: Dim, **rows: Dim) -> Iterator[Term]:
+    """Yield the work of a layer norm of ``values`` numbers in each row, with a gain and without a bias."""
+    yield from moments(values, **rows)
+    yield from reciprocal_root(**rows)
+    yield Term.of("mul", "normalize", **rows, values=values)
+    yield Term.of("mul", "gain", **rows, values=values)
 
 
 class _Recurrent(Operation):
@@ -44,15 +55,24 @@ class _Recurrent(Operation):
         size: Dim = self.hidden
         return size
 
+    @property
+    def norm_groups(self) -> tuple[int, ...]:
+        """Numbers of gates whose sums are normalized together; empty without layer norm."""
+        return ()
+
     def weights(self, features: Dim, suffix: str = "") -> Iterator[Param]:
         """Yield the parameters of one layer in one direction."""
         rows = self.gates * self.hidden
         init = Init.of("fan_in_uniform", fan_in=self.hidden)
         yield Param(f"weight_ih{suffix}", (rows, features), init)
         yield Param(f"weight_hh{suffix}", (rows, self.handed_on), init)
+        if self.norm_groups:
+            yield Param(f"gain_ih{suffix}", (rows,), ONES)
+            yield Param(f"gain_hh{suffix}", (rows,), ONES)
         if self.bias:
-            yield Param(f"bias_ih{suffix}", (rows,), init)
-            yield Param(f"bias_hh{suffix}", (rows,), init)
+            start = ZEROS if self.norm_groups else init
+            yield Param(f"bias_ih{suffix}", (rows,), start)
+            yield Param(f"bias_hh{suffix}", (rows,), start)
 
     def input_product(self, features: Dim, **lead: Dim) -> Term:
         """Return the work of the product of the input with its weights."""
@@ -62,6 +82,8 @@ class _Recurrent(Operation):
         """Yield the work of a time step without the product with the input."""
         vectors = {**lead, "gates": self.gates, "hidden": self.hidden}
         yield Term.of("mac", "state product", **vectors, state_features=self.handed_on)
+        for gates in self.norm_groups:  # of the products with the input and with the state
+            yield from normalization(gates * self.hidden, **lead, each=2)
         if self.bias:
             yield Term.of("add", "bias", **vectors, each=2)
         yield Term.of("add", "gates", **vectors)
@@ -94,21 +116,52 @@ class _Elman(_Recurrent):
         yield Term.of("transcendental" if self.nonlinearity == "tanh" else "compare", self.nonlinearity, **units)
 
 
-class _Memory(_Recurrent):
+class _Normalized(_Recurrent):
+    """Base of operations that may have layer norms."""
+
+    layer_norm: bool = attr(
+        "normalize the products with the input and with the state, each with a learned gain, before biases are added "
+        "(arXiv:1607.06450); in an LSTM the cell state too, before its tanh",
+        default=False,
+    )
+    eps: float = attr("added to the variance, with layer_norm", default=1e-5, ge=0)
+
+
+class _Memory(_Normalized):
     gates = 4
     states = ("h", "c")
+
+    @property
+    def norm_groups(self) -> tuple[int, ...]:
+        return (4,) if self.layer_norm else ()
+
+    def weights(self, features: Dim, suffix: str = "") -> Iterator[Param]:
+        yield from super().weights(features, suffix)
+        if self.layer_norm:
+            yield Param(f"gain_c{suffix}", (self.hidden,), ONES)
+            if self.bias:
+                yield Param(f"bias_c{suffix}", (self.hidden,), ZEROS)
 
     def gating(self, **units: Dim) -> Iterator[Term]:
         yield from terms(SIGMOID, "sigmoid", **units, gates=3)
         yield Term.of("transcendental", "candidate", **units)
         yield Term.of("mul", "cell state", **units, each=2)
         yield Term.of("add", "cell state", **units)
+        if self.layer_norm:
+            rows = {name: size for name, size in units.items() if name != "hidden"}
+            yield from normalization(units["hidden"], **rows)
+            if self.bias:
+                yield Term.of("add", "bias of the cell state", **units)
         yield Term.of("transcendental", "output", **units)
         yield Term.of("mul", "output", **units)
 
 
-class _Gated(_Recurrent):
+class _Gated(_Normalized):
     gates = 3
+
+    @property
+    def norm_groups(self) -> tuple[int, ...]:
+        return (2, 1) if self.layer_norm else ()
 
     def gating(self, **units: Dim) -> Iterator[Term]:
         yield from terms(SIGMOID, "sigmoid", **units, gates=2)
@@ -235,18 +288,19 @@ class LSTM(_Layers, _Memory):
     """Long short-term memory over a sequence: a cell state with input, forget and output gates.
 
     i, f, o = σ(W·x + U·h + b), g = tanh(W·x + U·h + b), c = f⊙c + i⊙g, h = o⊙tanh(c).  The weights stack the four in
-    the order i, f, g, o.  With ``proj_size`` the state is W_hr·h, of that size.  Axes, initial states and ``lengths``
-    are as for rnn.
+    the order i, f, g, o.  With ``proj_size`` the state is W_hr·h, of that size.  With ``layer_norm`` W·x is
+    LN(W·x)⊙gain_ih over all four together, U·h likewise, and h = o⊙tanh(LN(c)⊙gain_c + bias_c).  Axes, initial states
+    and ``lengths`` are as for rnn.
     """
 
     name = "lstm"
     reference = (
         "torch.nn.LSTM; Hochreiter & Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; "
-        "projection: Sak et al. 2014, arXiv:1402.1128"
+        "projection: Sak et al. 2014, arXiv:1402.1128; layer norms: Ba et al. 2016, arXiv:1607.06450"
     )
     inputs = ports("input", "h_0?", "c_0?", "lengths?")
     outputs = ports("output", "h_n", "c_n")
-    param_rule = "for each layer and direction: 4·(hidden·in + hidden² + 2·hidden)"
+    param_rule = "for each layer and direction: 4·(hidden·in + hidden² + 2·hidden); 10·hidden more with layer norms"
     cost_rule = (
         "per time step, layer and direction: one MAC per weight, 19·hidden adds, 5·hidden transcendental functions, "
         "3·hidden divs and 3·hidden muls"
@@ -282,12 +336,13 @@ class GRU(_Layers, _Gated):
     """Gated recurrent unit over a sequence: a reset and an update gate, without a cell state.
 
     r, z = σ(W·x + b + U·h + b), n = tanh(W·x + b + r⊙(U·h + b)), h = n + z⊙(h − n).  The weights stack the three in the
-    order r, z, n.  Axes, the initial state and ``lengths`` are as for rnn.
+    order r, z, n.  With ``layer_norm`` W·x is LN(W·x)⊙gain_ih, over r and z together and over n, and U·h likewise.
+    Axes, the initial state and ``lengths`` are as for rnn.
     """
 
     name = "gru"
-    reference = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078"
-    param_rule = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden)"
+    reference = "torch.nn.GRU; Cho et al. 2014, arXiv:1406.1078; layer norms: Ba et al. 2016, arXiv:1607.06450"
+    param_rule = "for each layer and direction: 3·(hidden·in + hidden² + 2·hidden); 6·hidden more with layer norms"
     cost_rule = (
         "per time step, layer and direction: one MAC per weight, 15·hidden adds, 3·hidden transcendental functions, "
         "2·hidden divs and 2·hidden muls"

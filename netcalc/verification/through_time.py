@@ -132,9 +132,9 @@ def _reach(instance: Instance, one: _Watched) -> Reach:
 
 
 def _predicted(instance: Instance, x: Array | None, params: Mapping[str, Array]) -> float | None:
-    """Return the factor by step that follows from the weights of a recurrent layer; None where states are projected."""
+    """Return the factor by step that follows from the weights of a layer; None with projections or layer norms."""
     op: Any = instance.node.op
-    if op.name not in RECURRENT or x is None or "weight_hr_l0" in params:
+    if op.name not in RECURRENT or x is None or not params.keys().isdisjoint(("weight_hr_l0", "gain_hh_l0")):
         return None
     directions = ("", "_reverse") if op.bidirectional else ("",)
     layers = [

@@ -86,6 +86,8 @@ def layers(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[Any], bool]:
     out = hidden
     if name == "rnn":
         attrs["nonlinearity"] = draw(st.sampled_from(["tanh", "relu"]))
+    else:
+        attrs["layer_norm"] = draw(st.booleans())
     if name == "lstm" and draw(st.booleans()):
         attrs["proj_size"] = out = hidden - 1
     steps, features = draw(st.integers(1, 4)), draw(st.integers(1, 3))

@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 #: Networks that ``test_lecture_networks`` writes in torch, but for other sizes of them.
 LECTURE_NETWORKS = {
     *("lenet5", "lenet5-modern", "resnet110-cifar", "preresnet1001-cifar", "bn-inception"),
-    *("word2vec-skip-gram", "word2vec-cbow", "glove", "seq2seq-lstm"),
+    *("word2vec-skip-gram", "word2vec-cbow", "glove", "seq2seq-lstm", "layer-norm-lstm", "layer-norm-gru"),
 }
 
 

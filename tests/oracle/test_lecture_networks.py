@@ -11,8 +11,9 @@ import pytest
 from netcalc.engine.gradients import gradients
 from netcalc.engine.run import forward
 from tests.oracle.network_flops import assert_same_flops
-from tests.oracle.network_gradients import by_owner
+from tests.oracle.network_gradients import assert_same_gradients, by_owner
 from tests.oracle.test_networks import check
+from tests.oracle.test_recurrent import normalized_step
 from tests.zoo.harness import built, requested, torch_total
 
 torch = pytest.importorskip("torch")
@@ -376,3 +377,38 @@ def test_recurrent_translation_without_attention() -> None:
     sizes = {"batch": 2, "source": 6, "target": 4, "source_vocab": 20, "vocab": 30, "hidden": 8, "layers": 2}
     source, target = torch.randint(20, (2, 6)), torch.randint(30, (2, 4))
     check(Network(20, 30, 8), "seq2seq-lstm", sizes, source, target)
+
+
+@pytest.mark.parametrize(("name", "gates"), [("lstm", 4), ("gru", 3)])
+def test_recurrent_layers_with_layer_norms(name: str, gates: int) -> None:
+    class Layer(nn.Module):  # type: ignore[name-defined,misc]
+        def __init__(self, features: int, size: int) -> None:
+            super().__init__()
+            shapes: dict[str, tuple[int, ...]]
+            shapes = {"weight_ih_l0": (gates * size, features), "weight_hh_l0": (gates * size, size)}
+            shapes |= {f"{part}_{kind}_l0": (gates * size,) for part in ("gain", "bias") for kind in ("ih", "hh")}
+            shapes |= {f"{part}_c_l0": (size,) for part in ("gain", "bias") if name == "lstm"}
+            self.rnn = nn.ParameterDict({key: torch.randn(shape) for key, shape in shapes.items()})
+            self.size = size
+
+        def forward(self, x: Any) -> Any:
+            weights = dict(self.rnn.items())
+            states, outputs = [x.new_zeros(len(x), self.size) for _ in range(1 + (name == "lstm"))], []
+            for step in x.unbind(1):
+                states = normalized_step(name, {"hidden": self.size}, weights, "_l0", step, states)
+                outputs.append(states[0])
+            return torch.stack(outputs, 1)
+
+    torch.manual_seed(0)
+    sizes = {"batch": 2, "length": 5, "features": 6, "hidden": 8}
+    module, x = Layer(6, 8), torch.randn(2, 5, 6)
+    program, weights = built(f"layer-norm-{name}", **sizes), arrays(module.state_dict())
+    assert torch_total(program)[0] == sum(p.numel() for p in module.parameters())
+    output = module(x)
+    np.testing.assert_allclose(
+        forward(program, {"x": x.numpy()}, weights=weights).outputs["output"], output.detach().numpy(), atol=2e-6
+    )
+    assert_same_gradients(program, module, {"x": x.numpy()}, {"output": output})
+    with FlopCounterMode(display=False) as counter:
+        module(x)
+    assert torch_total(program)[1] == counter.get_total_flops()

@@ -135,3 +135,67 @@ def test_cells(data: st.DataObject, name: str) -> None:
         return flat(cell(x, hx))
 
     agree(f"{name}_cell", attrs, [x, *states], reference)
+
+
+def normalized_step(name: str, op: dict[str, Any], w: dict[str, Any], suffix: str, x: Any, states: list[Any]) -> Any:
+    """Return the states after a step, by equations 20 to 22 of arXiv:1607.06450, or those of its GRU."""
+    size = op["hidden"]
+
+    def norm(kind: str, product: Any, sizes: list[int]) -> Any:
+        parts = [torch.nn.functional.layer_norm(part, part.shape[-1:]) for part in product.split(sizes, -1)]
+        bias = w.get(f"bias_{kind}{suffix}", 0)
+        return torch.cat(parts, -1) * w[f"gain_{kind}{suffix}"] + bias
+
+    sizes = [4 * size] if name == "lstm" else [2 * size, size]
+    of_input = norm("ih", x @ w[f"weight_ih{suffix}"].T, sizes)
+    of_state = norm("hh", states[0] @ w[f"weight_hh{suffix}"].T, sizes)
+    if name == "gru":
+        reset, update = (of_input + of_state)[..., : 2 * size].sigmoid().chunk(2, -1)
+        new = torch.tanh(of_input[..., 2 * size :] + reset * of_state[..., 2 * size :])
+        return [(1 - update) * new + update * states[0]]
+    i, f, g, o = (of_input + of_state).chunk(4, -1)
+    c = f.sigmoid() * states[1] + i.sigmoid() * g.tanh()
+    h = o.sigmoid() * norm("c", c, [size]).tanh()
+    return [h @ w[f"weight_hr{suffix}"].T if f"weight_hr{suffix}" in w else h, c]
+
+
+@draws
+@given(st.data(), st.sampled_from(["lstm", "gru"]), st.booleans())
+def test_layer_norms(data: st.DataObject, name: str, is_cell: bool) -> None:
+    draw = data.draw
+    attrs: dict[str, Any] = {"hidden": draw(st.integers(2, 4)), "bias": draw(st.booleans()), "layer_norm": True}
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    projected = attrs["hidden"]
+    if is_cell:
+        x = rng.normal(size=(2, 3)).astype(np.float32)
+        shape: tuple[int, ...] = (2,)
+    else:
+        attrs |= {"layers": draw(st.integers(1, 2)), "bidirectional": draw(st.booleans())}
+        if name == "lstm" and draw(st.booleans()):
+            projected = attrs["proj_size"] = attrs["hidden"] - 1
+        x = rng.normal(size=(draw(st.integers(1, 4)), 2, 3)).astype(np.float32)
+        shape = (attrs["layers"] * (1 + attrs["bidirectional"]), 2)
+    states: list[Any] = [None] * (2 if name == "lstm" else 1)
+    if draw(st.booleans()):
+        sizes = (projected, attrs["hidden"])[: len(states)]
+        states = [rng.normal(size=(*shape, size)).astype(np.float32) for size in sizes]
+
+    def reference(weights: dict[str, Any], x: Any, *starts: Any) -> Any:
+        sizes = (projected, attrs["hidden"])
+        start = [x.new_zeros(*shape, size) if s is None else s for s, size in zip(starts, sizes, strict=False)]
+        if is_cell:
+            return normalized_step(name, attrs, weights, "", x, start)
+        ends: list[list[Any]] = []
+        for layer in range(attrs["layers"]):
+            outputs = []
+            for way in ("", "_reverse")[: 1 + attrs["bidirectional"]]:
+                now, produced = [s[len(ends)] for s in start], []
+                for step in reversed(x) if way else x:
+                    now = normalized_step(name, attrs, weights, f"_l{layer}{way}", step, now)
+                    produced.append(now[0])
+                outputs.append(torch.stack(produced[::-1] if way else produced))
+                ends.append(now)
+            x = torch.cat(outputs, -1)
+        return [x, *(torch.stack(parts) for parts in zip(*ends, strict=True))]
+
+    agree(name + "_cell" * is_cell, attrs, [x, *states], reference)

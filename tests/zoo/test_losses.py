@@ -36,7 +36,7 @@ NO_LOSS: dict[str, str] = {
         "without a head; with one it has a loss",
     ),
     **dict.fromkeys(("dinov2-small", "dinov3-vits16", "wav2vec2-base", "hubert-base"), "features without a head"),
-    **dict.fromkeys(("rnn", "lstm", "gru"), "a layer, not a model"),
+    **dict.fromkeys(("rnn", "lstm", "gru", "layer-norm-lstm", "layer-norm-gru"), "a layer, not a model"),
     **dict.fromkeys(
         ("detr-resnet-50", "conditional-detr-resnet-50", "rtdetr-r50vd", "yolos-small"), "boxes are matched at run time"
     ),

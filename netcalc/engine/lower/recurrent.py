@@ -29,11 +29,11 @@ from netcalc.engine.storage import Slot
 
 @lowering("rnn", "lstm", "gru")
 def lower_recurrent(context: LoweringContext, node: GraphNode) -> bool:
-    """Emit all layers; sequences of different lengths are left to the kernel."""
+    """Emit all layers; sequences of different lengths and layer norms are left to the kernel."""
     op, layout = node.op, context.layout
     operands: dict[str, Tensor] = op.named(node.inputs)
     operand = operands["input"]
-    if "lengths" in operands or compute_dtype(operand.dtype) != operand.dtype or 0 in operand.shape:
+    if op.norm_groups or "lengths" in operands or compute_dtype(operand.dtype) != operand.dtype or 0 in operand.shape:
         return False
     x = layout.slot(operand)
     batched = len(operand.shape) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -13,28 +13,35 @@ from netcalc.diagnostics import RuleError
 from netcalc.numerics.kernels import Run, by_port, kernel, like, wide
 from netcalc.numerics.kernels._elementwise import select
 from netcalc.numerics.kernels.activation import sigmoid
+from netcalc.numerics.kernels.norm import affine, standardized
 from netcalc.numerics.kernels.rectifier import relu
 from netcalc.ops.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 
 Layers: TypeAlias = RNN | LSTM | GRU
 Cell: TypeAlias = RNNCell | LSTMCell | GRUCell
 States: TypeAlias = tuple[Array, ...]
+#: What layer norms make of products and cell state, before their gains, and the reciprocal roots of their variances.
+Norms: TypeAlias = dict[str, Array]
 #: The new states, and what the backward pass needs besides them: the activated gates.
 After: TypeAlias = tuple[States, States]
+#: The function of the cell state before its tanh.
+Finish: TypeAlias = Callable[[Array], Array]
+#: Numbers of gates whose sums are normalized together.
+NORM_GROUPS = {"lstm": (4,), "gru": (2, 1)}
 
 
-def _elman(op: RNN | RNNCell, x: Array, h: Array, states: States) -> After:
+def _elman(op: RNN | RNNCell, x: Array, h: Array, states: States, finish: Finish) -> After:
     return (np.tanh(x + h) if op.nonlinearity == "tanh" else relu(x + h),), ()
 
 
-def _memory(op: LSTM | LSTMCell, x: Array, h: Array, states: States) -> After:
+def _memory(op: LSTM | LSTMCell, x: Array, h: Array, states: States, finish: Finish) -> After:
     i, f, g, o = np.split(x + h, 4, axis=-1)
     i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
     c = f * states[1] + i * g
-    return (o * np.tanh(c), c), (i, f, g, o)
+    return (o * np.tanh(finish(c)), c), (i, f, g, o)
 
 
-def _gated(op: GRU | GRUCell, x: Array, h: Array, states: States) -> After:
+def _gated(op: GRU | GRUCell, x: Array, h: Array, states: States, finish: Finish) -> After:
     reset_x, update_x, new_x = np.split(x, 3, axis=-1)
     reset_h, update_h, new_h = np.split(h, 3, axis=-1)
     reset, update = sigmoid(reset_x + reset_h), sigmoid(update_x + update_h)
@@ -43,7 +50,11 @@ def _gated(op: GRU | GRUCell, x: Array, h: Array, states: States) -> After:
 
 
 #: Functions that compute the new states from the products with the input and with the state, biases included.
-_STEPS: dict[str, Callable[[Any, Array, Array, States], After]] = {"rnn": _elman, "lstm": _memory, "gru": _gated}
+_STEPS: dict[str, Callable[[Any, Array, Array, States, Finish], After]] = {
+    "rnn": _elman,
+    "lstm": _memory,
+    "gru": _gated,
+}
 
 
 def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
@@ -51,10 +62,39 @@ def _affine(x: Array, weight: Array, bias: Array | None) -> Array:
     return y if bias is None else y + bias
 
 
-def _step(op: Layers | Cell, x: Array, states: States, weights: Mapping[str, Array], suffix: str) -> After:
+def _part(op: Layers | Cell, kind: str, x: Array, weights: Mapping[str, Array], suffix: str, norms: Norms) -> Array:
+    """Return what the input (``ih``) or the state (``hh``) adds to the gates; put normalized products in ``norms``."""
+    weight, bias = weights[f"weight_{kind}{suffix}"], weights.get(f"bias_{kind}{suffix}")
+    gain = weights.get(f"gain_{kind}{suffix}")
+    if gain is None:
+        return _affine(x, weight, bias)
+    groups = NORM_GROUPS[op.name.removesuffix("_cell")]
+    return _normalized(op, kind, np.matmul(x, weight.T), [gates * op.hidden for gates in groups], gain, bias, norms)
+
+
+def _normalized(
+    op: Any, kind: str, x: Array, sizes: Sequence[int], gain: Array, bias: Array | None, norms: Norms
+) -> Array:
+    """Return x normalized in groups of these sizes, by gain and bias; keep the normalized numbers and the roots."""
+    groups = np.split(x, np.cumsum(sizes)[:-1], axis=-1)
+    parts = [standardized(group, (-1,), op.eps) for group in groups]
+    normal = like(x, np.concatenate([part[0] for part in parts], axis=-1))
+    norms[f"normal_{kind}"] = normal
+    norms[f"root_{kind}"] = like(x, np.concatenate([part[2] for part in parts], axis=-1))
+    return affine(normal, gain, bias)
+
+
+def _step(
+    op: Layers | Cell, x: Array, states: States, weights: Mapping[str, Array], suffix: str, norms: Norms
+) -> After:
     """Return the states after one time step and the gates, where ``x`` is the product with the input."""
-    h = _affine(states[0], weights[f"weight_hh{suffix}"], weights.get(f"bias_hh{suffix}"))
-    (after, *others), gates = _STEPS[op.name.removesuffix("_cell")](op, x, h, states)
+
+    def finish(c: Array) -> Array:
+        gain = weights.get(f"gain_c{suffix}")
+        return c if gain is None else _normalized(op, "c", c, [op.hidden], gain, weights.get(f"bias_c{suffix}"), norms)
+
+    h = _part(op, "hh", states[0], weights, suffix, norms)
+    (after, *others), gates = _STEPS[op.name.removesuffix("_cell")](op, x, h, states, finish)
     if f"weight_hr{suffix}" in weights:
         after = _affine(after, weights[f"weight_hr{suffix}"], None)
     return (after, *others), gates
@@ -121,6 +161,10 @@ class _Trace:
     backwards: bool
     states: list[States] = field(default_factory=list)
     gates: list[States] = field(default_factory=list)
+    #: What layer norms make of the products with the input, of all time steps.
+    of_input: Norms = field(default_factory=dict)
+    #: The same of each time step.
+    norms: list[Norms] = field(default_factory=list)
 
     def in_order(self) -> Iterator[tuple[str, Array]]:
         """Yield arrays (steps, batch, …) in the order of time, by the name under which they are kept."""
@@ -130,6 +174,10 @@ class _Trace:
         if self.gates[0]:
             rows = [np.concatenate([np.asarray(gate) for gate in gates], axis=-1) for gates in self.gates]
             yield "workspace", np.stack(rows)[turn]
+        for name, array in self.of_input.items():
+            yield name, np.asarray(array)
+        for name in self.norms[0]:
+            yield name, np.stack([np.asarray(norms[name]) for norms in self.norms])[turn]
 
 
 def _keep(run: Run, traces: list[_Trace], joints: list[tuple[Array, Array]], dtype: Any) -> None:
@@ -171,10 +219,14 @@ def _sequence(
     trace: _Trace | None,
 ) -> tuple[Array, States]:
     """Run one layer in one direction; return the output at every time step, and the last states."""
-    products = _affine(x, weights[f"weight_ih{suffix}"], weights.get(f"bias_ih{suffix}"))
+    of_input: Norms = {}
+    products = _part(op, "ih", x, weights, suffix, of_input)
+    if trace is not None:
+        trace.of_input = of_input
     output = like(x, np.zeros((*x.shape[:-1], states[0].shape[-1]), products.dtype))
     for t in order:
-        after, gates = _step(op, products[t], states, weights, suffix)
+        norms: Norms = {}
+        after, gates = _step(op, products[t], states, weights, suffix, norms)
         if valid is None:
             output[t] = after[0]
             states = after
@@ -184,6 +236,7 @@ def _sequence(
         if trace is not None:
             trace.states.append(states)
             trace.gates.append(gates)
+            trace.norms.append(norms)
     return output, states
 
 
@@ -193,8 +246,10 @@ def cell(op: Cell, run: Run, *inputs: Array | None, **weights: Array) -> tuple[A
     dtype, x = arrays["input"].dtype, wide(arrays["input"])
     weights = {name: wide(weight) for name, weight in weights.items()}
     shape = (*x.shape[:-1], op.hidden)
-    product = _affine(x, weights["weight_ih"], weights.get("bias_ih"))
-    after, gates = _step(op, product, _initial(op, x, arrays, h=shape, c=shape), weights, "")
+    norms: Norms = {}
+    product = _part(op, "ih", x, weights, "", norms)
+    after, gates = _step(op, product, _initial(op, x, arrays, h=shape, c=shape), weights, "", norms)
     if run.kept is not None and gates:
         run.keep(workspace=np.concatenate([np.asarray(gate) for gate in gates], axis=-1).astype(dtype, copy=False))
+        run.keep(**{name: np.asarray(array).astype(dtype, copy=False) for name, array in norms.items()})
     return tuple(array.astype(dtype, copy=False) for array in after)

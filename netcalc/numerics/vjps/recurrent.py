@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,11 +11,15 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.numerics.kernels import like, wide
 from netcalc.numerics.kernels._elementwise import select
-from netcalc.numerics.kernels.recurrent import scaled_mask
+from netcalc.numerics.kernels.recurrent import NORM_GROUPS, scaled_mask
 from netcalc.numerics.vjps import Back, Gradients, vjp
+from netcalc.numerics.vjps._statistics import through_statistics
 
 #: Gradients of the sums of gates, from the input's and from the state's side, and what reaches the states before.
-_Sums: TypeAlias = tuple[Array, Array, "Array | None"]
+_Sums: TypeAlias = tuple[Array, Array, "Array | None", "Array | None"]
+
+#: What layer norms keep of the products with input and state, and of the cell state.
+_NORMS = tuple(f"{what}_{kind}" for kind in ("ih", "hh", "c") for what in ("normal", "root"))
 
 
 @dataclass(slots=True)
@@ -33,6 +37,9 @@ class _Line:
     valid: Array | None
     wants_h: bool
     wants_c: bool
+    wants_weight: bool
+    #: What layer norms kept, by name.
+    norms: Mapping[str, Array]
 
 
 @dataclass(slots=True)
@@ -43,26 +50,55 @@ class _Through:
     of_h: Array
     projected: Array | None
     first: list[Array | None]
+    #: Gradients of the products with the state, before layer norms if there are any, and of the normalized cell state.
+    before_h: Array
+    of_c: Array | None
 
 
 def _elman(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
     assert line.h_after is not None
     y = line.h_after[t]
     sums = dh * (1 - y * y) if line.op.nonlinearity == "tanh" else select(y <= 0, 0, dh)
-    return sums, sums, None
+    return sums, sums, None, None
+
+
+def _through_norm(line: _Line, kind: str, g: Array, t: int | slice) -> Array:
+    """Return the gradient of what a layer norm reads, from that of what its gain and bias make of it."""
+    if f"root_{kind}" not in line.norms:
+        return g
+    h = g * line.weights[f"gain_{kind}"]
+    normal, roots = line.norms[f"normal_{kind}"][t], line.norms[f"root_{kind}"][t]
+    groups = (1,) if kind == "c" else NORM_GROUPS[line.op.name.removesuffix("_cell")]
+    ends = np.cumsum(groups)[:-1] * line.op.hidden
+    pieces = zip(np.split(h, ends, axis=-1), np.split(normal, ends, axis=-1), strict=True)
+    parts = [
+        through_statistics(of_group, group, roots[..., number : number + 1], (-1,))
+        for number, (of_group, group) in enumerate(pieces)
+    ]
+    return like(g, np.concatenate(parts, axis=-1))
+
+
+def _finished(line: _Line, t: int | slice) -> Array:
+    """Return the cell state as tanh reads it: after its layer norm, if there is one."""
+    if "normal_c" not in line.norms:
+        assert line.c_after is not None
+        return line.c_after[t]
+    finished: Array = line.norms["normal_c"][t] * line.weights["gain_c"]
+    return finished + line.weights["bias_c"] if "bias_c" in line.weights else finished
 
 
 def _memory(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
-    assert line.gates is not None and line.c_after is not None and line.c_before is not None
+    assert line.gates is not None and line.c_before is not None
     i, f, g, o = np.split(line.gates[t], 4, axis=-1)
-    top = np.tanh(line.c_after[t])
+    top = np.tanh(_finished(line, t))
     of_o = dh * top
     own = dh * o * (1 - top * top)
-    of_c = own if dc is None else own + dc
+    through = _through_norm(line, "c", own, t)
+    of_c = through if dc is None else through + dc
     of_i, of_f, of_g = of_c * g, of_c * line.c_before[t], of_c * i
     parts = [of_i * (i * (1 - i)), of_f * (f * (1 - f)), of_g * (1 - g * g), of_o * (o * (1 - o))]
     sums = like(dh, np.concatenate(parts, axis=-1))
-    return sums, sums, of_c
+    return sums, sums, of_c, own
 
 
 def _gated(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
@@ -75,7 +111,7 @@ def _gated(line: _Line, t: int, dh: Array, dc: Array | None) -> _Sums:
     parts = [of_r * (r * (1 - r)), of_z * (z * (1 - z))]
     of_x = like(dh, np.concatenate([*parts, of_new], axis=-1))
     of_h = like(dh, np.concatenate([*parts, of_new * r], axis=-1))
-    return of_x, of_h, of_old
+    return of_x, of_h, of_old, None
 
 
 _STEPS: dict[str, Callable[[_Line, int, Array, Array | None], _Sums]] = {"rnn": _elman, "lstm": _memory, "gru": _gated}
@@ -91,6 +127,8 @@ def _through_time(line: _Line, out: Array | None, last: list[Array | None], shap
     of_x: list[Array] = []
     of_h: list[Array] = []
     projected: list[Array] = []
+    before_h: list[Array] = []
+    finished: list[Array] = []
     for t in reversed(range(steps)):
         valid = None if line.valid is None else line.valid[t]
         if out is not None:
@@ -99,12 +137,15 @@ def _through_time(line: _Line, out: Array | None, last: list[Array | None], shap
         if dh is None:
             dh = like(model, np.zeros((batch, size), model.dtype))
         raw = dh if projection is None else np.matmul(dh, projection)
-        x_sums, h_sums, direct = _STEPS[kind](line, t, raw, dc)
-        for gathered, sums in ((of_x, x_sums), (of_h, h_sums), (projected, dh)):
-            gathered.append(sums if valid is None else select(valid, sums, np.zeros_like(sums)))
+        x_sums, h_sums, direct, own = _STEPS[kind](line, t, raw, dc)
+        for gathered, sums in ((of_x, x_sums), (of_h, h_sums), (projected, dh), (finished, own)):
+            if sums is not None:
+                gathered.append(sums if valid is None else select(valid, sums, np.zeros_like(sums)))
+        needed = t or line.wants_h or line.wants_weight
+        before_h.append(_through_norm(line, "hh", of_h[-1], t) if needed else of_h[-1])
         before, c_before = None, None
         if t or line.wants_h:
-            before = np.matmul(of_h[-1], line.weights["weight_hh"])
+            before = np.matmul(before_h[-1], line.weights["weight_hh"])
             if kind == "gru":
                 assert direct is not None
                 before = before + direct
@@ -121,29 +162,64 @@ def _through_time(line: _Line, out: Array | None, last: list[Array | None], shap
         like(model, np.stack(of_h[::-1])),
         None if projection is None else like(model, np.stack(projected[::-1])),
         [dh, dc],
+        like(model, np.stack(before_h[::-1])),
+        like(model, np.stack(finished[::-1])) if finished else None,
     )
 
 
-def _to_parameters(back: Back, line: _Line, through: _Through, suffix: str, x: Array | None) -> Gradients:
-    """Return the gradients of the parameters of one layer in one direction; x is its input, if it was kept."""
-    gradients: Gradients = {}
+def _to_parameters(
+    back: Back, line: _Line, through: _Through, before_x: Array | None, suffix: str, x: Array | None
+) -> Gradients:
+    """Return the gradients of the parameters of one layer in one direction.
+
+    Args:
+        before_x: gradients of the products with its input, if they are needed.
+        x: its input, if it was kept.
+    """
+    gradients: Gradients = _to_gains(back, line, through, suffix)
     of_x = through.of_x.reshape(-1, through.of_x.shape[-1])
     of_h = through.of_h.reshape(-1, through.of_h.shape[-1])
     if back.wants(f"weight_ih{suffix}"):
-        assert x is not None
-        gradients[f"weight_ih{suffix}"] = np.matmul(of_x.T, x.reshape(-1, x.shape[-1]))
+        assert x is not None and before_x is not None
+        rows = before_x.reshape(-1, before_x.shape[-1])
+        gradients[f"weight_ih{suffix}"] = np.matmul(rows.T, x.reshape(-1, x.shape[-1]))
     if back.wants(f"weight_hh{suffix}"):
         assert line.h_before is not None
-        gradients[f"weight_hh{suffix}"] = np.matmul(of_h.T, line.h_before.reshape(-1, line.h_before.shape[-1]))
+        rows = through.before_h.reshape(-1, through.before_h.shape[-1])
+        gradients[f"weight_hh{suffix}"] = np.matmul(rows.T, line.h_before.reshape(-1, line.h_before.shape[-1]))
     for name, sums in (("bias_ih", of_x), ("bias_hh", of_h)):
         if back.wants(name + suffix):
             gradients[name + suffix] = np.add.reduce(sums, axis=0)
     if back.wants(f"weight_hr{suffix}"):
         assert through.projected is not None and line.gates is not None and line.c_after is not None
         output = np.split(line.gates, 4, axis=-1)[3]
-        raw = output * np.tanh(np.asarray(line.c_after))  # tanh was computed on the way
+        top = np.tanh(np.asarray(_finished(_uncounted(line), slice(None))))  # tanh was computed on the way
+        raw = output * top
         rows = through.projected.reshape(-1, through.projected.shape[-1])
         gradients[f"weight_hr{suffix}"] = np.matmul(rows.T, raw.reshape(-1, raw.shape[-1]))
+    return gradients
+
+
+def _uncounted(line: _Line) -> _Line:
+    """Return the layer with plain arrays, on which work is not counted."""
+    weights, norms = (
+        {name: np.asarray(array) for name, array in arrays.items()} for arrays in (line.weights, line.norms)
+    )
+    cells = None if line.c_after is None else np.asarray(line.c_after)
+    return replace(line, c_after=cells, weights=weights, norms=norms)
+
+
+def _to_gains(back: Back, line: _Line, through: _Through, suffix: str) -> Gradients:
+    """Return the gradients of the gains of layer norms, and of the bias of the cell state."""
+    gradients: Gradients = {}
+    for kind, sums in (("ih", through.of_x), ("hh", through.of_h), ("c", through.of_c)):
+        if back.wants(f"gain_{kind}{suffix}"):
+            assert sums is not None
+            rows = (sums * line.norms[f"normal_{kind}"]).reshape(-1, sums.shape[-1])
+            gradients[f"gain_{kind}{suffix}"] = np.add.reduce(rows, axis=0)
+    if back.wants(f"bias_c{suffix}"):
+        assert through.of_c is not None
+        gradients[f"bias_c{suffix}"] = np.add.reduce(through.of_c.reshape(-1, through.of_c.shape[-1]), axis=0)
     return gradients
 
 
@@ -194,8 +270,11 @@ class _Stack:
 
         h, c = kept("hidden"), kept("cells")
         weights = {
-            n: self.saved[n + suffix] for n in ("weight_ih", "weight_hh", "weight_hr") if n + suffix in self.saved
+            n: self.saved[n + suffix]
+            for n in ("weight_ih", "weight_hh", "weight_hr", "gain_ih", "gain_hh", "gain_c", "bias_c")
+            if n + suffix in self.saved
         }
+        norms = {name: self.saved[name][row][turn] for name in _NORMS if name in self.saved}
         return _Line(
             self.op,
             weights,
@@ -207,6 +286,8 @@ class _Stack:
             None if self.valid is None else self.valid[turn],
             self.back.wants(1),
             self.lstm and self.back.wants(2),
+            self.back.wants(f"weight_hh{suffix}"),
+            norms,
         )
 
     def input_of(self, layer: int) -> Array | None:
@@ -259,9 +340,13 @@ def layers(op: Any, back: Back, gradient: Array | None, *of_states: Array | None
             through = _through_time(line, own, ends, (stack.steps, stack.batch, size))
             firsts[row] = through.first
             x = stack.input_of(layer)
-            gradients |= _to_parameters(back, line, through, suffix, None if x is None else x[turn])
+            before_x = None
+            if below or (started and layer) or back.wants(f"weight_ih{suffix}"):
+                before_x = _through_norm(line, "ih", through.of_x, slice(None))
+            gradients |= _to_parameters(back, line, through, before_x, suffix, None if x is None else x[turn])
             if below or (started and layer):
-                parts.append(np.matmul(through.of_x, line.weights["weight_ih"])[turn])
+                assert before_x is not None
+                parts.append(np.matmul(before_x, line.weights["weight_ih"])[turn])
         if not parts:
             break
         out = parts[0] if len(parts) == 1 else parts[0] + parts[1]
@@ -279,7 +364,8 @@ def layers(op: Any, back: Back, gradient: Array | None, *of_states: Array | None
 
 def _wants(back: Back, suffix: str) -> bool:
     """Return True if the gradient of a parameter of one layer in one direction is wanted."""
-    return back.wants(*(name + suffix for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")))
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr", "gain_ih", "gain_hh", "gain_c", "bias_c")
+    return back.wants(*(name + suffix for name in names))
 
 
 def _wants_layer(back: Back, layer: int) -> bool:
@@ -311,12 +397,18 @@ def cell(op: Any, back: Back, *of_states: Array | None) -> Gradients:
         None,
         back.wants(1),
         op.name == "lstm_cell" and back.wants(2),
+        back.wants("weight_hh"),
+        {name: saved[name].reshape(1, batch, -1) for name in _NORMS if name in saved},
     )
     last = [None if g is None else wide(g).reshape(batch, -1) for g in of_states]
     through = _through_time(line, None, last, (1, batch, op.hidden))
-    gradients = _to_parameters(back, line, through, "", step("input"))
+    before_x = None
+    if back.wants(0, "weight_ih"):
+        before_x = _through_norm(line, "ih", through.of_x, slice(None))
+    gradients = _to_parameters(back, line, through, before_x, "", step("input"))
     if back.wants(0):
-        gradients[0] = np.matmul(through.of_x, saved["weight_ih"]).reshape(*back.shape()[:-1], features)
+        assert before_x is not None
+        gradients[0] = np.matmul(before_x, saved["weight_ih"]).reshape(*back.shape()[:-1], features)
     for source, state in zip((1, 2), through.first, strict=True):
         if back.wants(source):
             assert state is not None

@@ -10,6 +10,7 @@ from netcalc.dims import Dim, product
 from netcalc.opdef import Term
 from netcalc.ops._elementwise import Work, terms
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
+from netcalc.ops.backward._statistics import through_statistics
 
 _RULES = {
     "lstm": (
@@ -27,6 +28,11 @@ _RULES = {
 _PRODUCTS = (
     "∂L/∂h₋₁ = ∂L/∂a·U, one product a time step",
     "∂L/∂x = ∂L/∂a·W,  ∂L/∂W = Σ_t ∂L/∂aᵀ·x,  ∂L/∂U = Σ_t ∂L/∂aᵀ·h₋₁,  ∂L/∂b = Σ_t ∂L/∂a",
+)
+
+_NORMS = (
+    "for a layer norm y = x̂⊙γ + β: ∂L/∂γ = Σ_t ∂L/∂y⊙x̂, and with h = ∂L/∂y⊙γ",
+    "∂L/∂x = (h − mean(h) − x̂·mean(h⊙x̂))/√(v + ε), before the products below and the cell state's own rule",
 )
 
 #: Work per unit and time step from the gradients of the states to the gradients of the sums of the gates.
@@ -54,7 +60,8 @@ class _Line:
 class _RecurrentBackward(Backward):
     def derivatives(self, op: Any) -> tuple[str, ...]:
         projection = (op.name == "lstm" and op.proj_size is not None) * ("∂L/∂(o⊙tanh(c)) = ∂L/∂h·W_hr",)
-        return (*projection, *_RULES[_kind_of_cell(op)], *_PRODUCTS)
+        norms = bool(op.norm_groups) * _NORMS
+        return (*projection, *norms, *_RULES[_kind_of_cell(op)], *_PRODUCTS)
 
     def lines(self, op: Any, call: BackwardCall) -> list[_Line]:
         """Return the layers and directions, from the first to the last."""
@@ -98,9 +105,63 @@ class _RecurrentBackward(Backward):
         if _kind_of_cell(op) == "gru":
             work.append(Term.of("add", "state before", **further, hidden=op.hidden))
         work += self._parameters(op, call, lines, each, rows)
+        if op.norm_groups:
+            work += self._norms(op, call, lines, each, rows)
         if call.present(len(op.inputs) - 1) and op.inputs[-1].name == "lengths":
             work.append(Term.of("compare", "lengths", **each))
         return [term for term in work if term.count != 0]
+
+    def _norms(
+        self, op: Any, call: BackwardCall, lines: list[_Line], each: dict[str, Dim], rows: dict[str, Dim]
+    ) -> Iterator[Term]:
+        """Yield the work from what is behind layer norms to what is before them."""
+        read = sum(_reads_input(line, call) for line in lines)
+        whole = sum(_reads_state(line, call) for line in lines)
+        fewer = {**each, "steps": each["steps"] - 1}  # nothing goes on from the first step
+        for directions, times in ((read, each), (whole, each), (len(lines) - whole, fewer)):
+            yield Term.of("mul", "gain", directions=directions, **times, **rows)
+            for gates in op.norm_groups:
+                yield from through_statistics(gates * op.hidden, centered=True, directions=directions, **times)
+        sums = each["batch"] * each["steps"] - 1
+        several = _count(lines, "gain_ih", call) + _count(lines, "gain_hh", call)
+        yield Term.of("mul", "gradient of gains", gains=several, **each, **rows)
+        yield Term.of("add", "gradient of gains", gains=several, sums=sums, **rows)
+        if _kind_of_cell(op) != "lstm":
+            return
+        units: dict[str, Any] = {"directions": len(lines), **each}
+        yield Term.of("mul", "gain of the cell state", **units, hidden=op.hidden)  # once more, for its tanh
+        if op.bias:
+            yield Term.of("add", "bias of the cell state", **units, hidden=op.hidden)
+        if _goes_on(op, call):
+            yield Term.of("mul", "gain", **units, hidden=op.hidden)
+            yield from through_statistics(op.hidden, **units)
+        several = _count(lines, "gain_c", call)
+        yield Term.of("mul", "gradient of gains", gains=several, **each, hidden=op.hidden)
+        several += _count(lines, "bias_c", call)
+        yield Term.of("add", "gradient of gains", gains=several, sums=sums, hidden=op.hidden)
+
+    def kept_by_norms(self, op: Any, call: BackwardCall, lines: list[_Line], *every: Dim) -> list[Saved]:
+        """Return what layer norms keep, of all time steps, and their parameters."""
+        if not op.norm_groups:
+            return []
+        recurs = op.name == _kind_of_cell(op)  # a later step needs what an earlier one is
+        reads = {
+            "ih": [line for line in lines if _reads_input(line, call)],
+            "hh": [line for line in lines if recurs or _reads_state(line, call)],
+        }
+        sizes = dict.fromkeys(reads, (op.gates * op.hidden, len(op.norm_groups)))
+        if _kind_of_cell(op) == "lstm":
+            reads["c"], sizes["c"] = lines, (op.hidden, 1)
+        saved = []
+        for kind, (values, groups) in sizes.items():
+            if reads[kind] or _count(lines, f"gain_{kind}", call):
+                saved.append(call.saved_kept(f"normal_{kind}", *every, values))
+            if reads[kind] and (kind != "c" or _goes_on(op, call)):
+                saved.append(call.saved_kept(f"root_{kind}", *every, groups))
+            names = [f"gain_{kind}{line.suffix}" for line in reads[kind]]
+            names += [f"bias_c{line.suffix}" for line in lines if kind == "c" and op.bias]
+            saved += (call.saved_parameter(name, name) for name in names)
+        return saved
 
     def _parameters(
         self, op: Any, call: BackwardCall, lines: list[_Line], each: dict[str, Dim], rows: dict[str, Dim]
@@ -127,6 +188,21 @@ class _RecurrentBackward(Backward):
                 yield Term.of("mul", "dropout", layers=entries, **each, **features)
 
 
+def _reads_input(line: _Line, call: BackwardCall) -> bool:
+    """Return True if the gradient of the product with the input is needed before its layer norm."""
+    return line.below or call.wants(f"weight_ih{line.suffix}")
+
+
+def _reads_state(line: _Line, call: BackwardCall) -> bool:
+    """Return True if the gradient of the product with the state is needed of the first step too."""
+    return call.wants(1, f"weight_hh{line.suffix}")
+
+
+def _goes_on(op: Any, call: BackwardCall) -> bool:
+    """Return True if the gradient of the cell state is needed before its layer norm."""
+    return op.name == _kind_of_cell(op) or bool(call.wanted - {"gain_c", "bias_c"})
+
+
 def _kind_of_cell(op: Any) -> str:
     name: str = op.name
     return name.removesuffix("_cell")
@@ -145,7 +221,7 @@ def _count(lines: Sequence[_Line], name: str, call: BackwardCall) -> int:
 
 
 def _parameters_of(call: BackwardCall, suffix: str) -> list[str]:
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr", "gain_ih", "gain_hh", "gain_c", "bias_c")
     return [name + suffix for name in names if call.param(name + suffix) is not None]
 
 
@@ -207,6 +283,7 @@ class LayersBackward(_RecurrentBackward):
             saved.append(call.saved_kept("dropped", *between))
         if drops and any(line.below for line in upper):
             saved.append(call.saved_kept("result1", *between, dtype="bool"))
+        saved += self.kept_by_norms(op, call, lines, *every)
         for line in lines:
             names = [f"weight_hh{line.suffix}"]
             names += [f"weight_ih{line.suffix}"] if line.below else []
@@ -236,11 +313,12 @@ class CellBackward(_RecurrentBackward):
             saved.append(call.saved_input("hx", 1))
         if op.name == "lstm_cell":
             saved += [call.saved_input("cx", 2)] if call.present(2) else []
-            saved.append(call.saved_output("cy", 1))
+            saved += [] if op.layer_norm else [call.saved_output("cy", 1)]
         if op.name == "rnn_cell":
             saved.append(call.saved_output("result"))
         else:
             saved.append(call.saved_kept("workspace", *call.outputs[0].shape[:-1], 4 * op.hidden))
+        saved += self.kept_by_norms(op, call, self.lines(op, call), *call.outputs[0].shape[:-1])
         saved += [call.saved_parameter("weight_ih", "weight_ih")] if call.wants(0) else []
         saved += [call.saved_parameter("weight_hh", "weight_hh")] if call.wants(1) else []
         return saved

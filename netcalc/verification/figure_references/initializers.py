@@ -281,6 +281,8 @@ def _bilinear(op: Attributes, name: str, shapes: Mapping[str, Shape], inputs: Se
 
 
 def _recurrent(op: Attributes, name: str, shapes: Mapping[str, Shape], inputs: Sequence[Shape | None]) -> Law:
+    if getattr(op, "layer_norm", False) and not name.startswith("weight"):
+        return fixed(float(name.startswith("gain")))
     return _by_size(op.hidden)
 
 

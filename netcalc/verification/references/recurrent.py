@@ -77,6 +77,13 @@ class _Rounded:
             np.where(self.value < 0, 0.0, self.value), 1.0 * ~(self.value < -_NEAR_ZERO * self.magnitude)
         )
 
+    def normalized(self, eps: float) -> _Rounded:
+        """Return (x − mean)/√(variance + eps)."""
+        root = 1 / np.sqrt(self.value.var() + eps)
+        value = (self.value - self.value.mean()) * root
+        carried = root * (self.magnitude + self.magnitude.mean())
+        return _Rounded(value, np.abs(value) + carried + np.abs(value) * np.mean(np.abs(value) * carried))
+
     def complement(self) -> _Rounded:
         """Return 1 − x."""
         return _Rounded(1 - self.value, 1 + self.magnitude)
@@ -91,14 +98,32 @@ def _step(
 ) -> tuple[_Rounded, _Rounded]:
     """Return h and c after a step from the input and the states before it; c is that of an LSTM."""
 
+    def affine(kind: str, part: _Rounded) -> _Rounded:
+        gain = weight.get(f"gain_{kind}{suffix}")
+        part = part if gain is None else part * _Rounded.of(gain)
+        return part + _Rounded.of(weight[f"bias_{kind}{suffix}"]) if op.bias else part
+
+    def sums(kind: str, vector: _Rounded) -> _Rounded:
+        """Return what input or state add to all gates."""
+        raw = _product(weight[f"weight_{kind}{suffix}"], vector)
+        if not getattr(op, "layer_norm", False):
+            return affine(kind, raw)
+        # a GRU's gates are normalized together, and its candidate alone
+        cut = 4 * op.hidden if op.name.startswith("lstm") else 2 * op.hidden
+        ranges = [slice(0, cut), slice(cut, None)][: 1 if cut == len(raw.value) else 2]
+        normal = [_Rounded(raw.value[r], raw.magnitude[r]).normalized(op.eps) for r in ranges]
+        value, magnitude = (
+            np.concatenate(rows) for rows in zip(*((n.value, n.magnitude) for n in normal), strict=True)
+        )
+        return affine(kind, _Rounded(value, magnitude))
+
+    of_input, of_state = sums("ih", x), sums("hh", h)
+
     def gate(number: int) -> tuple[_Rounded, _Rounded]:
         """Return what input and state add to a gate, with their biases."""
         rows = slice(number * op.hidden, (number + 1) * op.hidden)
-        parts = []
-        for kind, vector in (("ih", x), ("hh", h)):
-            part = _product(weight[f"weight_{kind}{suffix}"][rows], vector)
-            parts.append(part + _Rounded.of(weight[f"bias_{kind}{suffix}"][rows]) if op.bias else part)
-        return parts[0], parts[1]
+        both = [_Rounded(part.value[rows], part.magnitude[rows]) for part in (of_input, of_state)]
+        return both[0], both[1]
 
     def added(number: int) -> _Rounded:
         from_input, from_state = gate(number)
@@ -113,7 +138,8 @@ def _step(
         return update.complement() * new + update * h, c
     entry, forget, out = (added(number).logistic() for number in (0, 1, 3))
     c = forget * c + entry * added(2).tanh()
-    h = out * c.tanh()
+    finished = affine("c", c.normalized(op.eps)) if getattr(op, "layer_norm", False) else c
+    h = out * finished.tanh()
     return (_product(weight[f"weight_hr{suffix}"], h) if f"weight_hr{suffix}" in weight else h), c
 
 
@@ -231,8 +257,14 @@ def _value(numbers: _Rounded, index: Shape) -> Value:
 def _weights(op: Attributes, features: int, suffix: str) -> dict[str, Shape]:
     rows = _gates(op) * op.hidden
     shapes: dict[str, Shape] = {f"weight_ih{suffix}": (rows, features), f"weight_hh{suffix}": (rows, _handed_on(op))}
+    if getattr(op, "layer_norm", False):
+        shapes |= {f"gain_ih{suffix}": (rows,), f"gain_hh{suffix}": (rows,)}
     if op.bias:
         shapes |= {f"bias_ih{suffix}": (rows,), f"bias_hh{suffix}": (rows,)}
+    if op.name.startswith("lstm") and op.layer_norm:
+        shapes[f"gain_c{suffix}"] = (op.hidden,)
+        if op.bias:
+            shapes[f"bias_c{suffix}"] = (op.hidden,)
     if op.name == "lstm" and op.proj_size:
         shapes[f"weight_hr{suffix}"] = (op.proj_size, op.hidden)
     return shapes

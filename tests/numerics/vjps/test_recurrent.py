@@ -28,6 +28,7 @@ from tests.ops.backward import BackwardPass, central_differences
     batch=st.none() | st.integers(1, 3),
     states=st.booleans(),
     padded=st.booleans(),
+    norms=st.booleans(),
 )
 def test_layers(
     name: str,
@@ -41,9 +42,12 @@ def test_layers(
     batch: int | None,
     states: bool,
     padded: bool,
+    norms: bool,
 ) -> None:
     attrs: dict[str, Any] = {"hidden": 3, "layers": layers, "bidirectional": both, "batch_first": first, "bias": bias}
     out = 3
+    if name != "rnn":
+        attrs["layer_norm"] = norms
     if name == "lstm" and projected:
         attrs["proj_size"] = out = 2
     axes = (steps,) if batch is None else (batch, steps) if first else (steps, batch)
@@ -58,9 +62,11 @@ def test_layers(
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
 @pytest.mark.parametrize("states", [True, False])
 @pytest.mark.parametrize("shape", [(3, 4), (4,)])
-def test_cells(name: str, states: bool, shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("norms", [False, True])
+def test_cells(name: str, states: bool, shape: tuple[int, ...], norms: bool) -> None:
     given = [normal(*shape[:-1], 5, seed=n) for n in range(1, 3 if name == "lstm" else 2)]
-    central_differences(f"{name}_cell", {"hidden": 5}, [normal(*shape), *(given if states else [])])
+    attrs = {"layer_norm": norms} if name != "rnn" else {}
+    central_differences(f"{name}_cell", {"hidden": 5, **attrs}, [normal(*shape), *(given if states else [])])
 
 
 def test_relu_away_from_its_kink() -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from netcalc.arguments import accepts, checked, checked_argument, plain, texts
+from netcalc.arguments import accepts, checked, checked_argument, options_of, plain, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.fit_options import FitOptions
@@ -322,14 +322,17 @@ class Network:
     ) -> Explanation:
         """Return the formulas and numbers behind a layer, or behind the whole network.
 
+        They are those of the counts, or with ``device`` of :meth:`time`, with ``fit`` of :meth:`fit`, and with
+        ``memory`` of :meth:`memory`.
+
         Args:
             path: path of the layer or block, or None.
             inputs: as for :meth:`run`; with them, or with ``values``, the explanation has the working of the layer in
                 numbers.
 
         Raises:
-            NetcalcError: E502 for ``memory`` with another argument, for ``bytes_from`` without it, and for what only a
-                working in numbers has; E503 if there is no such path; as :meth:`run` does for a working in numbers.
+            NetcalcError: E502 for options of what is not explained, and for what only a working in numbers has; E503 if
+                there is no such path; as the explained method does, and :meth:`run` for a working in numbers.
 
         >>> import netcalc
         >>> found = netcalc.load("tutorial-layer-norm").explain("norm", {"x": [10, 2, -5, 25]}).sections[-1]
@@ -337,7 +340,14 @@ class Network:
         [124.5]
         """
         executed = {name: options.pop(name) for name in (*_EXECUTED, "values", "at")}  # type: ignore[misc]
-        if options.pop("complexity"):
+        in_numbers = inputs or executed["values"] or any(executed[name] is not None for name in ("weights", "init"))
+        from netcalc.planning.explained import explained, is_planned
+
+        if is_planned(options):
+            if in_numbers or executed["at"]:
+                raise NetcalcError(Diagnostic("E502", "a time, a fit or a split has no working in numbers of tensors"))
+            return explained(self.request, path, options)
+        if options["complexity"]:
             counts = any(options[name] for name in ("memory", "backward", "training", "loss"))
             if path or counts or inputs or executed["values"]:
                 raise NetcalcError(Diagnostic("E502", "--complexity explains the layers of a whole forward pass"))
@@ -345,7 +355,7 @@ class Network:
             from netcalc.planning.complexity import complexity_of
 
             return complexity_of(self.request, convention_named(options["convention"]))
-        if inputs or executed["values"] or any(executed[name] is not None for name in ("weights", "init")):
+        if in_numbers:
             return self._explained_in_numbers(path, inputs, options, executed)
         if executed["at"]:
             raise NetcalcError(Diagnostic("E502", "--at is of a working in numbers", hint="add --values or --input"))
@@ -353,8 +363,8 @@ class Network:
 
     def _explained(self, path: str | None, options: Any) -> Explanation:
         """Return the explanation by formulas."""
-        bytes_from, window = options.pop("bytes_from"), options.pop("window")
-        if options.pop("memory"):
+        bytes_from, window = options["bytes_from"], options["window"]
+        if options["memory"]:
             if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
                 message = "--memory explains the memory of a whole forward pass"
                 raise NetcalcError(Diagnostic("E502", message))
@@ -366,7 +376,7 @@ class Network:
             raise NetcalcError(Diagnostic("E502", "--bytes-from goes with --memory"))
         from netcalc.analysis.explain import explain
 
-        counted: CountOptions = options
+        counted = CountOptions(**{name: options[name] for name in options_of(CountOptions)})  # type: ignore
         analysis = self.analysis(**counted)  # its program may end in the loss, which is no output of the network
         program = self._counted(options["training"]).program
         return explain(program, path, analysis.convention, analysis.backward, window)

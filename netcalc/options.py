@@ -303,20 +303,6 @@ class StoredOptions(TypedDict, total=False):
     ]
 
 
-class FormulaOptions(CountOptions, StoredOptions, total=False):
-    """Options of ``explain`` that execute nothing."""
-
-    memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
-    complexity: Annotated[
-        bool,
-        Option(FLAG, False, "Work, sequential steps and paths between positions, for each kind of layer."),
-    ]
-    window: Annotated[
-        int,
-        Option(COUNT, 32, "Steps of truncated backpropagation through time, for a recurrent layer with --backward."),
-    ]
-
-
 class AttentionOptions(TypedDict, total=False):
     """Kernel of attention."""
 
@@ -408,6 +394,30 @@ class PhaseOptions(TypedDict, total=False):
             "Positions whose logits a causal language model computes.",
             shown_default="last in prefill and decode",
         ),
+    ]
+
+
+class FormulaOptions(
+    CountOptions,
+    StoredOptions,
+    DeviceOptions,
+    PhaseOptions,
+    StepOptions,
+    AttentionOptions,
+    SplitOptions,
+    total=False,
+):
+    """Options of ``explain`` that execute nothing."""
+
+    memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
+    fit: Annotated[bool, Option(FLAG, False, "Explain the answer of `netcalc fit` for --device.")]
+    complexity: Annotated[
+        bool,
+        Option(FLAG, False, "Work, sequential steps and paths between positions, for each kind of layer."),
+    ]
+    window: Annotated[
+        int,
+        Option(COUNT, 32, "Steps of truncated backpropagation through time, for a recurrent layer with --backward."),
     ]
 
 

@@ -42,6 +42,7 @@ loss:
 SIZES = {"layers": 2, "d_model": 32, "heads": 2, "vocab": 50, "max_length": 64, "length": 1, "past": 9}
 #: The same without a past, with positions that can be divided.
 PREFILL = {**SIZES, "length": 2, "past": 0}
+OF_SIZES = " ".join(f"--set {name}={size}" for name, size in SIZES.items())
 PREFILL_WORDS = " ".join(f"--set {name}={size}" for name, size in PREFILL.items())
 
 
@@ -54,6 +55,8 @@ class Sample(NamedTuple):
     method: str | None = None
     #: True if the record shows nothing of it.
     unseen: bool = False
+    #: Another model than that of the verb, whose words and ``load`` are left out.
+    model: str = ""
 
 
 class Verb(NamedTuple):
@@ -154,6 +157,8 @@ VERBS = {
             "seed": called("output --values --seed 7", path="output", values=True, seed=7),
             "max_work": called("output --values --max-work 1e9", path="output", values=True, max_work=1e9),
             "bytes_from": called("--memory --bytes-from configuration", memory=True, bytes_from="configuration"),
+            "device": called("--device l4", device="l4"),
+            "fit": called("--fit --device 1GiB", fit=True, device="1GiB"),
         },
     ),
     "memory": Verb(
@@ -401,6 +406,22 @@ VERBS = {
 FUNCTIONS = {"compare", "check", "describe", "compare_training", "compare_signals"}
 #: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
 PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "columns", "plot", "charts"}
+#: Options of memory that `explain` takes with a device, and those of a split, which it takes with --memory.
+_OF_PLANS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    *((name, " --device l4", {"device": "l4"}) for name in ("phase", "logits", "attention", *STEPS)),
+    *(
+        (name, " --memory", {"memory": True})
+        for name in ("tp", "pp", "dp", "ep", "cp", "sp", "zero", "fsdp", "virtual_stages")
+    ),
+)
+for _name, _words, _call in _OF_PLANS:
+    _sample = VERBS["memory"].samples[_name]
+    VERBS["explain"].samples[_name] = _sample._replace(  # type: ignore[index]
+        words=f"{OF_SIZES if '--set' not in _sample.words else ''} {_sample.words}{_words}",
+        load={"set": SIZES, **_sample.load},
+        call={**_sample.call, **_call},
+        model="gpt2",
+    )
 #: Options of the list of all specs.
 LIST = {"search", "family", "yaml", "sort", "top", "filter"}
 #: Options that specs refuse; tests/formats/huggingface/test_ignored.py and tests/oracle/test_libraries.py compare them.
@@ -478,7 +499,7 @@ def of_api(verb: Verb, sample: Sample, files: Mapping[str, str]) -> Any:
         function = getattr(package, sample.method or verb.method)
         result = function(*models, **{**verb.call, **sample.load, **sample.call})
         return json.loads(json.dumps(record(result, selection(sample.words))))
-    network = package.load(placed(verb.model, files), **{**verb.load, **sample.load})
+    network = package.load(placed(sample.model or verb.model, files), **{**verb.load, **sample.load})
     call = placed({**verb.call, **sample.call}, files)
     method = sample.method or verb.method
     if method in ("run", "rounding_errors"):
@@ -509,7 +530,7 @@ def test_the_record_of_a_command_is_that_of_the_api(
         if name in ("steps", "cp", "sp")
         else declared.words.removesuffix("--device l4:2" if name == "device" else "\0")
     )
-    fixed = [placed(word, files) for word in f"{verb} {declared.model} {usual}".split()]
+    fixed = [placed(word, files) for word in f"{verb} {sample.model or declared.model} {usual}".split()]
     words = ["=".join(placed(part, files) for part in word.split("=")) for word in sample.words.split()]
     shown = netcalc(*fixed, *words, "--format", "json")
     assert shown.code in (0, 1), shown.err

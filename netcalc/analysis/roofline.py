@@ -52,6 +52,14 @@ class LayerBound(NamedTuple):
     """Seconds under each roof on its own."""
     sent: int = 0
     """Bytes that the device of a split sends to others."""
+    sent_away: int = 0
+    """Those of them that go to other nodes."""
+    timed: int = 0
+    """Floating-point operations that the roof of arithmetic counts: those of the fastest algorithm."""
+    cached: int = 0
+    """Bytes that the last cache can hold, which the roof of memory leaves out."""
+    peaks: tuple[str, ...] = ()
+    """Element types whose peaks count."""
 
     @property
     def intensity(self) -> float | None:
@@ -73,6 +81,9 @@ class Part(NamedTuple):
     read: int
     written: int
     roofs: Mapping[Limit, float]
+    timed: int
+    cached: int
+    peaks: tuple[str, ...]
 
 
 class Work(NamedTuple):
@@ -106,6 +117,9 @@ class Work(NamedTuple):
             summed(one.written, last.written),
             max(roofs.values(), default=0.0),
             roofs,
+            timed=summed(one.timed, last.timed),
+            cached=summed(one.cached, last.cached),
+            peaks=tuple(dict.fromkeys((*one.peaks, *last.peaks))),
         )
 
 
@@ -147,7 +161,7 @@ class Roofs:
         device, seconds = self._device, dict[Limit, float]()
         if device.peaks.get(self._default) is not None:
             seconds["compute"] = sum(self._product_seconds(*work) for work in effort.least.items()) / self._number
-        cached = sum(moved.bytes for moved in effort.transfers if self._is_cached(moved.bytes, moved.outside))
+        cached = self._cached(effort)
         if device.bandwidth is not None:
             seconds["memory"] = (effort.read + effort.written - cached) / (device.bandwidth * self._number)
         if device.cache_bandwidth is not None:
@@ -157,12 +171,19 @@ class Roofs:
     def part(self, effort: Effort) -> Part:
         """Return an effort with its seconds."""
         flops = FLOPS_PER_MAC * sum(effort.macs.values())
-        return Part(flops, effort.read, effort.written, self.of(effort))
+        timed = FLOPS_PER_MAC * sum(effort.least.values())
+        peaks = tuple(self._peak_type(dtype) for dtype in effort.least) if self.peak is not None else ()
+        return Part(flops, effort.read, effort.written, self.of(effort), timed, self._cached(effort), peaks)
+
+    def _cached(self, effort: Effort) -> int:
+        return sum(moved.bytes for moved in effort.transfers if self._is_cached(moved.bytes, moved.outside))
+
+    def _peak_type(self, dtype: str) -> str:
+        """Return the element type whose peak counts for products in another one."""
+        return dtype if self._arithmetic is None and dtype in self._device.peaks else self._default
 
     def _product_seconds(self, dtype: str, macs: int) -> float:
-        peaks = self._device.peaks
-        peak = peaks[self._default] if self._arithmetic else peaks.get(dtype, peaks[self._default])
-        return FLOPS_PER_MAC * macs / peak
+        return FLOPS_PER_MAC * macs / self._device.peaks[self._peak_type(dtype)]
 
     def _is_cached(self, size: int, outside: bool) -> bool:
         """Return True for a tensor that the last cache can hold."""
@@ -230,6 +251,10 @@ def _sum(title: str, depth: int, members: list[LayerBound]) -> LayerBound:
         sum(layer.seconds for layer in members),
         total_roofs(members),
         sum(layer.sent for layer in members),
+        sum(layer.sent_away for layer in members),
+        sum(layer.timed for layer in members),
+        sum(layer.cached for layer in members),
+        tuple(dict.fromkeys(peak for layer in members for peak in layer.peaks)),
     )
 
 

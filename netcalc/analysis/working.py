@@ -84,3 +84,24 @@ def factor_text(name: str) -> str:
 def number_text(size: Dim) -> str:
     """Return a size as text, a number with separators."""
     return f"{size:,}" if isinstance(size, int) else str(size)
+
+
+def seconds_value(seconds: float) -> str:
+    """Return seconds as the text of a value.
+
+    >>> seconds_value(0.00463844)
+    '0.00463844 s'
+    """
+    return f"{seconds:.8g} s"
+
+
+def longest_text(names: Sequence[str], seconds: Sequence[float]) -> tuple[str, str]:
+    """Return the formula and the substitution of the longest of some times.
+
+    >>> longest_text(["compute", "memory"], [0.5, 0.25]), longest_text(["memory"], [0.25])
+    (('max(compute, memory)', 'max(0.5, 0.25)'), ('memory', '0.25'))
+    """
+    numbers = [f"{one:.8g}" for one in seconds]
+    if len(numbers) == 1:
+        return names[0], numbers[0]
+    return f"max({', '.join(names)})", f"max({', '.join(numbers)})"

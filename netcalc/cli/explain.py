@@ -4,6 +4,10 @@ With --input, or with --values for drawn inputs, a layer is run, and the working
 norms, softmax, attention, convolutions, linear and recurrent layers, pooling and functions of elements. --at chooses
 the element or row of the output. --backward adds gradients, from --loss. --init prints the formula of an initializer,
 and what it draws.
+
+--memory opens the figures of `netcalc memory`, with --tp, --pp, --dp and the like those of a split. --device h100 opens
+the bound of `netcalc time` for the whole, or for one layer, with the options of that command; --fit --device h100 opens
+the answer of `netcalc fit`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from netcalc.analysis.devices import Devices, device_named
 from netcalc.analysis.fit.edge import Edge, Line, largest, line_through
@@ -20,7 +21,30 @@ from netcalc.planning.workloads import Workloads
 from netcalc.request import Request
 
 
+class Answer(NamedTuple):
+    """An answer, and the memory that it follows from."""
+
+    report: FitReport
+    program: Program
+    """The program of the workload, in training of one pass."""
+    need: Callable[[int | None, int | None], Need]
+    """Memory of the fullest device at a batch and a length; NetcalcError for sizes that are not possible."""
+    step: int = 1
+    """Number that lengths are multiples of."""
+    batch_step: int | None = None
+    """Number that batches are multiples of; None if the memory does not depend on the batch."""
+
+
 def fit_of(request: Request, options: FitOptions) -> FitReport:
+    """Return the report of an answer.
+
+    Raises:
+        NetcalcError: as :meth:`netcalc.Network.fit` does.
+    """
+    return answer_of(request, options).report
+
+
+def answer_of(request: Request, options: FitOptions) -> Answer:
     """Return if the workload of complete options fits their device, or which of the common ones it fits.
 
     Args:
@@ -38,13 +62,15 @@ def fit_of(request: Request, options: FitOptions) -> FitReport:
     need = workloads.need(workloads.batch, workloads.length)
     report = _report(workloads, options, workloads.program, need, workloads.notes)
     if chosen is None:
-        return replace(report, devices=tuple(_common(need, options["reserve"])))
+        return Answer(
+            replace(report, devices=tuple(_common(need, options["reserve"]))), workloads.program, workloads.need
+        )
     memory, remark = _memory(chosen, options["reserve"])
     report = replace(report, memory=memory, assumptions=(*report.assumptions, remark))
     search = _Search(workloads, memory, workloads.need)
     has_room = report.fits or memory.flash is not None
     is_plain = not (request.quantize or request.prune or report.stored_as or workloads.trains)
-    return replace(
+    report = replace(
         report,
         largest_batch=search.batch(),
         largest_length=search.length(),
@@ -52,6 +78,7 @@ def fit_of(request: Request, options: FitOptions) -> FitReport:
         placement=None if has_room else best_placement(workloads, options, memory),
         schemes=tuple(_schemes(workloads, search, memory)) if is_plain else (),
     )
+    return Answer(report, workloads.program, workloads.need, batch_step=workloads.batch_step)
 
 
 def _report(workloads: Workloads, options: FitOptions, program: Program, need: Need, notes: Sequence[str]) -> FitReport:
@@ -68,7 +95,7 @@ def _report(workloads: Workloads, options: FitOptions, program: Program, need: N
     )
 
 
-def _over_devices(workloads: Workloads, options: FitOptions, chosen: Devices) -> FitReport:
+def _over_devices(workloads: Workloads, options: FitOptions, chosen: Devices) -> Answer:
     """Return the answer for several devices: that of the fastest split which fits, or of the smallest one.
 
     Raises:
@@ -88,9 +115,13 @@ def _over_devices(workloads: Workloads, options: FitOptions, chosen: Devices) ->
         remarks.append(f"a pipeline passes as much {best.split.micro_batches} times")
     if step > 1 and workloads.length is not None:
         remarks.append(f"--sp divides positions among {step} ranks: lengths are multiples of it")
-    search = _Search(workloads, memory, lambda batch, length: splits.need(best.split, batch, length), step)
-    need = splits.need(best.split, workloads.batch, workloads.length)
-    return replace(
+
+    def need_at(batch: int | None, length: int | None) -> Need:
+        return splits.need(best.split, batch, length)
+
+    search = _Search(workloads, memory, need_at, step)
+    need = need_at(workloads.batch, workloads.length)
+    report = replace(
         _report(workloads, options, program, need, (*program.notes, *remarks)),
         memory=memory,
         split=best,
@@ -99,6 +130,7 @@ def _over_devices(workloads: Workloads, options: FitOptions, chosen: Devices) ->
         fewest=splits.fewest(),
         splits=tuple(fitting),
     )
+    return Answer(report, program, need_at, step, workloads.batch_step)
 
 
 class _Search:

@@ -109,15 +109,24 @@ def memory_of_split(request: Request, options: Mapping[str, Any], training: Trai
         NetcalcError: E502 for a split that is not possible, or bad options.
         UndecidedError: E404 if a size is symbolic.
     """
+    return split_report(*figures_of_split(request, options, training))
+
+
+def figures_of_split(
+    request: Request, options: Mapping[str, Any], training: Training | None
+) -> tuple[SplitFigures, Split]:
+    """Return the figures of a rank, and the split that the options of ``memory`` ask for.
+
+    Raises:
+        NetcalcError: as :func:`memory_of_split` does.
+    """
     split = split_of(options, 1 if training is None else training.accumulate)
-    if training is None:
-        require_serving(split)
-        conventions = texts(options["cache"])
-        first = conventions[0] if conventions else None
-        figures = serving_figures(request, split, cache=first, cache_dtype=options["cache_dtype"])
-    else:
-        figures = training_figures(request, training, split, ideal=True)
-    return split_report(figures, split)
+    if training is not None:
+        return training_figures(request, training, split, ideal=True), split
+    require_serving(split)
+    conventions = texts(options["cache"])
+    first = conventions[0] if conventions else None
+    return serving_figures(request, split, cache=first, cache_dtype=options["cache_dtype"]), split
 
 
 def _rank(request: Request, program: Program, split: Split) -> RankProgram:

@@ -215,7 +215,8 @@ class RankBounds:
         if seconds:
             roofs["network"] = times * max(seconds)
         whole = sum(sent.values()) * times
-        return bound._replace(roofs=roofs, seconds=max(roofs.values(), default=0.0), sent=whole)
+        longest = max(roofs.values(), default=0.0)
+        return bound._replace(roofs=roofs, seconds=longest, sent=whole, sent_away=sent["network"] * times)
 
     def _links(self, exchanged: Exchanged, split: Split) -> dict[str, int]:
         """Return the bytes that an operation sends in a pass, by link."""
@@ -255,6 +256,9 @@ def _placed(bound: LayerBound, place: Place, times: int) -> LayerBound:
         seconds=bound.seconds * times,
         roofs={roof: seconds * times for roof, seconds in bound.roofs.items()},
         sent=bound.sent * times,
+        sent_away=bound.sent_away * times,
+        timed=bound.timed * times,
+        cached=bound.cached * times,
     )
 
 

@@ -1,0 +1,82 @@
+"""The working of the answers about resources: of ``time``, of ``fit`` and of splits, for ``netcalc explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from netcalc.analysis.explain import Explanation
+from netcalc.arguments import options_of
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.fit_options import FitOptions
+from netcalc.options import FormulaOptions, MemoryOptions, TimeOptions
+from netcalc.planning.split_options import is_split
+from netcalc.request import Request
+
+#: Options of plans that say nothing without one.
+_PLANS = ("phase", "logits", "recompute", "precision", "mixed", "micro_batch", "accumulate", "attention")
+#: Options of the counts, which plans do not take.
+_COUNTS = ("backward", "loss", "input_gradients", "complexity", "convention", "window")
+AnyOptions = TypeVar("AnyOptions")
+
+
+def is_planned(options: FormulaOptions) -> bool:
+    """Return True if options ask for the working of a time, an answer of ``fit``, or a split.
+
+    Raises:
+        NetcalcError: E502 for options of a plan without one.
+    """
+    if options["device"] is not None or options["fit"] or is_split(options):
+        return True
+    option = _given(options, _PLANS)
+    if option is not None:
+        hint = "--device h100, with --fit for what fits, or --memory --tp 2"
+        raise NetcalcError(Diagnostic("E502", f"{option} explains a time, a fit or a split", hint=hint))
+    return False
+
+
+def explained(request: Request, path: str | None, options: FormulaOptions) -> Explanation:
+    """Return the working of a plan.
+
+    Raises:
+        NetcalcError: as :meth:`netcalc.Network.explain` does.
+    """
+    option = _given(options, _COUNTS)
+    if option is not None:
+        raise NetcalcError(Diagnostic("E502", f"{option} explains counts, not a time, a fit or a split"))
+    if options["device"] is None and not options["memory"]:
+        hint = "--device h100, or --memory for a split"
+        raise NetcalcError(Diagnostic("E502", "a time and a fit are those of a device", hint=hint))
+    if options["fit"] and is_split(options):
+        raise NetcalcError(Diagnostic("E502", "--fit chooses the split itself", hint="--memory for a given one"))
+    if options["fit"] + options["memory"] + (path is not None) > 1:
+        raise NetcalcError(Diagnostic("E502", "--fit, --memory and a path explain one thing each"))
+    if options["memory"]:
+        if options["device"] is not None:
+            raise NetcalcError(Diagnostic("E502", "--memory explains a split, or one device, not the time on --device"))
+        from netcalc.planning.explained_split import explained_split
+
+        return explained_split(request, _as(MemoryOptions, options))
+    if options["fit"]:
+        from netcalc.planning.explained_fit import explained_fit
+
+        return explained_fit(request, _as(FitOptions, options))
+    from netcalc.planning.explained_time import explained_time
+
+    return explained_time(request, path, _as(TimeOptions, options))
+
+
+def _as(kind: Callable[..., AnyOptions], options: FormulaOptions) -> AnyOptions:
+    """Return options of another verb: those that are given, and the defaults of the others."""
+    given: dict[str, Any] = {name: option.default for name, option in options_of(cast("type", kind)).items()}
+    return kind(**{**given, **{name: value for name, value in options.items() if name in given}})
+
+
+def _given(options: FormulaOptions, names: tuple[str, ...]) -> str | None:
+    """Return the first of options that is given, as it is written."""
+    values: dict[str, Any] = {**options}
+    for name in names:
+        option = options_of(FormulaOptions)[name]
+        if values[name] != option.default:
+            return f"--{name.replace('_', '-')}"
+    return None

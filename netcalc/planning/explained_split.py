@@ -1,0 +1,32 @@
+"""The working of the memory of a split, for ``netcalc explain --memory --tp``."""
+
+from __future__ import annotations
+
+from netcalc.analysis.explain import Explanation
+from netcalc.analysis.explain_split import explain_split
+from netcalc.analysis.parallel.report import split_report
+from netcalc.options import MemoryOptions
+from netcalc.planning.memory import training_of
+from netcalc.planning.phases import phase_of, request_in_phase, require_training
+from netcalc.planning.splits import figures_of_split
+from netcalc.request import Request
+
+
+def explained_split(request: Request, options: MemoryOptions) -> Explanation:
+    """Return the working of the split that options ask for.
+
+    Raises:
+        NetcalcError: as ``memory`` does with the options of a split.
+    """
+    phase = phase_of(options["phase"], options["training"])
+    request, _ = request_in_phase(request, phase, options["logits"])
+    training = None
+    if phase == "training":
+        from netcalc.planning.training import in_micro_batches
+
+        request, passes = in_micro_batches(request, options["micro_batch"], options["accumulate"])
+        training = training_of(options)._replace(accumulate=passes)
+    else:
+        require_training(options)
+    figures, split = figures_of_split(request, options, training)
+    return explain_split(request.program, figures, split_report(figures, split))

@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from netcalc.network import LayerShapes as LayerShapes
     from netcalc.network import Network as Network
     from netcalc.numerics.rounding.deviation import Deviation as Deviation
+    from netcalc.numerics.trace import Histogram as Histogram
     from netcalc.numerics.trace import TraceRow as TraceRow
     from netcalc.records import as_dict as as_dict
     from netcalc.reference.blocks import BlockReference as BlockReference
@@ -228,7 +229,7 @@ _EXPORTS = {
     "netcalc.weights.packing.unpacked": ("Packed",),
     "netcalc.weights.report": ("WeightsReport",),
     "netcalc.numerics.rounding.deviation": ("Deviation",),
-    "netcalc.numerics.trace": ("TraceRow",),
+    "netcalc.numerics.trace": ("Histogram", "TraceRow"),
     "netcalc.records": ("as_dict",),
     "netcalc.tensor_type": ("TensorType",),
     "netcalc.torch_modules": ("from_torch", "register_torch", "summary"),

@@ -124,6 +124,9 @@ class RunOptions(RunningOptions, PlanOptions, ProgressOptions, total=False):
         Option(PATTERNS, (), "Statistics of values, by path, as in 'layer1.*'; repeatable.", metavar="PATTERN"),
     ]
     keep: Annotated[bool, Option(FLAG, False, "Record traced arrays too.", ())]
+    histogram: Annotated[
+        bool, Option(FLAG, False, "Distributions of traced tensors, or of all layers; --plot and --charts draw them.")
+    ]
     profiled: Annotated[
         bool, Option(FLAG, False, "Time further passes; report time by layer, and memory.", ("--profile",))
     ]

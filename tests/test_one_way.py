@@ -290,6 +290,7 @@ VERBS = {
             "plan": called("--plan reference", plan="reference"),
             "threads": called("--threads 1", threads=1, unseen=True),
             "trace": called("--trace blocks*", trace=["blocks*"]),
+            "histogram": called("--histogram", histogram=True),
             "profiled": called("--profile", profiled=True, unseen=True),
             "backward": called("--backward", "gradients"),
             "loss": called(

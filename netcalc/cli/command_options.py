@@ -11,6 +11,11 @@ class RunOptions(TypedDict, total=False):
     """Options of ``run``."""
 
     backward: Annotated[bool, Option(FLAG, False, "Run backward too; report the gradients of the loss by layer.")]
+    plot: Annotated[
+        str | None,
+        Option(PATH, None, "Draw traced tensors as heat maps, or histograms, as .svg or .png.", metavar="FILE"),
+    ]
+    charts: Annotated[bool, Option(FLAG, False, "Print heat maps of traced tensors, or histograms.")]
     output: Annotated[
         str | None,
         Option(

@@ -13,6 +13,9 @@ a range of iterations (layers.0-11.attn); * matches any part. --output writes a 
 trace.PATH if an output has that name. With --mode train it also writes updated buffers, such as running statistics,
 under their paths.
 
+A fused attention has its weights and its mask under its path with .weights and .mask: --trace '*.attention.weights'.
+--plot draws what is traced as heat maps, and --charts prints them; --histogram draws distributions instead.
+
 --backward runs forward and backward, and reports the norm of the gradient of each layer. The loss is the spec's own,
 or the sum of its outputs; --loss sum, or the name of an output, chooses another. --wrt takes patterns of paths of
 parameters and names of inputs. --output then writes the gradients, under the paths of their parameters.
@@ -28,7 +31,7 @@ from typing import Any
 from netcalc.cli.command_options import InputOptions
 from netcalc.cli.command_options import RunOptions as CommandOptions
 from netcalc.cli.options import ModeOptions, TextFormatOptions, WideOptions
-from netcalc.cli.suffixes import FORMATS, TENSORS, suffix_of
+from netcalc.cli.suffixes import FORMATS, PICTURES, TENSORS, require_file, suffix_of
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import LayerOptions, ModelOptions, SelectOptions
@@ -52,7 +55,10 @@ from netcalc.run_options import GradientOptions, RoundingOptions, RunOptions
 def command(call: Call) -> None:
     """Run the network, and write statistics of its outputs or gradients, and tensors."""
     _check(call)
-    call.write(_result(call))
+    result = _result(call)
+    if call["plot"] is not None:
+        result.save_charts(call["plot"])
+    call.write(result)
 
 
 def _result(call: Call) -> Any:
@@ -66,7 +72,7 @@ def _result(call: Call) -> Any:
             call.require_column("RoundingResult")
             options = {**call.of(RoundingOptions), **read}
             return network.rounding_errors(**options, progress=progress, processes=True)
-        keep = suffix_of(call["output"]) in TENSORS
+        keep = suffix_of(call["output"]) in TENSORS or bool(call["plot"] or call["charts"])
         return network.run(**{**call.of(RunOptions), **read}, keep=keep, progress=progress, processes=True)
 
 
@@ -74,12 +80,18 @@ def _check(call: Call) -> None:
     """Raise NetcalcError (E502) for options that do not go with or without ``--backward``, or with rounding."""
     if call.given("quantize", "prune"):
         hint = "run the network without them too"
-        names = ("backward", "trace", "profiled", "loss", "wrt")
+        names: tuple[str, ...] = ("backward", "trace", "histogram", "plot", "charts", "profiled", "loss", "wrt")
         return _refuse(call, names, "{} does not go with --quantize and --prune", hint)
     _refuse(call, ("depth",), "{} is an option of a comparison with full precision", "add --quantize or --prune")
     if call["backward"]:
         hint = "a backward pass runs the reference kernels"
-        return _refuse(call, ("trace", "profiled", "threads"), "--backward and {} do not go together", hint)
+        names = ("trace", "histogram", "plot", "charts", "profiled", "threads")
+        return _refuse(call, names, "--backward and {} do not go together", hint)
+    if call["plot"] is not None:
+        require_file("--plot", call["plot"], PICTURES)
+    if not call.given("trace", "histogram"):
+        hint = "add --trace with a layer, such as '*.attention.weights', or --histogram"
+        _refuse(call, ("plot", "charts"), "{} draws traced tensors", hint)
     return _refuse(call, ("loss", "wrt", "unroll"), "{} is an option of a backward pass", "add --backward")
 
 

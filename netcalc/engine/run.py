@@ -119,6 +119,7 @@ def forward(
     seed: int = 0,
     trace: Sequence[str] = (),
     keep: bool = False,
+    histogram: bool = False,
     progress: Progress | None = None,
     plan: PlanName = "fast",
     threads: int | None = None,
@@ -135,6 +136,7 @@ def forward(
         seed: of everything drawn.
         trace: patterns of the paths of operations whose outputs are summarized; with ``keep`` their arrays are kept
             too.  The predicted memory does not include these.
+        histogram: True for the distribution of each traced tensor, by default of the output of each layer.
         progress: called after each step, and in a planned run after each loaded parameter.
         plan: ``"reference"`` runs one operation after the other by its reference kernel, with the weights of one layer
             at a time in memory.  ``"fast"`` does so too if a plan cannot serve: for a trace, in training mode, or for
@@ -153,6 +155,7 @@ def forward(
             enough memory or too much work; E604 an operation without kernel; E605 unreadable files.
     """
     thread_count(threads)
+    trace = trace or (("*",) if histogram else ())
     planned = _is_planned(program, plan, trace, profiled)
     require_runnable(program)
     require_work(program, max_work)
@@ -161,7 +164,8 @@ def forward(
         required = reference_memory(program)
         source = Parameters(program, seed=seed, **parameters)
         rng = rng or generator(seed, "/run")
-        result = _reference(program, inputs, source, required, seed, rng, Tracer(program, trace, keep=keep), progress)
+        tracer = Tracer(program, trace, keep=keep, histogram=histogram)
+        result = _reference(program, inputs, source, required, seed, rng, tracer, progress)
         return replace(result, origin=origin)
     baseline = MemoryBaseline.now()
     built = build_plan(program, threads, processes)
@@ -250,7 +254,7 @@ def _reference(
             outputs = run_operation(instance, run, operands, params)
         buffers.update((owners[name], array) for name, array in run.updates.items())
         done += 1
-        tracer.record(instance.path, node, outputs)
+        tracer.record(instance.path, node, outputs, operands, params)
         if progress is not None:
             progress(done, total, instance.path)
         return outputs

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join
+from netcalc.numerics.attention_weights import ASIDES
+from netcalc.ops.attention import ScaledDotProductAttention
 from netcalc.results import Entry, Real, recorded
 
 #: Tensors of at most this many elements are recorded with their values, and printed.
@@ -28,7 +30,23 @@ _CANDIDATES = 10_000
 _RANGE = re.compile(r"(?:(?<=[._-])|^)([0-9]{1,9}(?:[–-][0-9]{1,9}|,[0-9]{1,9}|,…)+)(?=\.|$)")
 
 
-@recorded("path", "op", *_STATISTICS, Entry("values", optional=True))
+class Histogram(NamedTuple):
+    """Numbers of elements in intervals of equal width; elements that are not finite are in none."""
+
+    edges: tuple[Real, ...]
+    """Ends of the intervals, one more than there are intervals."""
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: Array, intervals: int = 32) -> Self:
+        """Return the distribution of the elements of an array, of complex numbers by their absolute values."""
+        flat = np.abs(array) if np.iscomplexobj(array) else array
+        finite = flat.astype(np.float64)[np.isfinite(flat.astype(np.float64))]
+        counts, edges = np.histogram(finite, intervals)
+        return cls(tuple(map(float, edges)), tuple(map(int, counts)))
+
+
+@recorded("path", "op", *_STATISTICS, Entry("values", optional=True), Entry("histogram", optional=True))
 @dataclass(frozen=True, slots=True)
 class TraceRow:
     """A traced output of an operation or a block; numbers that are not finite are text.
@@ -53,6 +71,8 @@ class TraceRow:
     """The value itself, if it was asked for."""
     small: Array | None = None
     """A copy of the value, of small tensors only."""
+    histogram: Histogram | None = None
+    """Numbers of elements by interval, if they were asked for."""
 
     @classmethod
     def of(cls, path: str, op: str, array: Array, *, keep: bool = False) -> Self:
@@ -117,18 +137,44 @@ class Tracer:
     """
 
     def __init__(
-        self, program: Program, patterns: Sequence[str], *, keep: bool = False, option: str = "--trace"
+        self,
+        program: Program,
+        patterns: Sequence[str],
+        *,
+        keep: bool = False,
+        histogram: bool = False,
+        option: str = "--trace",
     ) -> None:
         self.rows: list[TraceRow] = []
         self.patterns = tuple(patterns)
         self._option = option
+        self._histogram = histogram
         self._keep = keep
         self._groups = _Groups()
-        self._requirematches(program)
+        self._require_matches(program)
 
-    def record(self, path: str, node: OpNode, outputs: Sequence[Array]) -> None:
-        """Record the outputs of an operation, and of the groups that end with it, if their paths match."""
+    def record(
+        self,
+        path: str,
+        node: OpNode,
+        outputs: Sequence[Array],
+        inputs: Sequence[Array | None] = (),
+        params: Mapping[str, Array] | None = None,
+    ) -> None:
+        """Record the outputs of an operation, and of the groups that end with it, if their paths match.
+
+        A pattern that ends in the name of a parameter or buffer records that, and one in ``weights`` or ``mask`` what a
+        fused attention does not return.
+        """
         self._record(path, node.op.name, outputs)
+        for name in asides(node):
+            if any(_names(pattern, path, name) for pattern in self.patterns):
+                compute = None if name in (params or {}) else ASIDES.get(name)
+                if compute is None and params is not None:
+                    self._add(f"{path}.{name}", node.op.name, np.asarray(params[name]))
+                elif compute is not None and inputs:
+                    assert isinstance(node.op, ScaledDotProductAttention)
+                    self._add(f"{path}.{name}", node.op.name, np.asarray(compute(node.op, inputs)))
         self._record_groups(path, node, node.name, outputs)
 
     def record_call(self, path: str, call: CallNode, outputs: Sequence[Array]) -> None:
@@ -152,17 +198,21 @@ class Tracer:
         if not any(matches(path, pattern) for pattern in self.patterns):
             return
         for number, array in enumerate(outputs):
-            name = path if len(outputs) == 1 else f"{path}.{number}"
-            self.rows.append(TraceRow.of(name, op, array, keep=self._keep))
+            self._add(path if len(outputs) == 1 else f"{path}.{number}", op, array)
 
-    def _requirematches(self, program: Program) -> None:
+    def _add(self, path: str, op: str, array: Array) -> None:
+        row = TraceRow.of(path, op, array, keep=self._keep)
+        self.rows.append(replace(row, histogram=Histogram.of(array)) if self._histogram else row)
+
+    def _require_matches(self, program: Program) -> None:
         unmatched = list(self.patterns)
         candidates: list[str] = []
         paths = self._groups.paths(program.main, "")
-        while unmatched and (path := next(paths, None)) is not None:
+        while unmatched and (found := next(paths, None)) is not None:
+            path, name = found
             if len(candidates) < _CANDIDATES:
-                candidates.append(path)
-            unmatched = [pattern for pattern in unmatched if not matches(path, pattern)]
+                candidates.append(path if name is None else f"{path}.{name}")
+            unmatched = [pattern for pattern in unmatched if not _names(pattern, path, name)]
         if unmatched:
             raise NetcalcError(
                 Diagnostic(
@@ -183,18 +233,19 @@ class _Groups:
         """Return the names, relative to the body, of the groups whose last value is the value of the node."""
         return self._ending.get(node, ())
 
-    def paths(self, body: Body, prefix: str) -> Iterator[str]:
-        """Yield the paths of all operations, calls and groups, repeats unrolled."""
+    def paths(self, body: Body, prefix: str) -> Iterator[tuple[str, str | None]]:
+        """Yield the paths of all operations, calls and groups, repeats unrolled, and the names of asides at them."""
         self._read_body(body)
         for node in body.nodes:
             if isinstance(node, OpNode):
-                yield join(prefix, node.name)
+                yield (path := join(prefix, node.name)), None
+                yield from ((path, name) for name in asides(node))
             else:
                 for turn in range(node.times):
                     path = join(prefix, node.instance(turn))
-                    yield path
+                    yield path, None
                     yield from self.paths(node.body, path)
-            yield from (join(prefix, group) for group in self.ending_with(node))
+            yield from ((join(prefix, group), None) for group in self.ending_with(node))
 
     def _read_body(self, body: Body) -> None:
         """Find the groups of a body and of those that it calls."""
@@ -212,6 +263,19 @@ class _Groups:
         for group, node in last.items():
             if group not in single:
                 self._ending.setdefault(node, []).append(group)
+
+
+def asides(node: OpNode) -> tuple[str, ...]:
+    """Return the names of what an operation tells besides its outputs: parameters, buffers, attention's weights."""
+    fused = tuple(ASIDES) if isinstance(node.op, ScaledDotProductAttention) else ()
+    return (*(param.name for param in node.params if param.name), *fused)
+
+
+def _names(pattern: str, path: str, name: str | None) -> bool:
+    """Return True if a pattern matches a path, or names an aside at it, whose name it has to end in."""
+    if name is None:
+        return matches(path, pattern)
+    return pattern.rpartition(".")[2] == name and matches(f"{path}.{name}", pattern)
 
 
 def matches(path: str, pattern: str) -> bool:

@@ -11,7 +11,7 @@ from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal, fill
 
 if TYPE_CHECKING:
-    from netcalc.render.plot import Chart
+    from netcalc.render.plot import Drawing
 
 
 class Line(NamedTuple):
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
     parts: Sequence[Table | Paragraph]
 
 
-Page: TypeAlias = "Iterable[Table | Paragraph | Chart | Answer]"
+Page: TypeAlias = "Iterable[Table | Paragraph | Drawing | Answer]"
 
 #: Lines of a page that begins with its answer.
 _SHORT = 20
@@ -46,7 +46,7 @@ def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
     """Return the lines of the page, fitted to the terminal, with empty lines between its parts."""
     from netcalc.render.table_text import table_text
 
-    def written(part: Table | Paragraph | Chart) -> Iterator[str]:
+    def written(part: Table | Paragraph | Drawing) -> Iterator[str]:
         if isinstance(part, Table):
             yield table_text(part, terminal)
         elif isinstance(part, Paragraph):
@@ -63,7 +63,7 @@ def page_markdown(page: Page) -> Iterator[str]:
     """Return the lines of the page in Markdown."""
     from netcalc.render.table_markdown import table_markdown
 
-    def written(part: Table | Paragraph | Chart) -> Iterator[str]:
+    def written(part: Table | Paragraph | Drawing) -> Iterator[str]:
         if isinstance(part, Table):
             yield from table_markdown(part)
         elif isinstance(part, Paragraph):
@@ -78,7 +78,7 @@ def page_markdown(page: Page) -> Iterator[str]:
     return _arranged(page, written)
 
 
-def _parts(page: Page) -> Iterator[tuple[Table | Paragraph | Chart, bool]]:
+def _parts(page: Page) -> Iterator[tuple[Table | Paragraph | Drawing, bool]]:
     """Yield the parts of a page, with True for those of its answer."""
     for part in page:
         if isinstance(part, Answer):
@@ -87,7 +87,7 @@ def _parts(page: Page) -> Iterator[tuple[Table | Paragraph | Chart, bool]]:
             yield part, False
 
 
-def _arranged(page: Page, written: Callable[[Table | Paragraph | Chart], Iterable[str]]) -> Iterator[str]:
+def _arranged(page: Page, written: Callable[[Table | Paragraph | Drawing], Iterable[str]]) -> Iterator[str]:
     """Yield the lines of the parts: of a short page the head and the answer first, of a long one the answer last."""
     parts = [(list(written(part)), answers) for part, answers in _parts(page)]
     lines = sum(1 + line.count("\n") for part, _ in parts for line in part) + len(parts) - 1
@@ -106,7 +106,7 @@ def page_html(page: Page) -> str:
     from netcalc.render.plot_svg import chart_svg
     from netcalc.render.table_html import table_html
 
-    def written(part: Table | Paragraph | Chart) -> str:
+    def written(part: Table | Paragraph | Drawing) -> str:
         if isinstance(part, Table):
             return table_html(part)
         if isinstance(part, Paragraph):

@@ -10,10 +10,10 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import write_file
 
 if TYPE_CHECKING:
-    from netcalc.render.plot import Chart
+    from netcalc.render.plot import Drawing
 
 
-def write_charts(path: str, charts: Sequence[Chart]) -> None:
+def write_charts(path: str, charts: Sequence[Drawing]) -> None:
     """Write charts below one another, replacing the file as a whole.
 
     Raises:

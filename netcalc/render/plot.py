@@ -1,4 +1,4 @@
-"""Line charts: series of points with linear or logarithmic axes, drawn as SVG and in characters of a terminal.
+"""Line charts, with linear or logarithmic axes, and heat maps, drawn as SVG, as PNG and in characters of a terminal.
 
 A chart is a part of a page, as a table is: ``yield Chart("loss", "step", "loss", [Series("loss", points)])`` in a page
 prints it in characters, and a page in HTML holds its SVG.  Apart from pages, :func:`~netcalc.render.plot_svg.chart_svg`
@@ -39,6 +39,19 @@ class Chart(NamedTuple):
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
+
+
+class HeatMap(NamedTuple):
+    """Matrix whose elements are shades: title, names of the axes, and its rows from above."""
+
+    title: str
+    x: str
+    y: str
+    values: Sequence[Sequence[float]]
+
+
+#: What a page or a picture may hold.
+Drawing: TypeAlias = Chart | HeatMap
 
 
 class Axis(NamedTuple):

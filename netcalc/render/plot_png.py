@@ -1,4 +1,4 @@
-"""Line charts as PNG, drawn by Pillow."""
+"""Line charts and heat maps as PNG, drawn by Pillow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.render.escapes import clean
-from netcalc.render.plot import Axis, Chart, axes, pieces
+from netcalc.render.plot import Axis, Chart, Drawing, HeatMap, axes, pieces
+from netcalc.render.plot_map import draw_map, png_height
 from netcalc.render.plot_svg import COLORS
 
 if TYPE_CHECKING:
@@ -31,19 +32,29 @@ def require_pillow() -> None:
         raise NetcalcError(Diagnostic("E502", message, hint='pip install "Pillow>=10.1", or write an .svg')) from None
 
 
-def charts_png(charts: Sequence[Chart]) -> bytes:
+def charts_png(charts: Sequence[Drawing]) -> bytes:
     """Return charts below one another as a PNG image; NetcalcError (E502) if Pillow is not installed."""
     require_pillow()
     from PIL import Image, ImageDraw
 
-    heights = [_HEIGHT + _LINE * (len(chart.series) if len(chart.series) > 1 else 0) for chart in charts]
+    heights = [_height(chart) for chart in charts]
     image = Image.new("RGB", (_WIDTH, sum(heights)), "white")
     draw = ImageDraw.Draw(image)
     top = 0
     for chart, height in zip(charts, heights, strict=True):
-        _draw(draw, chart, top)
+        if isinstance(chart, HeatMap):
+            draw_map(draw, chart, top, _font(), _INK)
+        else:
+            _draw(draw, chart, top)
         top += height
     return _encoded(image.tobytes(), *image.size)
+
+
+def _height(chart: Drawing) -> int:
+    """Return the height of a chart with its legend."""
+    if isinstance(chart, HeatMap):
+        return png_height()
+    return _HEIGHT + _LINE * (len(chart.series) if len(chart.series) > 1 else 0)
 
 
 def _encoded(pixels: bytes, width: int, height: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Line charts as SVG, without styles or fonts from outside."""
+"""Line charts and heat maps as SVG, without styles or fonts from outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from netcalc.render.escapes import clean
-from netcalc.render.plot import Chart, axes, pieces
+from netcalc.render.plot import Chart, Drawing, HeatMap, axes, pieces
+from netcalc.render.plot_map import map_height, map_svg
 
 #: Colors that are told apart by people with defective color vision (Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d1f")
@@ -16,7 +17,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 36, 52
 _LINE, _CHARACTER = 18, 7.2
 
 
-def chart_svg(chart: Chart) -> str:
+def chart_svg(chart: Drawing) -> str:
     """Return the chart as an SVG document, with the legend below it if there is more than one series."""
     total = _height(chart)
     lines = [
@@ -24,6 +25,10 @@ def chart_svg(chart: Chart) -> str:
         'role="img" font-family="sans-serif" font-size="12">',
         f"<title>{_text(chart.title)}</title>",
         f'<rect width="{_WIDTH}" height="{total}" fill="#ffffff"/>',
+    ]
+    if isinstance(chart, HeatMap):
+        return "\n".join([*lines, *map_svg(chart, _WIDTH), "</svg>", ""])
+    lines += [
         f'<text x="{_WIDTH / 2:g}" y="22" text-anchor="middle" font-size="14">{_text(chart.title)}</text>',
         *_body(chart),
     ]
@@ -35,7 +40,7 @@ def chart_svg(chart: Chart) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def charts_svg(charts: Sequence[Chart]) -> str:
+def charts_svg(charts: Sequence[Drawing]) -> str:
     """Return charts below one another as one SVG document."""
     if len(charts) == 1:
         return chart_svg(charts[0])
@@ -47,8 +52,10 @@ def charts_svg(charts: Sequence[Chart]) -> str:
     return "\n".join([head, *(part.rstrip("\n") for part in parts), "</svg>", ""])
 
 
-def _height(chart: Chart) -> int:
+def _height(chart: Drawing) -> int:
     """Return the height of a chart with its legend."""
+    if isinstance(chart, HeatMap):
+        return map_height()
     return _HEIGHT + (1 + max((row for row, _, _ in _legend(chart)), default=-1)) * _LINE
 
 

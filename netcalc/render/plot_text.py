@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from netcalc.render.escapes import clean
-from netcalc.render.plot import Axis, Chart, Point, axes, pieces
+from netcalc.render.plot import Axis, Chart, Drawing, HeatMap, Point, axes, pieces
+from netcalc.render.plot_map import map_text
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 
 #: Marks of series, and the styles of their colors.
@@ -19,8 +20,11 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BLANK = 0x2800
 
 
-def chart_text(chart: Chart, terminal: Terminal = PLAIN, *, height: int = 12) -> Iterator[str]:
+def chart_text(chart: Drawing, terminal: Terminal = PLAIN, *, height: int = 12) -> Iterator[str]:
     """Yield the lines of a chart with ``height`` rows, in the colors and the width of the terminal."""
+    if isinstance(chart, HeatMap):
+        yield from map_text(chart, terminal)
+        return
     if chart.title:
         yield terminal.styled(fill(clean(chart.title), terminal.width), "bold")
     width = min(terminal.width or _WIDTH, _MOST)

@@ -17,7 +17,7 @@ from netcalc.render.table import Table
 from netcalc.render.text import PLAIN, Terminal, terminal_of
 
 if TYPE_CHECKING:
-    from netcalc.render.plot import Chart
+    from netcalc.render.plot import Drawing
 
 R = TypeVar("R")
 
@@ -131,7 +131,7 @@ class Presentation(Generic[R]):
 
         return record(result, **self.recorded(result, rows))
 
-    def charts(self, result: R) -> Iterable[Chart]:
+    def charts(self, result: R) -> Iterable[Drawing]:
         """Return the charts that a picture has."""
         return ()
 
@@ -217,12 +217,13 @@ def columns(result: Any) -> dict[str, list[Any]]:
     }
 
 
-def charts(result: Any) -> Sequence[Chart]:
+def charts(result: Any) -> Sequence[Drawing]:
     """Return the charts of a result; NetcalcError (E502) if it has none."""
     if drawn := [*presentation_of(result).charts(result)]:
         return drawn
     message = f"{type(result).__name__} has no charts"
-    raise NetcalcError(Diagnostic("E502", message, hint="results of memory, time, signal and train have charts"))
+    hint = "results of memory, time, signal and train have charts, and a run with traced tensors that are kept"
+    raise NetcalcError(Diagnostic("E502", message, hint=hint))
 
 
 def save_charts(result: Any, path: str | Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netcalc.engine.profile import LayerTime
@@ -12,11 +12,13 @@ from netcalc.render.joined import joined_rows
 from netcalc.render.numbers import bytes_text
 from netcalc.render.origin import origin_lines
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.profile import PRESENTATIONS as PROFILE
 from netcalc.render.profile import profile_data, profile_page
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Row, Table
+from netcalc.render.traced import drawings
 from netcalc.render.values import values
 
 #: Statistics with the priorities of their columns.
@@ -45,11 +47,16 @@ class _Run(Presentation[RunResult]):
             yield _statistics("trace", rows.shown)._replace(omitted=len(rows.others))
         yield _statistics("output", list(joined_rows(_outputs(result))))
         whole = [*result.inputs.items(), *result.outputs.items()]
+        if view.charts:
+            yield from drawings(rows.shown)
         yield from values(whole, _traced(result, rows.shown), "traced tensors", view.width)
         if result.profile is not None:
             yield from profile_page(result.profile, rows.shown)
         else:
             yield Paragraph([Line("", _memory(result), "dim")])
+
+    def charts(self, result: RunResult) -> Iterable[Drawing]:
+        return drawings(result.trace)
 
     def data(self, result: RunResult, rows: Selected[Any], view: View) -> Table:
         if result.profile is not None:

@@ -34,7 +34,7 @@ class Watcher:
     ) -> tuple[Array, ...]:
         """Run one operation; record its outputs if its path matches."""
         outputs = run_operation(instance, run, inputs, params)
-        self._tracer.record(instance.path, instance.node, outputs)
+        self._tracer.record(instance.path, instance.node, outputs, inputs, params)
         return outputs
 
     def leave(self, path: str, call: CallNode, outputs: Sequence[Variable]) -> None:

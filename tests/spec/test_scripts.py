@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import netcalc
 from netcalc.characters import is_name
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.spec.library import load_text
+from netcalc.spec.mentions import mentioned_inputs
 from tests.conftest import CommandResult
 
 #: A spec with every kind of name; words in capitals are translated.
@@ -146,6 +148,20 @@ def test_commands_take_and_print_names(
     assert "第一层.weight" in np.load("张量.npz").files
     assert '"阶段' in netcalc("summary", "网络.yaml", "--format", "json").out
     assert netcalc("verify", "网络.yaml").code == 0
+
+
+@pytest.mark.parametrize("language", ["chinese", "many"])
+def test_names_in_expressions_are_seen(language: str) -> None:
+    """A var, a dim or an input that a line mentions is no unused name, and an unmet requirement shows its value."""
+    name = WORDS[language].get
+    assert load_text(spec_in(language)).warnings == ()
+    assert [str(warning) for warning in netcalc.loads(spec_in(language)).warnings] == []
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.loads(spec_in(language), set={name("WIDTH", "WIDTH"): 6})
+    lines = [{"from": "नाम", "relu": {}}, {"from": ["过去.0.键", "x"], "add": {}}]
+    assert mentioned_inputs(["输入", "नाम", "过去.*.键"], lines) == {"नाम", "过去.*.键"}
+    width = name("WIDTH", "WIDTH")
+    assert f"{width} % 4 == 0 does not hold for {width} = 6 (--set)" in caught.value.diagnostics[0].message
 
 
 def test_one_form_of_composed_letters() -> None:

@@ -12,12 +12,13 @@ Williams, Waterman and Patterson 2009, "Roofline: an insightful visual performan
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.devices import Device, Devices
 from netcalc.analysis.folding import folded
 from netcalc.analysis.rows import Place
-from netcalc.analysis.traffic import Effort, Traffic, Within
+from netcalc.analysis.traffic import NO_EFFORT, Effort, Traffic, Within
 from netcalc.ir import Body, OpNode, Program, join
 from netcalc.results import recorded
 
@@ -170,10 +171,16 @@ class Roofs:
 
     def part(self, effort: Effort) -> Part:
         """Return an effort with its seconds."""
+        if effort is NO_EFFORT:
+            return self._nothing
         flops = FLOPS_PER_MAC * sum(effort.macs.values())
         timed = FLOPS_PER_MAC * sum(effort.least.values())
         peaks = tuple(self._peak_type(dtype) for dtype in effort.least) if self.peak is not None else ()
         return Part(flops, effort.read, effort.written, self.of(effort), timed, self._cached(effort), peaks)
+
+    @cached_property
+    def _nothing(self) -> Part:
+        return Part(0, 0, 0, self.of(NO_EFFORT), 0, 0, ())
 
     def _cached(self, effort: Effort) -> int:
         return sum(moved.bytes for moved in effort.transfers if self._is_cached(moved.bytes, moved.outside))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from netcalc.analysis.parallel.time import SplitTime
 from netcalc.analysis.roofline import LayerBound, Limit
 from netcalc.analysis.time_report import TimeReport, TrainingRun
-from netcalc.render.memory_split import split_words, traffic_table
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, seconds_text, short, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Point, Series
@@ -38,6 +37,8 @@ class _Time(Presentation[TimeReport]):
         yield Answer([Paragraph(list(_answer(result)))])
         yield _layers(result, rows)
         if result.split is not None:
+            from netcalc.render.memory_split import split_words, traffic_table
+
             yield Paragraph(list(split_words(result.split.split, result.split.bubble)))
             if result.split.traffic:
                 yield traffic_table(result.split.traffic, "the device")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from netcalc.analysis.gradient_flow import GradientFlow
 from netcalc.analysis.parallel.pieces import Move, RankProgram
 from netcalc.dims import integer, product
 from netcalc.dtypes import FLOATS, ITEMSIZE
 from netcalc.ir import CallNode, Node, OpNode, Value, dtype_of
+
+if TYPE_CHECKING:
+    from netcalc.analysis.gradient_flow import GradientFlow
 
 Collective: TypeAlias = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "point-to-point"]
 #: Pass in which data are exchanged; gradients of parameters once for all passes of a step.

@@ -29,13 +29,14 @@ _INVISIBLE = re.compile(
 #: follows from its number.
 _ASCII = {
     **{chr(number): chr(number - 0xFEE0) for number in range(0xFF01, 0xFF5F)},
-    **dict(zip("、。“”‘’「」【】　", ',.""\'\'""[] ', strict=True)),
+    **dict(zip("、。“”‘’「」【】\u3000\xa0", ',.""\'\'""[]  ', strict=True)),
 }
 _FULL_WIDTH = re.compile("[" + "".join(map(re.escape, _ASCII)) + "]")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|(?:^|(?<= ))#.*")
 #: Where a line of YAML needs a character of ASCII: behind a key, and within brackets.
 _BEHIND_KEY = re.compile(r"\s*(?:- +)*[^\s:：#{\[]+(：)")
 _IN_BRACKETS = re.compile(r"[\[{][^\]}]*?([：，、｝］])")
+_INDENT = re.compile(r" *([\u3000\xa0])")
 _OPENING = re.compile(r"(?:: +|- +)([｛［【“「])")
 
 
@@ -134,5 +135,5 @@ def misread(line: str) -> FullWidth | None:
     if line.isascii():
         return None
     bare = _QUOTED.sub(lambda found: "_" * len(found[0]), line)
-    found = _BEHIND_KEY.match(bare) or _IN_BRACKETS.search(bare) or _OPENING.search(bare)
+    found = _INDENT.match(bare) or _BEHIND_KEY.match(bare) or _IN_BRACKETS.search(bare) or _OPENING.search(bare)
     return None if found is None else FullWidth(found.start(1), found[1], _ASCII[found[1]])

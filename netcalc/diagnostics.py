@@ -160,7 +160,10 @@ class NetcalcError(Exception):
 def _at_full_width(problem: Diagnostic) -> Diagnostic:
     """Return a diagnostic of a name or value with the hint at a full-width character in the text that it marks."""
     span = problem.span
-    if span is None or span.text.isascii() or not problem.code.startswith(("E10", "E20", "E30")):
+    if problem.code in ("E501", "E502") and problem.message.startswith(("--set ", "--input ")):
+        found = full_width(problem.message)
+        return problem if found is None else problem._replace(hint=found.hint)
+    if span is None or span.text.isascii() or not problem.code.startswith(("E10", "E20", "E30", "E602")):
         return problem
     found = full_width(span.text[: span.end - 1], span.column - 1)
     return problem if found is None else problem._replace(hint=f"{found.hint}, in column {found.column + 1}")

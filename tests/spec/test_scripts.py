@@ -221,14 +221,31 @@ def test_what_a_name_is_the_language_takes_in_every_place(text: str) -> None:
         ('netcalc: 1\ninputs: {x: [1, 2]}\nlayers:\n  - linear: "${2 *（1 + 1）}"\n', 4, 19, "("),
         ('netcalc: 1\nvars: {宽度: 2}\ninputs: {x: [1, 2]}\nlayers:\n  - linear: "${宽度 － 1}"\n', 5, 19, "-"),
         ("netcalc: 1\ninputs: {x: ［1, 2］}\nlayers: [relu]\n", 2, 13, "["),
+        ("netcalc: 1\ninputs: {x: [1, 2]}\nlayers:\n\u3000- relu\n", 4, 1, " "),
     ],
 )
 def test_full_width_punctuation_has_a_hint_at_its_place(text: str, line: int, column: int, ascii: str) -> None:
     found = problem(text)
     assert found.span is not None and found.hint is not None
-    assert found.hint.startswith(f"write {ascii!r} of ASCII in place of '{text.splitlines()[line - 1][column - 1]}'")
+    assert found.hint.startswith(f"write {ascii!r} of ASCII in place of {text.split(chr(10))[line - 1][column - 1]!r}")
     assert found.span.line == line
     assert f"in column {column}" in found.hint or found.span.column == column
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("summary", "mlp", "--set", "batch＝2"), "write '=' of ASCII in place of '＝' (U+FF1D)"),
+        (("summary", "mlp", "--set", "batch=２"), "write '2' of ASCII in place of '２' (U+FF12)"),
+        (("run", "mlp", "--input", "x＝[1, 2]"), "write '=' of ASCII in place of '＝' (U+FF1D)"),
+        (("run", "tutorial-layer-norm", "--input", "x=[1，2]"), "write ',' of ASCII in place of '，' (U+FF0C)"),
+    ],
+)
+def test_full_width_punctuation_in_arguments_has_a_hint(
+    arguments: tuple[str, ...], hint: str, netcalc: Callable[..., CommandResult]
+) -> None:
+    result = netcalc(*arguments)
+    assert result.code == 2 and f"hint: {hint}" in result.err
 
 
 def test_full_width_punctuation_in_texts_is_as_good_as_any() -> None:

@@ -43,15 +43,6 @@ def test_the_table_lists_the_claims_of_the_pages(folder: str, request: pytest.Fi
     assert file.read_text(encoding="utf-8") == table, "run pytest --update"
 
 
-@pytest.mark.parametrize("folder", VERDICTS)
-def test_links_to_claims_lead_to_their_headings(folder: str) -> None:
-    anchors = {(f"{claim.page}.md", claim.anchor) for claim in claims(folder)}
-    for page in ("README", *PAGES):
-        text = (DOCS / folder / f"{page}.md").read_text(encoding="utf-8")
-        links = re.findall(r"\]\(([\w-]+\.md)#([^)]+)\)", text)
-        assert [link for link in links if link not in anchors] == []
-
-
 def test_verdicts_are_the_same_in_both_languages() -> None:
     english, chinese = (
         [(claim.number, claim.verdict, claim.page, claim.commands) for claim in claims(folder)] for folder in VERDICTS

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from contextlib import nullcontext
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,21 @@ def test_console_blocks_print_what_they_show(
 def test_relative_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", _FENCE.sub("", page.read_text(encoding="utf-8")))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *LINKED], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    links = [(link or page.name, place) for link, place in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text)]
+    assert [f"{link}#{place}" for link, place in links if place not in anchors(page.parent / link)] == []
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", _FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return frozenset(re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain)
 
 
 def write(files: dict[str, str], folder: Path) -> None:

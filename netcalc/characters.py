@@ -100,6 +100,22 @@ def _plain_form(character: str) -> str | None:
     return meant if is_other and meant.strip() and f"a{meant}".isidentifier() else None
 
 
+def lookalike(name: str, meant: str) -> str:
+    """Return the remark on a letter of another script in a name of the Latin letters of ``meant``; "" for none.
+
+    >>> lookalike("сhannels", "channels"), lookalike("chanels", "channels")
+    (" 'с' is U+0441, cyrillic small letter es", '')
+    """
+    other = next((character for character in name if not character.isascii()), None)
+    if (
+        other is None
+        or not meant.isascii()
+        or not any(character.isascii() and character.isalpha() for character in name)
+    ):
+        return ""
+    return f" {other!r} is U+{ord(other):04X}, {unicode_name(other, 'without a name').lower()}"
+
+
 def composed(text: str) -> str:
     """Return a text in the normal form NFC."""
     return text if text.isascii() else normalize("NFC", text)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from netcalc.characters import full_width
+from netcalc.characters import full_width, lookalike
 from netcalc.limits import MAX_ERRORS, MAX_MESSAGE, MAX_SHOWN_ERRORS
 
 #: Every code that netcalc emits, with its title; ``E`` for errors, ``W`` for warnings.  ``docs/errors.md`` is generated
@@ -351,7 +351,7 @@ def did_you_mean(name: str, candidates: Iterable[str], present: Container[str] =
     if near in present:
         return f"did you mean {near!r}? it is given already"
     if near:
-        return f"did you mean {near!r}?"
+        return f"did you mean {near!r}?{lookalike(name, near)}"
     if 0 < len(candidates) <= 12 and sum(map(len, candidates)) <= MAX_MESSAGE:
         return "known here: " + ", ".join(candidates)
     return None

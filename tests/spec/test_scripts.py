@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -201,9 +203,26 @@ def test_other_characters_are_refused(name: str, hint: str, place: str) -> None:
     assert found.hint == hint
 
 
+def test_a_letter_that_looks_like_another_is_named() -> None:
+    text = 'netcalc: 1\nvars: {channels: 2}\ninputs: {x: [1, 2]}\nlayers: [linear: "${сhannels}"]\n'
+    assert problem(text).hint == "did you mean 'channels'? 'с' is U+0441, cyrillic small letter es"
+
+
+def test_the_schema_admits_names_of_any_script() -> None:
+    properties = json.loads((Path(netcalc.__file__).parent / "data/schemas/spec.json").read_text())["properties"]
+    for kind in ("dims", "vars", "inputs", "outputs", "blocks"):
+        entry = properties[kind]
+        (pattern,) = next(part for part in (entry, *entry.get("anyOf", ())) if "patternProperties" in part)[
+            "patternProperties"
+        ]
+        names = [*WORDS["chinese"].values(), *WORDS["many"].values(), "width"]
+        assert all(re.search(pattern, name) for name in names)
+        assert not any(re.search(pattern, name) for name in ("2x", "a b", "a-b", "", "¼"))
+
+
 @given(st.text(max_size=4))
 def test_what_a_name_is_the_language_takes_in_every_place(text: str) -> None:
-    if not is_name(text) or text in {"in", "if", "else", "and", "or", "not", "pi", "true", "false", "null", "x", "_"}:
+    if text.isascii() or not is_name(text):  # names of ASCII letters may be words of the language
         return
     spec = {"netcalc": 1, "vars": {text: 3}, "inputs": {"x": [1, 2]}, "layers": [{"linear": f"${{2 * {text}}}"}]}
     assert netcalc.load_data(spec).summary().totals.params == 18

@@ -408,7 +408,7 @@ class Network:
             sections += initial
         if shows_values:
             sections += working_sections(
-                program, path, arrays, at=at, backward=options["backward"], loss=loss, **opened
+                program, path, arrays, at=at or (), backward=options["backward"], loss=loss, **opened
             )
         return replace(explained, sections=tuple(sections))
 

@@ -139,8 +139,10 @@ class ExplainOptions(FormulaOptions, RunningOptions, total=False):
         bool, Option(FLAG, False, "The working in numbers too, of inputs that --input gives or that are drawn.")
     ]
     at: Annotated[
-        str | Sequence[int],
-        Option(INDEX, (), "Element or row of the output whose working in numbers is shown: --at 0,2.", metavar="I,J,…"),
+        str | Sequence[int] | None,
+        Option(
+            INDEX, None, "Element or row of the output whose working in numbers is shown: --at 0,2.", metavar="I,J,…"
+        ),
     ]
     init: Annotated[
         str | Iterable[str] | None,

@@ -195,11 +195,7 @@ class Summary(Result):
         if self.depth is None and not self.unroll:
             return _main_layers(analysis, analysis.program.main)
         rows = analysis.rows(depth=self.depth, unroll=self.unroll)
-        return tuple(Layer.of(row, _fields_of(row, self.receptive)) for row in rows)
-
-    def fields_of(self, row: Row) -> Fields | None:
-        """Return the receptive field of a row, if receptive fields are shown."""
-        return _fields_of(row, self.receptive)
+        return tuple(Layer.of(row, field_of_row(row, self.receptive)) for row in rows)
 
     @cached_property
     def modules(self) -> Mapping[str, Layer]:
@@ -447,7 +443,8 @@ def storage_of(program: Program) -> StorageReport | None:
     return storage_report(program)
 
 
-def _fields_of(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:
+def field_of_row(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:
+    """Return the receptive field of a row; None if receptive fields are not known."""
     if receptive is None:
         return None
     from netcalc.analysis.receptive_field import fields_of

@@ -12,7 +12,7 @@ from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.notes import named, notes_in
 from netcalc.analysis.sizes import sizes_of
-from netcalc.analysis.summary import Layer, Summary, layer_fields
+from netcalc.analysis.summary import Layer, Summary, field_of_row, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
@@ -84,7 +84,7 @@ def _order(result: Summary, view: View) -> ChannelOrder | None:
 
 def _ordered_layer(result: Summary, row: LayerRow, order: ChannelOrder) -> Any:
     """Return the layer of a row, with its shapes in an order of axes."""
-    layer: Any = Layer.of(row, result.fields_of(row))
+    layer: Any = Layer.of(row, field_of_row(row, result.receptive))
     return layer._replace(inputs=order.all(row.inputs), outputs=order.all(row.outputs))
 
 

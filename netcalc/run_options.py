@@ -144,7 +144,7 @@ class ExplainOptions(FormulaOptions, RunningOptions, total=False):
             INDEX, None, "Element or row of the output whose working in numbers is shown: --at 0,2.", metavar="I,J,…"
         ),
     ]
-    init: Annotated[
+    init: Annotated[  # type: ignore[misc]  # the option of a run, in other words
         str | Iterable[str] | None,
         Option(
             INITIALIZERS,

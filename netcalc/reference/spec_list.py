@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,11 @@ from netcalc.dims import Dim
 from netcalc.files import exists
 from netcalc.results import Result, recorded
 from netcalc.spec.shipped import CatalogueEntry, catalogue, respelled, spec_hint, unaliased
+
+#: Words of a text, and the least number of letters of initials.
+_PART, _INITIALS = re.compile(r"[^\W\d_]+"), 3
+#: Place before a capital inside a name, as in ``Glm4Moe``.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class ListedSpec(NamedTuple):
@@ -71,6 +77,9 @@ def is_spec(name: str) -> bool:
 def listed_specs(words: Sequence[str] = (), family: str | None = None, convention: str = "netcalc") -> SpecList:
     """Return the shipped specs of a family that mention all words, by family and name.
 
+    Words at the beginning of a word count, and initials of several (``moe`` of a mixture of experts); inside of words
+    they do where no spec has them otherwise.
+
     Raises:
         NetcalcError: E502 if there are none, or no such family; E701 for an unknown convention.
     """
@@ -81,7 +90,8 @@ def listed_specs(words: Sequence[str] = (), family: str | None = None, conventio
         hint = did_you_mean(family, families) or f"the families are {', '.join(sorted(families))}"
         raise NetcalcError(Diagnostic("E502", f"there is no family {family!r}", hint=hint))
     entries = [spec for spec in entries if family in (None, spec.family)]
-    matching = [spec for spec in entries if all(text.lower() in _searched(spec) for text in words)]
+    matching = [spec for spec in entries if all(_begins(text.lower(), _text(spec)) for text in words)]
+    matching = matching or [spec for spec in entries if all(text.lower() in _text(spec).lower() for text in words)]
     if not matching:
         within = f" in the family {family!r}" if family else ""
         near = spec_hint(words[0]) or did_you_mean(words[0], families)
@@ -89,8 +99,23 @@ def listed_specs(words: Sequence[str] = (), family: str | None = None, conventio
     return SpecList(convention, tuple(matching))
 
 
-def _searched(spec: CatalogueEntry) -> str:
-    return " ".join((spec.name, spec.family, spec.about, spec.source, *spec.aliases)).lower()
+def _text(spec: CatalogueEntry) -> str:
+    return "; ".join((spec.name, spec.family, spec.about, spec.source, *spec.aliases))
+
+
+def _begins(word: str, text: str) -> bool:
+    """Return True if a word stands at the beginning of a word of a text, or for the initials of some in a row.
+
+    >>> _begins("lenet", "LeNet-5"), _begins("lenet", "MobileNet"), _begins("moe", "a mixture of experts, Glm4MoE")
+    (True, False, True)
+    """
+    pattern, parted = re.compile(rf"(?<![^\W_]){re.escape(word)}"), _HUMP.sub(" ", text).lower()
+    if pattern.search(text.lower()) or pattern.search(parted):
+        return True
+    if len(word) < _INITIALS or not word.isalpha():
+        return False
+    clauses = (_PART.findall(clause) for clause in re.split(r"[,.;:()/]", text.lower()))
+    return any(word in "".join(part[0] for part in parts) for parts in clauses)
 
 
 def spec_lines(path: Path | None) -> list[str]:

@@ -129,3 +129,19 @@ def test_invalid_arguments(arguments: list[str], netcalc: Callable[..., CommandR
     ran = netcalc("specs", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert "error[E502]" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("word", "present", "absent"),
+    [
+        ("moe", "mixtral-8x7b", "resnet34"),  # initials of a mixture of experts
+        ("gnn", "gcn", "googlenet"),
+        ("lenet", "lenet5", "mobilenet_v2"),  # the beginning of a word before the inside of another
+        ("bilenet", "mobilenet_v2", "lenet5"),
+    ],
+)
+def test_words_are_searched_by_their_beginnings(
+    word: str, present: str, absent: str, netcalc: Callable[..., CommandResult]
+) -> None:
+    found = [spec["name"] for spec in json.loads(netcalc("specs", "--search", word, "-f", "json").out)["specs"]]
+    assert present in found and absent not in found

@@ -70,7 +70,9 @@ class TextFormatOptions(TypedDict, total=False):
 class WideOptions(TypedDict, total=False):
     """Width of tables."""
 
-    wide: Annotated[bool, Option(FLAG, False, "Show all rows, columns and digits, however narrow the terminal is.")]
+    wide: Annotated[
+        bool, Option(FLAG, False, "Show all rows, columns, digits and formulas, however narrow the terminal is.")
+    ]
 
 
 class OutputOptions(WideOptions, total=False):

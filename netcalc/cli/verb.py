@@ -154,7 +154,7 @@ class Call:
         from netcalc.render.text import PLAIN, terminal_of
 
         terminal = terminal_of(sys.stdout) if output is None else PLAIN
-        return terminal._replace(width=None) if self["wide"] else terminal
+        return terminal._replace(width=None, whole=True) if self["wide"] else terminal
 
 
 #: Suffixes of files, or a function that gives them for a call.

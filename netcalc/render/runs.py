@@ -101,5 +101,9 @@ def _statistics(title: str, rows: Sequence[TraceRow]) -> Table:
 def _memory(result: RunResult) -> str:
     """Predicted memory in words; the reference path holds the weights of one operation at a time."""
     memory = result.memory
-    part = f", including {bytes_text(memory.weights)} of weights" if result.plan == "fast" and memory.weights else ""
+    part = (
+        f", including {bytes_text(memory.weights)} of weights and constants"
+        if result.plan == "fast" and memory.weights
+        else ""
+    )
     return f"predicted peak memory: {bytes_text(memory.peak)}{part}"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from netcalc.dims import Poly
 from netcalc.render.cells import ROUNDED, text_writer
 from netcalc.render.escapes import clean
-from netcalc.render.numbers import NO_TERM, repeated
+from netcalc.render.numbers import NO_TERM, WHOLE, repeated
 from netcalc.render.shorten import shorten_end, shorten_middle, shorten_path, shorten_shapes
 from netcalc.render.table import ALWAYS, LEFT_ALIGNED, Column, Row, Table, rows_shown
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
@@ -48,7 +48,7 @@ def table_text(table: Table, terminal: Terminal = PLAIN) -> str:
         table = table._replace(rows=fold_zeros(table.rows))
     rows = _all_rows(table)
     symbolic = any(cell.__class__ is Poly for row in rows for cell in row.cells)
-    for length, priority in _FITS if symbolic else [(72, ALWAYS)]:
+    for length, priority in _FITS if symbolic and not terminal.whole else [(WHOLE if terminal.whole else 72, ALWAYS)]:
         columns = [_format(table, rows, i, column, length) for i, column in enumerate(table.columns)]
         shown = [column for i, column in enumerate(columns) if i == 0 or any(column.cells)]
         if terminal.width is None:

@@ -25,10 +25,14 @@ _WIDEST = 10_000
 
 
 class Terminal(NamedTuple):
-    """Properties of an output stream: ``color`` if it shows colors, and its width in columns if it has one."""
+    """Properties of an output stream: ``color`` if it shows colors, and its width in columns if it has one.
+
+    Formulas in tables have all terms if ``whole``.
+    """
 
     color: bool = False
     width: int | None = None
+    whole: bool = False
 
     def styled(self, text: str, style: str) -> str:
         """``text`` in a style, or unchanged if the stream shows no colors."""

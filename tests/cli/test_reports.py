@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -196,6 +197,14 @@ def test_long_formulas_are_shortened_but_not_in_json(
     assert max(map(len, lines)) <= 500
     assert "terms)" in netcalc(*options).out
     assert "terms)" not in netcalc(*options, "--format", "json").out
+
+
+def test_long_formulas_are_whole_with_wide(netcalc: Callable[..., CommandResult]) -> None:
+    options = ["flops", "longformer-base-4096", "--symbolic", "length"]
+    (total,) = (line for line in netcalc(*options, "--wide").out.splitlines() if line.startswith("total "))
+    record = json.loads(netcalc(*options, "--format", "json").out)["totals"]
+    assert "terms)" not in total
+    assert record["macs"] in re.sub(r"(?<=[0-9]),(?=[0-9]{3})", "", total)
 
 
 def test_assumptions_are_few_lines_and_name_divisibility(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:

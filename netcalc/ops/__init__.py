@@ -125,6 +125,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "decomposition": ("qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv"),
     "reduce": ("mean", "sum", "max", "min", "prod", "var", "vector_norm", "logsumexp", "cumsum", "cumprod"),
     "sorting": ("argmax", "argmin", "topk", "sort", "cummax", "cummin"),
+    "assignment": ("linear_sum_assignment",),
     "complex_numbers": ("real", "imag", "view_as_real", "view_as_complex", "complex", "polar", "conj", "angle"),
     "fourier": ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fourier"),
     "routing": ("top_k_router", "experts"),

@@ -16,7 +16,7 @@ NO_GRADIENT: dict[str, str] = {
     **dict.fromkeys(
         ("bernoulli", "poisson", "binomial"), "its result is a random integer, of which a change of the input has none"
     ),
-    "multinomial": _INTEGERS,
+    **dict.fromkeys(("multinomial", "linear_sum_assignment"), _INTEGERS),
     "gamma": "the derivative of its numbers is that of an incomplete gamma function, whose work depends on the data",
     "alibi_bias": "it has no parameters, and takes the lengths of its inputs only",
     "relative_coordinates": "its table is a buffer",

@@ -57,7 +57,7 @@ def test_losses_of_detection(spec: str) -> None:
     rng, objects = np.random.default_rng(4), 3
     # transformers freezes every stage of its own ResNet, whose names it compares wrongly
     frozen = {"frozen_stages": 4} if spec == "detr-resnet-50" else {}
-    request = requested(spec, **case.settings, **frozen, objects=objects).executed
+    request = requested(spec, **case.settings | frozen | {"objects": objects}).executed
     labels = rng.integers(0, model.config.num_labels, (batch, objects))
     labels[0, 1:] = -100
     boxes = rng.uniform(0.1, 0.9, (batch, objects, 4)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Characters of specs: names in letters of any script, and punctuation that stands for ASCII's.
+"""Characters of specs: names in letters of any script, punctuation that stands for ASCII's, and other encodings.
 
 A name begins with a letter or an underscore and goes on with letters, digits, marks and underscores, as identifiers of
 Unicode (UAX #31) and of Python do.  Specs are read in the normal form NFC, so that an é of one or two characters is the
@@ -8,6 +8,7 @@ same.  Characters that cannot be seen, and forms that only look different (full-
 from __future__ import annotations
 
 import re
+from shlex import quote
 from typing import NamedTuple
 from unicodedata import decomposition, normalize
 from unicodedata import name as unicode_name
@@ -153,3 +154,35 @@ def misread(line: str) -> FullWidth | None:
     bare = _QUOTED.sub(lambda found: "_" * len(found[0]), line)
     found = _INDENT.match(bare) or _BEHIND_KEY.match(bare) or _IN_BRACKETS.search(bare) or _OPENING.search(bare)
     return None if found is None else FullWidth(found.start(1), found[1], _ASCII[found[1]])
+
+
+def conversion(content: bytes, path: str) -> str:
+    """Return the hint at a file that is not UTF-8: the command that converts it from its probable encoding.
+
+    ``path`` is ``-`` for standard input.
+    """
+    encoding = _encoding(content)
+    target = "spec.yaml" if path == "-" else quote(f"{path.removesuffix('.yaml')}-utf8.yaml")
+    command = f"iconv -f {encoding or 'ENCODING'} -t UTF-8 {quote(path)} > {target}"
+    named = {None: "its encoding is not known: ", "GB18030": "it looks like GBK: "}.get(encoding, f"it is {encoding}: ")
+    return f"{named}convert it with `{command}`, or save it as UTF-8"
+
+
+def _encoding(content: bytes) -> str | None:
+    """Return the probable encoding of a text that is not UTF-8, as iconv calls it; None if there is no telling."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    try:
+        characters = [character for character in content.decode("gb18030") if not character.isascii()]
+    except UnicodeDecodeError:
+        return None
+    # text in other encodings gives characters that are rare in Chinese, which GB 2312 does not have
+    common = sum(_is_common(character) for character in characters)
+    return "GB18030" if common >= 0.9 * len(characters) else None
+
+
+def _is_common(character: str) -> bool:
+    try:
+        return bool(character.encode("gb2312"))
+    except UnicodeEncodeError:
+        return False

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from netcalc.analysis.byte_sizes import size_in_bytes
+from netcalc.characters import conversion
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import PeakType
 
@@ -128,10 +129,12 @@ def device_in(path: str | Path) -> Device:
     from netcalc.spec.yaml_document import parse_yaml
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise NetcalcError(Diagnostic("E605", f"--device {path}: {reason}")) from None
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        hint = conversion(error.object, str(path))
+        raise NetcalcError(Diagnostic("E605", f"--device {path}: it is no text in UTF-8", hint=hint)) from None
+    except OSError as error:
+        raise NetcalcError(Diagnostic("E605", f"--device {path}: {error.strerror or error}")) from None
     found = list(_devices(parse_yaml(text, str(path))).values())
     if len(found) != 1:
         raise NetcalcError(Diagnostic("E502", f"--device {path}: should have one device, not {len(found)}"))

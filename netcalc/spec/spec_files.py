@@ -7,9 +7,9 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from shlex import quote
 from typing import IO
 
+from netcalc.characters import conversion
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.files import read_at_most
 from netcalc.spec.foreign_files import foreign_file
@@ -96,36 +96,8 @@ def _decoded_text(content: bytes, label: str, max_size: int) -> str:
         if len(content) <= max_size:
             line = content.count(b"\n", 0, error.start) + 1
             message = f"{label} is not UTF-8 text: {error.reason} on line {line}"
-            raise NetcalcError(Diagnostic("E004", message, Span(label), hint=_conversion(content, label))) from None
+            raise NetcalcError(
+                Diagnostic("E004", message, Span(label), hint=conversion(content, "-" if label == _STDIN else label))
+            ) from None
         text = content.decode(errors="replace")  # the limit may have cut a character
     return checked_size(text, label, max_size)
-
-
-def _conversion(content: bytes, label: str) -> str:
-    """Return the command that converts a file to UTF-8, with the encoding that it probably has."""
-    encoding = _encoding(content)
-    source = "-" if label == _STDIN else quote(label)
-    target = "spec.yaml" if label == _STDIN else quote(f"{label.removesuffix('.yaml')}-utf8.yaml")
-    command = f"iconv -f {encoding or 'ENCODING'} -t UTF-8 {source} > {target}"
-    named = {None: "its encoding is not known: ", "GB18030": "it looks like GBK: "}.get(encoding, f"it is {encoding}: ")
-    return f"{named}convert it with `{command}`, or save it as UTF-8"
-
-
-def _encoding(content: bytes) -> str | None:
-    """Return the probable encoding of a text that is not UTF-8, as iconv calls it; None if there is no telling."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "UTF-16"
-    try:
-        characters = [character for character in content.decode("gb18030") if not character.isascii()]
-    except UnicodeDecodeError:
-        return None
-    # text in other encodings gives characters that are rare in Chinese, which GB 2312 does not have
-    common = sum(_is_common(character) for character in characters)
-    return "GB18030" if common >= 0.9 * len(characters) else None
-
-
-def _is_common(character: str) -> bool:
-    try:
-        return bool(character.encode("gb2312"))
-    except UnicodeEncodeError:
-        return False

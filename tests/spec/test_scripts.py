@@ -294,3 +294,12 @@ def test_a_file_in_another_encoding_says_how_to_convert_it(
     assert command in result.err.replace("\n    ", " ")
     Path("net.yaml").write_text(Path("net.yaml").read_text(encoding=encoding), encoding="utf-8")
     assert netcalc("summary", "net.yaml").code == 0
+
+
+def test_a_file_of_a_device_says_how_to_convert_it(
+    netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gpu.yaml").write_text("# 我的显卡，二十四吉字节显存\n", encoding="gbk")
+    result = netcalc("fit", "mlp", "--device", "./gpu.yaml")
+    assert result.code == 2 and "iconv -f GB18030 -t UTF-8 ./gpu.yaml" in result.err.replace("\n    ", " ")

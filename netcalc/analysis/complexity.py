@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis
-from netcalc.analysis.explain import Explanation
-from netcalc.analysis.rows import Row, present
+from netcalc.analysis.explain import Explanation, explain_program
+from netcalc.analysis.rows import Row
 from netcalc.analysis.working import Section, number_text
 from netcalc.dims import Dim, UndecidedError, integer, substitute, symbol
 from netcalc.ir import Body, CallNode, OpNode, Program, Value
@@ -78,23 +78,9 @@ def explain_complexity(program: Program, name: str, size: int, convention: Conve
     Raises:
         UndecidedError: E404 if a size depends on something else.
     """
-    return Explanation(
-        program.name,
-        program.dtype,
-        program.checkpoint_dtype,
-        program.stored_as,
-        "",
-        "complexity",
-        program.about,
-        program.source,
-        present(program.main.inputs),
-        program.main.outputs,
-        1,
-        {},
-        tuple(_sections(program, name, size, convention)),
-        convention.name,
-        (f"steps and paths as in {_SOURCE}, for layers of one kind behind each other",),
-    )
+    note = f"steps and paths as in {_SOURCE}, for layers of one kind behind each other"
+    sections = _sections(program, name, size, convention)
+    return explain_program(program, "complexity", sections, convention=convention.name, notes=(note,))
 
 
 def _sections(program: Program, name: str, size: int, convention: Convention) -> Iterator[Section]:

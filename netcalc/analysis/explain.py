@@ -82,6 +82,36 @@ class Explanation(Result):
         return tuple(value.known_type.shape for value in self.outputs)
 
 
+def explain_program(
+    program: Program,
+    about: str,
+    sections: Iterable[Section],
+    *,
+    convention: str = "netcalc",
+    notes: tuple[str, ...] = (),
+    weight_bytes: Dim | None = None,
+) -> Explanation:
+    """Return the working of figures of a whole program, which ``about`` names; sections without steps are left out."""
+    return Explanation(
+        program.name,
+        program.dtype,
+        program.checkpoint_dtype,
+        program.stored_as,
+        "",
+        about,
+        program.about,
+        program.source,
+        present(program.main.inputs),
+        program.main.outputs,
+        1,
+        {},
+        tuple(section for section in sections if section.steps),
+        convention,
+        notes,
+        weight_bytes,
+    )
+
+
 def explain(
     program: Program,
     path: str | None,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from netcalc.analysis.explain import Explanation
+from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.fit.report import FitReport, Memory, Need
-from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, number_text
 from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
@@ -40,23 +39,7 @@ def explain_fit(program: Program, report: FitReport, memory: Memory, edges: Sequ
         Section("margin", tuple(_margin(memory, report.need)), _SHORT),
     ]
     sections += (Section(f"largest {near.what}", tuple(_edge(memory, near)), _SHORT) for near in edges)
-    return Explanation(
-        program.name,
-        program.dtype,
-        program.checkpoint_dtype,
-        program.stored_as,
-        "",
-        "fit",
-        program.about,
-        program.source,
-        present(program.main.inputs),
-        program.main.outputs,
-        1,
-        {},
-        tuple(sections),
-        "netcalc",
-        report.assumptions,
-    )
+    return explain_program(program, "fit", sections, notes=report.assumptions)
 
 
 def _workload(report: FitReport) -> str:

@@ -8,12 +8,11 @@ from netcalc.analysis.activations.records import Activations
 from netcalc.analysis.caches.conventions import CacheConvention
 from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
-from netcalc.analysis.explain import Explanation
+from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.precision.report import StoredGroup, storage_report
-from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, number_text, product_text
 from netcalc.dims import Dim, product
 from netcalc.dtypes import ITEMSIZE
@@ -41,23 +40,8 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
     if report.eager is not None:
         sections.append(_activations("activations, eager", _EAGER, report.eager))
     sections.append(Section("total", tuple(_totals(report))))
-    return Explanation(
-        program.name,
-        program.dtype,
-        program.checkpoint_dtype,
-        program.stored_as,
-        "",
-        "memory",
-        program.about,
-        program.source,
-        present(program.main.inputs),
-        program.main.outputs,
-        1,
-        {},
-        tuple(section for section in sections if section.steps),
-        "ideal",
-        report.notes,
-        report.weights,
+    return explain_program(
+        program, "memory", sections, convention="ideal", notes=report.notes, weight_bytes=report.weights
     )
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
-from netcalc.analysis.explain import Explanation
+from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.parallel.network import LinkBound
 from netcalc.analysis.parallel.report import SplitReport
 from netcalc.analysis.parallel.split import Held, Split, SplitFigures, StageMemory, Traffic, UnitFigures, chunks_of
-from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, number_text, seconds_value
 from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
@@ -53,23 +52,8 @@ def explain_split(program: Program, figures: SplitFigures, report: SplitReport) 
         text = f"({split.pp} - 1)/({split.virtual_stages}·{split.micro_batches})"
         step = WorkingLine("bubble", "(stages - 1)/(parts·micro-batches)", text, f"{report.bubble:.8g}")
         sections.append(Section("pipeline", (step,), "Narayanan et al. 2021, arXiv:2104.04473, section 2.2"))
-    return Explanation(
-        program.name,
-        program.dtype,
-        program.checkpoint_dtype,
-        program.stored_as,
-        "",
-        f"memory of stage {stage.stage} of a split" if split.pp > 1 else "memory of a split",
-        program.about,
-        program.source,
-        present(program.main.inputs),
-        program.main.outputs,
-        1,
-        {},
-        tuple(section for section in sections if section.steps),
-        "netcalc",
-        program.notes,
-    )
+    about = f"memory of stage {stage.stage} of a split" if split.pp > 1 else "memory of a split"
+    return explain_program(program, about, sections, notes=program.notes)
 
 
 def _groups(figures: SplitFigures, split: Split, stage: StageMemory) -> Iterator[_Group]:

@@ -271,7 +271,7 @@ def test_a_repeated_operation_is_traced_once() -> None:
 
 def test_a_trace_pattern_must_match() -> None:
     with pytest.raises(NetcalcError) as caught:
-        forward(program(TIED), trace=["stack.*", "stakc.1", "b.weight"])
+        forward(program(TIED), trace=["stack.*", "stakc.1", "b.wieght"])
     assert [d.code for d in caught.value.diagnostics] == ["E503", "E503"]
     assert caught.value.diagnostics[0].hint == "did you mean 'stack.1'?"
 

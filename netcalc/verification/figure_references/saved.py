@@ -111,9 +111,32 @@ def _axes(op: Attributes) -> int:
 _BOTH = "one kernel computes the gradients of both operands and takes both"
 _SHAPE = "the kernel takes the input, and needs its shape alone"
 _CHUNKS = "a chunk of one position is computed as any other"
+_STEPS = "a step without one before it has no state to multiply, and a dropout of 1 leaves nothing to mask"
 _POOLS = [f"{kind}_pool{axes}d" for kind in ("max", "avg", "adaptive_max") for axes in (1, 2, 3)]
 
+
 #: The tensors by operation.
+def _layers(op: Attributes, call: Call) -> Names:
+    """Return weights and states of one step, which has none before it, and the mask of a dropout of everything."""
+    shape = call.shapes[0] or ()
+    steps = shape[1] if len(shape) == 3 and op.batch_first else shape[0]
+    names: dict[str, Source | None] = {"hidden": None} if op.name == "gru" and steps == 1 else {}
+    below, masked = call.wants(0), False
+    for layer in range(op.layers):
+        suffixes = [f"_l{layer}", f"_l{layer}_reverse"][: 2 if op.bidirectional else 1]
+        started = below or call.wants(1, 2)
+        reached = [started or any(str(source).endswith(suffix) for source in call.wanted) for suffix in suffixes]
+        masked = masked or (layer > 0 and below)
+        if steps == 1 and not call.wants(1):
+            names |= {
+                f"weight_hh{s}": f"weight_hh{s}" for s, is_needed in zip(suffixes, reached, strict=True) if is_needed
+            }
+        below = any(reached)
+    if masked and op.training and op.dropout == 1:
+        names["result1"] = None
+    return names
+
+
 UNREAD: Mapping[str, Unread] = {
     **{f"conv{kind}{n}d": Unread(_BOTH, _convolution) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{name: Unread(_SHAPE, _input) for name in (*_POOLS, "cummax", "cummin")},
@@ -126,6 +149,7 @@ UNREAD: Mapping[str, Unread] = {
     "binary_cross_entropy": Unread("the kernel takes the weights for all gradients", _weight_of_elements),
     "binary_cross_entropy_with_logits": Unread("the kernel takes the weights for all gradients", _weight_of_elements),
     "leaky_relu": Unread("with the slope 1 the gradient is passed on", _slope),
+    **{name: Unread(_STEPS, _layers) for name in ("rnn", "lstm", "gru")},
     "ssd_scan": Unread(_CHUNKS, _scores),
     "gated_delta_rule": Unread(_CHUNKS, _system),
 }

@@ -345,16 +345,8 @@ class Network:
 
         if is_planned(options):
             if in_numbers or executed["at"]:
-                raise NetcalcError(Diagnostic("E502", "a time, a fit or a split has no working in numbers of tensors"))
+                raise NetcalcError(Diagnostic("E502", "only a layer has a working in numbers"))
             return explained(self.request, path, options)
-        if options["complexity"]:
-            counts = any(options[name] for name in ("memory", "backward", "training", "loss"))
-            if path or counts or inputs or executed["values"]:
-                raise NetcalcError(Diagnostic("E502", "--complexity explains the layers of a whole forward pass"))
-            from netcalc.analysis.conventions import convention_named
-            from netcalc.planning.complexity import complexity_of
-
-            return complexity_of(self.request, convention_named(options["convention"]))
         if in_numbers:
             return self._explained_in_numbers(path, inputs, options, executed)
         if executed["at"]:

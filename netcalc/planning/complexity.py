@@ -6,6 +6,7 @@ from netcalc.analysis.complexity import explain_complexity
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.explain import Explanation
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dims import value_at
 from netcalc.request import Request
 
 
@@ -16,6 +17,7 @@ def complexity_of(request: Request, convention: Convention) -> Explanation:
 
     Raises:
         NetcalcError: E502 if there is no such dim, or more than one.
+        UndecidedError: E404 for a dim without a number.
     """
     names = [name for name in request.symbolic if name != "batch"]
     dims, caches = request.program.dims, request.program.caches
@@ -26,9 +28,6 @@ def complexity_of(request: Request, convention: Convention) -> Explanation:
         message = f"--complexity: it is not known which dim of {request.program.name} has the positions"
         raise NetcalcError(Diagnostic("E502", message, hint=hint))
     (name,) = names
-    size = dims[name]
-    if isinstance(size, int):
-        request = request.with_symbols(names)
-    else:
-        size = next(one.default for one in size.symbols() if one.name == name)
-    return explain_complexity(request.program, name, size or 1, convention)
+    size = value_at(dims[name], {})
+    symbolic = request if name in request.symbolic else request.with_symbols(names)
+    return explain_complexity(symbolic.program, name, size, convention)

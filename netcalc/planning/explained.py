@@ -1,4 +1,4 @@
-"""The working of the answers about resources: of ``time``, of ``fit`` and of splits, for ``netcalc explain``."""
+"""The working of ``time``, of ``fit``, of splits and of complexity, for ``netcalc explain``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from netcalc.request import Request
 _PLANS = ("phase", "logits", "recompute", "precision", "mixed", "micro_batch", "accumulate", "attention")
 #: Options of the counts, which plans do not take.
 _COUNTS = ("backward", "loss", "input_gradients", "complexity", "convention", "window")
+#: Options of everything but complexity.
+_OTHERS = ("memory", "fit", "device", "training", "backward", "loss", "input_gradients", "window", *_PLANS)
 AnyOptions = TypeVar("AnyOptions")
 
 
 def is_planned(options: FormulaOptions) -> bool:
-    """Return True if options ask for the working of a time, an answer of ``fit``, or a split.
+    """Return True if options ask for the working of a time, an answer of ``fit``, a split, or complexity.
 
     Raises:
         NetcalcError: E502 for options of a plan without one.
     """
-    if options["device"] is not None or options["fit"] or is_split(options):
+    if options["device"] is not None or options["fit"] or options["complexity"] or is_split(options):
         return True
     option = _given(options, _PLANS)
     if option is not None:
@@ -36,11 +38,18 @@ def is_planned(options: FormulaOptions) -> bool:
 
 
 def explained(request: Request, path: str | None, options: FormulaOptions) -> Explanation:
-    """Return the working of a plan.
+    """Return the working of a plan, or of complexity.
 
     Raises:
         NetcalcError: as :meth:`netcalc.Network.explain` does.
     """
+    if options["complexity"]:
+        if path or is_split(options) or _given(options, _OTHERS):
+            raise NetcalcError(Diagnostic("E502", "--complexity explains the layers of a whole forward pass"))
+        from netcalc.analysis.conventions import convention_named
+        from netcalc.planning.complexity import complexity_of
+
+        return complexity_of(request, convention_named(options["convention"]))
     option = _given(options, _COUNTS)
     if option is not None:
         raise NetcalcError(Diagnostic("E502", f"{option} explains counts, not a time, a fit or a split"))

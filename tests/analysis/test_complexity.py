@@ -98,3 +98,15 @@ def test_networks() -> None:
     assert resnet.steps[-1].value == 1  # by the mean over all positions
     gpt2 = netcalc.load("gpt2").explain(complexity=True).sections[-1]
     assert gpt2.steps[0].value == netcalc.load("gpt2").macs
+
+
+@pytest.mark.parametrize("symbolic", [[], ["steps"]])
+def test_size_of_a_dim_that_has_a_divisor(symbolic: list[str]) -> None:
+    text = "netcalc: 1\ndims: {steps: {default: 24, multiple_of: 8}}\ninputs: {x: [1, steps, 4]}\n"
+    text += "layers: [{from: [x, x, x], scaled_dot_product_attention: {window: 3}}]\n"
+    if not symbolic:
+        text = text.replace("steps", "length")
+    found = netcalc.loads(text, symbolic=symbolic).explain(complexity=True)
+    assert found.sections[-1].title.endswith("= 24")
+    assert row(found, "multiply-adds")[1] == 2 * 4 * 24**2
+    assert row(found, _PATH)[1] == 8  # 23 positions, 3 at a time

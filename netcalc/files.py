@@ -79,18 +79,22 @@ def replacing(path: str | Path) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))
     _remove_abandoned(target)
-    temporary, lock = _create(target, 0o666 if previous is None else 0o600)
-    _unfinished.add(temporary)
+    temporary, lock = None, None
     try:
         with _removed_on_signals():
+            with _interrupts_held():
+                temporary, lock = _create(target, 0o666 if previous is None else 0o600)
+                _unfinished.add(temporary)
             yield temporary
             _finish(temporary, previous)
             temporary.replace(target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise
     finally:
-        _unfinished.discard(temporary)
+        if temporary is not None:
+            _unfinished.discard(temporary)
         if lock is not None:
             os.close(lock)
 
@@ -212,6 +216,23 @@ def _is_open(path: Path, descriptor: int) -> bool:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold an interrupt of the main thread until the block has ended."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    held: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(signal.SIGINT, held[0])
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from netcalc import files
 from netcalc.files import replacing
 
 ROOT = Path(__file__).parent.parent
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links an
 #: Begins to write the file that it is given, says so, and waits.
 WRITER = """
 import signal, sys
+from netcalc import files
 from netcalc.files import replacing
 for number in signal.SIGTERM, signal.SIGHUP:  # the parent may ignore them
     signal.signal(number, signal.SIG_DFL)
@@ -143,6 +145,22 @@ def test_signals_remove_the_temporary_file(number: signal.Signals, tmp_path: Pat
     process.communicate(timeout=60)
     assert process.returncode == -number
     assert (names(tmp_path), file.read_text()) == (["file"], "old")
+
+
+def test_an_interrupt_while_the_temporary_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(descriptor: int, *, wait: bool = False) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return True
+
+    monkeypatch.setattr(files, "_lock", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write(tmp_path / "file")
+        assert names(tmp_path) == []
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_handlers_of_a_program_stay(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """The axis of channels of every tensor of a program, followed from operation to operation.
 
-Convolutions, pools and norms of channels have it at axis 1, linear layers, norms of features, embeddings, attention and
-recurrent layers at the last axis.  Permutations and reshapes move it, and operations on elements keep it, so that it is
-followed in both directions.  Where a reshape splits channels, as heads of attention do, the innermost part has it.
+Operations state theirs (``Operation.channel_axis``): convolutions, pools and norms of channels axis 1 of a batch,
+linear layers, norms of features, attention and recurrent layers the last one.  Permutations and reshapes move it,
+and operations on elements keep it, so that it is followed in both directions.  Where a reshape splits channels, as
+heads of attention do, the innermost part has it.
 """
 
 from __future__ import annotations
@@ -18,15 +19,6 @@ from netcalc.opdef import Operation
 #: Axis of channels by tensor; None where two uses contradict each other.
 Axes: TypeAlias = dict[Value, int | None]
 
-_WINDOWED = ("conv", "max_pool", "avg_pool", "lp_pool", "adaptive_", "global_", "blur_pool")
-_SECOND = {
-    *("batch_norm", "frozen_batch_norm", "instance_norm", "group_norm", "local_response_norm", "prelu"),
-    *("interpolate", "channel_shuffle", "grid_sample", "pixel_shuffle", "pixel_unshuffle"),
-}
-_LAST = {
-    *("linear", "layer_norm", "rms_norm", "embedding", "sinusoidal_positions", "learned_positions", "experts"),
-    *("scaled_dot_product_attention", "rotary_embedding", "rnn", "lstm", "gru", "swiglu", "geglu", "reglu"),
-}
 #: Operations that keep the order of axes, though not all sizes.
 _KEEPS = {
     *("pad", "slice", "roll", "flip", "concat", "split", "chunk", "expand", "repeat_interleave", "tile", "cumsum"),
@@ -94,18 +86,9 @@ def _set(axes: Axes, value: Value, axis: int | None) -> None:
         axes[value] = axis
 
 
-def _stated(op: Operation, rank: int) -> int | None:
-    """Return the axis that an operation takes as channels, by its definition."""
-    if op.name in _LAST:
-        return rank - 1
-    if op.name.startswith(_WINDOWED):
-        return rank - 1 - int(op.name[-2])  # before the axes of a conv2d; axis 0 of an image without a batch
-    return 1 if op.name in _SECOND else None
-
-
 def _output_axis(node: OpNode, output: Value, axes: Axes) -> int | None:
     shape = output.known_type.shape
-    stated = _stated(node.op, len(shape))
+    stated = node.op.channels_at(len(shape))
     if stated is not None:
         return stated
     sources = [value for value in node.inputs if value is not None]
@@ -120,8 +103,9 @@ def _output_axis(node: OpNode, output: Value, axes: Axes) -> int | None:
 
 def _input_axis(node: OpNode, source: Value, axes: Axes) -> int | None:
     shape = source.known_type.shape
-    if _stated(node.op, len(shape)) is not None:
-        return _stated(node.op, len(shape)) if source is node.inputs[0] else None
+    stated = node.op.channels_at(len(shape))
+    if stated is not None:
+        return stated if source is node.inputs[0] else None
     known = (
         axis
         for value in node.outputs

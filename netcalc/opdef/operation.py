@@ -123,6 +123,8 @@ class Operation(Model):
     draws: ClassVar[bool] = False
     #: A scale and a shift for each channel (axis 1), provided that ``own_statistics(training)`` is False.
     normalizes_channels: ClassVar[bool] = False
+    #: Axis of the channels of the first input and of the outputs; None if the operation takes them at any axis.
+    channel_axis: ClassVar[int | None] = None
     #: A window of fixed size slides over the spatial axes; the kernel may copy windows into columns.
     windowed: ClassVar[bool] = False
     #: A matrix product of the input, or of its windows, with one weight (GEMM).
@@ -187,6 +189,11 @@ class Operation(Model):
     def steps(self, inputs: Sequence[Any]) -> Dim:
         """Return the number of steps of which each needs the one before it: more than one for recurrences."""
         return 1
+
+    def channels_at(self, rank: int) -> int | None:
+        """Return the axis of channels of a tensor of a rank, from the first axis; None if it is not stated."""
+        axis = self.channel_axis
+        return None if axis is None else axis if axis >= 0 else rank + axis
 
     def active(self, param: Param, inputs: Sequence[Any]) -> Dim:
         """Return the number of elements of a parameter that one token uses: all, unless a router selects some."""

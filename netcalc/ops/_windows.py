@@ -98,6 +98,8 @@ class SpatialOperation(Operation):
         super().__init_subclass__(**keywords)
         if "axes" not in cls.__dict__:
             return
+        if "channel_axis" not in cls.__dict__:
+            cls.channel_axis = -cls.axes - 1
         family = [base for base in reversed(cls.__mro__[1:]) if issubclass(base, SpatialOperation)]
         pages = [inspect.cleandoc(base.__doc__ or "").partition("\n\n")[2] for base in family]
         cls.__doc__ = "\n\n".join(filter(None, [inspect.cleandoc(cls.__doc__ or ""), *pages]))

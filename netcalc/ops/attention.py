@@ -69,6 +69,7 @@ class ScaledDotProductAttention(Operation):
     """
 
     name = "scaled_dot_product_attention"
+    channel_axis = -1
     takes_empty = True
     reference = (
         "torch.nn.functional.scaled_dot_product_attention; Vaswani et al. 2017, arXiv:1706.03762; windows: "

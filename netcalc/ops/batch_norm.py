@@ -51,6 +51,7 @@ def _folded_work(affine: bool, **elements: Dim) -> tuple[Term, ...]:
 class _Tracking(Operation):
     """Base of normalization by channel (axis 1), with the statistics of the input or with running statistics."""
 
+    channel_axis = 1
     inputs = (*NORM_INPUTS, *ports("running_mean?", "running_var?"))
     normalizes_channels = True
 
@@ -186,6 +187,7 @@ class FrozenBatchNorm(Operation):
     """
 
     name = "frozen_batch_norm"
+    channel_axis = 1
     normalizes_channels = True
     reference = "torchvision.ops.FrozenBatchNorm2d; Carion et al. 2020, arXiv:2005.12872, section 4"
     shape_rule = "(N, C, …) unchanged"

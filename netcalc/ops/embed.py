@@ -86,6 +86,7 @@ class Embedding(_Table):
     """
 
     name = "embedding"
+    channel_axis = -1
     looks_up = True
     takes_empty = True
     reference = "torch.nn.Embedding; scale √d_model: Vaswani et al. 2017, arXiv:1706.03762, section 3.4"

@@ -35,6 +35,7 @@ class Unfold(_Columns):
     """
 
     name = "unfold"
+    channel_axis = None
     reference = "torch.nn.Unfold"
     shorthand = "kernel"
     shape_rule = "(N, C, H, W) → (N, C·k·k, H'·W'), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
@@ -59,6 +60,7 @@ class Fold(_Columns):
     """
 
     name = "fold"
+    channel_axis = None
     reference = "torch.nn.Fold"
     shape_rule = "(N, C·k·k, H'·W') → (N, C, H, W), H' = ⌊(H + 2·p − d·(k − 1) − 1)/s⌋ + 1, so W'"
     cost_rule = "N·C·k·k·H'·W' adds"

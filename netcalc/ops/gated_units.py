@@ -25,6 +25,9 @@ class _Gated(Operation):
         """Return the work of the activation per element."""
         raise NotImplementedError(self.name)
 
+    def channels_at(self, rank: int) -> int | None:
+        return self.axis % rank
+
     def infer(self, ctx: Context, x: TensorType) -> TensorType:
         require_float(x, self.name)
         axis = normal_axis(self.axis, x.rank, self.name)

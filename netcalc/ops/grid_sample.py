@@ -43,6 +43,7 @@ class GridSample(Operation):
     """
 
     name = "grid_sample"
+    channel_axis = 1
     kernel_suffices = "gathers elements at computed positions: a few NumPy calls for each neighbor"
     reference = "torch.nn.functional.grid_sample; Jaderberg et al. 2015, arXiv:1506.02025"
     inputs = ports("input", "grid")

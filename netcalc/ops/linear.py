@@ -34,6 +34,7 @@ class Linear(Operation):
     """
 
     name = "linear"
+    channel_axis = -1
     takes_empty = True
     takes_complex = True
     gemm = True

@@ -40,6 +40,7 @@ from netcalc.tensor_type import TensorType
 class _Trailing(Operation):
     """Base of normalization over the trailing axes, separately for each position before them."""
 
+    channel_axis = -1
     takes_empty = True
     axes: int | None = attr("number of trailing axes; 1 unless normalized_shape is set", default=None, ge=1)
     normalized_shape: Sizes | None = attr("required sizes of the trailing axes", default=None)
@@ -168,6 +169,7 @@ class GroupNorm(Operation):
     """
 
     name = "group_norm"
+    channel_axis = 1
     inputs = NORM_INPUTS
     reference = "torch.nn.GroupNorm; Wu & He 2018, arXiv:1803.08494"
     shorthand = "groups"
@@ -224,6 +226,7 @@ class LocalResponseNorm(Operation):
     """
 
     name = "local_response_norm"
+    channel_axis = 1
     kernel_suffices = "sums of squares over windows of channels: rare in the shipped specs"
     reference = "torch.nn.LocalResponseNorm; Krizhevsky et al. 2012, section 3.3"
     shorthand = "size"

@@ -25,6 +25,7 @@ from netcalc.tensor_type import TensorType
 class _Positions(Operation):
     """Base of position tables, whose rows from ``offset`` on are added to x of (…, length, features)."""
 
+    channel_axis = -1
     kernel_suffices = "adds rows of a table: two NumPy calls"
     shape_rule = "(…, L, d) → unchanged; (L, d) without add"
     cost_rule = "1 add per element; none without add"

@@ -53,6 +53,7 @@ class PReLU(Elementwise):
     """
 
     name = "prelu"
+    channel_axis = 1
     kernel_suffices = "its slope may differ by channel: a few NumPy calls"
     elementwise = False  # the slope differs by channel
     reference = "torch.nn.PReLU; He et al. 2015, arXiv:1502.01852"

@@ -41,6 +41,7 @@ def normalization(values: Dim, **rows: Dim) -> Iterator[Term]:
 class _Recurrent(Operation):
     """Base of layers and cells.  ``gates`` is the number of vectors of size ``hidden`` that a time step computes."""
 
+    channel_axis = -1
     shorthand = "hidden"
     gates: ClassVar[int]
     #: The states that one time step passes to the next.

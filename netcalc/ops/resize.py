@@ -56,6 +56,7 @@ class Interpolate(Operation):
     """
 
     name = "interpolate"
+    channel_axis = 1
     kernel_suffices = "resampling: a few NumPy calls for each axis"
     reference = "torch.nn.functional.interpolate, torch.nn.Upsample"
     shorthand = "scale_factor"

@@ -98,6 +98,7 @@ class RotaryEmbedding(Operation):
     """
 
     name = "rotary_embedding"
+    channel_axis = -1
     takes_empty = True
     reference = (
         "Su et al. 2021, arXiv:2104.09864; yarn: arXiv:2309.00071, linear: arXiv:2306.15595, "

@@ -192,6 +192,7 @@ class Experts(Operation):
     """
 
     name = "experts"
+    channel_axis = -1
     kernel_suffices = "the rows of each expert depend on the router's choice, which is known only at run time"
     reference = "Jiang et al. 2024, arXiv:2401.04088; capacity: Fedus et al. 2021, arXiv:2101.03961"
     inputs = ports("input", "weights", "indices")

@@ -14,6 +14,7 @@ class PixelShuffle(Movement):
     """Rearranges groups of r² channels into an image of r times the height and width (sub-pixel convolution)."""
 
     name = "pixel_shuffle"
+    channel_axis = 1
     kernel_suffices = MOVES
     reference = "torch.nn.PixelShuffle; Shi et al. 2016, arXiv:1609.05158"
     shorthand = "upscale_factor"
@@ -41,6 +42,7 @@ class PixelUnshuffle(Movement):
     """Rearranges each square of r×r pixels into channels: the inverse of pixel_shuffle (space to depth)."""
 
     name = "pixel_unshuffle"
+    channel_axis = 1
     kernel_suffices = MOVES
     reference = "torch.nn.PixelUnshuffle; Shi et al. 2016, arXiv:1609.05158"
     shorthand = "downscale_factor"
@@ -72,6 +74,7 @@ class ChannelShuffle(Movement):
     """
 
     name = "channel_shuffle"
+    channel_axis = 1
     reference = "torch.nn.ChannelShuffle; Zhang et al. 2018, arXiv:1707.01083"
     shorthand = "groups"
     shape_rule = "unchanged"

@@ -189,7 +189,8 @@ def specs(draw: st.DrawFn) -> str:
         known = ["p", "q"]
         inside = draw(lines(known, blocks, "v"))
         first = draw(st.sampled_from(known))
-        second = draw(st.sampled_from([name for name in known if name != first]))
+        last = first.rpartition(".")[2]  # by which an output is called
+        second = draw(st.sampled_from([name for name in known if name.rpartition(".")[2] != last]))
         text += f"  b{number}: {{inputs: [p, q], outputs: [{first}, {second}], layers: [{', '.join(inside)}]}}\n"
         blocks.append(f"b{number}")
     known = ["x", "y"]

@@ -138,6 +138,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "pad": ("pad",),
     "resize": ("interpolate",),
     "grid_sample": ("grid_sample",),
+    "roi_align": ("roi_align",),
     "shuffle": ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
     "unknown": ("unknown",),
     "creation": ("parameter", "linear_weight", "buffer", "constant", "arange"),

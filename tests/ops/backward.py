@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -151,12 +151,14 @@ def central_differences(
     training: bool = False,
     step: float = 1e-5,
     tolerance: float = 1e-6,
+    constants: Collection[int] = (),
 ) -> None:
     """Assert that the gradients are central differences of the kernel, in float64 along random directions.
 
     Args:
         arrays: inputs; floating-point ones in float64, at least 10⁻³ away from kinks and ties.
         weights: parameters and buffers; normally distributed when None, buffers positive.
+        constants: positions of inputs that have no gradient though outputs depend on them.
     """
     declared = ops.find(name)
     assert declared is not None, name
@@ -167,7 +169,7 @@ def central_differences(
         weights = {p.name: np.abs(drawn[p.name]) if p.is_buffer else drawn[p.name] for p in node.params}
     passed = BackwardPass(op, arrays, weights, training=training)
     seeds = passed.seeds()
-    found = passed.product(seeds)
+    found = passed.product(seeds, passed.call.wanted.difference(constants))
     assert found, f"{name} has no gradient here"
 
     def loss(moved: Arrays, changed: Weights) -> float:

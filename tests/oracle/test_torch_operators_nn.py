@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -615,6 +617,39 @@ def test_padding_of_many_axes() -> None:
 def test_grid_sample(mode: str, padding: str, corners: bool) -> None:
     module = Call(lambda x, g: F.grid_sample(x, g, mode, padding, align_corners=corners))
     assert check(module, r(1, 2, 5, 6), r(1, 3, 4, 2)) == ["grid_sample"]
+
+
+def regions(x: Any, rois: Any, scale: float, height: int, width: int, sampling: int, aligned: bool) -> Any:
+    """Return ``torchvision.ops.roi_align`` by its implementation in Python, where its operator does not load."""
+    pooled: Any = sys.modules["torchvision.ops.roi_align"]
+    return pooled._roi_align.__wrapped__(x, rois, scale, height, width, sampling, aligned)
+
+
+@pytest.fixture(scope="module")
+def roi_align() -> Iterator[Any]:
+    """Declare torchvision's operator where it does not load, as torch.export keeps it."""
+    pytest.importorskip("torchvision.ops")
+    if hasattr(torch.ops.torchvision, "roi_align"):
+        yield torch.ops.torchvision.roi_align
+        return
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    library.define(
+        "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+        "int sampling_ratio, bool aligned) -> Tensor"
+    )
+    library.impl("roi_align", regions, "CPU")
+    library.impl("roi_align", lambda x, rois, _, *size: x.new_empty((len(rois), x.shape[1], *size[:2])), "Meta")
+    yield torch.ops.torchvision.roi_align
+    library._destroy()
+
+
+@pytest.mark.parametrize("aligned", [True, False])
+def test_roi_align(roi_align: Any, aligned: bool) -> None:
+    module = Call(lambda x, rois: roi_align(x, rois, 0.5, 2, 3, 2, aligned))
+    rois = torch.tensor([[0, 1.0, 1.0, 7.0, 5.0], [1, 2.0, 2.0, 8.0, 9.0], [0, 0.0, 1.0, 3.0, 8.0]])
+    assert check(module, r(2, 3, 5, 6), rois) == ["roi_align"]
+    with pytest.raises(NetcalcError, match="the number of samples depends on the boxes"):
+        netcalc.from_torch(Call(lambda x, rois: roi_align(x, rois, 0.5, 2, 3, -1, aligned)), r(2, 3, 5, 6), rois)
 
 
 @pytest.mark.parametrize("corners", [True, False])

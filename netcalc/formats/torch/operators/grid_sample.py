@@ -1,4 +1,4 @@
-"""Images sampled at positions."""
+"""Images sampled at positions, and in regions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,31 @@ def grid_sampler(
         "align_corners": align_corners or None,
     }
     return build.line("grid_sample", [input, grid], attributes)
+
+
+@operator("torchvision.roi_align.default")
+def roi_align(
+    build: Builder,
+    input: Value,
+    rois: Value,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Value:
+    if sampling_ratio < 1:
+        raise RuleError(
+            f"roi_align with sampling_ratio {sampling_ratio}: the number of samples depends on the boxes",
+            hint="set the sampling_ratio of the module to 1 or more",
+        )
+    attributes = {
+        "output_size": [pooled_height, pooled_width],
+        "sampling_ratio": sampling_ratio,
+        "spatial_scale": None if spatial_scale == 1 else spatial_scale,
+        "aligned": aligned or None,
+    }
+    return build.line("roi_align", [input, rois], attributes)
 
 
 @operator("aten.affine_grid_generator.default")

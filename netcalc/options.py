@@ -168,7 +168,11 @@ class ConventionOptions(TypedDict, total=False):
     convention: Annotated[
         str,
         Option(
-            CONVENTION, "netcalc", "Counting: netcalc, torch, torchvision or fvcore.", ("--convention", "-c"), "NAME"
+            CONVENTION,
+            "netcalc",
+            "Counting: netcalc, torch, fvcore, thop, … or a YAML file.",
+            ("--convention", "-c"),
+            "NAME",
         ),
     ]
 
@@ -270,7 +274,7 @@ class ComparisonOptions(VariantOptions, DepthOptions, total=False):
         Option(
             CONVENTIONS,
             "netcalc",
-            "Counting: netcalc, torch, torchvision or fvcore; repeatable, to compare conventions.",
+            "Counting: netcalc, torch, fvcore, thop, … or a YAML file; repeatable, to compare conventions.",
             ("--convention", "-c"),
             "NAME",
         ),

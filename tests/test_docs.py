@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from netcalc.analysis.conventions.table import convention_of
 from netcalc.cli import main
 from netcalc.diagnostics import NetcalcError
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_text
+from netcalc.spec.yaml_document import parse_yaml
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks need a library.
@@ -57,6 +59,9 @@ def blocks(language: str) -> list[Any]:
 @pytest.mark.parametrize(("info", "text", "files"), blocks("yaml"))
 def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str], tmp_path: Path) -> None:
     write(files, tmp_path)
+    if info.endswith(" convention"):
+        assert convention_of("ours", parse_yaml(text, "ours.yaml")).about
+        return
     if info.startswith("layers"):
         name, _, shape = info.split()[1].partition("=")
         lines = text.replace("\n", "\n  ")

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from netcalc.analysis.conventions import Convention, Counted, convention_named, require_backward
+from netcalc.analysis.conventions import Convention, Counted, Part, Place, convention_named, require_backward
+from netcalc.analysis.conventions.quantities import Quantities
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FORWARD, FORWARD_BACKWARD, STEP, Cost, Phase, Use, Weight, Work
 from netcalc.analysis.folding import Instances, folded
 from netcalc.analysis.modules import by_module
-from netcalc.analysis.rows import Place, Ranges, Row, cut, grouped, parts_of, present
+from netcalc.analysis.rows import Place as RowPlace
+from netcalc.analysis.rows import Ranges, Row, cut, grouped, parts_of, present
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import UndecidedError
@@ -39,6 +41,7 @@ class _Counts(NamedTuple):
     unknown: dict[str, str]  # names of operations by what is not known of the forward pass, and of the backward pass
     unknown_backward: dict[str, str]
     declared: dict[tuple[str, str], None]  # operators whose figures are declared, with the origin of these
+    remarks: dict[str, None]  # faults of the tool
 
 
 class Analysis:
@@ -53,10 +56,12 @@ class Analysis:
         self.backward = backward
         self._costs: dict[int, _Counts] = {}  # of operations and bodies, unless they are kept with these
         self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
-        self._remarks: dict[str, None] = {}
+        self._blocks: dict[int, str] = {}  # names of the blocks of operations, where the convention reads them
         self._context = Context(training=program.training, dtype=program.dtype)
         #: Settings that the costs of a body depend on; None if they depend on other bodies too.
-        self.settings = None if backward is not None else (convention.name, program.training, program.dtype)
+        depends = backward is not None or convention.by_network
+        self.settings = None if depends else (convention.name, program.training, program.dtype)
+        self._quantities = Quantities(self.program) if convention.by_network else None
 
     @cached_property
     def total(self) -> Cost:
@@ -88,8 +93,7 @@ class Analysis:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Faults of the tool that the convention reproduces, where they change a figure."""
-        _ = self.total
-        return tuple(self._remarks)
+        return tuple(self._total_counts.remarks)
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -98,6 +102,10 @@ class Analysis:
         That of an operator is its name, parts of it are ``MACs of`` and ``backward pass of`` one.
         """
         return (*self._total_counts.unknown, *self._total_counts.unknown_backward)
+
+    def remarks_of(self, node: OpNode) -> tuple[str, ...]:
+        """Return the faults of the tool that change the count of one operation."""
+        return tuple(self._node(node).remarks)
 
     def knows(self, phase: Phase) -> bool:
         """Return False for a part of a step of training of which some work is not known."""
@@ -153,7 +161,7 @@ class Analysis:
         """Yield every operation in order of execution; unless unrolled, a repeated one stands for all its instances."""
         if unroll:
             require_unrolled(self.program)
-        yield from self._leaves(self.program.main, Place(), 1, unroll)
+        yield from self._leaves(self.program.main, RowPlace(), 1, unroll)
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
         """Yield rows with paths of at most ``depth`` parts; deeper rows, and all calls of a module, are summed."""
@@ -163,7 +171,7 @@ class Analysis:
         """Return the rows as a tree by path."""
         if unroll:
             require_unrolled(self.program)
-        return self._tree(self.program.main, Place(), unroll)
+        return self._tree(self.program.main, RowPlace(), unroll)
 
     def modules(self, *, unroll: bool = False) -> tuple[Row, ...]:
         """Return the rows as a tree by path in which all calls of a module are one row."""
@@ -176,6 +184,22 @@ class Analysis:
     def body(self, body: Body) -> Cost:
         """Return the cost of a body."""
         return self._body(body).cost
+
+    def parts(self, node: OpNode) -> tuple[Part, ...]:
+        """Return the work of the forward pass of one operation by the term that it comes from.
+
+        The parts add up to the MACs and FLOPs of :meth:`node`.
+        """
+        backward = () if self.backward is None else self.backward.terms(node)
+        return self.convention.parts(node, self.terms(node), self._context.training, backward, self._place(node))
+
+    def backward_parts(self, node: OpNode) -> tuple[Part, ...]:
+        """Return the work of the backward pass of one operation by the term that it comes from, if it is counted."""
+        if self.backward is None:
+            return ()
+        terms, place = self.backward.terms(node), self._place(node)
+        forward = self.convention.counts(node, self.terms(node), self._context.training, terms, place)
+        return self.convention.backward_parts(node, terms, forward, place)
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
         """Return the terms of the work of one operation: all work that is executed, or the useful work only."""
@@ -191,7 +215,7 @@ class Analysis:
 
     def _node(self, node: OpNode) -> _Counts:
         # the rule of a convention may read anything of a node
-        own = self.settings is None or node.applied is None or node.ties or node.op.name in self.convention.rules
+        own = self.settings is None or node.applied is None or node.ties or self.convention.has_rule(node.op.name)
         costs: dict[Any, Any] = self._costs if own or node.applied is None else node.applied.costs
         key = id(node) if own else (self.settings, node.frozen)
         counts = costs.get(key)
@@ -205,17 +229,38 @@ class Analysis:
     def _operation(self, node: OpNode) -> _Counts:
         training, op = self._context.training, node.op
         backward = () if self.backward is None else self.backward.terms(node)
-        executed = expected = self.convention.counts(node, self.terms(node), training, backward)
+        place = self._place(node)
+        executed = expected = self.convention.counts(node, self.terms(node), training, backward, place)
         if type(op).expected_cost is not Operation.expected_cost:
-            expected = self.convention.counts(node, self.terms(node, expected=True), training, backward)
-        cost = Cost.of(self._weights(node), Work(node, executed, expected, *self._passes(node)))
+            expected = self.convention.counts(node, self.terms(node, expected=True), training, backward, place)
+        passes = self._passes(node, executed)
+        cost = Cost.of(self._weights(node), Work(node, executed, expected, *passes))
         return _Counts(
             self.convention,
             cost,
             {op.name: None} if executed.incomplete else {},
             {op.name: op.counted_as} if op.counted_as is not None and not executed.incomplete else {},
             *self._not_computed(op, executed),
+            {counted.remark: None for counted in (executed, *passes) if counted.remark},
         )
+
+    def _place(self, node: OpNode) -> Place | None:
+        """Return the place of an operation, if the convention reads it."""
+        if not self.convention.by_place and self._quantities is None:
+            return None
+        return Place(self._block_of(node) if self.convention.by_place else "", self._quantities)
+
+    def _block_of(self, node: OpNode) -> str:
+        if not self._blocks:
+            bodies, seen = [self.program.main], set[int]()
+            while bodies:
+                body = bodies.pop()
+                if id(body) in seen:
+                    continue
+                seen.add(id(body))
+                self._blocks.update((id(one), body.block) for one in body.nodes if isinstance(one, OpNode))
+                bodies += (one.body for one in body.nodes if isinstance(one, CallNode))
+        return self._blocks.get(id(node), "")
 
     def _not_computed(self, op: Operation, executed: Counted) -> tuple[dict[str, str], dict[str, str], dict[Any, None]]:
         """Return what is not known of an operation's work, forward and backward, and what a user declared."""
@@ -226,13 +271,11 @@ class Analysis:
         backward = {} if self.backward is None else {f"backward pass of {work.operator}": op.name}
         return unknown[executed.gap], backward, {} if work.source is None else {(work.operator, work.source): None}
 
-    def _passes(self, node: OpNode) -> tuple[Counted, ...]:
+    def _passes(self, node: OpNode, forward: Counted) -> tuple[Counted, ...]:
         """Return the work of the backward pass of an operation and of its update, if they are counted."""
         if self.backward is None:
             return ()
-        backward = self.convention.counts_backward(node, self.backward.terms(node))
-        if backward.remark:
-            self._remarks.setdefault(backward.remark)
+        backward = self.convention.counts_backward(node, self.backward.terms(node), forward, self._place(node))
         return backward, self.convention.counts_update(self.backward.update(node))
 
     def _weights(self, node: OpNode) -> Iterator[tuple[Use, Weight]]:
@@ -256,7 +299,7 @@ class Analysis:
         return counts
 
     def _sum(self, nodes: Iterable[Node]) -> _Counts:
-        totals = _Counts(self.convention, Cost(), {}, {}, {}, {}, {})
+        totals = _Counts(self.convention, Cost(), {}, {}, {}, {}, {}, {})
         total = totals.cost
         for node in nodes:
             counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
@@ -266,10 +309,13 @@ class Analysis:
             totals.unknown.update(counts.unknown)
             totals.unknown_backward.update(counts.unknown_backward)
             totals.declared.update(counts.declared)
+            totals.remarks.update(counts.remarks)
         return totals._replace(cost=total)
 
     def _sketched(self, body: SketchedBody) -> _Counts | None:
         """Return the cost of a body, computed from its sketch; None if that is not possible."""
+        if self.convention.by_place:  # the operations of a sketch have no place in the program
+            return None
         derived, key = body.sketch.derived, (Analysis, self.settings)
         if key not in derived or derived[key][0] is not self.convention:
             derived[key] = self.convention, *self._function(body.sketch)
@@ -308,14 +354,14 @@ class Analysis:
 
     # -- rows -------------------------------------------------------------------------------------
 
-    def _leaves(self, body: Body, place: Place, repeat: int, unroll: bool) -> Iterator[Row]:
+    def _leaves(self, body: Body, place: RowPlace, repeat: int, unroll: bool) -> Iterator[Row]:
         for instances in folded(body.nodes, unroll=unroll):
             if isinstance(instances.node, OpNode):
                 yield self._leaf(instances.node, place, repeat)
             else:
                 yield from self._leaves(instances.node.body, place.inside(instances), repeat * instances.times, unroll)
 
-    def _leaf(self, node: OpNode, place: Place, repeat: int) -> Row:
+    def _leaf(self, node: OpNode, place: RowPlace, repeat: int) -> Row:
         compute_cost = partial(self._instance, node, place.shared)
         path, title = join(place.path, node.name), join(place.title, node.name)
         inputs = present(node.inputs)
@@ -332,14 +378,14 @@ class Analysis:
             module=node.module,
         )
 
-    def _tree(self, body: Body, place: Place, unroll: bool) -> tuple[Row, ...]:
+    def _tree(self, body: Body, place: RowPlace, unroll: bool) -> tuple[Row, ...]:
         rows: list[tuple[tuple[str, ...], Row]] = []
         for instances in folded(body.nodes, unroll=unroll):
             row = self._leaf(instances.node, place, 1) if isinstance(instances.node, OpNode) else None
             rows.append((parts_of(instances.name), row or self._branch(instances, place, unroll)))
         return grouped(rows, place)
 
-    def _branch(self, instances: Instances, outer: Place, unroll: bool) -> Row:
+    def _branch(self, instances: Instances, outer: RowPlace, unroll: bool) -> Row:
         """Return the row of the instances of a call."""
         node, place = instances.node, outer.inside(instances)
         assert isinstance(node, CallNode)

@@ -159,7 +159,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode, window: int) -> Expla
         from netcalc.analysis.explain_backward import backward_sections
         from netcalc.analysis.through_time import learning_sections
 
-        sections += backward_sections(analysis.convention, analysis.backward, row, node)
+        sections += backward_sections(analysis, row, node)
         sections += learning_sections(node, window)
     return Explanation(
         analysis.program.name,
@@ -186,7 +186,9 @@ def _work_sections(analysis: Analysis, row: Row, node: OpNode) -> Iterator[Secti
         yield from declared_sections(analysis.convention, row, declared, rule)
         return
     terms, cost = analysis.terms(node), row.cost
-    counted = counted_steps(analysis.convention, row.repeat, (cost.macs, cost.flops), terms)
+    parts, remarks = analysis.parts(node), analysis.remarks_of(node)
+    rule = "; ".join((rule, *remarks)) if analysis.backward is None else rule
+    counted = counted_steps(analysis.convention, row.repeat, (cost.macs, cost.flops), terms, parts)
     yield Section("work", tuple(term_steps(terms)), node.op.cost_rule)
     yield Section("counted", tuple(counted), rule)
 

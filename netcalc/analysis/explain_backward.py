@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netcalc.analysis.backward_work import BackwardWork
-from netcalc.analysis.conventions import Convention
+from netcalc.analysis.cost import Analysis
 from netcalc.analysis.rows import Row
 from netcalc.analysis.working import Section, counted_steps, term_steps
 from netcalc.dtypes import ITEMSIZE
@@ -14,8 +14,11 @@ from netcalc.opdef import WorkingLine
 from netcalc.ops.backward import NO_GRADIENT, Saved, Source
 
 
-def backward_sections(convention: Convention, backward: BackwardWork, row: Row, node: OpNode) -> Iterator[Section]:
-    """Yield the sections of the backward pass of an operation."""
+def backward_sections(analysis: Analysis, row: Row, node: OpNode) -> Iterator[Section]:
+    """Yield the sections of the backward pass of an operation; none if it is not counted."""
+    convention, backward = analysis.convention, analysis.backward
+    if backward is None:
+        return
     yield Section("derivatives", tuple(_derivatives(backward.derivatives(node))))
     flow = backward.flow.of(node)
     yield Section("gradients", tuple(_gradients(node, flow.wanted)))
@@ -27,13 +30,13 @@ def backward_sections(convention: Convention, backward: BackwardWork, row: Row, 
     cost, terms = row.cost, backward.terms(node)
     yield Section("backward work", tuple(term_steps(terms)))
     work = cost.macs_backward, cost.flops_backward
-    remark = convention.counts_backward(node, terms).remark
-    rule = f"{convention.name}: {convention.about}" + (f"; {remark}" if remark else "")
-    yield Section("backward counted", tuple(counted_steps(convention, row.repeat, work, terms)), rule)
+    rule = "; ".join((f"{convention.name}: {convention.about}", *analysis.remarks_of(node)))
+    steps = counted_steps(convention, row.repeat, work, terms, analysis.backward_parts(node))
+    yield Section("backward counted", tuple(steps), rule)
     if backward.optimizer is not None:
         updates = backward.update(node)
-        steps = [*_formulas(backward, node), *term_steps(updates), WorkingLine("FLOPs", "", "", cost.flops_update)]
-        yield Section("update", tuple(steps) if updates else (), backward.optimizer.source)
+        updated = [*_formulas(backward, node), *term_steps(updates), WorkingLine("FLOPs", "", "", cost.flops_update)]
+        yield Section("update", tuple(updated) if updates else (), backward.optimizer.source)
 
 
 def _derivatives(lines: Sequence[str]) -> Iterator[WorkingLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netcalc.analysis.conventions import Convention
+from netcalc.analysis.conventions import Convention, Part
 from netcalc.dims import Dim
 from netcalc.opdef import KINDS, Kind, Term, WorkingLine
 from netcalc.results import recorded
@@ -43,11 +43,17 @@ def term_steps(terms: Sequence[Term]) -> Iterator[WorkingLine]:
 
 
 def counted_steps(
-    convention: Convention, repeat: int, work: tuple[Dim, Dim], terms: Sequence[Term]
+    convention: Convention, repeat: int, work: tuple[Dim, Dim], terms: Sequence[Term], parts: Sequence[Part] = ()
 ) -> Iterator[WorkingLine]:
-    """Yield the steps from terms to the MACs and FLOPs of one instance, and to the FLOPs of all."""
+    """Yield the steps from terms to the MACs and FLOPs of one instance, and to the FLOPs of all.
+
+    ``parts`` are those that the convention counts; of a rule of its own the formula is a step.
+    """
     macs, flops = work
     per_mac = convention.per_mac
+    for part in parts:
+        if part.formula is not None:
+            yield WorkingLine(part.name, part.formula.pretty(), "", part.macs if part.macs != 0 else part.flops)
     yield WorkingLine("MACs", "", "", macs)
     others = {kind: count for kind, count in by_kind(terms).items() if kind != "mac" and count != 0}
     if convention.name == "netcalc" and others:

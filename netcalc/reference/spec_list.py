@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from netcalc.analysis.conventions import convention_named
+from netcalc.analysis.conventions import FIRST, convention_named
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim
 from netcalc.files import exists
@@ -81,9 +81,12 @@ def listed_specs(words: Sequence[str] = (), family: str | None = None, conventio
     they do where no spec has them otherwise.
 
     Raises:
-        NetcalcError: E502 if there are none, or no such family; E701 for an unknown convention.
+        NetcalcError: E502 if there are none, or no such family; E701 for an unknown convention, or one that the list
+            has no figures by.
     """
-    convention_named(convention)
+    if convention_named(convention).name not in FIRST:
+        hint = f"{', '.join(FIRST)}; `netcalc flops NAME --convention {convention}` counts one of them"
+        raise NetcalcError(Diagnostic("E701", f"the list has no figures by {convention}", hint=hint))
     entries = sorted(catalogue().values(), key=lambda spec: (spec.family, spec.name))
     families = {spec.family for spec in entries}
     if family is not None and family not in families:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, change, ratio
-from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.conventions import convention_named
 from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.ir import join
 from netcalc.render.compare_tables import (
@@ -127,7 +127,7 @@ def _head(comparison: Comparison) -> Iterator[Line]:
         yield Line(f": {sides[0] or 'no inputs'} → {sides[1]}", name, hanging="  ")
     yield from _stored(comparison)
     for convention in dict.fromkeys(comparison.conventions):
-        yield Line(f"counted as {convention} does: {CONVENTIONS[convention].about}", hanging="  ")
+        yield Line(f"counted as {convention} does: {convention_named(convention).about}", hanging="  ")
 
 
 def _stored(comparison: Comparison) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, OperationMatch, change
-from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.conventions import convention_named
 from netcalc.analysis.figures import Figure, Unit
 from netcalc.analysis.summary import Layer
 from netcalc.dims import Dim
@@ -31,7 +31,7 @@ def titled(comparison: Comparison, figure: Figure, title: str) -> str:
 
 def _counts_macs(comparison: Comparison) -> bool:
     """Return True if all conventions count one FLOP for each MAC."""
-    return all(CONVENTIONS[convention].per_mac == 1 for convention in comparison.conventions)
+    return all(convention_named(convention).per_mac == 1 for convention in comparison.conventions)
 
 
 def operations_table(comparison: Comparison, operations: Sequence[OperationMatch]) -> Table:

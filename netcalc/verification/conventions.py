@@ -20,7 +20,7 @@ from netcalc.dtypes import COMPLEX
 from netcalc.ir import OpNode, Program
 from netcalc.numerics.tape import Record
 from netcalc.opdef import Term
-from netcalc.verification.figure_references.conventions import Count, Executed, count, count_backward
+from netcalc.verification.figure_references.conventions import COUNTED, Count, Executed, count, count_backward
 from netcalc.verification.references import Attributes
 from netcalc.verification.report import Gap, InstanceCheck
 
@@ -30,13 +30,14 @@ class Conventions:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._analyses = {name: Analysis(program, convention) for name, convention in CONVENTIONS.items()}
+        self._conventions = {name: CONVENTIONS[name] for name in COUNTED}
+        self._analyses = {name: Analysis(program, convention) for name, convention in self._conventions.items()}
         self._runs: dict[OpNode, Executed | None] = {}
         self._counts: dict[OpNode, dict[str, Count]] = {}
         self._products: dict[tuple[Any, ...], Count | None] = {}
-        self._totals: dict[str, Counter[str]] = {name: Counter() for name in CONVENTIONS}
+        self._totals: dict[str, Counter[str]] = {name: Counter() for name in COUNTED}
         self._backward: Counter[str] = Counter()
-        self._uncounted: dict[str, set[str]] = {name: set() for name in CONVENTIONS}
+        self._uncounted: dict[str, set[str]] = {name: set() for name in COUNTED}
         self._gaps: dict[Gap, None] = {}
 
     @property
@@ -56,7 +57,7 @@ class Conventions:
         node = instance.node
         if node not in self._runs:
             run = self._runs[node] = self._executed(node, inputs, params, outputs, work)
-            counts = {} if run is None else {name: count(name, run) for name in CONVENTIONS}
+            counts = {} if run is None else {name: count(name, run) for name in COUNTED}
             self._counts[node] = {name: found for name, found in counts.items() if found is not None}
             for name, found in self._counts[node].items():
                 cost = self._analyses[name].node(node)
@@ -81,7 +82,7 @@ class Conventions:
         key = node, record.wanted, given
         if key not in self._products:
             self._products[key] = None
-            for name, convention in CONVENTIONS.items():
+            for name, convention in self._conventions.items():
                 if convention.backward is None or run is None:
                     continue
                 counted = convention.counts_backward(node, terms)

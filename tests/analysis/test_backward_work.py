@@ -13,6 +13,7 @@ import pytest
 import netcalc
 from netcalc import ops
 from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.conventions.convention import ALL
 from netcalc.analysis.cost import analyze
 from netcalc.analysis.figures import FIGURES, Cost
 from netcalc.diagnostics import NetcalcError
@@ -133,7 +134,8 @@ def test_forward_figures_import_no_declaration_of_a_backward_pass() -> None:
 
 def test_rules_of_backward_passes_are_of_registered_operations() -> None:
     for convention in CONVENTIONS.values():
-        assert set(convention.backward or ()) <= set(ops.names())
+        rules = {} if convention.backward is None else convention.backward.rules
+        assert rules.keys() <= {ALL, *ops.names()}
 
 
 def test_a_step_starts_from_the_loss_of_the_spec() -> None:

@@ -27,6 +27,7 @@ from netcalc.ir import Program
 from netcalc.numerics.initializers import Initializers
 from netcalc.numerics.parameters import Parameters
 from netcalc.ops.eager import _DECLARED
+from netcalc.verification.figure_references.conventions import COUNTED
 from tests.exhaustive.mutation import Site, forget, function_sites, method_sites, replaced
 from tests.numerics.programs import program
 
@@ -111,7 +112,7 @@ def _observed_initializers(of: Program) -> list[Any]:
 def _observed_conventions(of: Program) -> list[Any]:
     """Return the work by operation and convention."""
     seen: list[Any] = []
-    for name, backward in itertools.product(CONVENTIONS, (False, True)):
+    for name, backward in itertools.product(COUNTED, (False, True)):
         if backward and CONVENTIONS[name].backward is None:
             continue
         analysis = analyze(of, name, backward=backward)
@@ -277,7 +278,7 @@ EACH = {"initializer": 2, "convention": 2, "memory": 1}
 KINDS: Mapping[str, tuple[Sequence[str], Sequence[Network]]] = {
     "initializer": (("netcalc.inits", "netcalc.numerics.initializers"), _INITIALIZED),
     "convention": (
-        tuple(f"netcalc.analysis.conventions.{name}" for name in ("convention", "torch", "fvcore")),
+        tuple(f"netcalc.analysis.conventions.{name}" for name in ("convention", "scope")),
         _COUNTED,
     ),
     "memory": (

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.conventions import FIRST
 from netcalc.analysis.cost import analyze
 from netcalc.dims import Dim
 from netcalc.spec import elaborate
@@ -24,7 +24,7 @@ def catalogue_entry(name: str) -> dict[str, Any]:
     loaded = load_document(path)
     document = loaded.document
     program = elaborate(loaded)
-    totals = {convention: analyze(program, convention).total for convention in CONVENTIONS}
+    totals = {convention: analyze(program, convention).total for convention in FIRST}
     return {
         "file": path.relative_to(specs_dir()).as_posix(),
         "family": document.family,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from netcalc.analysis.conventions import CONVENTIONS
-from netcalc.analysis.conventions.convention import RuleCount
+from netcalc.analysis.conventions.convention import Convention, Pass, Rule
+from netcalc.expressions import parse
+from netcalc.verification import conventions
+from netcalc.verification.figure_references.conventions import COUNTED
 from netcalc.verification.report import Gap, VerifyReport
 from netcalc.verification.verify import verify
 from tests.exhaustive.mutation import forget
@@ -26,6 +29,11 @@ def compared(text: str = NET) -> VerifyReport:
     return verify(program(text), values=True, backward=True)
 
 
+def replace(monkeypatch: pytest.MonkeyPatch, convention: Convention) -> None:
+    """Verify with another convention of a name."""
+    monkeypatch.setattr(conventions, "CONVENTIONS", {**CONVENTIONS, convention.name: convention})
+
+
 def wrong(report: VerifyReport) -> set[tuple[str, str]]:
     return {(check.path, check.what) for check in report.failures}
 
@@ -34,7 +42,7 @@ def test_every_convention_is_compared() -> None:
     report = compared()
     assert report.ok
     found = {check.what for check in report.checks if check.path == "conv2d" and check.group == "conventions"}
-    assert {f"counted by {name}: FLOPs" for name in CONVENTIONS} < found
+    assert {f"counted by {name}: FLOPs" for name in COUNTED} < found
     assert "counted by torch, backward: MACs" in found and "counted by fvcore, backward: MACs" not in found
     assert not verify(program(NET), backward=True).counts["conventions"]
 
@@ -46,19 +54,20 @@ def test_groups_count_more_in_the_gradient_of_the_weight() -> None:
 
 
 def test_a_wrong_rule_is_found_in_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = CONVENTIONS["fvcore"].rules
-    monkeypatch.setitem(rules, "batch_norm", lambda node, macs, training: RuleCount(0, 7))  # type: ignore[arg-type]
+    rules = {**CONVENTIONS["fvcore"].rules, "batch_norm": (Rule(None, {}, {"norm": parse("7")}),)}
+    replace(monkeypatch, CONVENTIONS["fvcore"]._replace(forward=Pass({"mac": 1}, rules)))
     assert wrong(compared()) == {("batch_norm", "counted by fvcore: FLOPs"), ("", "counted by fvcore: FLOPs")}
 
 
 def test_a_wrong_weight_of_multiply_adds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong_weight = CONVENTIONS["torchvision"]._replace(per_mac=2)
-    monkeypatch.setitem(CONVENTIONS, "torchvision", wrong_weight)
+    replace(monkeypatch, wrong_weight)
     assert {path for path, _ in wrong(compared())} == {"conv2d", "conv_transpose2d", ""}
 
 
 def test_an_operation_that_is_left_out_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CONVENTIONS, "torch", CONVENTIONS["torch"]._replace(per_other=1))
+    torch = CONVENTIONS["torch"]
+    replace(monkeypatch, torch._replace(forward=Pass(CONVENTIONS["netcalc"].forward.kinds, torch.rules)))
     assert ("", "counted by torch: left out") in wrong(compared())
 
 

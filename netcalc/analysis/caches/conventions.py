@@ -1,4 +1,4 @@
-"""Conventions of the memory of caches, read from ``data/conventions/caches.yaml``.
+"""Conventions of the memory of caches, read from ``data/cache_conventions.yaml``.
 
 A convention has these keys::
 
@@ -30,7 +30,7 @@ from netcalc.expressions import Expression, parse
 
 CacheName: TypeAlias = Literal["ideal", "vllm", "vllm-hybrid", "llama.cpp"]
 
-_FILE = Path(__file__).parent.parent.parent / "data" / "conventions" / "caches.yaml"
+_FILE = Path(__file__).parent.parent.parent / "data" / "cache_conventions.yaml"
 
 
 class StateType(NamedTuple):

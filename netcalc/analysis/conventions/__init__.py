@@ -1,30 +1,98 @@
-"""Counting conventions: the work that each tool counts, and the number of FLOPs that it gives for this work.
+"""Counting conventions: the work that each tool or paper counts, and the number of FLOPs that it gives for this work.
 
-One network has many published FLOP counts, because tools count different operations.  Each convention is
-declared in a module of its own; the tests compare it with the tool.  Operations whose work a convention does not count
-are reported by name.
+One network has many published FLOP counts, because tools count different operations.  Each convention is a file of
+``data/conventions``; the tests compare it with the tool.  Operations whose work a convention does not count are
+reported by name.  A user's file has the same form.
 """
 
-from netcalc.analysis.conventions.convention import Convention, Counted
-from netcalc.analysis.conventions.fvcore import FVCORE
-from netcalc.analysis.conventions.netcalc import NETCALC
-from netcalc.analysis.conventions.torch import TORCH, TORCHVISION
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from netcalc.analysis.conventions.convention import Convention, Counted, Part
+from netcalc.analysis.conventions.scope import Place
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
-__all__ = ["CONVENTIONS", "Convention", "Counted", "convention_named", "require_backward"]
+__all__ = [
+    "CONVENTIONS",
+    "FIRST",
+    "Convention",
+    "Counted",
+    "Part",
+    "Place",
+    "convention_named",
+    "require_backward",
+]
 
-#: Every convention by name.
-CONVENTIONS: dict[str, Convention] = {
-    convention.name: convention for convention in (NETCALC, TORCH, TORCHVISION, FVCORE)
-}
+_FOLDER = Path(__file__).parent.parent.parent / "data" / "conventions"
+#: Conventions that lists begin with, which count any network.
+FIRST = ("netcalc", "torch", "torchvision", "fvcore")
+_SUFFIXES = (".yaml", ".yml")
+
+
+class _Shipped(Mapping[str, Convention]):
+    """The shipped conventions by name, each read when it is asked for."""
+
+    def __getitem__(self, name: str) -> Convention:
+        if name not in _names():
+            raise KeyError(name)
+        return _read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in _names()
+
+
+#: Every shipped convention by name.
+CONVENTIONS: Mapping[str, Convention] = _Shipped()
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    others = {file.stem for file in _FOLDER.glob("*.yaml")}.difference(FIRST)
+    return (*FIRST, *sorted(others))
+
+
+@cache
+def _read(name: str) -> Convention:
+    from netcalc.analysis.conventions.table import convention_of
+    from netcalc.spec.yaml_document import parse_yaml
+
+    file = _FOLDER / f"{name}.yaml"
+    return convention_of(name, parse_yaml(file.read_text(encoding="utf-8"), file.name), trusted=True)
 
 
 def convention_named(name: str) -> Convention:
-    """Return a convention; NetcalcError (E701) if there is none of that name."""
-    if name not in CONVENTIONS:
-        hint = did_you_mean(name, CONVENTIONS) or f"the conventions are {', '.join(CONVENTIONS)}"
-        raise NetcalcError(Diagnostic("E701", f"there is no counting convention {name!r}", hint=hint))
-    return CONVENTIONS[name]
+    """Return a shipped convention by its name, or that of a user's file by its path.
+
+    Raises:
+        NetcalcError: E701 if there is none of that name; E605 for a file that cannot be read, and as
+            :func:`~netcalc.analysis.conventions.table.convention_of` for what it says.
+    """
+    if name in CONVENTIONS:
+        return CONVENTIONS[name]
+    if name.endswith(_SUFFIXES):
+        from netcalc.analysis.conventions.table import read_text
+
+        return _of_text(name, read_text(name))
+    hint = did_you_mean(name, CONVENTIONS) or f"the conventions are {', '.join(CONVENTIONS)}, and YAML files"
+    raise NetcalcError(Diagnostic("E701", f"there is no counting convention {name!r}", hint=hint))
+
+
+@cache
+def _of_text(name: str, text: str) -> Convention:
+    """Return the convention of a user's file, the same object as long as its text is the same."""
+    from netcalc.analysis.conventions.table import convention_of
+    from netcalc.spec.yaml_document import parse_yaml
+
+    return convention_of(name, parse_yaml(text, name))
 
 
 def require_backward(convention: Convention) -> None:
@@ -32,4 +100,8 @@ def require_backward(convention: Convention) -> None:
     if convention.backward is None:
         counting = [name for name, other in CONVENTIONS.items() if other.backward is not None]
         message = f"{convention.name} counts no backward pass"
-        raise NetcalcError(Diagnostic("E701", message, hint=f"{' and '.join(counting)} count one"))
+        raise NetcalcError(Diagnostic("E701", message, hint=f"{_and(counting)} count one"))
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,13 +1,23 @@
-"""The declaration of a counting convention."""
+"""A counting convention: FLOPs of each kind of work, and rules for operations that it counts otherwise.
+
+The count of an operation is a sum of :class:`Part`, each with the name of the term that it comes from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
+from netcalc.analysis.conventions.scope import Forward, Place, RuleScope
 from netcalc.dims import Dim
+from netcalc.expressions import Expression
 from netcalc.ir import OpNode
-from netcalc.opdef import Declared, Term
+from netcalc.opdef import Declared, Kind, Term
+
+#: Key of rules that are for all operations.
+ALL = "all"
+#: FLOPs of a multiply-add in declared figures.
+_DECLARED_PER_MAC = 2
 
 
 class Counted(NamedTuple):
@@ -23,64 +33,124 @@ class Counted(NamedTuple):
     gap: Literal["", "MACs", "work"] = ""
 
 
-class RuleCount(NamedTuple):
-    """The result of a rule: multiply-adds, and FLOPs in addition to them."""
+class Part(NamedTuple):
+    """A part of the work of an operation: the term that it comes from, or the name that a rule gives it.
 
+    ``formula`` is the expression of the rule; None for a term of the operation itself.
+    """
+
+    name: str
     macs: Dim
-    others: Dim = 0
+    flops: Dim
+    formula: Expression | None = None
 
 
-class BackwardCount(NamedTuple):
-    """The result of a rule of backward passes: multiply-adds, and a remark on a fault of the tool."""
+class Rule(NamedTuple):
+    """Count of an operation where the condition ``when`` holds.
 
-    macs: Dim
-    remark: str = ""
+    ``macs`` and ``others`` are expressions by name of the part: multiply-adds, and FLOPs beside them.  ``bug`` is the
+    fault of the tool that the rule reproduces, with the thread that reports it.
+    """
+
+    when: Expression | None
+    macs: Mapping[str, Expression]
+    others: Mapping[str, Expression]
+    bug: str = ""
 
 
-#: FLOPs of a multiply-add in declared figures.
-_DECLARED_PER_MAC = 2
+class Pass(NamedTuple):
+    """A pass as a convention counts it: FLOPs of an operation of each kind, and rules by operation."""
 
-#: A tool's count of the backward pass of an operation, from the node and the terms of the work.
-BackwardRule: TypeAlias = Callable[[OpNode, Sequence[Term]], BackwardCount]
-#: A tool's count of an operation, from the node, the multiply-adds that it executes, and the training mode.
-Rule: TypeAlias = Callable[[OpNode, Dim, bool], RuleCount]
-#: A tool's count of a forward pass of an operation that is differentiated, from the node, the multiply-adds that it
-#: executes, and the terms of the backward pass.
-DifferentiatedRule: TypeAlias = Callable[[OpNode, Dim, Sequence[Term]], RuleCount]
+    kinds: Mapping[Kind, int]
+    rules: Mapping[str, tuple[Rule, ...]]
+
+    def rule(self, scope: RuleScope) -> Rule | None:
+        """Return the first rule for an operation whose condition holds; None if the kinds of its work count."""
+        for name in (scope.node.op.name, ALL):
+            for rule in self.rules.get(name, ()):
+                if rule.when is None or rule.when.evaluate(scope):
+                    return rule
+        return None
 
 
 class Convention(NamedTuple):
-    """A way of counting.
+    """A way of counting, as its file describes it; ``per_mac`` is the FLOPs of a multiply-add.
 
-    A multiply-add is ``per_mac`` FLOPs, any other elementary operation ``per_other``.  ``rules`` replace these for
-    the operations that they name, and ``backward`` the backward formulas; it is None for a tool that counts none.
-    ``differentiated`` replace ``rules`` where gradients are computed.
+    ``backward`` is None for a convention that counts no backward pass.  ``by_element`` is True for a tool that ignores
+    element types: an operation on complex numbers counts like one on real numbers.  ``by_place`` and ``by_network`` are
+    True if rules read the place of an operation, or quantities of the network.
     """
 
     name: str
     about: str
     source: str
     per_mac: int
-    per_other: int
-    rules: Mapping[str, Rule]
-    backward: Mapping[str, BackwardRule] | None = None
-    differentiated: Mapping[str, DifferentiatedRule] = {}
-    #: True for a tool that ignores element types: an operation on complex numbers counts like one on real numbers.
+    forward: Pass
+    backward: Pass | None = None
     by_element: bool = False
+    by_place: bool = False
+    by_network: bool = False
+    version: str = ""
 
-    def counts(self, node: OpNode, terms: Sequence[Term], training: bool, backward: Sequence[Term] = ()) -> Counted:
-        """Return the work of an operation under the convention, from the terms of its work and of its backward pass."""
+    @property
+    def rules(self) -> Mapping[str, tuple[Rule, ...]]:
+        """The rules of the forward pass by operation."""
+        return self.forward.rules
+
+    def has_rule(self, operation: str) -> bool:
+        """Return True for an operation that a rule may count, which may read anything of a node."""
+        return operation in self.forward.rules or ALL in self.forward.rules
+
+    def counts(
+        self,
+        node: OpNode,
+        terms: Sequence[Term],
+        training: bool,
+        backward: Sequence[Term] = (),
+        place: Place | None = None,
+    ) -> Counted:
+        """Return the work of an operation under the convention.
+
+        Args:
+            node: the operation.
+            terms: its work.
+            training: mode of the program.
+            backward: the terms of its backward pass, if gradients are computed.
+            place: place of the operation, for rules that read it.
+        """
         declared = node.op.declared()
         if declared is not None:
             return self.declared(declared)
-        macs, others = self._by_kind(terms)
-        rule, differentiated = self.rules.get(node.op.name), self.differentiated.get(node.op.name)
-        if differentiated and backward:
-            count = differentiated(node, macs, backward)
+        rule, scope = None, None
+        if self.has_rule(node.op.name):
+            scope = RuleScope(node, terms, training, self.by_element, backward, place)
+            rule = self.forward.rule(scope)
+        if rule is None or scope is None:
+            macs, others = self._by_kind(self.forward, terms)
+            flops, remark = macs * self.per_mac + others, ""
         else:
-            count = rule(node, macs, training) if rule else RuleCount(macs, others * self.per_other)
-        flops = count.macs * self.per_mac + count.others
-        return Counted(count.macs, flops, flops == 0 and (macs != 0 or others != 0))
+            macs, flops = _sums(self._of_rule(rule, scope))
+            remark = rule.bug if flops != 0 or not rule.macs else ""
+        return Counted(macs, flops, flops == 0 and any(term.count != 0 for term in terms), remark)
+
+    def parts(
+        self,
+        node: OpNode,
+        terms: Sequence[Term],
+        training: bool,
+        backward: Sequence[Term] = (),
+        place: Place | None = None,
+    ) -> tuple[Part, ...]:
+        """Return the work that :meth:`counts` returns the sum of, by the term that it comes from."""
+        declared = node.op.declared()
+        if declared is not None:
+            work = self.declared(declared)
+            return (Part("declared", work.macs, work.flops),)
+        scope = RuleScope(node, terms, training, self.by_element, backward, place)
+        rule = self.forward.rule(scope) if self.has_rule(node.op.name) else None
+        if rule is None:
+            return tuple(self._of_kinds(self.forward, terms))
+        return tuple(self._of_rule(rule, scope))
 
     def declared(self, work: Declared) -> Counted:
         """Return declared work under the convention; FLOPs alone count where a multiply-add is 2, as they do there."""
@@ -89,35 +159,94 @@ class Convention(NamedTuple):
                 return Counted(0, 0, gap="work")
             return Counted(0, work.flops, gap="MACs")
         others = 0 if work.flops is None else work.flops - work.macs * _DECLARED_PER_MAC
-        flops = work.macs * self.per_mac + others * self.per_other
+        flops = work.macs * self.per_mac + (others if self.forward.kinds.get("add") else 0)
         return Counted(work.macs, flops, flops == 0 and (work.macs != 0 or others != 0))
 
     def counts_update(self, terms: Sequence[Term]) -> Counted:
         """Return the work of an update of parameters under the convention, from the terms of its work."""
-        macs, others = self._by_kind(terms)
-        return Counted(macs, macs * self.per_mac + others * self.per_other)
+        macs, others = self._by_kind(self.forward, terms)
+        return Counted(macs, macs * self.per_mac + others)
 
-    def counts_backward(self, node: OpNode, terms: Sequence[Term]) -> Counted:
-        """Return the work of a backward pass under the convention, from the terms of its work."""
-        macs, others = self._by_kind(terms)
-        rule = (self.backward or {}).get(node.op.name)
-        count = rule(node, terms) if rule else BackwardCount(macs)
-        flops = count.macs * self.per_mac + others * self.per_other
-        return Counted(count.macs, flops, remark=count.remark)
+    def counts_backward(
+        self, node: OpNode, terms: Sequence[Term], forward: Counted | None = None, place: Place | None = None
+    ) -> Counted:
+        """Return the work of a backward pass under the convention.
 
-    def _by_kind(self, terms: Sequence[Term]) -> tuple[Dim, Dim]:
-        """Return the multiply-adds of terms, and all other operations."""
+        Args:
+            node: the operation.
+            terms: the work of its backward pass.
+            forward: the work of its forward pass under the convention, for rules that read it.
+            place: place of the operation, for rules that read it.
+        """
+        parts, remark = self._backward(node, terms, forward, place)
+        return Counted(*_sums(parts), remark=remark)
+
+    def backward_parts(
+        self, node: OpNode, terms: Sequence[Term], forward: Counted | None = None, place: Place | None = None
+    ) -> tuple[Part, ...]:
+        """Return the work that :meth:`counts_backward` returns the sum of, by the term that it comes from."""
+        return tuple(self._backward(node, terms, forward, place)[0])
+
+    def _backward(
+        self, node: OpNode, terms: Sequence[Term], forward: Counted | None, place: Place | None
+    ) -> tuple[Iterable[Part], str]:
+        backward = self.backward or Pass(self.forward.kinds, {})
+        if node.op.name in backward.rules or ALL in backward.rules:
+            of_forward = Forward(0, 0, 0)
+            if forward is not None:
+                of_forward = Forward(forward.macs, forward.flops - forward.macs * self.per_mac, forward.flops)
+            scope = RuleScope(node, terms, True, self.by_element, (), place, of_forward)
+            rule = backward.rule(scope)
+            if rule is not None:
+                return self._of_rule(rule, scope), rule.bug
+        return self._of_kinds(backward, terms), ""
+
+    def _of_rule(self, rule: Rule, scope: RuleScope) -> Iterator[Part]:
+        for name, expression in rule.macs.items():
+            if expression.text == "macs":  # the terms that these are the sum of
+                yield from self._multiply_adds(scope.terms)
+            else:
+                macs = expression.evaluate(scope)
+                yield Part(name, macs, macs * self.per_mac, expression)
+        for name, expression in rule.others.items():
+            yield Part(name, 0, expression.evaluate(scope), expression)
+
+    def _of_kinds(self, counted: Pass, terms: Sequence[Term]) -> Iterator[Part]:
+        if "mac" in counted.kinds:
+            yield from self._multiply_adds(terms)
+        for term in terms:
+            weight = counted.kinds.get(term.kind, 0)
+            if weight and term.kind != "mac":
+                yield Part(term.role, 0, self._count(term) * weight)
+
+    def _multiply_adds(self, terms: Sequence[Term]) -> Iterator[Part]:
+        for term in terms:
+            if term.kind == "mac":
+                macs = self._count(term)
+                yield Part(term.role, macs, macs * self.per_mac)
+
+    def _by_kind(self, counted: Pass, terms: Sequence[Term]) -> tuple[Dim, Dim]:
+        """Return the multiply-adds that count, and the FLOPs of all other terms."""
         macs: Dim = 0
         others: Dim = 0
         for term in terms:
-            count = term.count_of_elements if self.by_element else term.count
+            weight = counted.kinds.get(term.kind, 0)
+            if not weight:
+                continue
             if term.kind == "mac":
-                macs = macs + count
+                macs = macs + self._count(term)
             else:
-                others = others + count
+                others = others + self._count(term) * weight
         return macs, others
 
+    def _count(self, term: Term) -> Dim:
+        return term.count_of_elements if self.by_element else term.count
 
-def not_counted(node: OpNode, macs: Dim, training: bool) -> RuleCount:
-    """Rule of an operation whose work a tool does not count."""
-    return RuleCount(0)
+
+def _sums(parts: Iterable[Part]) -> tuple[Dim, Dim]:
+    macs: Dim = 0
+    flops: Dim = 0
+    for part in parts:
+        macs = macs + part.macs
+        flops = flops + part.flops
+    return macs, flops

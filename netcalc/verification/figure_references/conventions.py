@@ -50,6 +50,10 @@ class Count(NamedTuple):
     flops: int
 
 
+#: Conventions that are counted here.
+COUNTED = ("netcalc", "torch", "torchvision", "fvcore")
+
+
 def count(convention: str, run: Executed, wanted: Collection[Any] = ()) -> Count | None:
     """Return the work of an operation as a tool counts it; None for a convention that is not known.
 

@@ -1,0 +1,174 @@
+"""Names in the rules of conventions: work, tensors and attributes of an operation, and its place in a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from netcalc.analysis.conventions.modules import called_module
+from netcalc.analysis.conventions.quantities import Quantities
+from netcalc.dims import Dim
+from netcalc.ir import OpNode
+from netcalc.opdef import Kind, Term
+from netcalc.tensor_type import TensorType
+
+
+class Place(NamedTuple):
+    """The place of an operation: the block whose line it is, and the quantities of its network."""
+
+    block: str = ""
+    network: Quantities | None = None
+
+
+class Forward(NamedTuple):
+    """The forward pass of an operation as a convention counts it, for rules of its backward pass."""
+
+    macs: Dim
+    others: Dim
+    flops: Dim
+
+    def members(self) -> Mapping[str, Any]:
+        """Return the attributes in expressions."""
+        return self._asdict()
+
+
+class _Attributes:
+    """The attributes of an operation, as expressions read them."""
+
+    def __init__(self, op: Any) -> None:
+        self._op = op
+
+    def members(self) -> Mapping[str, Any]:
+        """Return the attributes by name."""
+        return {name: getattr(self._op, name) for name in type(self._op).model_fields}
+
+
+class _Roles(dict[str, Dim]):
+    """Work by role of the term, 0 for a role that there is not."""
+
+    def __missing__(self, role: str) -> Dim:
+        return 0
+
+
+class RuleScope(Mapping[str, Any]):
+    """The names that the rules of a convention may refer to, each computed when it is read.
+
+    ``backward`` are the terms of a backward pass that a forward pass prepares, ``forward`` the count of the forward
+    pass for a rule of a backward pass.
+    """
+
+    __slots__ = ("backward", "by_element", "forward", "node", "place", "terms", "training")
+
+    def __init__(
+        self,
+        node: OpNode,
+        terms: Sequence[Term],
+        training: bool,
+        by_element: bool,
+        backward: Sequence[Term] = (),
+        place: Place | None = None,
+        forward: Forward | None = None,
+    ) -> None:
+        self.node = node
+        self.terms = terms
+        self.training = training
+        self.by_element = by_element
+        self.backward = backward
+        self.place = place or Place()
+        self.forward = forward
+
+    def __getitem__(self, name: str) -> Any:
+        return NAMES[name](self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+    def count(self, *kinds: Kind) -> Dim:
+        """Return the work of these kinds."""
+        total: Dim = 0
+        for term in self.terms:
+            if term.kind in kinds:
+                total = total + self.of_term(term)
+        return total
+
+    def of_term(self, term: Term) -> Dim:
+        """Return the count of a term."""
+        return term.count_of_elements if self.by_element else term.count
+
+    def work(self) -> Mapping[str, Dim]:
+        """Return the work by role."""
+        roles = _Roles()
+        for term in self.terms:
+            roles[term.role] = roles[term.role] + self.of_term(term)
+        return roles
+
+    def mac(self) -> Mapping[str, Dim]:
+        """Return the multiply-adds by role."""
+        roles = _Roles()
+        for term in self.terms:
+            if term.kind == "mac":
+                roles[term.role] = roles[term.role] + self.of_term(term)
+        return roles
+
+    def params(self) -> Mapping[str, TensorType]:
+        """Return the types of the parameters by name, tied ones too."""
+        return {param.name: TensorType(param.shape) for param in self.node.params if not param.is_buffer}
+
+    def weights(self) -> Dim:
+        """Return the elements of all parameters, tied ones too."""
+        total: Dim = 0
+        for param in self.node.params:
+            total = total + (0 if param.is_buffer else param.elements)
+        return total
+
+    def weight(self) -> TensorType | None:
+        """Return the type of the weight, a parameter or an input."""
+        own = self.params().get("weight")
+        return own if own is not None else self.given().get("weight")
+
+    def given(self) -> Mapping[str, TensorType]:
+        """Return the types of the inputs that are present by name."""
+        return self.node.op.named(self.node.input_types)
+
+    def network(self) -> Quantities:
+        """Return the quantities of the network."""
+        assert self.place.network is not None, "rules that read the network are applied to networks"
+        return self.place.network
+
+
+#: Every name of a rule, with the function that computes it.
+NAMES: Mapping[str, Callable[[RuleScope], Any]] = {
+    "macs": lambda scope: scope.count("mac"),
+    "adds": lambda scope: scope.count("add"),
+    "muls": lambda scope: scope.count("mul"),
+    "divs": lambda scope: scope.count("div"),
+    "compares": lambda scope: scope.count("compare"),
+    "transcendentals": lambda scope: scope.count("transcendental"),
+    "others": lambda scope: scope.count("add", "mul", "div", "compare", "transcendental"),
+    "work": RuleScope.work,
+    "mac": RuleScope.mac,
+    "roles": lambda scope: [term.role for term in scope.terms],
+    "inputs": lambda scope: list(scope.node.input_types),
+    "outputs": lambda scope: list(scope.node.output_types),
+    "input": lambda scope: next(type_ for type_ in scope.node.input_types if type_ is not None),
+    "output": lambda scope: scope.node.output_types[0],
+    "given": RuleScope.given,
+    "params": RuleScope.params,
+    "weights": RuleScope.weights,
+    "weight": RuleScope.weight,
+    "tied": lambda scope: bool(scope.node.ties),
+    "op": lambda scope: _Attributes(scope.node.op),
+    "operation": lambda scope: scope.node.op.name,
+    "training": lambda scope: scope.training,
+    "gradients": lambda scope: [term.role for term in scope.backward],
+    "forward": lambda scope: scope.forward,
+    "module": lambda scope: called_module(scope.place.block, scope.node.op.name),
+    "block": lambda scope: scope.place.block,
+    "line": lambda scope: scope.node.name,
+    "network": RuleScope.network,
+}
+#: Names by which a rule reads the place of an operation.
+OF_PLACE = frozenset(("module", "block", "line"))

@@ -1,0 +1,219 @@
+"""Files of counting conventions: their form, and the conventions that they describe.
+
+A file has these keys::
+
+    about, source, version: text
+    unit: MAC | FLOP           # the tool's figure gives 1 or 2 for a multiply-add
+    kinds: {KIND: NUMBER}      # FLOPs of the kinds of work that count, for operations without a rule
+    complex: real | element    # work on complex numbers: real arithmetic, or one for each element
+    let: {NAME: EXPRESSION}    # names for the rules
+    forward: [RULE]
+    backward: [RULE]           # left out if no backward pass is counted
+
+A rule is ``{of: OPERATION or [OPERATION] or all, when: CONDITION, macs: COUNT, others: COUNT, bug: TEXT}``.  A count is
+an expression or several by name; ``macs`` are multiply-adds, ``others`` FLOPs beside them.  The first rule for an
+operation whose condition holds counts.  :data:`~netcalc.analysis.conventions.scope.NAMES` are the names in expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from netcalc.analysis.conventions.convention import ALL, Convention, Pass, Rule
+from netcalc.analysis.conventions.scope import NAMES, OF_PLACE
+from netcalc.diagnostics import NetcalcError, did_you_mean
+from netcalc.expressions import Expression, ExpressionError, parse
+from netcalc.expressions.tree import Attribute, Name, Node
+from netcalc.models import ConfigDict, Field, Model, ValidationError
+from netcalc.opdef import KINDS, Kind
+from netcalc.spec.cursor import Cursor
+
+_Count: TypeAlias = int | str | dict[str, int | str] | None
+
+
+class RuleTable(Model):
+    """A rule as it is written."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    operations: str | list[str] = Field(alias="of")
+    when: str | None = None
+    macs: _Count = None
+    others: _Count = None
+    bug: str = ""
+
+
+class ConventionTable(Model):
+    """A file of a convention."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    about: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
+    version: str = ""
+    unit: Literal["MAC", "FLOP"]
+    kinds: dict[str, int] = Field({})
+    complex: Literal["real", "element"] = "element"
+    let: dict[str, int | str] = Field({})
+    forward: list[RuleTable] = Field([])
+    backward: list[RuleTable] | None = None
+
+
+def convention_of(name: str, cursor: Cursor, *, trusted: bool = False) -> Convention:
+    """Return the convention that a document describes.
+
+    Args:
+        name: name of the convention.
+        cursor: the document.
+        trusted: True for a shipped file, whose names the tests check.
+
+    Raises:
+        NetcalcError: E101, E104 or E105 for its form, E102 for an unknown operation or kind of work, E103 for an
+            attribute that an operation does not have, E201 or E202 for its expressions, each with its place.
+    """
+    try:
+        if not isinstance(cursor.data, dict):
+            raise cursor.error("E104", "a convention should be a mapping: about, source, unit, kinds, forward")
+        table = ConventionTable.model_validate(cursor.data)
+    except ValidationError as error:
+        from netcalc.spec.validation import diagnose
+
+        raise NetcalcError(diagnose(error, cursor, ConventionTable)) from None
+    kinds = _kinds(table, cursor)
+    let = {key: _expression(value, cursor["let"][key], {}) for key, value in table.let.items()}
+    reader = _Rules(let, trusted)
+    forward = Pass(kinds, reader.read(table.forward, cursor, "forward"))
+    backward = None if table.backward is None else Pass(kinds, reader.read(table.backward, cursor, "backward"))
+    return Convention(
+        name,
+        table.about,
+        table.source,
+        1 if table.unit == "MAC" else 2,
+        forward,
+        backward,
+        table.complex == "element",
+        bool(reader.names & OF_PLACE),
+        "network" in reader.names,
+        table.version,
+    )
+
+
+def _kinds(table: ConventionTable, cursor: Cursor) -> Mapping[Kind, int]:
+    kinds: dict[Kind, int] = {}
+    for name, flops in table.kinds.items():
+        kind = next((kind for kind in KINDS if kind == name), None)
+        place = cursor["kinds"][name]
+        if kind is None:
+            hint = did_you_mean(name, KINDS) or f"the kinds are {', '.join(KINDS)}"
+            raise place.key_error("E102", f"there is no kind of work {name!r}", hint)
+        if flops < 0:
+            raise place.error("E104", "should be 0 or more FLOPs")
+        if kind == "mac" and flops != (1 if table.unit == "MAC" else 2):
+            raise place.error("E104", f"a multiply-add is {flops} FLOPs here, and unit says {table.unit}")
+        kinds[kind] = flops
+    return kinds
+
+
+class _Rules:
+    """Reader of rules; ``names`` are all that their expressions refer to."""
+
+    def __init__(self, let: Mapping[str, Expression], trusted: bool) -> None:
+        self._let = let
+        self._trusted = trusted
+        self.names: set[str] = set()
+
+    def read(self, tables: list[RuleTable], cursor: Cursor, key: str) -> Mapping[str, tuple[Rule, ...]]:
+        """Return the rules of a pass by operation."""
+        rules: dict[str, tuple[Rule, ...]] = {}
+        for index, table in enumerate(tables):
+            place = cursor[key][index]
+            rule = Rule(
+                None if table.when is None else self._expression(table.when, place["when"]),
+                self._count("multiply-adds", table.macs, place, "macs"),
+                self._count("other work", table.others, place, "others"),
+                " ".join(table.bug.split()),
+            )
+            names = [table.operations] if isinstance(table.operations, str) else table.operations
+            for name in names:
+                if not self._trusted:
+                    _check_operation(name, rule, place)
+                rules[name] = (*rules.get(name, ()), rule)
+        return rules
+
+    def _count(self, title: str, count: _Count, rule: Cursor, key: str) -> Mapping[str, Expression]:
+        if count is None:
+            return {}
+        if isinstance(count, dict):
+            return {name: self._expression(part, rule[key][name]) for name, part in count.items()}
+        expression = self._expression(count, rule[key])
+        return {} if count == 0 else {title: expression}
+
+    def _expression(self, text: int | str, place: Cursor) -> Expression:
+        expression = _expression(text, place, self._let)
+        self.names |= expression.names()
+        return expression
+
+
+def _expression(text: int | str, place: Cursor, let: Mapping[str, Expression]) -> Expression:
+    """Return an expression with the names of ``let`` replaced by what they stand for."""
+    text = str(text)
+    try:
+        expression = parse(text)
+        used = sorted(expression.names() & let.keys())
+        if used:
+            expression = parse(_with_names(text, {name: let[name].text for name in used}))
+    except ExpressionError as error:
+        raise place.error(error.code, error.message) from None
+    for name in sorted(expression.names() - NAMES.keys()):
+        hint = did_you_mean(name, NAMES) or f"the names are {', '.join(NAMES)}"
+        raise place.error("E202", f"unknown name {name!r}", hint)
+    return expression
+
+
+def _with_names(text: str, meant: Mapping[str, str]) -> str:
+    import re
+
+    return re.sub(r"(?<![\w.'])([A-Za-z_]\w*)(?!['\w])", lambda m: f"({meant[m[1]]})" if m[1] in meant else m[1], text)
+
+
+def _check_operation(name: str, rule: Rule, place: Cursor) -> None:
+    """Raise NetcalcError for an operation that does not exist, or lacks an attribute that the rule reads."""
+    from netcalc import ops
+
+    if name == ALL:
+        return
+    operation = ops.find(name)
+    if operation is None:
+        hint = did_you_mean(name, (*ops.names(), ALL))
+        raise place["of"].error("E102", f"there is no operation {name!r}", hint or "`netcalc ops` lists them")
+    expressions = [rule.when] if rule.when is not None else []
+    for expression in (*expressions, *rule.macs.values(), *rule.others.values()):
+        for attribute in _attributes(expression.root):
+            if attribute not in operation.model_fields:
+                known = operation.model_fields
+                hint = did_you_mean(attribute, known) or f"there are {', '.join(known)}"
+                raise place.error("E103", f"{name} has no attribute {attribute!r}", hint)
+
+
+def _attributes(node: Node) -> Iterator[str]:
+    """Yield the attributes of the operation that an expression reads, as ``op.groups``."""
+    if isinstance(node, Attribute) and isinstance(node.value, Name) and node.value.name == "op":
+        yield node.name
+    for child in node.children:
+        yield from _attributes(child)
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a user's file; NetcalcError (E605) if it cannot be read."""
+    from netcalc.characters import conversion
+    from netcalc.diagnostics import Diagnostic
+
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        hint = conversion(error.object, str(path))
+        raise NetcalcError(Diagnostic("E605", f"--convention {path}: it is no text in UTF-8", hint=hint)) from None
+    except OSError as error:
+        raise NetcalcError(Diagnostic("E605", f"--convention {path}: {error.strerror or error}")) from None

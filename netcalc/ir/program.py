@@ -338,12 +338,19 @@ def call_at(nodes: Sequence[Node], path: str) -> CallNode | None:
     return None
 
 
-def operation_with_parameters(nodes: Iterable[Node]) -> OpNode | None:
-    """Return the first operation that has parameters, also in bodies that are called, or None if there is none."""
+def operation_with_parameters(nodes: Iterable[Node], *, owned: bool = False) -> OpNode | None:
+    """Return the first operation that has parameters, also in bodies that are called, or None if there is none.
+
+    With ``owned`` tied parameters do not count.
+    """
     for node in nodes:
-        operation = operation_with_parameters(node.body.nodes) if isinstance(node, CallNode) else node
-        if operation is not None and operation.params:
-            return operation
+        if isinstance(node, OpNode):
+            if len(node.params) > (len(node.ties) if owned else 0):
+                return node
+        elif not owned or node.shares is None:
+            operation = operation_with_parameters(node.body.nodes, owned=owned)
+            if operation is not None:
+                return operation
     return None
 
 

@@ -84,7 +84,9 @@ def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: 
     ctx = Context(training=program.training, dtype=program.dtype)
     with assumptions() as assumed, limited_work():
         elaboration = Elaboration(loaded, settings, ctx, elaborate_lines)
+        elaboration.main.nodes = [*program.main.nodes]  # whose parameters its lines may use
         network = elaboration.root_scope(PartialBody("network", loaded))
+        network.defined |= {name: Outputs.single(None) for name in _optional_outputs(loaded)}
         network.defined |= {name: Outputs.single(value, value.span) for name, value in outputs.items()}
         own = tuple(program_inputs(elaboration, network, declared.inputs, cursor.at(("inputs",))))
         names = {value: name for name, defined in network.defined.items() if (value := defined.first) is not None}
@@ -98,6 +100,13 @@ def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: 
     passed = [outer for outer, _ in body.captured.values()]
     own = with_ranges(own, [network.defined[spec.name].first for spec in own], finished, passed)
     return Loss(finished, tuple(names[outer] for outer in passed), own, (*condition, *assumed))
+
+
+def _optional_outputs(loaded: Loaded) -> list[str]:
+    """Return the names of single outputs that the network may lack."""
+    declared = loaded.document.outputs or {}
+    pairs = declared.items() if isinstance(declared, dict) else ((name, name) for name in declared)
+    return [name.removesuffix("?") for name, value in pairs if value.endswith("?") and "*" not in name]
 
 
 def _check_names(
@@ -118,7 +127,7 @@ def _check_names(
 
 
 def _check(body: Body, cursor: Cursor, *, has_lines: bool) -> None:
-    """Raise NetcalcError unless the body ends in one floating-point number and has no parameters."""
+    """Raise NetcalcError unless the body ends in one floating-point number and owns no parameters."""
     place = cursor["layers"]
     if not has_lines:
         raise place.error("E105", "the loss has no layers")
@@ -130,9 +139,9 @@ def _check(body: Body, cursor: Cursor, *, has_lines: bool) -> None:
     if not type_.is_float:
         message = f"the loss should be a floating-point number, and is {type_.dtype}"
         raise NetcalcError(Diagnostic("E402", message, last))
-    node = operation_with_parameters(body.nodes)
+    node = operation_with_parameters(body.nodes, owned=True)
     if node is not None:
-        hint = "let the network apply it, and name the result under `outputs`"
+        hint = "let the network apply it, and name the result under `outputs`, or tie it to a line of the network"
         raise NetcalcError(Diagnostic("E104", f"the loss has parameters, of {node.op.name}", node.span, hint=hint))
     problems = list(shared_paths(body))
     if problems:

@@ -52,6 +52,46 @@ def test_the_program_with_its_loss() -> None:
     assert shapes(found) == {"fc": "4×3", "loss.cross_entropy": "scalar"}
 
 
+def test_a_loss_may_use_the_parameters_of_the_network() -> None:
+    tied = """
+    loss:
+      inputs: {labels: {shape: [batch], dtype: int64, range: [0, "${classes}"]}, other: [batch, 8]}
+      layers:
+        - {from: other, tie: /fc, linear: "${classes}"}
+        - {from: [_, labels], cross_entropy: {}}
+    """
+    found = request(spec(tied)).program_with_loss
+    check(found)
+    assert analyze(found, "netcalc").total.params == 8 * 3 + 3
+    weight, bias = np.ones((3, 8), np.float32), np.array([1, 0, -1], np.float32)
+    given = {
+        "x": np.zeros((4, 8), np.float32),
+        "labels": np.array([0, 1, 2, 0]),
+        "other": np.eye(4, 8, dtype=np.float32),
+    }
+    weights = {"fc.weight": weight, "fc.bias": bias}
+    result = netcalc.loads("netcalc: 1\n" + spec(tied)).gradients(given, weights=weights)
+    # the logits of each row are (2, 1, 0)
+    chances = np.exp([2, 1, 0]) / np.exp([2, 1, 0]).sum()
+    assert result.loss == pytest.approx(-np.log(chances[[0, 1, 2, 0]]).mean())
+    assert result.parameters["fc.bias"] == pytest.approx(chances - np.array([0.5, 0.25, 0.25]), abs=1e-6)
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_an_output_may_be_absent(present: bool) -> None:
+    network = dedent(NETWORK).replace("classes: 3", f"classes: 3, more: {present}")
+    network = network.replace("outputs: {logits: fc}", "outputs: {logits: fc, squares: squares?}")
+    network = network.replace("outputs:", "  - {when: more, name: squares, mul: 2}\noutputs:")
+    lines = """
+    loss:
+      layers:
+        - {name: total, mean: {}}
+        - {when: more, from: squares, sum: {}}
+    """
+    found = request(network + dedent(lines)).program_with_loss
+    assert ("loss.sum" in shapes(found)) is present
+
+
 def test_symbolic_sizes_are_those_of_the_network() -> None:
     symbolic = request(spec(LOSS), symbolic=("batch",))
     cost = analyze(symbolic.with_sizes({"batch": 7}).program_with_loss, "netcalc").total
@@ -151,6 +191,16 @@ ERRORS = {
     "name of an input": ("loss: {inputs: {x: [1]}, layers: [{mean: {}}]}", "E106", "'x' is the name of an input too"),
     "name of an output": ("loss: {inputs: {logits: [1]}, layers: [{mean: {}}]}", "E106", "name of an output too"),
     "parameters": ("loss: {layers: [{linear: 1}, {mean: {}}]}", "E104", "the loss has parameters, of linear"),
+    "unknown tie": (
+        "loss: {layers: [{tie: /fd, linear: 3}, {mean: {}}]}",
+        "E304",
+        "no earlier line has '/fd.weight' to tie to",
+    ),
+    "one of two tied": (
+        "loss: {layers: [{tie: {weight: /square.weight}, linear: 3}, {mean: {}}]}",
+        "E304",
+        "no earlier line has",
+    ),
     "no lines": ("loss: {layers: []}", "E105", "the loss has no layers"),
     "unknown key": ("loss: {layer: [{mean: {}}]}", "E101", "unknown key 'layer'"),
     "no layers": ("loss: {inputs: {}}", "E105", "'layers' is missing"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import netcalc
 from netcalc.engine.gradients import gradients
-from netcalc.engine.run import forward
+from netcalc.engine.run import RunResult, forward
 from netcalc.numerics.kernels import Run
 from netcalc.numerics.kernels.assignment import linear_sum_assignment
 from netcalc.ops.assignment import LinearSumAssignment
@@ -42,8 +44,52 @@ def test_equal_costs_have_an_optimum_too(seed: int) -> None:
     assert costs[own, other].sum() == costs[optimize.linear_sum_assignment(costs)].sum()
 
 
-@pytest.mark.parametrize("spec", ["detr-resnet-50", "yolos-small"])
-def test_losses_of_detection(spec: str) -> None:
+@draws
+@given(st.floats(0, 1), st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 99))
+def test_sigmoid_focal_loss(alpha: float, gamma: float, seed: int) -> None:
+    torch = pytest.importorskip("torch")
+    reference = pytest.importorskip("torchvision.ops").sigmoid_focal_loss
+    rng = np.random.default_rng(seed)
+    logits, targets = 3 * rng.normal(size=(3, 4)), rng.integers(0, 2, (3, 4)).astype(float)
+    block = {"alpha": alpha, "gamma": gamma}
+    inputs = {"x": [3, 4], "y": [3, 4]}
+    line = {"from": [*inputs], "sigmoid_focal_loss": block}
+    net = netcalc.load_data({"netcalc": 1, "dtype": "float64", "inputs": inputs, "layers": [line]})
+    found = net.run({"x": logits, "y": targets}).outputs["output"]
+    expected = reference(torch.from_numpy(logits), torch.from_numpy(targets), alpha, gamma).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+#: Changed fields of a configuration and the settings that stand for them, by the case.
+WEIGHTS: dict[str, float] = {
+    "class_cost": 2,
+    "bbox_cost": 3,
+    "giou_cost": 1,
+    "bbox_loss_coefficient": 4,
+    "giou_loss_coefficient": 3,
+}
+WEIGHTS |= {"eos_coefficient": 0.2}
+OWN_WEIGHTS = {"class_cost": 2.0, "box_cost": 3.0, "iou_cost": 1.0, "box_loss": 4.0, "iou_loss": 3.0, "no_object": 0.2}
+FOCAL = {name: value for name, value in WEIGHTS.items() if name != "eos_coefficient"} | {"focal_alpha": 0.4}
+OWN_FOCAL = {name: value for name, value in OWN_WEIGHTS.items() if name != "no_object"} | {"alpha": 0.4}
+LAYERS = {"auxiliary_loss": True, "decoder_layers": 3}
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "detr": ("detr-resnet-50", {}, {}),
+    "detr, weights": ("detr-resnet-50", WEIGHTS, OWN_WEIGHTS),
+    "detr, all layers": ("detr-resnet-50", LAYERS, LAYERS),
+    "detr, all layers, weights": ("detr-resnet-50", LAYERS | WEIGHTS, LAYERS | OWN_WEIGHTS),
+    "detr, the only layer": ("detr-resnet-50", LAYERS | {"decoder_layers": 1}, LAYERS | {"decoder_layers": 1}),
+    "conditional": ("conditional-detr-resnet-50", {}, {}),
+    "conditional, all layers, weights": ("conditional-detr-resnet-50", LAYERS | FOCAL, LAYERS | OWN_FOCAL),
+    "yolos": ("yolos-small", {}, {}),
+    "yolos, weights": ("yolos-small", WEIGHTS, OWN_WEIGHTS),
+}
+#: Parts of a loss by the layer that gives them, and their names in transformers.
+PARTS = {"of_classes": "loss_ce", "of_boxes": "loss_bbox", "of_overlap": "loss_giou"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_losses_of_detection(name: str) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from tests.oracle.checkpoints.harness import drawn_inputs, transformers_model
@@ -51,12 +97,14 @@ def test_losses_of_detection(spec: str) -> None:
     from tests.oracle.network_gradients import by_owner
     from tests.zoo.harness import requested
 
+    spec, fields, settings = CASES[name]
     case = TRANSFORMERS_MODELS[spec]
+    case = replace(case, config=case.config | fields, settings=case.settings | settings)
     model = transformers_model(case)
     batch = case.settings["batch"]
     rng, objects = np.random.default_rng(4), 3
     # transformers freezes every stage of its own ResNet, whose names it compares wrongly
-    frozen = {"frozen_stages": 4} if spec == "detr-resnet-50" else {}
+    frozen = {"frozen_stages": 4} if "detr" in spec else {}
     request = requested(spec, **case.settings | frozen | {"objects": objects}).executed
     labels = rng.integers(0, model.config.num_labels, (batch, objects))
     labels[0, 1:] = -100
@@ -70,17 +118,31 @@ def test_losses_of_detection(spec: str) -> None:
         for n in range(batch)
     ]
     tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
-    loss = model(**tensors, labels=annotations).loss
+    theirs = model(**tensors, labels=annotations)
     given = inputs | {"labels": labels, "boxes": boxes}
     state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     program = request.program_with_loss
-    ours = forward(program, given, weights=state).outputs["loss"]
-    assert float(ours) == pytest.approx(float(loss.detach()), rel=2e-5)
-    loss.backward()
+    patterns = [f"loss*.{part}" for part in PARTS]
+    result = forward(program, given, weights=state, trace=patterns, keep=True)
+    assert float(result.outputs["loss"]) == pytest.approx(float(theirs.loss.detach()), rel=2e-5)
+    others = {name: float(part.detach()) for name, part in theirs.loss_dict.items() if "error" not in name}
+    assert parts(result) == pytest.approx(others, rel=2e-5)
+    theirs.loss.backward()
     found = gradients(program, given, loss="loss", weights=state).parameters
-    theirs = {n: np.zeros_like(state[n]) if p.grad is None else p.grad.numpy() for n, p in model.named_parameters()}
-    expected = by_owner(program, {**state, **theirs})
+    expected = {n: np.zeros_like(state[n]) if p.grad is None else p.grad.numpy() for n, p in model.named_parameters()}
+    expected = by_owner(program, {**state, **expected})
     largest = max(float(np.abs(gradient).max()) for gradient in found.values())
     assert largest > 0
     for path, gradient in found.items():
         np.testing.assert_allclose(gradient, expected[path], rtol=2e-3, atol=1e-5 * largest, err_msg=path)
+
+
+def parts(result: RunResult) -> dict[str, float]:
+    """Return the parts of a loss under their names in transformers, those of earlier layers with their numbers."""
+    named = {}
+    for traced in result.trace:
+        *around, part = traced.path.split(".")
+        number = f"_{around[-1]}" if around[-1].isdecimal() else ""
+        assert traced.array is not None
+        named[PARTS[part] + number] = float(traced.array)
+    return named

@@ -24,7 +24,9 @@ from tests.zoo.harness import requested  # noqa: E402
 _NAMES = {"label": "labels", "start": "start_positions", "end": "end_positions"}
 #: Models whose loss transformers does not compute, or not by what the source says, and why.
 _NONE = {
-    **dict.fromkeys(("detr-resnet-50", "yolos-small"), "test_assignment has objects for them"),
+    **dict.fromkeys(
+        ("detr-resnet-50", "conditional-detr-resnet-50", "yolos-small"), "test_assignment has objects for them"
+    ),
     "deit-base-distilled": "the model for training with a teacher returns no loss",
     "levit-256": "the model for training with a teacher returns no loss",
 }

@@ -37,7 +37,7 @@ NO_LOSS: dict[str, str] = {
     ),
     **dict.fromkeys(("dinov2-small", "dinov3-vits16", "wav2vec2-base", "hubert-base"), "features without a head"),
     **dict.fromkeys(("rnn", "lstm", "gru", "layer-norm-lstm", "layer-norm-gru"), "a layer, not a model"),
-    **dict.fromkeys(("conditional-detr-resnet-50", "rtdetr-r50vd"), "boxes are matched with a focal loss"),
+    "rtdetr-r50vd": "boxes of noise are matched too, with a loss of its own",
     "depth-anything-small": "depth up to a scale and a shift, which follow from its target",
     "vit-mae-base": "its patches are predicted from the image itself",
     **dict.fromkeys(

@@ -202,6 +202,31 @@ def test_swinv2(fields: dict[str, Any], batch: int, architecture: str, earlier: 
     assert_agrees(architecture, fields, image(fields, batch), {"batch": batch})
 
 
+@draws
+@given(swin(1), st.data(), BATCHES)
+def test_upernet(backbone: dict[str, Any], data: st.DataObject, batch: int) -> None:
+    draw, stages = data.draw, [f"stage{number}" for number in range(1, 5)]
+    del backbone["num_labels"], backbone["image_size"]
+    for field, items in (("depths", st.integers(1, 2)), ("num_heads", st.sampled_from([1, 2]))):
+        backbone[field] = draw(st.lists(items, min_size=4, max_size=4))
+    fields = {
+        "backbone_config": backbone | {"model_type": "swin", "out_features": stages},
+        "hidden_size": draw(st.integers(1, 8)),
+        "pool_scales": draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)),
+        "use_auxiliary_head": draw(st.booleans()),
+        "auxiliary_channels": draw(st.integers(1, 8)),
+        "auxiliary_num_convs": draw(st.integers(1, 3)),
+        "auxiliary_concat_input": draw(st.booleans()),
+        "num_labels": draw(st.integers(2, 5)),
+    }
+    height, width = (
+        backbone["patch_size"] * (8 * backbone["window_size"] + draw(st.integers(1, 20))) for _ in range(2)
+    )
+    inputs = {"pixel_values": images(batch, backbone["num_channels"], height, width)}
+    dims = {"batch": batch, "height": height, "width": width}
+    assert_agrees("UperNetForSemanticSegmentation", fields, inputs, dims)
+
+
 DETECTORS = [f"{kind}{head}" for kind in ("Detr", "ConditionalDetr") for head in ("Model", "ForObjectDetection")]
 
 
@@ -220,6 +245,7 @@ def test_detr(backbone: dict[str, Any], data: st.DataObject, batch: int, archite
         "encoder_attention_heads": draw(heads),
         "decoder_attention_heads": draw(heads),
         "num_labels": draw(st.integers(2, 5)),
+        "auxiliary_loss": draw(st.booleans()),
     }
     fields |= {
         f"{part}_{name}": draw(st.integers(1, limit))

@@ -15,7 +15,7 @@ from netcalc.formats import load_model
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tests.oracle.checkpoints.harness import assert_close, randomise  # noqa: E402
+from tests.oracle.checkpoints.harness import assert_close, complete, randomise  # noqa: E402
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -72,6 +72,16 @@ DETR |= {
     f"{side}_{name}": size
     for side in ("encoder", "decoder")
     for name, size in (("layers", 3), ("attention_heads", 2), ("ffn_dim", 10))
+}
+UPERNET = {
+    "backbone_config": {"model_type": "swin", "embed_dim": 8, "depths": [1, 2, 2, 1], "num_heads": [1, 2, 2, 4]}
+    | {"window_size": 3, "patch_size": 2, "out_features": [f"stage{number}" for number in range(1, 5)]}
+    | {"layer_norm_eps": 1e-3},
+    "hidden_size": 10,
+    "pool_scales": [1, 2],
+    "auxiliary_channels": 6,
+    "auxiliary_num_convs": 2,
+    "auxiliary_concat_input": True,
 }
 
 TEXT = SMALL | {"intermediate_size": 10, "vocab_size": 30, "max_position_embeddings": 9, "eos_token_id": 2}
@@ -148,6 +158,8 @@ CASES: list[tuple[str, dict[str, Any], Shapes, dict[str, int]]] = [
     ),
     ("MobileViTModel", MOBILE, {"pixel_values": (2, 3, 64, 64)}, {}),
     *((f"ConditionalDetr{head}", DETR, OBLONG, OBLONG_DIMS) for head in ("Model", "ForObjectDetection")),
+    *((f"{kind}DetrModel", DETR | {"auxiliary_loss": True}, OBLONG, OBLONG_DIMS) for kind in ("", "Conditional")),
+    ("UperNetForSemanticSegmentation", UPERNET, WIDE, {"height": 64, "width": 96}),
     *((f"Segformer{head}", SEGFORMER, OBLONG, OBLONG_DIMS) for head in ("Model", "ForImageClassification")),
 ]
 
@@ -162,7 +174,7 @@ def test_outputs_are_those_of_transformers(
     netcalc: Callable[..., Any],
 ) -> None:
     model_class = getattr(transformers, architecture)
-    model = randomise(model_class(model_class.config_class(**fields)))
+    model = complete(randomise(model_class(model_class.config_class(**fields))))
     model.save_pretrained(tmp_path, max_shard_size="5KB")
     rng = np.random.default_rng(1)
     inputs: dict[str, np.ndarray] = {}

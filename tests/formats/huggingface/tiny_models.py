@@ -369,6 +369,12 @@ TINY: dict[str, Fields] = {
     "layoutlmv3": ENCODER
     | {"max_position_embeddings": 18, "coordinate_size": 2, "shape_size": 4, "input_size": 8, "patch_size": 4}
     | {"pad_token_id": 1},
+    "upernet": {
+        "backbone_config": {"model_type": "swin", "embed_dim": 8, "depths": [1, 1, 1, 1], "num_heads": [1, 1, 2, 2]}
+        | {"window_size": 2, "out_features": ["stage1", "stage2", "stage3", "stage4"]},
+        "hidden_size": 6,
+        "auxiliary_channels": 4,
+    },
     "vilt": ENCODER | PATCHES,
     "vit": WIDTH | PATCHES,
     "vit_mae": WIDTH

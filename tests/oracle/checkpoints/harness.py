@@ -27,7 +27,21 @@ def transformers_model(model: Model) -> Any:
         # transformers unties these tensors when it reads a file that has both
         made.get_submodule(model.untied).weight = torch.nn.Parameter(made.get_submodule(model.untied).weight.clone())
         made.all_tied_weights_keys.pop(f"{model.untied}.weight")
-    return randomise(made)
+    return complete(randomise(made))
+
+
+def complete(model: Any) -> Any:
+    """Let UPerNet return the logits of its auxiliary head too, which it computes for its loss alone."""
+    head, logits = getattr(model, "auxiliary_head", None), list[Any]()
+    if head is not None:
+
+        def add(_: Any, __: Any, outputs: Any) -> None:
+            size = outputs.logits.shape[2:]
+            outputs["auxiliary_logits"] = torch.nn.functional.interpolate(logits.pop(), size=size, mode="bilinear")
+
+        head.register_forward_hook(lambda _, __, output: logits.append(output))
+        model.register_forward_hook(add)
+    return model
 
 
 def randomise(module: Any) -> Any:

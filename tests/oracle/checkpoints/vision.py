@@ -65,4 +65,8 @@ def vision_models() -> Iterator[Model]:
     backbone = {"model_type": "dinov2", "hidden_size": 32, "num_attention_heads": 4, "image_size": 32, "patch_size": 8}
     depth = {"backbone_config": backbone | taken, "patch_size": 8, "reassemble_hidden_size": 32, "head_hidden_size": 4}
     depth |= {"neck_hidden_sizes": [4, 6, 8, 10], "fusion_hidden_size": 8}
+    four = {"embed_dim": 8, "depths": [1, 2, 2, 1], "num_heads": [1, 2, 2, 4], "window_size": 2, "model_type": "swin"}
+    four |= {"out_features": [f"stage{number}" for number in range(1, 5)]}
+    segmentation = {"backbone_config": four, "hidden_size": 10, "auxiliary_channels": 6, "num_labels": 5}
+    yield from _like("UperNetForSemanticSegmentation", "upernet-swin-tiny", "swin", segmentation)
     yield from _like("DepthAnythingForDepthEstimation", "depth-anything-small", "vit", depth)

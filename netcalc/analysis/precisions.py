@@ -15,11 +15,15 @@ _FILE = Path(__file__).parent.parent / "data" / "precisions.yaml"
 
 
 class Autocast(NamedTuple):
-    """Operations that run in a narrower type, and those that run in float32, whatever the types of their inputs."""
+    """Operations that run in a narrower type, and those that run in float32, whatever the types of their inputs.
+
+    Results of ``returned`` have the type that the first input had.
+    """
 
     dtype: DType
     narrow: frozenset[str]
     wide: frozenset[str]
+    returned: frozenset[str]
 
     def of(self, op: str) -> DType | None:
         """Return the type that an operation casts its floating-point inputs to; None if it takes them as they are."""
@@ -99,7 +103,8 @@ def precision_named(name: PrecisionName | None, mixed: Mixed | None, attention: 
         raise NetcalcError(Diagnostic("E502", f"--mixed {mixed}: {name} is not mixed", hint=hint))
     if mixed is None or mixed == "autocast":
         lists = data["autocast"]["cuda" if attention == "flash" else "cpu"]
-        rules = None if narrow is None else Autocast(narrow, frozenset(lists["narrow"]), frozenset(lists["wide"]))
+        sets = (frozenset(lists["narrow"]), frozenset(lists["wide"]), frozenset(data["autocast"]["returned"]))
+        rules = None if narrow is None else Autocast(narrow, *sets)
         about, source = entry["about"], entry["source"]
         return Precision(name, about, source, entry["dtype"], rules, bool(entry.get("scaled")))
     kept = data["mixed"][mixed]

@@ -95,3 +95,23 @@ def test_a_call_that_takes_fewer_values_than_the_one_before_gives_is_no_iteratio
     # layers of the vision tower end in a call that returns more than the next one takes
     training = netcalc.load("qwen3-vl-8b", set={"length": 64}).memory(phase="training").training
     assert training is not None and training.kept > 0
+
+
+def test_regions_are_pooled_in_float32_with_results_in_the_type_of_autocast() -> None:
+    """torchvision's autocast casts image and boxes, keeps the boxes, and casts the pooled regions back."""
+    spec = {
+        "netcalc": 1,
+        "inputs": {"x": [2, 4, 16, 16], "boxes": [2, 8, 4]},
+        "layers": [
+            {"name": "conv", "from": "x", "conv2d": {"out": 32, "kernel": 1, "bias": False}},
+            {"from": ["conv", "boxes"], "roi_align": {"output_size": 4, "sampling_ratio": 2}},
+            "flatten",
+            {"linear": {"out": 3, "bias": False}},
+        ],
+    }
+    memory = netcalc.load_data(spec).memory(training="sgd", precision="bf16-mixed").training
+    assert memory is not None
+    regions = 16 * 32 * 4 * 4 * 2  # saved by the linear layer, in 2 bytes
+    boxes = 16 * 5 * 4
+    image, weights = 2 * 4 * 256 * 2, (32 * 4 + 3 * 512) * 2
+    assert memory.kept == regions + boxes + image + weights

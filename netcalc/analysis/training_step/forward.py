@@ -206,7 +206,24 @@ class Forward:
         for before, after in zip(given, inputs, strict=True):
             if after is not None and after is not before:
                 self._ledger.release(after.storage)
-        return outputs
+        return self._returned(node, given, outputs, place)
+
+    def _returned(
+        self, node: OpNode, given: Sequence[Tensor | None], outputs: list[Tensor], place: Place | None
+    ) -> list[Tensor]:
+        """Return outputs in the type that the first input had before autocast, where the operation returns them so."""
+        autocast, first = self._precision.autocast, given[0] if given else None
+        if autocast is None or node.op.name not in autocast.returned or first is None:
+            return outputs
+        found: list[Tensor] = []
+        for number, tensor in enumerate(outputs):
+            if tensor.type.dtype == first.type.dtype:
+                found.append(tensor)
+                continue
+            at = None if place is None else (*place, -1 - len(given) - number)
+            found += self._operation(cast_node(tensor.type, first.type.dtype, self.program), [tensor], at, "", "")
+            self._ledger.release(tensor.storage)
+        return found
 
     def _cast_inputs(
         self, node: OpNode, inputs: Sequence[Tensor | None], place: Place | None

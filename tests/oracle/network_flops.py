@@ -22,6 +22,12 @@ LECTURE_NETWORKS = {
     *("word2vec-skip-gram", "word2vec-cbow", "glove", "seq2seq-lstm", "layer-norm-lstm", "layer-norm-gru"),
 }
 
+#: Networks that ``test_faster_rcnn`` compares with the parts of their classes, which select proposals themselves.
+DETECTORS = {
+    *("fasterrcnn_resnet50_fpn", "fasterrcnn_resnet50_fpn_v2"),
+    *("fasterrcnn_mobilenet_v3_large_fpn", "fasterrcnn_mobilenet_v3_large_320_fpn"),
+}
+
 
 def assert_same_flops(program: Program, outputs: Callable[[], dict[str, Any]]) -> None:
     """Assert that torch counts the same for the forward pass, and for both passes, from the sum of all outputs.

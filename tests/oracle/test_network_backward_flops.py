@@ -23,7 +23,7 @@ from tests.oracle.checkpoints.model import Model  # noqa: E402
 from tests.oracle.checkpoints.torch_models import IMAGE, TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
 from tests.oracle.harness import some  # noqa: E402
-from tests.oracle.network_flops import LECTURE_NETWORKS, assert_same_flops  # noqa: E402
+from tests.oracle.network_flops import DETECTORS, LECTURE_NETWORKS, assert_same_flops  # noqa: E402
 from tests.oracle.test_training import CASES, LSTM, MLP, SMALL_TRANSFORMER, SeedCNN, Transformer  # noqa: E402
 from tests.zoo import harness  # noqa: E402
 from tests.zoo.harness import built  # noqa: E402
@@ -33,7 +33,7 @@ nn = torch.nn
 #: Networks whose backward pass torch does not run, and why.
 NOT_COUNTED = {"rwkv-4-169m": "transformers changes its states in place, which autograd refuses"}
 #: Networks written in torch in other modules, which compare these counts too.
-ELSEWHERE = {"gcn", "rnnsearch-50", "seq2seq-attention", "unet", "unet-padded", *LECTURE_NETWORKS}
+ELSEWHERE = {"gcn", "rnnsearch-50", "seq2seq-attention", "unet", "unet-padded", *LECTURE_NETWORKS, *DETECTORS}
 
 #: Configuration and settings at which a sparse network does exactly its declared work.
 SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -28,7 +28,7 @@ from tests.oracle.checkpoints.harness import (  # noqa: E402
 )
 from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
-from tests.oracle.network_flops import LECTURE_NETWORKS  # noqa: E402
+from tests.oracle.network_flops import DETECTORS, LECTURE_NETWORKS  # noqa: E402
 from tests.zoo.harness import SIZES, built, in_double  # noqa: E402
 
 #: Shipped specs whose networks none of these libraries has, so that there is no file to load.
@@ -36,6 +36,7 @@ WITHOUT_FILES = {"mlp", "seed_cnn", "gcn", "unet", "unet-padded", "transformer",
 WITHOUT_FILES |= {f"tutorial-{name}" for name in ("chain", "layer-norm", "residual", "saturation")}
 WITHOUT_FILES |= {"alexnet-original", "plain18", "plain34", "rnnsearch-50", "seq2seq-attention"}
 WITHOUT_FILES |= LECTURE_NETWORKS
+WITHOUT_FILES |= DETECTORS  # test_faster_rcnn loads their files, with proposals
 WITHOUT_FILES |= {f"lstm-lm-ptb-{size}" for size in ("small", "medium", "large")}
 #: Networks whose outputs torch itself computes in float32 with larger errors than the tolerance.
 IN_DOUBLE = {"mobilebert", "gemma-3n-e4b-multimodal"}

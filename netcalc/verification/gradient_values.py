@@ -159,6 +159,8 @@ class _Product:
         gradients = apply_vjp(self._instance.node.op, back, seeds)
         symmetric = self._declared.symmetric
         along = {s: direction(rng, x, symmetric=symmetric and s == 0) for s, x in tensors.items()}
+        for source in self._declared.constants & along.keys():
+            along[source] = np.zeros_like(along[source])
         if "weight" in along:
             _keep_row(along["weight"], self._declared, self._instance)
 
@@ -198,6 +200,7 @@ class _Network:
             for spec, array in zip(program.inputs, arrays, strict=True)
         }
         self._fixed: dict[str, tuple[Array, ...]] = {}  # outputs that no gradient flows through, by path
+        self._held: dict[str, Mapping[int, Array | None]] = {}  # inputs that no gradient flows to, by path
         self._along: dict[str, Array] = {}  # directions of trained parameters, by path
         self._point = 0
 
@@ -254,6 +257,8 @@ class _Network:
         declared = declaration(op)
         if declared is not None and (reason := "a matrix is symmetric" if declared.symmetric else declared.differs(op)):
             raise ArithmeticError(f"{op.name}: {reason}")
+        if declared is not None and declared.constants:
+            self._held[instance.path] = {number: inputs[number] for number in declared.constants}
         if any(map(_is_double, inputs)) and any(map(_is_double, outputs)):
             types = tuple(None if array is None else _type(array) for array in inputs)
             call = BackwardCall(types, tuple(map(_type, outputs)), instance.node.params)
@@ -268,6 +273,8 @@ class _Network:
         def evaluate(instance: Instance, arrays: Sequence[Array | None]) -> Sequence[Array]:
             if instance.path in self._fixed:
                 return self._fixed[instance.path]
+            held = self._held.get(instance.path, {})
+            arrays = [held.get(number, array) for number, array in enumerate(arrays)]
             params = {param.name: self._fetch(instance, param) for param in instance.node.params}
             for param in instance.node.params:
                 if self._is_trained(instance, param, params[param.name]):

@@ -20,6 +20,16 @@ from tests.numerics.programs import TIED, program
 
 IMAGE = "inputs: {x: [2, 3, 5, 5]}\nlayers: [{conv2d: {out: 4, kernel: 3}}, {batch_norm: {}}, relu, flatten, softmax]\n"
 TEXT = "inputs: {x: [5, 2, 6]}\nlayers: [{lstm: 4}, {gru: 4}]\n"
+#: Regions of computed boxes, which have no gradient though the outputs depend on them.
+REGIONS = """
+inputs: {x: [2, 3, 6, 5], raw: {shape: [2, 2, 4], range: [0, 3]}}
+layers:
+  - {name: conv, from: x, conv2d: {out: 4, kernel: 1}}
+  - {name: boxes, from: raw, linear: 4}
+  - {from: [conv, boxes], roi_align: {output_size: 2, sampling_ratio: 2}}
+  - tanh
+outputs: [tanh, boxes]
+"""
 MEAN = "y * (g - mean)", "y * (g - mean + mean)"
 
 #: A family, what is changed in its products, a network, its mode, and the layer and gradient that differ.
@@ -29,6 +39,15 @@ FAULTS = [
     ("recurrent", "of_f * (f * (1 - f))", "of_f * (f * (1 - i))", TEXT, False, "lstm", "input"),
     ("batch_norm", "(g * rest, axis=axes)", "(g * g, axis=axes)", IMAGE, False, "batch_norm", "weight"),
     ("batch_norm", "(products * root, axis=0)", "(products + root, axis=0)", IMAGE, True, "batch_norm", "weight"),
+    (
+        "roi_align",
+        "spread * weight[..., None]",
+        "spread * weight[..., None] ** 2",
+        REGIONS,
+        False,
+        "roi_align",
+        "input",
+    ),
     ("conv", "np.add.reduce(g, axis=(0", "np.add.reduce(g * g, axis=(0", IMAGE, False, "conv2d", "bias"),
 ]
 
@@ -38,7 +57,7 @@ def compared(text: str, *, training: bool = False) -> VerifyReport:
 
 
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("text", [IMAGE, TEXT, TIED])
+@pytest.mark.parametrize("text", [IMAGE, TEXT, TIED, REGIONS])
 def test_gradients_that_agree(text: str, training: bool) -> None:
     report = compared(text, training=training)
     assert report.ok

@@ -25,7 +25,7 @@ def _gradient_of_image(op: RoIAlign, rois: Array, g: Array, shape: tuple[int, ..
     count, channels, *sizes = shape
     axes = placed(op, wide(rois), tuple(sizes))
     flat = like(g, np.zeros(count * sizes[0] * sizes[1] * channels, g.dtype))
-    share = (g / np.asarray(op.sampling_ratio**2, g.dtype)).reshape(-1, *g.shape[2:])
+    share = (g / np.asarray(op.sampling_ratio**2, g.dtype)).reshape(len(rois) * g.shape[1], *g.shape[2:])
     for rows in rows_of(op, rois, (count, *sizes, channels)):
         spread = np.repeat(share[rows.numbers], op.sampling_ratio, axis=1)
         for sample in range(op.sampling_ratio):

@@ -119,6 +119,8 @@ class Backward:
     rule: tuple[str, ...] = ()
     #: The tensors that the forward pass keeps whatever is wanted: ``self`` is the input, ``result`` the first output.
     saved: tuple[Literal["self", "result"], ...] = ()
+    #: Positions of inputs whose gradients are zeros although the outputs depend on them, as in PyTorch.
+    constants: frozenset[int] = frozenset()
     #: The input is a symmetric matrix, of which a triangle is read.
     symmetric: bool = False
 

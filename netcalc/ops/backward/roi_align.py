@@ -20,9 +20,7 @@ class RoIAlignBackward(Backward):
         "∂L/∂input[j] = Σ g[i]·w[i, j]/sampling_ratio² over the samples of the bins i",
         "∂L/∂boxes = 0",
     )
-
-    def differs(self, op: RoIAlign) -> str:
-        return "boxes have no gradient"
+    constants = frozenset({1})
 
     def saves(self, op: RoIAlign, call: BackwardCall) -> Sequence[Saved]:
         if call.input(1).rank == 2:

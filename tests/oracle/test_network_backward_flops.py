@@ -33,7 +33,8 @@ nn = torch.nn
 #: Networks whose backward pass torch does not run, and why.
 NOT_COUNTED = {"rwkv-4-169m": "transformers changes its states in place, which autograd refuses"}
 #: Networks written in torch in other modules, which compare these counts too.
-ELSEWHERE = {"gcn", "rnnsearch-50", "seq2seq-attention", "unet", "unet-padded", *LECTURE_NETWORKS, *DETECTORS}
+ELSEWHERE = {"gcn", "rnnsearch-50", "seq2seq-attention", "unet", "unet-padded", "vilt-b32-pretraining"}
+ELSEWHERE |= LECTURE_NETWORKS | DETECTORS
 
 #: Configuration and settings at which a sparse network does exactly its declared work.
 SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

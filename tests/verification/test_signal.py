@@ -178,6 +178,16 @@ def test_inputs_out_of_scale() -> None:
     assert "inputs out of scale" not in [each.kind for each in netcalc.loads(text).signal({"x": x}, seeds=1).findings]
 
 
+def test_coordinates_have_no_scale() -> None:
+    """Boxes are places, to which no gradient flows."""
+    text = (
+        "netcalc: 1\ninputs: {x: [2, 3, 16, 16], boxes: {shape: [2, 4, 4], range: [0, 64]}}\n"
+        "layers: [{from: x, conv2d: {out: 8, kernel: 3}}, "
+        "{from: [_, boxes], roi_align: {output_size: 2, sampling_ratio: 2}}, flatten, {linear: 4}]\n"
+    )
+    assert "inputs out of scale" not in [each.kind for each in netcalc.loads(text).signal(seeds=1).findings]
+
+
 def test_batch_norms_normalize_unless_the_batch_is_too_small() -> None:
     text = "netcalc: 1\ninputs: {x: [8, 4]}\nlayers: [{name: n, batch_norm: {}}]\n"
     assert netcalc.loads(text).signal(seeds=1).training

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from netcalc.analysis.unroll import unroll
 from netcalc.analysis.walk import Instance
 from netcalc.ir import Program
-from netcalc.ops.backward.no_gradient import NO_GRADIENT
+from netcalc.ops.backward import declaration
 
 #: Number of operations that no other trunk has, from which a trunk is worth listing.
 _NEW = 3
@@ -49,9 +49,11 @@ def graph_of(program: Program) -> Graph:
 
     def step(instance: Instance, inputs: Sequence[int | None]) -> list[int]:
         node = instance.node
-        passes = node.op.name not in NO_GRADIENT
-        arrived = zip(inputs, node.input_types, strict=True)
-        graph.before.append(tuple(n for n, type_ in arrived if passes and n is not None and type_ and type_.is_float))
+        declared = declaration(node.op)
+        arrived = enumerate(zip(inputs, node.input_types, strict=True))
+        floats = {at: n for at, (n, type_) in arrived if n is not None and type_ is not None and type_.is_float}
+        flows = () if declared is None else floats.keys() - declared.constants
+        graph.before.append(tuple(n for at, n in floats.items() if at in flows))
         graph.instances.append(instance)
         return [len(graph.instances) - 1] * len(instance.node.outputs)
 

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision")
 
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 from torchvision.models import mobilenet_v3_large, resnet  # noqa: E402
 from torchvision.models.detection import backbone_utils, faster_rcnn, roi_heads, rpn  # noqa: E402
 from torchvision.models.detection.anchor_utils import AnchorGenerator  # noqa: E402
@@ -24,6 +25,7 @@ from torchvision.ops.misc import FrozenBatchNorm2d  # noqa: E402
 from netcalc.analysis.cost import analyze  # noqa: E402
 from netcalc.engine.gradients import gradients  # noqa: E402
 from netcalc.engine.run import forward  # noqa: E402
+from netcalc.ir import Program  # noqa: E402
 from netcalc.numerics.parameters import check_weights  # noqa: E402
 from tests.oracle.checkpoints.harness import randomise  # noqa: E402
 from tests.oracle.network_flops import assert_same_flops  # noqa: E402
@@ -152,6 +154,42 @@ def test_outputs_work_and_gradients(spec: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name], y.numpy(), atol=2e-5 * float(y.abs().max()), err_msg=name)
     assert_same_flops(program, lambda: outputs(model))
     assert_same_gradients(program, model, given(spec), outputs(model))
+
+
+@pytest.mark.parametrize("spec", MODELS)
+def test_work_of_parts(spec: str) -> None:
+    """FLOPs of backbone with pyramid, of the region proposal network, and of the heads of the regions, by two counters."""
+    fvcore = pytest.importorskip("fvcore.nn")
+    model, settings = small(spec)
+    program = built(spec, **settings)
+    image = torch.from_numpy(drawn()[0])
+    with torch.no_grad():
+        features = tuple(model.backbone(image).values())
+        heads = torch.nn.Sequential(model.roi_heads.box_head, model.roi_heads.box_predictor)
+        regions = torch.zeros(BATCH * sum(COUNTS.values()), 256, 7, 7)
+        parts = {"backbone": (model.backbone, (image,)), "rpn": (_Levels(model.rpn.head), features)}
+        parts["roi_heads"] = (heads, (regions,))
+        for part, (module, given_to) in parts.items():
+            with FlopCounterMode(display=False) as counter:
+                module(*given_to)
+            assert _flops(program, "torch", part) == counter.get_total_flops(), part
+            assert _flops(program, "fvcore", part) == fvcore.FlopCountAnalysis(module, given_to).total(), part
+
+
+class _Levels(torch.nn.Module):  # type: ignore[name-defined,misc]
+    """The head on levels that are arguments, as a tracer takes them."""
+
+    def __init__(self, head: Any) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, *levels: Any) -> Any:
+        return tuple(y for found in self.head(list(levels)) for y in found)
+
+
+def _flops(program: Program, convention: str, part: str) -> int:
+    rows = analyze(program, convention).leaves()
+    return sum(row.cost.flops * row.repeat for row in rows if row.path.startswith(f"{part}."))
 
 
 @pytest.mark.parametrize("spec", ["fasterrcnn_resnet50_fpn", "fasterrcnn_mobilenet_v3_large_fpn"])

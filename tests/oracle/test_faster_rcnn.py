@@ -158,7 +158,7 @@ def test_outputs_work_and_gradients(spec: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", MODELS)
 def test_work_of_parts(spec: str) -> None:
-    """FLOPs of backbone with pyramid, of the region proposal network, and of the heads of the regions, by two counters."""
+    """FLOPs of backbone with pyramid, of the region proposal network, and of the heads, by two counters."""
     fvcore = pytest.importorskip("fvcore.nn")
     model, settings = small(spec)
     program = built(spec, **settings)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import netcalc
 from netcalc.analysis.walk import instances
 from netcalc.spec.library import find_block, load_text
 from netcalc.spec.shipped import shipped_blocks, specs_dir
@@ -81,3 +84,22 @@ def test_patches_without_class_token_and_positions() -> None:
     bare = program(text.replace("OTHER", ", class_token: false, positions: false"))
     assert list(shapes(bare).values())[-1] == "2×16×24"
     assert list(shapes(program(text.replace("OTHER", ""))).values())[-1] == "2×17×24"
+
+
+@pytest.mark.parametrize(
+    ("block", "args"),
+    [
+        ("multi_head_attention", "{heads: 3, causal: true}"),
+        ("multi_head_attention", "{heads: 3, zero_attn: true}"),
+        ("grouped_query_attention", "{heads: 4, kv_heads: 2, head_dim: 2}"),
+    ],
+)
+def test_a_single_sequence_is_attended_to_as_a_batch_of_one(block: str, args: str, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).standard_normal((1, 5, 12), np.float32)
+
+    def output(given: np.ndarray) -> np.ndarray:
+        file = tmp_path / "spec.yaml"
+        file.write_text(f"netcalc: 1\ninputs: {{x: {[*given.shape]}}}\nlayers: [{{{block}: {args}}}]\n")
+        return netcalc.load(file).run({"x": given}).outputs["output"]
+
+    np.testing.assert_allclose(output(x[0]), output(x)[0], rtol=1e-6, atol=1e-7)

@@ -13,6 +13,7 @@ from inspect import Parameter, signature
 from os import PathLike, fspath
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
+from netcalc.characters import composed
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
 P = ParamSpec("P")
@@ -101,6 +102,20 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, value))
 
 
+def _patterns(value: Any) -> tuple[str, ...]:
+    """Return patterns of names in the normal form in which specs are read."""
+    return tuple(map(composed, _names(value)))
+
+
+def _path_of_layer(value: Any) -> str:
+    return composed(_text(value))
+
+
+def _rules(value: Any) -> Any:
+    texts = _texts(value)
+    return composed(texts) if isinstance(texts, str) else tuple(map(composed, texts))
+
+
 def _mapping(value: Any) -> Any:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise TypeError
@@ -137,7 +152,7 @@ def _texts(value: Any) -> Any:
 
 def _adapters(value: Any) -> Any:
     value = plain(value)
-    return _mapping(value) if isinstance(value, Mapping) else value if isinstance(value, int) else _texts(value)
+    return _mapping(value) if isinstance(value, Mapping) else value if isinstance(value, int) else _rules(value)
 
 
 def _device(value: Any) -> Any:
@@ -188,8 +203,8 @@ class Kind(NamedTuple):
 FLAG = Kind("True or False", _flag, word=bool)
 NAME = Kind("a string", _text)
 NAMES = Kind("a list of names", _names, many=True)
-PATTERNS = Kind("a list of patterns", _names, many=True)
-ASSIGNMENTS = Kind("a string or a list of strings", _texts, many=True)
+PATTERNS = Kind("a list of patterns", _patterns, many=True)
+ASSIGNMENTS = Kind("a string or a list of strings", _rules, many=True)
 NATURAL = Kind("a whole number of at least 0", _seed, word=int, least=0)
 COUNT = Kind("a whole number of at least 1", _count, word=int, least=1)
 THREADS = Kind("a whole number of at least 1, or None", _integer, optional=True, word=int, least=1)
@@ -203,7 +218,7 @@ RANGES = Kind("ranges by name, a string, or a list of strings", _ranges, many=Tr
 INPUTS = Kind("a mapping of names to arrays", _mapping, many=True)
 SAMPLES = Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples)
 WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True, many=True)
-INITIALIZERS = Kind("a string or a list of strings", _texts, many=True)
+INITIALIZERS = Kind("a string or a list of strings", _rules, many=True)
 ADAPTERS = Kind("a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, many=True)
 INDEX = Kind("indices of an element, such as 0,2, or None", _index, optional=True)
 FUNCTION = Kind("a function", _function)
@@ -260,7 +275,7 @@ _ARGUMENTS = {
     "inputs": INPUTS.or_none(),
     "over": RANGES,
     "passes": COUNT,
-    "path": Kind("the path of a layer as a string, or None", _text, optional=True),
+    "path": Kind("the path of a layer as a string, or None", _path_of_layer, optional=True),
     "seed": NATURAL,
     "sizes": Kind("a mapping of names to sizes", _mapping),
     "spec": Kind("the name or the path of a spec", _path),

@@ -125,10 +125,11 @@ class Call:
     @property
     def view(self) -> View:
         """The rows and the format that the user wants to see."""
+        from netcalc.characters import composed
         from netcalc.render.presentations import View
         from netcalc.render.selection import Selection
 
-        selection = Selection(self["sort"], self["top"], tuple(self["filter"] or ()))
+        selection = Selection(self["sort"], self["top"], tuple(map(composed, self["filter"] or ())))
         chosen = {name: self[name] for name in ("layout", "all", "charts") if self[name] is not None}
         if self["columns"] is not None:
             chosen["columns"] = tuple(name.strip() for name in self["columns"].split(","))

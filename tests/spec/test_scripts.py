@@ -303,3 +303,27 @@ def test_a_file_of_a_device_says_how_to_convert_it(
     Path("gpu.yaml").write_text("# 我的显卡，二十四吉字节显存\n", encoding="gbk")
     result = netcalc("fit", "mlp", "--device", "./gpu.yaml")
     assert result.code == 2 and "iconv -f GB18030 -t UTF-8 ./gpu.yaml" in result.err.replace("\n    ", " ")
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("explain", ["LAYER"]),
+        ("shapes", ["--filter", "LAYER"]),
+        ("run", ["--trace", "LAYER"]),
+        ("run", ["--init", "LAYER*=zeros"]),
+        ("params", ["--quantize", "LAYER*=int8"]),
+        ("params", ["--lora", "LAYER=2"]),
+    ],
+)
+def test_arguments_name_layers_in_another_normal_form(
+    command: str, options: list[str], tmp_path: Path, netcalc: Callable[..., CommandResult]
+) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("netcalc: 1\ninputs: {x: [2, 3]}\nlayers: [{name: é, linear: 4}]\n", encoding="utf-8")
+    composed, parts = (
+        netcalc(command, str(spec), *(word.replace("LAYER", unicodedata.normalize(form, "é")) for word in options))
+        for form in ("NFC", "NFD")
+    )
+    assert parts.code == composed.code == 0, parts.err
+    assert parts.out == composed.out

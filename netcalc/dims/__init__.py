@@ -20,6 +20,7 @@ Each module imports only earlier ones: ``intervals``, ``work``, ``atoms``, ``arr
 
 from netcalc.dims.atoms import Symbol, UndecidedError, bounds_of, value_at
 from netcalc.dims.functions import (
+    assumed_divisors,
     at_least,
     ceil_div,
     ceil_log2,
@@ -49,6 +50,7 @@ __all__ = [
     "Symbol",
     "SymbolicReal",
     "UndecidedError",
+    "assumed_divisors",
     "assumptions",
     "at_least",
     "bounds_of",

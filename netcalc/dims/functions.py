@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from netcalc.dims.atoms import Atom, Call, CeilLog2, Symbol, UndecidedError, bounds_of, value_at
 from netcalc.dims.order import Assumption, assume, require
 from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum
+
+#: Relations to 0 of remainders that are 0.
+_NO_REMAINDER = ("==", "<=")
 
 
 def symbol(name: str, default: int | None = None, least: int = 1, most: Dim | None = None, multiple: int = 1) -> Poly:
@@ -83,10 +87,32 @@ def claimed(claim: Assumption, write: Callable[[Dim], str] = str) -> str:
     'h is a multiple of 32'
     """
     left, right = as_dim(claim.left), as_dim(claim.right)
-    if right == 0 and claim.relation == "==" and isinstance(left, Poly):
+    if right == 0 and claim.relation in _NO_REMAINDER and isinstance(left, Poly):
         for dividend, divisor in _remainders(left):
             return f"{write(dividend)} is a multiple of {write(divisor)}"
     return f"{write(left)} {claim.relation} {write(right)}"
+
+
+def assumed_divisors(assumed: Iterable[Assumption]) -> dict[str, int]:
+    """Return the numbers by which named sizes are divisible in some assumptions.
+
+    >>> from netcalc.dims import symbol
+    >>> assumed_divisors([Assumption(symbol("h") % 8, "==", 0), Assumption(symbol("h", multiple=8) // 2 % 6, "==", 0)])
+    {'h': 24}
+    """
+    found: dict[str, int] = {}
+    for claim in assumed:
+        left = as_dim(claim.left)
+        if claim.relation not in _NO_REMAINDER or as_dim(claim.right) != 0 or isinstance(left, int):
+            continue
+        for dividend, divisor in _remainders(left):
+            terms = [] if isinstance(dividend, int) else [*dividend.monomials()]
+            if isinstance(divisor, int) and len(terms) == 1 and len(terms[0][0]) == 1:
+                (((named, power),), times) = terms[0]
+                if isinstance(named, Symbol) and power == 1:
+                    number = named.multiple * (divisor // math.gcd(times, divisor))
+                    found[named.name] = math.lcm(found.get(named.name, 1), number)
+    return found
 
 
 def _remainders(size: Poly) -> Iterator[tuple[Dim, Dim]]:

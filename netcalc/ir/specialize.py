@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Assumption, Poly, claimed, narrow, substitute
+from netcalc.dims import Assumption, Poly, Symbol, claimed, narrow, substitute
 from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program, Value
 from netcalc.opdef import Operation
 
@@ -22,9 +22,11 @@ def specialize(program: Program, sizes: Mapping[str, int]) -> Program:
         NetcalcError: E502 a name that is no symbolic dim, or a size outside its limits; E405 an
             assumption that the program relies on does not hold at these sizes.
     """
-    _check_sizes(program, sizes)
+    symbols = _symbols(program)
+    _check_sizes(symbols, sizes)
     try:
         assumptions = tuple(_checked_assumptions(program.assumptions, sizes))
+        _refuse(symbols, sizes)  # for a divisor that the spec declares; one that was assumed is among the assumptions
         return _Specializer(sizes).program(program, assumptions)
     except ZeroDivisionError:
         raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed_sizes(sizes)}")) from None
@@ -39,20 +41,27 @@ def specialized_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
     return _Specializer(sizes).loss(loss)
 
 
-def _check_sizes(program: Program, sizes: Mapping[str, int]) -> None:
+def _symbols(program: Program) -> dict[str, Symbol]:
     dims = [value for value in program.dims.values() if isinstance(value, Poly)]
     dims += [size for spec in program.inputs for size in spec.type.shape if isinstance(size, Poly)]
-    symbols = {symbol.name: symbol for dim in dims for symbol in dim.symbols()}
+    return {symbol.name: symbol for dim in dims for symbol in dim.symbols()}
+
+
+def _check_sizes(symbols: Mapping[str, Symbol], sizes: Mapping[str, int]) -> None:
+    """Raise NetcalcError for names that are no symbols, and sizes outside their limits."""
     problems = [
         Diagnostic("E502", f"there is no symbolic dim {name!r}", hint=did_you_mean(name, sorted(symbols)))
         for name in sizes
         if name not in symbols
     ]
-    problems += [
-        Diagnostic("E502", f"{name} {refusal}")
-        for name, size in sizes.items()
-        if name in symbols and (refusal := symbols[name].refusal(size)) is not None
-    ]
+    if problems:
+        raise NetcalcError(problems)
+    _refuse({name: symbol._replace(multiple=1) for name, symbol in symbols.items()}, sizes)
+
+
+def _refuse(symbols: Mapping[str, Symbol], sizes: Mapping[str, int]) -> None:
+    refused = ((name, symbols[name].refusal(size)) for name, size in sizes.items())
+    problems = [Diagnostic("E502", f"{name} {refusal}") for name, refusal in refused if refusal is not None]
     if problems:
         raise NetcalcError(problems)
 

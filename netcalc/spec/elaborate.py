@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import assumptions, limited_work
+from netcalc.dims import Assumption, assumed_divisors, assumptions, limited_work, symbol
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.ir import Body, CheckpointMap, Program
 from netcalc.ir.storage import OWN
@@ -31,7 +31,7 @@ from netcalc.spec.loss import declares_loss, elaborated_loss
 from netcalc.spec.main_sketches import Main, sketched_main
 from netcalc.spec.program_io import move_channels, program_inputs, program_outputs
 from netcalc.spec.scope import Outputs, Scope
-from netcalc.spec.settings import resolve_settings
+from netcalc.spec.settings import Settings, resolve_settings
 from netcalc.spec.unmatched import unmatched_entries
 from netcalc.spec.unread import unread_inputs
 from netcalc.spec.unused import unused_names
@@ -59,11 +59,7 @@ def elaborate(
     """
     document = loaded.document
     ctx = Context(training=training, dtype=document.dtype if dtype is None else float_type(dtype))
-    with assumptions() as assumed, limited_work():
-        used = resolve_settings(loaded, settings or {}, symbolic)
-        main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
-        main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
-        notes = tuple(_notes(loaded, used))
+    used, main, assumed = _settled(loaded, settings or {}, symbolic, ctx)
     unread = unread_inputs(loaded, main.untaken)
     is_stored = bool(loaded.storage.rules) and (dtype is None or loaded.storage.of_file)
     storage_notes = tuple(_storage_notes(loaded, ctx.dtype, is_replaced=dtype is not None and not is_stored))
@@ -78,12 +74,12 @@ def elaborate(
         about=document.about,
         source=document.source,
         origin_notes=loaded.notes,
-        work_notes=notes,
+        work_notes=tuple(_notes(loaded, used)),
         storage_notes=storage_notes,
         architecture=document.architecture,
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
-        assumptions=tuple(assumed),
+        assumptions=assumed,
         unread=unread,
         warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, used, main, unread)),
         checkpoint_dtype=document.checkpoint.dtype,
@@ -97,6 +93,29 @@ def elaborate(
     if not settings and declares_loss(loaded):
         elaborated_loss(loaded, {}, symbolic, program)  # for its errors
     return program
+
+
+def _settled(
+    loaded: Loaded, settings: Mapping[str, Any], symbolic: Collection[str], ctx: Context
+) -> tuple[Settings, Main, tuple[Assumption, ...]]:
+    """Return the values of dims and vars, the main body, and what was assumed of symbolic sizes.
+
+    A number that was assumed to divide a size is one by form in another pass, so that 8·⌊d/8⌋ is d.
+    """
+    divisors: dict[str, int] = {}
+    while True:
+        with assumptions() as assumed, limited_work():
+            used = resolve_settings(loaded, settings, symbolic, divisors)
+            main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
+            main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
+            for _ in _notes(loaded, used):
+                pass  # may assume more
+        known = [Assumption(symbol(name) % divisor, "==", 0) for name, divisor in divisors.items()]
+        named = assumed_divisors(assumed).items()
+        found = {name: number for name, number in named if name in used.dims and divisors.get(name, 1) % number}
+        if not found:
+            return used, main, (*known, *assumed)
+        divisors |= found
 
 
 def _storage_notes(loaded: Loaded, dtype: DType, *, is_replaced: bool) -> Iterator[str]:

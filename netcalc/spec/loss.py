@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Assumption, assumptions, limited_work
+from netcalc.dims import Assumption, Poly, assumptions, limited_work
 from netcalc.ir import Body, InputSpec, Loss, Program, Value, operation_with_parameters
 from netcalc.ir.loss import LOSS
 from netcalc.opdef import Context
@@ -55,7 +55,7 @@ def elaborated_loss(
         return None
     cursor = loaded.cursor["loss"]
     with assumptions(), limited_work():
-        used = resolve_settings(loaded, settings, symbolic)
+        used = resolve_settings(loaded, settings, symbolic, _divisors(program))
     with assumptions() as assumed:
         if declared.when is not None and not evaluate_expression(cursor["when"], used):
             return None
@@ -66,6 +66,12 @@ def elaborated_loss(
             raise
         hint = "the loss is that of the spec that this one extends; `loss` declares another, and `loss: null` none"
         raise NetcalcError(d._replace(hint=hint) for d in error.diagnostics) from None
+
+
+def _divisors(program: Program) -> dict[str, int]:
+    """Return the number that divides each symbolic size of a program, by name."""
+    sizes = [size for size in program.dims.values() if isinstance(size, Poly)]
+    return {named.name: named.multiple for size in sizes for named in size.symbols()}
 
 
 def _is_own(loaded: Loaded) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -22,10 +23,13 @@ from netcalc.spec.yaml_document import parse_scalar
 class Settings(Mapping[str, Any]):
     """Values of dims and vars by name, each evaluated at its first use."""
 
-    def __init__(self, loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str]) -> None:
+    def __init__(
+        self, loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str], divisors: Mapping[str, int] = {}
+    ) -> None:
         self._loaded = loaded
         self._overrides = overrides
         self._symbolic = symbolic
+        self._divisors = divisors
         self._values: dict[str, Any] = {}
         self._pending: list[str] = []
         self.circular: set[str] = set()  # names of circular definitions, which are reported once
@@ -98,7 +102,8 @@ class Settings(Mapping[str, Any]):
         else:
             value = evaluate(cursor, self)
         default = default_of(value) if isinstance(value, (int, Poly)) else None
-        dim = symbol(name, default, limits.min, limits.max, limits.multiple_of)
+        multiple = math.lcm(limits.multiple_of, self._divisors.get(name, 1))
+        dim = symbol(name, default, limits.min, limits.max, multiple)
         if not has_values(dim):
             raise cursor.error("E104", f"{name!r} has limits that no size is within")
         problem = None if value is None else refusal(dim, value)
@@ -156,13 +161,16 @@ def _default(cursor: Cursor) -> Cursor:
     return cursor["default"] if isinstance(cursor.data, dict) and "default" in cursor.data else cursor
 
 
-def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str]) -> Settings:
+def resolve_settings(
+    loaded: Loaded, overrides: Mapping[str, Any], symbolic: Collection[str], divisors: Mapping[str, int] | None = None
+) -> Settings:
     """Return all dims and vars.
 
     Args:
         loaded: the spec.
         overrides: values in place of the defaults.
         symbolic: names of dims that stay symbols.
+        divisors: number that is assumed to divide a symbol, by name.
 
     Raises:
         NetcalcError: with every unknown name and invalid value.
@@ -185,7 +193,7 @@ def resolve_settings(loaded: Loaded, overrides: Mapping[str, Any], symbolic: Col
             errors.append(Diagnostic("E106", f"{name!r} is declared as a dim and as a var", span))
     if errors:
         raise NetcalcError(errors)
-    settings = Settings(loaded, overrides, frozenset(symbolic))
+    settings = Settings(loaded, overrides, frozenset(symbolic), divisors or {})
     settings.warnings += warnings
     unmet, undefined = unmet_by_settings(loaded.cursor, loaded.label, settings, overrides)
     for name in settings:

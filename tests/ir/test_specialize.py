@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from netcalc.analysis.cost import Cost, analyze
 from netcalc.analysis.walk import instances, parameters
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Poly, value_at
+from netcalc.dims import Poly, claimed, value_at
 from netcalc.ir import Program
 from netcalc.ir.check import check
 from netcalc.ir.specialize import specialize
 from netcalc.spec import elaborate, load_document
 from netcalc.spec.library import Loaded, load_text
+from netcalc.spec.loss import elaborated_loss
 from netcalc.spec.shipped import shipped
 
 #: Specs with padding that depends on the size, a choice by size, windows, attention, matrix products and a repeat.
@@ -58,6 +59,12 @@ layers:
   - {name: y, scaled_dot_product_attention: {causal: true}, from: [x, x, x]}
   - {name: z, matmul: {}, from: [y, "y"], when: "${length == 4}"}
   - {name: s, squeeze: 0, from: y}
+""",
+    "heads": """
+dims: {n: 4, d: 12}
+inputs: {x: [n, d]}
+layers: [{multi_head_attention: {heads: 4}}, {linear: "${2 * d}"}]
+loss: {layers: [{sub: {}, from: [output, target]}, mean], inputs: {target: [n, "2 * d"]}}
 """,
 }
 #: Dims that are a number of iterations, which must not be symbolic.
@@ -197,16 +204,15 @@ def test_a_violated_assumption_is_named() -> None:
     loaded = load_text("netcalc: 1" + SMALL["choice"])
     program = elaborate(loaded, symbolic=["length"])
     assert [str(assumption) for assumption in program.assumptions] == [
+        "length - 2*(length//2) == 0",
         "length > 7",
         "length == 8",
         "length != 2",
-        "length - 2*(length//2) == 0",
         "length - 2 >= 1",
     ]
     with pytest.raises(NetcalcError) as caught:
         specialize(program, {"length": 9})
     assert [d.message for d in caught.value.diagnostics] == [
-        "the symbolic program assumes that length == 8, which does not hold at length = 9",
         "the symbolic program assumes that length is a multiple of 2, which does not hold at length = 9",
     ]
 
@@ -231,3 +237,14 @@ def test_a_condition_on_a_size_without_default_is_recorded() -> None:
     assert [str(assumption) for assumption in program.assumptions] == ["n - 3 >= 1"]
     with pytest.raises(NetcalcError, match="n - 3 >= 1"):
         specialize(program, {"n": 3})
+
+
+def test_a_size_that_heads_divide_has_a_short_form() -> None:
+    loaded = load_text("netcalc: 1" + SMALL["heads"])
+    program = elaborate(loaded, symbolic=["n", "d"])
+    # Q·K and weights·V of n×d are 2·d·n², four projections 4·d²·n, and the last line 2·d²·n
+    assert str(analyze(program).total.macs) == "2*d*n**2 + 6*d**2*n"
+    assert [claimed(assumption) for assumption in program.assumptions] == ["d is a multiple of 4"]
+    assert compare(loaded, program, {"n": 5, "d": 20}) and not compare(loaded, program, {"n": 5, "d": 21})
+    loss = elaborated_loss(loaded, {}, ["n", "d"], program)
+    assert loss is not None and loss.assumptions == ()

@@ -14,6 +14,7 @@ from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
+from netcalc.analysis.leading_terms import LeadingTerm, leading_terms
 from netcalc.analysis.modules import every_row
 from netcalc.analysis.notes import notes_in
 from netcalc.analysis.rows import present
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "declared", "storage", "sizes"),
+    "shapes": (*_WORK, "declared", "storage", "sizes", "growth"),
     "params": (*_WORK, "sizes"),
     "flops": ("storage", "sizes"),
 }
@@ -117,6 +118,7 @@ class Totals(Cost):
         Entry("storage", optional=True),
         Entry("sizes", optional=True),
         Entry("notes", optional=True),
+        Entry("growth", optional=True),
         Entry("assumptions", "claims", optional=True),
     ),
 )
@@ -272,6 +274,11 @@ class Summary(Result):
         return sizes_of(self.analysis)
 
     @property
+    def growth(self) -> tuple[LeadingTerm, ...]:
+        """Leading terms of the totals of parameters and work for each symbolic size."""
+        return tuple(leading_terms(self.totals, self.view))
+
+    @property
     def record_name(self) -> str:
         """Name of the record, which is the name of the view."""
         return self.view
@@ -308,6 +315,7 @@ class Summary(Result):
             "storage": self.storage,
             "sizes": self.sizes if self.view == "summary" else None,
             "notes": self.notes,
+            "growth": self.growth,
             "assumptions": self.claims,
         }
         optional = {name: None if name in left_out else value or None for name, value in values.items()}

@@ -10,6 +10,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
+from netcalc.analysis.leading_terms import leading_terms
 from netcalc.analysis.notes import named, notes_in
 from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, field_of_row, layer_fields
@@ -27,6 +28,7 @@ from netcalc.render.table import Column, Row, Table, is_folded
 if TYPE_CHECKING:
     from netcalc.render.channel_order import ChannelOrder
 
+_UNITS = {"params": "parameters", "macs": "MAC", "flops": "FLOP"}
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
 
@@ -310,8 +312,22 @@ def _notes(analysis: Analysis, view: Figures, folded: bool) -> Iterator[str]:
             yield f"note: {heavy.path}: {product}{inputs} inputs to {units} units is {size} parameters"
     if view in ("shapes", "summary"):
         yield from _image_notes(analysis)
+    yield from _growth(analysis, view)
     claims = analysis.program.assumptions
     for claim in claims[:MAX_ASSUMPTIONS]:
         yield f"assuming {claimed(claim, exact)}"
     if len(claims) > MAX_ASSUMPTIONS:
         yield f"… and {len(claims) - MAX_ASSUMPTIONS} more assumptions, which --format json lists"
+
+
+def _growth(analysis: Analysis, view: Figures) -> Iterator[str]:
+    """The leading terms of the totals by size, those of one kind together."""
+    by_kind: dict[tuple[str, str], list[str]] = {}
+    flops_are_macs = analysis.total.flops == analysis.total.macs
+    for term in leading_terms(analysis.total, view):
+        if flops_are_macs and term.figure == "flops":
+            continue
+        unit = _UNITS[term.figure]
+        by_kind.setdefault((term.dim, term.kind), []).append(f"{term} {unit}")
+    for (dim, kind), terms in by_kind.items():
+        yield f"for large {dim}: {', '.join(terms)}; {kind}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -35,12 +35,14 @@ class ListedSpec(NamedTuple):
     source: str
     aliases: tuple[str, ...]
     """Other names under which the spec is found."""
+    tags: tuple[str, ...]
+    """Words such as `moe`, `cnn` and `detection`, which follow from the network or which the spec states."""
 
     @classmethod
     def of(cls, entry: CatalogueEntry, convention: str) -> ListedSpec:
         """Return an entry of the catalogue with the multiply-adds under a convention."""
-        macs = entry.macs[convention]
-        return cls(entry.name, entry.family, entry.params, macs, entry.about, entry.source, entry.aliases)
+        texts = (entry.about, entry.source, entry.aliases, entry.tags)
+        return cls(entry.name, entry.family, entry.params, entry.macs[convention], *texts)
 
 
 @recorded("convention", "specs", name="specs")
@@ -77,8 +79,8 @@ def is_spec(name: str) -> bool:
 def listed_specs(words: Sequence[str] = (), family: str | None = None, convention: str = "netcalc") -> SpecList:
     """Return the shipped specs of a family that mention all words, by family and name.
 
-    Words at the beginning of a word count, and initials of several (``moe`` of a mixture of experts); inside of words
-    they do where no spec has them otherwise.
+    A word that is the tag of some specs selects these. Otherwise words at the beginning of a word count, and initials
+    of several (``vlm`` of a vision-language model); inside of words they do where no spec has them otherwise.
 
     Raises:
         NetcalcError: E502 if there are none, or no such family; E701 for an unknown convention, or one that the list
@@ -93,13 +95,19 @@ def listed_specs(words: Sequence[str] = (), family: str | None = None, conventio
         hint = did_you_mean(family, families) or f"the families are {', '.join(sorted(families))}"
         raise NetcalcError(Diagnostic("E502", f"there is no family {family!r}", hint=hint))
     entries = [spec for spec in entries if family in (None, spec.family)]
-    matching = [spec for spec in entries if all(_begins(text.lower(), _text(spec)) for text in words)]
+    tags = {tag for spec in catalogue().values() for tag in spec.tags}
+    matching = [spec for spec in entries if all(_mentions(spec, text.lower(), tags) for text in words)]
     matching = matching or [spec for spec in entries if all(text.lower() in _text(spec).lower() for text in words)]
     if not matching:
         within = f" in the family {family!r}" if family else ""
         near = spec_hint(words[0]) or did_you_mean(words[0], families)
         raise NetcalcError(Diagnostic("E502", f"no spec{within} mentions {' and '.join(map(repr, words))}", hint=near))
     return SpecList(convention, tuple(matching))
+
+
+def _mentions(spec: CatalogueEntry, word: str, tags: Collection[str]) -> bool:
+    """Return True if a spec has a word as its tag, or in its text if it is a tag of none."""
+    return word in spec.tags if word in tags else _begins(word, _text(spec))
 
 
 def _text(spec: CatalogueEntry) -> str:

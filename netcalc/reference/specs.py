@@ -12,6 +12,7 @@ from netcalc.dims import Dim, integer
 from netcalc.dtypes import DType
 from netcalc.ir import InputSpec, OpNode, Program
 from netcalc.reference.spec_list import ListedSpec
+from netcalc.reference.tags import tags_of
 from netcalc.results import Entry, Real, Result, recorded
 from netcalc.spec import elaborate
 from netcalc.spec.common_vars import COMMON_VARS
@@ -119,6 +120,8 @@ class SpecReference(Result):
     """The spec from which it inherits."""
     aliases: tuple[str, ...]
     """Other names under which the spec is found."""
+    tags: tuple[str, ...]
+    """Words by which the list of specs is searched."""
     checkpoint_dtype: DType | None
     """Element type of the published checkpoint; null if the spec names none."""
     convention: str
@@ -146,7 +149,7 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
     """
     document = loaded.document
     program = elaborate(loaded, dtype=document.checkpoint.dtype)
-    total = analyze(program, convention).total
+    analysis = analyze(program, convention)
     settings = resolve_settings(loaded, {}, ())
     is_shipped = loaded.path is not None and loaded.path.is_relative_to(specs_dir())
     return SpecReference(
@@ -157,10 +160,11 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         None if loaded.path is None else str(loaded.path),
         loaded.extends,
         tuple(document.aliases),
+        tags_of(analysis, document.tags),
         document.checkpoint.dtype,
         convention,
-        total.params,
-        total.macs,
+        analysis.total.params,
+        analysis.total.macs,
         tuple(_dim(name, document.dims[name], settings) for name in settings.dims),
         tuple(_var(name, document.vars[name], settings, shipped=is_shipped) for name in settings.vars),
         tuple(_inputs(program.inputs, document.inputs)),

@@ -95,9 +95,21 @@ def _specs_table(specs: Sequence[CatalogueEntry], convention: str) -> Table:
 
 def _specs_data(specs: Sequence[CatalogueEntry], convention: str) -> Table:
     """Specs with all fields, for CSV."""
-    fields = ("name", "family", "params", "macs", "about", "source", "aliases", "file")
+    fields = ("name", "family", "params", "macs", "about", "source", "aliases", "tags", "file")
     rows = [
-        Row([s.name, s.family, s.params, s.macs[convention], s.about, s.source, " ".join(s.aliases), s.file])
+        Row(
+            [
+                s.name,
+                s.family,
+                s.params,
+                s.macs[convention],
+                s.about,
+                s.source,
+                " ".join(s.aliases),
+                " ".join(s.tags),
+                s.file,
+            ]
+        )
         for s in specs
     ]
     return Table([Column(field, "total" if field in ("params", "macs") else "text") for field in fields], rows)
@@ -151,6 +163,7 @@ def _facts(spec: SpecReference) -> Iterator[tuple[str, str]]:
         "source": spec.source,
         "extends": spec.extends,
         "aliases": ", ".join(spec.aliases),
+        "tags": ", ".join(spec.tags),
         "dtype": spec.checkpoint_dtype and f"{spec.checkpoint_dtype}, as in the published checkpoint",
     }
     yield from ((name, text) for name, text in facts.items() if text)

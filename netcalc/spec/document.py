@@ -318,6 +318,9 @@ class Document(_Part):
     aliases: list[Annotated[str, Field(min_length=1)]] = Field(
         default=[], description="other names under which a shipped spec is found, such as the name of a checkpoint"
     )
+    tags: list[Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]] = Field(
+        default=[], description="words by which the list of specs is searched, such as detection"
+    )
     published: list[Published] = Field(
         default=[], description="figures that the source prints, counted ones and quoted results"
     )

@@ -27,6 +27,7 @@ class CatalogueEntry(NamedTuple):
     about: str
     source: str
     aliases: tuple[str, ...]
+    tags: tuple[str, ...]
     params: int
     macs: Mapping[str, int]
 
@@ -66,7 +67,9 @@ def shipped_blocks() -> tuple[str, ...]:
 def catalogue() -> dict[str, CatalogueEntry]:
     """Return the catalogue of the shipped specs by name, read from a file without loading a spec."""
     data: dict[str, Any] = json.loads((specs_dir() / CATALOGUE).read_text(encoding="utf-8"))
-    return {name: CatalogueEntry(name, **{**entry, "aliases": tuple(entry["aliases"])}) for name, entry in data.items()}
+    for entry in data.values():
+        entry |= {field: tuple(entry[field]) for field in ("aliases", "tags")}
+    return {name: CatalogueEntry(name, **entry) for name, entry in data.items()}
 
 
 def unaliased(name: str) -> str | None:

@@ -11,7 +11,7 @@ from netcalc.spec.inheritance import merged
 from netcalc.spec.library import Loaded, find_block
 
 #: Keys that come first in the text of a spec.
-_HEAD = ("netcalc", "name", "about", "family", "architecture", "source", "dtype")
+_HEAD = ("netcalc", "name", "about", "family", "tags", "architecture", "source", "dtype")
 #: Keys that come last.
 _TAIL = ("layers", "outputs", "loss", "checkpoint")
 

@@ -134,13 +134,17 @@ def test_invalid_arguments(arguments: list[str], netcalc: Callable[..., CommandR
 @pytest.mark.parametrize(
     ("word", "present", "absent"),
     [
-        ("moe", "mixtral-8x7b", "resnet34"),  # initials of a mixture of experts
+        ("moe", "deepseek-v3", "mlp"),  # a tag of networks with experts
         ("gnn", "gcn", "googlenet"),
+        ("detection", "detr-resnet-50", "electra-small-discriminator"),  # a tag that specs state
+        ("cnn", "resnet34", "seed_cnn"),  # which has most of its work in its linear layers
+        ("rnn", "lstm", "gpt2"),
+        ("mixture of", "mixtral-8x7b", "resnet34"),
         ("lenet", "lenet5", "mobilenet_v2"),  # the beginning of a word before the inside of another
         ("bilenet", "mobilenet_v2", "lenet5"),
     ],
 )
-def test_words_are_searched_by_their_beginnings(
+def test_words_are_searched_as_tags_and_by_their_beginnings(
     word: str, present: str, absent: str, netcalc: Callable[..., CommandResult]
 ) -> None:
     found = [spec["name"] for spec in json.loads(netcalc("specs", "--search", word, "-f", "json").out)["specs"]]

@@ -13,6 +13,7 @@ from typing import Any
 from netcalc.analysis.conventions import FIRST
 from netcalc.analysis.cost import analyze
 from netcalc.dims import Dim
+from netcalc.reference.tags import tags_of
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
 from netcalc.spec.shipped import shipped, specs_dir
@@ -24,13 +25,15 @@ def catalogue_entry(name: str) -> dict[str, Any]:
     loaded = load_document(path)
     document = loaded.document
     program = elaborate(loaded)
-    totals = {convention: analyze(program, convention).total for convention in FIRST}
+    analyses = {convention: analyze(program, convention) for convention in FIRST}
+    totals = {convention: analysis.total for convention, analysis in analyses.items()}
     return {
         "file": path.relative_to(specs_dir()).as_posix(),
         "family": document.family,
         "about": document.about,
         "source": document.source,
         "aliases": document.aliases,
+        "tags": tags_of(analyses["netcalc"], document.tags),
         "params": _number(totals["netcalc"].params),
         "macs": {convention: _number(total.macs) for convention, total in totals.items()},
     }

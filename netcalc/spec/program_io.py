@@ -172,8 +172,12 @@ def _size(cursor: Cursor, settings: Mapping[str, Any], least: int) -> Dim:
         raise NetcalcError(problem._replace(hint=hint or None)) from None
 
 
-def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float]:
-    low, high = (_read_number(evaluate_expression(end, settings), end) for end in cursor.elements())
+def _range(cursor: Cursor, settings: Mapping[str, Any], dtype: DType) -> tuple[float, float] | tuple[None, None]:
+    """Return the ends of a range, None for one that depends on a symbolic size: values are drawn for numbers only."""
+    ends = [(evaluate_expression(end, settings), end) for end in cursor.elements()]
+    if any(isinstance(value, Poly) for value, _ in ends):
+        return None, None
+    low, high = (_read_number(value, end) for value, end in ends)
     if not low < high:
         raise cursor.error("E104", f"range [{low}, {high}) is empty")
     greatest = high if dtype in INEXACT else high - 1

@@ -27,17 +27,19 @@ from netcalc.engine.gradients import gradients  # noqa: E402
 from netcalc.engine.run import forward  # noqa: E402
 from netcalc.ir import Program  # noqa: E402
 from netcalc.numerics.parameters import check_weights  # noqa: E402
+from netcalc.request import Request  # noqa: E402
+from netcalc.spec import load_document  # noqa: E402
 from tests.oracle.checkpoints.harness import randomise  # noqa: E402
 from tests.oracle.network_flops import assert_same_flops  # noqa: E402
-from tests.oracle.network_gradients import assert_same_gradients, by_owner  # noqa: E402
-from tests.zoo.harness import built, requested  # noqa: E402
+from tests.oracle.network_gradients import by_owner  # noqa: E402
+from tests.zoo.harness import built, in_double  # noqa: E402
 
 BATCH, SIZE, CLASSES, HIDDEN = 2, (64, 80), 5, 16
 #: Extent of boxes whose level is P4 in the small models; in torchvision's it is 224.
 CANONICAL = 24
 #: Extents of the proposals of each level by equation 1 of the paper, ⌊4 + log2(√area/canonical)⌋, at most as the image.
 EXTENTS = {"p2": (3, 11), "p3": (13, 23), "p4": (25, 47), "p5": (49, 60)}
-COUNTS = {"p2": 3, "p3": 2, "p4": 0, "p5": 1}
+COUNTS = {"p2": 3, "p3": 2, "p4": 1, "p5": 1}
 SIZES = {"batch": BATCH, "height": SIZE[0], "width": SIZE[1], "classes": CLASSES}
 LEVELS = {f"proposals_{level}": count for level, count in COUNTS.items()}
 
@@ -84,10 +86,13 @@ MODELS = {
 
 @cache
 def small(spec: str) -> tuple[Any, dict[str, Any]]:
-    """Return a small model with random weights in evaluation mode, and the settings of the spec."""
+    """Return a small model with random weights in double precision in evaluation mode, and the settings of the spec.
+
+    In single precision rounding decides about some rectified units, and gradients with them.
+    """
     torch.manual_seed(0)
     model, settings = MODELS[spec]()
-    return randomise(model).eval(), settings
+    return randomise(model).eval().double(), settings
 
 
 @pytest.fixture(autouse=True)
@@ -111,8 +116,8 @@ def drawn() -> tuple[np.ndarray, dict[str, np.ndarray]]:
         extent = rng.uniform(low, high, (BATCH, COUNTS[level], 2))
         # boxes that are extended to an element of the coarsest level lie in the image too, as outside samples differ
         start = rng.uniform(0, 1, extent.shape) * (np.array(SIZE[::-1]) - np.maximum(extent, 32))
-        proposals[level] = np.concatenate([start, start + extent], -1).astype(np.float32)
-    return rng.normal(size=(BATCH, 3, *SIZE)).astype(np.float32), proposals
+        proposals[level] = np.concatenate([start, start + extent], -1)
+    return rng.normal(size=(BATCH, 3, *SIZE)), proposals
 
 
 def given(spec: str) -> dict[str, np.ndarray]:
@@ -138,11 +143,11 @@ def outputs(model: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("spec", MODELS)
-def test_outputs_work_and_gradients(spec: str, tmp_path: Path) -> None:
+def test_outputs_and_work(spec: str, tmp_path: Path) -> None:
     from safetensors.torch import save_file
 
     model, settings = small(spec)
-    program = built(spec, **settings)
+    program = in_double(spec, **settings)
     state = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     assert check_weights(program, state).ok
     save_file(model.state_dict(), tmp_path / "model.safetensors")
@@ -151,9 +156,8 @@ def test_outputs_work_and_gradients(spec: str, tmp_path: Path) -> None:
     found = forward(program, given(spec), weights=tmp_path / "model.safetensors").outputs
     assert found.keys() == expected.keys()
     for name, y in expected.items():
-        np.testing.assert_allclose(found[name], y.numpy(), atol=2e-5 * float(y.abs().max()), err_msg=name)
+        np.testing.assert_allclose(found[name], y.numpy(), atol=1e-9 * float(y.abs().max()), err_msg=name)
     assert_same_flops(program, lambda: outputs(model))
-    assert_same_gradients(program, model, given(spec), outputs(model))
 
 
 @pytest.mark.parametrize("spec", MODELS)
@@ -166,7 +170,7 @@ def test_work_of_parts(spec: str) -> None:
     with torch.no_grad():
         features = tuple(model.backbone(image).values())
         heads = torch.nn.Sequential(model.roi_heads.box_head, model.roi_heads.box_predictor)
-        regions = torch.zeros(BATCH * sum(COUNTS.values()), 256, 7, 7)
+        regions = torch.zeros(BATCH * sum(COUNTS.values()), 256, 7, 7, dtype=torch.float64)
         parts = {"backbone": (model.backbone, (image,)), "rpn": (_Levels(model.rpn.head), features)}
         parts["roi_heads"] = (heads, (regions,))
         for part, (module, given_to) in parts.items():
@@ -192,20 +196,19 @@ def _flops(program: Program, convention: str, part: str) -> int:
     return sum(row.cost.flops * row.repeat for row in rows if row.path.startswith(f"{part}."))
 
 
-@pytest.mark.parametrize("spec", ["fasterrcnn_resnet50_fpn", "fasterrcnn_mobilenet_v3_large_fpn"])
-def test_losses(spec: str) -> None:
-    """The sum of the four losses of torchvision, and its gradients."""
+def test_losses() -> None:
+    """The sum of the four losses of torchvision, and the gradients of all parameters."""
+    spec = "fasterrcnn_resnet50_fpn"
     model, settings = small(spec)
-    request = requested(spec, **settings).executed
-    program = request.program_with_loss
+    program = Request(load_document(spec), settings, dtype="float64").executed.program_with_loss
     rng = np.random.default_rng(1)
     anchors = next(s.type.shape[1] for s in program.inputs if s.name == "anchor_labels")
     regions = sum(COUNTS.values())
     labels = {
         "labels": rng.integers(0, CLASSES, (BATCH, regions)),
-        "targets": rng.normal(size=(BATCH, regions, 4)).astype(np.float32),
+        "targets": rng.normal(size=(BATCH, regions, 4)),
         "anchor_labels": rng.integers(-1, 2, (BATCH, int(str(anchors)))),
-        "anchor_targets": rng.normal(size=(BATCH, int(str(anchors)), 4)).astype(np.float32),
+        "anchor_targets": rng.normal(size=(BATCH, int(str(anchors)), 4)),
     }
     tensors = {name: torch.from_numpy(array) for name, array in labels.items()}
     found = outputs(model)
@@ -215,7 +218,7 @@ def test_losses(spec: str) -> None:
         of_anchors = model.rpn.compute_loss(
             found["objectness"].reshape(-1, 1),
             found["anchor_deltas"].reshape(-1, 4),
-            [of_image.float() for of_image in every],
+            [of_image.double() for of_image in every],
             [*tensors["anchor_targets"]],
         )
     rows = (found["logits"].flatten(0, 1), found["region_deltas"].flatten(0, 1))
@@ -224,7 +227,7 @@ def test_losses(spec: str) -> None:
     state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     inputs = given(spec) | labels
     ours = forward(program, inputs, weights=state).outputs["loss"]
-    assert float(ours) == pytest.approx(float(loss.detach()), rel=2e-5)
+    assert float(ours) == pytest.approx(float(loss.detach()), rel=1e-9)
     model.zero_grad()
     loss.backward()
     theirs = {n: np.zeros_like(state[n]) if p.grad is None else p.grad.numpy() for n, p in model.named_parameters()}
@@ -233,7 +236,7 @@ def test_losses(spec: str) -> None:
     largest = max(float(np.abs(gradient).max()) for gradient in ours_by_path.values())
     assert largest > 0
     for path, gradient in ours_by_path.items():
-        np.testing.assert_allclose(gradient, expected[path], rtol=2e-3, atol=1e-5 * largest, err_msg=path)
+        np.testing.assert_allclose(gradient, expected[path], rtol=1e-7, atol=1e-9 * largest, err_msg=path)
 
 
 def test_trained_parameters() -> None:

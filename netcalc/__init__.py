@@ -19,6 +19,7 @@ Without a network:
     compare_training(first, ...)  losses by step of networks on the same data
     compare_signals(first, ...)   signals and gradients of networks on the same data
     check(spec, ...)              shapes, requirements and published figures of specs
+    reproduce(name, ...)          figures of papers and specs, computed anew
     describe(spec)                dims, vars, inputs and outputs of a spec
     list_specs(*words)            shipped specs
     list_operations(word)         operations and blocks
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from netcalc.loading import load_data as load_data
     from netcalc.loading import loads as loads
     from netcalc.loading import read_checkpoint as read_checkpoint
+    from netcalc.loading import reproduce as reproduce
     from netcalc.loading import summarize_pipeline as summarize_pipeline
     from netcalc.network import LayerShapes as LayerShapes
     from netcalc.network import Network as Network
@@ -137,6 +139,8 @@ if TYPE_CHECKING:
     from netcalc.reference.specs import SettingReference as SettingReference
     from netcalc.reference.specs import SpecReference as SpecReference
     from netcalc.reference.specs import TensorReference as TensorReference
+    from netcalc.reproduction.report import PublishedFigure as PublishedFigure
+    from netcalc.reproduction.report import Reproduction as Reproduction
     from netcalc.tensor_type import TensorType as TensorType
     from netcalc.torch_modules import from_torch as from_torch
     from netcalc.torch_modules import register_torch as register_torch
@@ -215,6 +219,7 @@ _EXPORTS = {
         "load_data",
         "loads",
         "read_checkpoint",
+        "reproduce",
         "summarize_pipeline",
     ),
     "netcalc.network": ("LayerShapes", "Network"),
@@ -231,6 +236,7 @@ _EXPORTS = {
     "netcalc.numerics.rounding.deviation": ("Deviation",),
     "netcalc.numerics.trace": ("Histogram", "TraceRow"),
     "netcalc.records": ("as_dict",),
+    "netcalc.reproduction.report": ("PublishedFigure", "Reproduction"),
     "netcalc.tensor_type": ("TensorType",),
     "netcalc.torch_modules": ("from_torch", "register_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from netcalc.arguments import NAME, accepts, checked_argument, plain, texts
+from netcalc.arguments import NAME, accepts, checked_argument, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, pairs_of
 from netcalc.formats import check_found, load_model, pending_downloads
 from netcalc.formats.reading import Reading
@@ -27,6 +27,7 @@ from netcalc.request import Request
 from netcalc.several import assignments_of_each, own_settings, repeated, settings_of_each
 from netcalc.spec import library
 from netcalc.spec.library import Loaded
+from netcalc.spec.plain_data import read_setting
 from netcalc.spec.settings import parse_assignment
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from netcalc.reference.operation_list import OperationList, OperationPage
     from netcalc.reference.spec_list import SpecList
     from netcalc.reference.specs import SpecReference
-    from netcalc.run_options import SignalComparisonOptions, TrainingComparisonOptions
+    from netcalc.reproduction.report import Reproduction
+    from netcalc.run_options import ReproductionOptions, SignalComparisonOptions, TrainingComparisonOptions
     from netcalc.training.comparison import TrainingComparison
     from netcalc.weights.content import Checkpoint
 
@@ -58,6 +60,7 @@ __all__ = [
     "model_types",
     "pending_downloads",
     "read_checkpoint",
+    "reproduce",
     "summarize_pipeline",
 ]
 
@@ -363,6 +366,27 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     return CheckReport(tuple(rows), tuple(problems))
 
 
+@accepts
+def reproduce(*names: str | Path, **options: Unpack[ReproductionOptions]) -> Reproduction:
+    """Compute published figures anew: those of papers that ship as data, and those that specs carry.
+
+    Args:
+        names: specs, papers such as ``"korthikanti-2022"``, figures such as ``"gpt2/params"``, patterns of figures, or
+            YAML files of specs or papers; all that ship if there are none.
+
+    Raises:
+        NetcalcError: E502 for a name without published figures; every error in a file, at its place.
+
+    >>> import netcalc
+    >>> report = netcalc.reproduce("resnet34")
+    >>> [(figure.printed, figure.computed, figure.verdict) for figure in report.figures]
+    [('3.6 G', '3.664 G', 'reproduced'), ('3.664 G', '3.66376 G', 'reproduced')]
+    """
+    from netcalc.reproduction.figures import reproduced
+
+    return reproduced([str(checked_argument("spec", name)) for name in names], load, options["progress"])
+
+
 def several_models(
     models: Sequence[Network | str | Path], options: Mapping[str, Any]
 ) -> tuple[Network | str | Path, ...]:
@@ -467,19 +491,6 @@ def read_settings(settings: SettingsArgument | None) -> dict[str, Any]:
     """Return settings with every value as plain data; NetcalcError (E501) for malformed ones and several of a name."""
 
     def pair(item: Any) -> tuple[str, Any]:
-        return parse_assignment(item) if isinstance(item, str) else (item[0], _setting(*item))
+        return parse_assignment(item) if isinstance(item, str) else (item[0], read_setting(*item))
 
     return pairs_of(settings.items() if isinstance(settings, Mapping) else settings or (), pair, "--set", "E501")
-
-
-def _setting(name: str, value: Any) -> Any:
-    """Return a value of ``set`` as plain data; NetcalcError (E501) if it holds anything that YAML could not hold."""
-    value = plain(value)
-    if not isinstance(value, (list, tuple, Mapping)):
-        return value
-    from netcalc.spec.plain_data import read_data
-
-    try:
-        return read_data(value, f"set[{name!r}]").data
-    except NetcalcError as error:
-        raise NetcalcError(problem._replace(code="E501") for problem in error.diagnostics) from None

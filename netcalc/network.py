@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from netcalc.formats.counted_files import CountedFiles
     from netcalc.numerics.given import Given
     from netcalc.ranges import RangesArgument
+    from netcalc.reproduction.report import Reproduction
     from netcalc.run_options import (
         CompileOptions,
         ExplainOptions,
@@ -504,6 +505,30 @@ class Network:
         from netcalc.analysis.precision.report import storage_report
 
         return storage_report(self.request.program)
+
+    # -- compare ------------------------------------------------------------------------------------
+
+    def reproduce(self) -> Reproduction:
+        """Compute the published figures of the spec anew: its own, and those of papers that follow from it alone.
+
+        They are those at published sizes; settings of the network do not apply.
+
+        >>> import netcalc
+        >>> netcalc.load("gpt2").reproduce().ok
+        True
+        """
+        from netcalc.reproduction.figures import reproduced_of
+        from netcalc.spec.shipped import shipped
+
+        source = self.request.source
+
+        def load(model: str, **options: Any) -> Network:
+            options |= {name: texts(options.get(name, ())) for name in ("quantize", "prune")}
+            return Network(Request(source, settings=options.pop("set", {}), model=model, **options))
+
+        path = source.path
+        name = self.name if path is None else path.stem
+        return reproduced_of(name, source.document, load, ships=path is not None and shipped().get(name) == path)
 
     # -- run ----------------------------------------------------------------------------------------
 

@@ -101,6 +101,10 @@ class ProgressOptions(TypedDict, total=False):
     ]
 
 
+class ReproductionOptions(ProgressOptions, total=False):
+    """Options of ``reproduce``."""
+
+
 class PlanOptions(TypedDict, total=False):
     """Execution of a forward pass."""
 

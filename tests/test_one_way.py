@@ -399,14 +399,37 @@ VERBS = {
         },
         model="SPEC resnet18",
     ),
+    "reproduce": Verb(
+        "reproduce",
+        {
+            "sort": called("--sort value"),
+            "top": called("--top 1"),
+            "filter": called("--filter resnet18/*"),
+        },
+        model="resnet34 resnet18",
+    ),
     "specs": Verb(
         "describe", {"convention": called("--convention fvcore", convention="fvcore", unseen=True)}, model="resnet18"
     ),
 }
 #: Verbs of models, which are functions of the package.
-FUNCTIONS = {"compare", "check", "describe", "compare_training", "compare_signals"}
+FUNCTIONS = {"compare", "check", "reproduce", "describe", "compare_training", "compare_signals"}
 #: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
-PAGE = {"models", "specs", "name", "model", "stored", "format", "output", "wide", "layout", "columns", "plot", "charts"}
+PAGE = {
+    "models",
+    "specs",
+    "names",
+    "name",
+    "model",
+    "stored",
+    "format",
+    "output",
+    "wide",
+    "layout",
+    "columns",
+    "plot",
+    "charts",
+}
 #: Options of memory that `explain` takes with a device, and those of a split, which it takes with --memory.
 _OF_PLANS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     *((name, " --device l4", {"device": "l4"}) for name in ("phase", "logits", "attention", *STEPS)),

@@ -28,6 +28,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "compare": "Specs side by side, and layer against layer, or one under several conventions.",
         "check": "Specs against their schema, shapes, requirements and published figures.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
+        "reproduce": "Figures that papers print, computed anew.",
     },
     "Convert": {"import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF."},
     "Reference": {

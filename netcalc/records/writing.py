@@ -26,6 +26,7 @@ _NAMES = (
         "train-comparison",
         "memory",
         "memory-table",
+        "reproduce",
         "fit",
         "time",
         "pipeline",

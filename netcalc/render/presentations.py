@@ -37,6 +37,7 @@ _MODULES = {
     "OperationPage": "operation_pages",
     "PipelineSummary": "pipelines",
     "Profile": "profile",
+    "Reproduction": "reproduction",
     "RoundingResult": "rounding",
     "RunResult": "runs",
     "SignalComparison": "signal",

@@ -283,12 +283,16 @@ class Published(_Part):
         >>> Published(figure="params", value="1.3 B", where="a table").agrees(1_315_723_264)
         True
         """
+        return abs(count - self.number) <= self.tolerance(every_digit=every_digit)
+
+    def tolerance(self, *, every_digit: bool = False) -> Decimal:
+        """Return half of the last printed digit, 0 for a number that is printed in full; see :meth:`agrees`."""
         if isinstance(self.value, int):
-            return count == self.value
+            return Decimal(0)
         digits, power = self._printed
         last = (digits if every_digit or "." in self.value else digits.normalize()).as_tuple().exponent
         assert isinstance(last, int)
-        return abs(count - self.number) * 2 <= Decimal(1).scaleb(last + power)
+        return Decimal(1).scaleb(last + power) / 2
 
     def stands(self, count: int) -> bool:
         """Return True if a count agrees and no reason is given, or it differs and one is.

@@ -24,6 +24,17 @@ def read_data(data: Any, label: str) -> Cursor:
     return Cursor(reader.read(data, (), 0), (), reader.spans)
 
 
+def read_setting(name: str, value: Any) -> Any:
+    """Return a value of ``set`` as plain data; NetcalcError (E501) if it holds anything that YAML could not hold."""
+    value = plain(value)
+    if not isinstance(value, (list, tuple, Mapping)):
+        return value
+    try:
+        return read_data(value, f"set[{name!r}]").data
+    except NetcalcError as error:
+        raise NetcalcError(problem._replace(code="E501") for problem in error.diagnostics) from None
+
+
 class _DataReader:
     def __init__(self, label: str) -> None:
         self.label = label

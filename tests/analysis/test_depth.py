@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
+import netcalc
 from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.cost import Analysis
 from netcalc.spec import elaborate, load_document
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+PUBLISHED = Path(netcalc.__file__).parent / "data" / "published" / "specs"
 
 
 def analysis(name: str, layers: int | None = None) -> Analysis:
     settings = {} if layers is None else {"layers": layers}
-    return Analysis(elaborate(load_document(FIXTURES / f"{name}.yaml"), settings), CONVENTIONS["netcalc"])
+    folder = PUBLISHED if name == "gpt3_stack" else FIXTURES
+    return Analysis(elaborate(load_document(folder / f"{name}.yaml"), settings), CONVENTIONS["netcalc"])
 
 
 @pytest.mark.parametrize(("name", "layers"), [("gpt3_stack", 96), ("deep", 1_000_000)])

@@ -11,7 +11,7 @@ import netcalc
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.dims import integer
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+SPECS = Path(netcalc.__file__).parent / "data" / "published" / "specs"
 TOKENS = 2048
 #: Width, heads, layers and batch of the networks of Korthikanti et al. 2022, arXiv:2205.05198, Table 3.
 MEGATRON = {
@@ -25,7 +25,7 @@ MEGATRON = {
 def megatron(name: str, **options: Any) -> MemoryReport:
     width, heads, layers, batch = MEGATRON[name]
     sizes = {"width": width, "heads": heads, "layers": layers, "batch": batch, "tokens": TOKENS}
-    return netcalc.load(FIXTURES / "megatron_stack.yaml", set=sizes).memory(
+    return netcalc.load(SPECS / "megatron_stack.yaml", set=sizes).memory(
         phase="training", precision="16-mixed", mixed="megatron", **options
     )
 
@@ -88,7 +88,7 @@ def test_activations_of_gpt_2_are_more_than_zero_says() -> None:
 def test_adapters_of_gpt_3(rank: int, printed: int) -> None:
     # Hu et al. 2021, arXiv:2106.09685, Table 4: 37.7 M and 4.7 M parameters of adapters of q and v in GPT-3
     lora = [f"layers.*.self_attn.{name}_proj={rank}" for name in ("q", "v")]
-    report = netcalc.load(FIXTURES / "gpt3_stack.yaml", lora=lora).memory(training="adam", precision="bf16-true")
+    report = netcalc.load(SPECS / "gpt3_stack.yaml", lora=lora).memory(training="adam", precision="bf16-true")
     assert report.training is not None and report.training.trained == printed
     assert report.training.gradients == 2 * printed
 

@@ -29,6 +29,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS}),
     "check": ("mlp", {*REPORTS}),
+    "reproduce": ("resnet34", {*REPORTS}),
     "explain": ("mlp output", {*REPORTS}),
     "import": ("", {*REPORTS}),
     "specs": ("mlp", {*REPORTS}),

@@ -29,6 +29,7 @@ CHECKS = (
     "transformers",
     "configurations",
     "pages",
+    "published",
     "initializers",
     "signal",
 )

@@ -16,6 +16,7 @@ from netcalc.records import errors
 from netcalc.reference import blocks, codes, model_types, spec_list, specs
 from netcalc.reference.blocks import BlockReference
 from netcalc.reference.operations import OperationReference
+from netcalc.reproduction import report as reproduction
 from netcalc.training import comparison as training_comparison
 from netcalc.training import result as training
 from netcalc.verification import agreement
@@ -36,6 +37,7 @@ _MODULES = (
         model_types,
         spec_list,
         specs,
+        reproduction,
         training,
         training_comparison,
         agreement,

@@ -99,6 +99,7 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "verify-module": lambda folder: [_agreement(folder)],
     "weights": lambda folder: [_small().audit(weights=_weights(folder))],
     "check": lambda folder: [api.check("mlp", "alexnet", str(folder / "none.yaml"))],
+    "reproduce": lambda folder: [api.reproduce("resnet34", "deepseek-v2-2024", "edge-of-chaos/chi-4")],
     "pipeline": lambda folder: [
         api.summarize_pipeline(
             pipeline(folder / "pipe", text_encoder=CLIP, tokenizer="tokenizer_config.json", unet=UNET), via="table"

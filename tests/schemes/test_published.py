@@ -1,4 +1,4 @@
-"""Stored bytes of released quantized models against the figures of ``netcalc/data/published/quantized_models.yaml``."""
+"""Stored bytes of released quantized models against the figures of ``tests/truth/quantized_models.yaml``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 import netcalc
 from tests.formats.huggingface.harness import write_config
 
-FILE = Path(netcalc.__file__).parent / "data" / "published" / "quantized_models.yaml"
+FILE = Path(__file__).parents[1] / "truth" / "quantized_models.yaml"
 PUBLISHED = YAML(typ="safe").load(FILE)
 MODELS: list[dict[str, Any]] = PUBLISHED["models"]
 UNITS = {"GiB": 2**30, "GB": 10**9}

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import netcalc as package
-from netcalc.reproduction.papers import paper_names, shipped_paper
+from netcalc.reproduction import figures
+from netcalc.reproduction.papers import paper_in, paper_names, shipped_paper
 from netcalc.reproduction.printed import printed_figure
 from tests.conftest import CommandResult
 from tests.exhaustive.published import recorded
@@ -127,6 +128,19 @@ def test_a_network_has_the_figures_that_follow_from_it_alone(paper: Callable[[st
     assert package.load("layer.yaml").reproduce().figures == ()
 
 
+def test_figures_of_several_networks_are_not_those_of_one(
+    paper: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(
+        paper("printed: 2, values: {a: {model: mlp, field: params}, b: {model: alexnet, field: params}}, value: b/a")
+    )
+    monkeypatch.setattr(figures, "paper_names", lambda: ["paper"])
+    monkeypatch.setattr(figures, "shipped_paper", lambda name: paper_in(path))
+    assert package.load("mlp").reproduce().figures == ()
+    (both,) = [figure for figure in package.reproduce("mlp").figures if figure.figure == "paper/one"]
+    assert both.models == ("alexnet", "mlp")
+
+
 # -- bad input --------------------------------------------------------------------------------------------
 
 
@@ -192,12 +206,12 @@ def test_a_sample_is_what_is_recorded() -> None:
 
 
 def test_the_record_has_all_figures_of_papers_and_none_that_differs() -> None:
-    figures = read("published")["result"]
+    record = read("published")["result"]
     papers = paper_names()
     named = {name for paper in papers for name, _ in shipped_paper(paper).figures()}
-    assert {name for name in figures if name.partition("/")[0] in papers} == named
-    assert not [name for name, figure in figures.items() if figure["verdict"] == "differs"]
-    assert not [name for name, figure in figures.items() if figure["verdict"] == "explained" and not figure["reason"]]
+    assert {name for name in record if name.partition("/")[0] in papers} == named
+    assert not [name for name, figure in record.items() if figure["verdict"] == "differs"]
+    assert not [name for name, figure in record.items() if figure["verdict"] == "explained" and not figure["reason"]]
 
 
 def test_the_page_of_all_figures_is_that_of_the_record(request: pytest.FixtureRequest) -> None:

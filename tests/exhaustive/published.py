@@ -12,7 +12,7 @@ import netcalc
 from netcalc.reproduction.report import PublishedFigure, Reproduction
 
 #: One figure of this many is in the sample.
-SAMPLED = 24
+SAMPLED = 8
 #: Fields of a figure that are recorded.
 FIELDS = ("printed", "computed", "convention", "verdict", "reason", "what", "where")
 

@@ -15,6 +15,7 @@ import netcalc as package
 from netcalc.reproduction import figures
 from netcalc.reproduction.papers import paper_in, paper_names, shipped_paper
 from netcalc.reproduction.printed import printed_figure
+from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 from tests.exhaustive.published import recorded
 from tests.exhaustive.record import read
@@ -210,6 +211,7 @@ def test_the_record_has_all_figures_of_papers_and_none_that_differs() -> None:
     papers = paper_names()
     named = {name for paper in papers for name, _ in shipped_paper(paper).figures()}
     assert {name for name in record if name.partition("/")[0] in papers} == named
+    assert not {*papers} & shipped().keys()
     assert not [name for name, figure in record.items() if figure["verdict"] == "differs"]
     assert not [name for name, figure in record.items() if figure["verdict"] == "explained" and not figure["reason"]]
 

@@ -6,7 +6,7 @@ the reason, in numbers, and the verdict is explained; quoted results, such as er
 
 NAME is a spec, whose figures are computed, a paper such as korthikanti-2022, a figure such as
 korthikanti-2022/fig1-22b, a pattern of figures, or a YAML file of your own. One figure alone is shown with its
-commands, its formula and the reason. Without a name all figures are computed, which takes minutes.
+commands, its formula and the reason. Without a name all figures are computed, which takes about a minute.
 
 The exit code is 0 if each figure is reproduced, explained or quoted, 1 if one is neither, and 2 for bad input.
 """

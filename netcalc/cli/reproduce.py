@@ -22,7 +22,7 @@ _NAMES = Declared(
     "names",
     list[str] | None,
     None,
-    Argument(metavar="[NAME]...", help="Specs, papers, figures or patterns of them, or files; all by default."),
+    Argument(metavar="NAME", help="Specs, papers, figures or patterns of them, or files; all by default."),
 )
 
 

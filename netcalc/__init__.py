@@ -44,6 +44,9 @@ from typing import TYPE_CHECKING, Any
 from netcalc.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from netcalc.analysis.budget import BudgetReport as BudgetReport
+    from netcalc.analysis.budget import BudgetRow as BudgetRow
+    from netcalc.analysis.budget import HeavyPart as HeavyPart
     from netcalc.analysis.checks import CheckReport as CheckReport
     from netcalc.analysis.checks import CheckRow as CheckRow
     from netcalc.analysis.compare import Comparison as Comparison
@@ -169,6 +172,7 @@ if TYPE_CHECKING:
 
 #: Public names by the module that defines them.  A name is imported on first use, so that importing netcalc is quick.
 _EXPORTS = {
+    "netcalc.analysis.budget": ("BudgetReport", "BudgetRow", "HeavyPart"),
     "netcalc.analysis.checks": ("CheckReport", "CheckRow"),
     "netcalc.analysis.compare": ("Comparison", "Match", "OperationMatch"),
     "netcalc.analysis.cost": ("Analysis",),

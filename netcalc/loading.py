@@ -342,7 +342,7 @@ def describe_operation(name: str) -> OperationPage:
 
 @accepts
 def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
-    """Check specs at their default sizes: schema, shapes, requirements, and published figures.
+    """Check specs at their default sizes: schema, shapes, requirements, published figures and budgets.
 
     Args:
         specs: as for :func:`load`.  The errors of a spec that cannot be loaded are part of the report.
@@ -352,14 +352,19 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     >>> report.ok, [row.expected for row in report.rows if row.check == "published macs"]
     (True, ['3.6 G', '3.664 G'])
     """
-    from netcalc.analysis.checks import CheckReport, checked_spec, failed_spec
+    from netcalc.analysis.checks import CheckReport, checked_spec, failed_spec, limited_spec
 
     rows: list[CheckRow] = []
     problems: list[Diagnostic] = []
     for spec in specs:
         try:
             (source,) = _loaded([spec], options)
-            rows += checked_spec(str(spec), source.document, Request(source).program)
+            request = Request(source)
+            rows += checked_spec(str(spec), source.document, request.program)
+            if source.document.budget is not None:
+                from netcalc.planning.budget import own_budget
+
+                rows += limited_spec(str(spec), own_budget(request))
         except NetcalcError as error:
             problems += error.diagnostics
             rows += failed_spec(str(spec), error.diagnostics)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from netcalc.arguments import accepts, checked, checked_argument, options_of, plain, texts
+from netcalc.budget_options import BudgetOptions
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.fit_options import FitOptions
@@ -26,6 +27,7 @@ from netcalc.options import (
 from netcalc.request import Request
 
 if TYPE_CHECKING:
+    from netcalc.analysis.budget import BudgetReport
     from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation
     from netcalc.analysis.figures import Cost
@@ -469,6 +471,23 @@ class Network:
         from netcalc.planning.fit import fit_of
 
         return fit_of(self.request, options)
+
+    @accepts
+    def budget(self, **options: Unpack[BudgetOptions]) -> BudgetReport:
+        """Return the figures of a network with their limits: those given, those of its spec, and those of a record.
+
+        Raises:
+            NetcalcError: E502 without any limit, for a malformed one, and for a record of another kind or convention;
+                E001 or E004 if it cannot be read; E404 for symbolic sizes; E701 for an unknown convention.
+
+        >>> import netcalc
+        >>> report = netcalc.load("resnet34").budget(max_params="20M", max_macs="4G")
+        >>> [(row.figure, row.ok, row.excess) for row in report.rows]
+        [('params', False, 1797672), ('macs', True, -336236160)]
+        """
+        from netcalc.planning.budget import budget_of
+
+        return budget_of(self.request, options)
 
     @accepts
     def time(self, **options: Unpack[TimeOptions]) -> TimeReport:

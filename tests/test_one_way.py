@@ -389,6 +389,34 @@ VERBS = {
         },
         model="SPEC OTHER",
     ),
+    "budget": Verb(
+        "budget",
+        {
+            "max_params": called("--max-params 1k", max_params="1k"),
+            "max_macs": called("--max-macs 10", max_macs="10"),
+            "max_flops": called("--max-flops 1M", max_flops="1M"),
+            "max_weights": called("--max-weights 1KiB", max_weights="1KiB"),
+            "max_activations": called("--max-activations 1MB", max_activations="1MB"),
+            "max_memory": called("--max-memory 100", max_memory=100),
+            "against": called("--against RECORD", against="RECORD"),
+            "allow": called("--against RECORD --allow 5%", against="RECORD", allow="5%"),
+            "convention": called("--convention fvcore --max-flops 1M", convention="fvcore", max_flops="1M"),
+            **{
+                name: sample
+                for name, sample in MODEL.items()
+                if name not in ("mode", "train", "symbolic", "max_spec_size")
+            },
+            "mode": Sample("--mode train --max-flops 1M", {"mode": "train"}, {"max_flops": "1M"}),
+            "train": Sample("--train --max-flops 1M", {"mode": "train"}, {"max_flops": "1M"}),
+            "max_spec_size": Sample("--max-spec-size 5000", {"max_spec_size": 5000}, unseen=True),
+            "sort": called("--sort limit"),
+            "top": called("--top 1"),
+            "filter": called("--filter params"),
+        },
+        "--max-memory 1MB",
+        {},
+        {"max_memory": "1MB"},
+    ),
     "check": Verb(
         "check",
         {
@@ -485,6 +513,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "IMAGE": "image.npy",
         "SAMPLES": "samples.npz",
         "STEPS": "steps.safetensors",
+        "RECORD": "record.json",
         "OUT.safetensors": "out.safetensors",
     }
     files = {word: str(folder / name) for word, name in paths.items()}
@@ -492,6 +521,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     Path(files["OTHER"]).write_text(
         SPEC.replace("repeat: 2", "repeat: 3").replace("width: 4", "width: 5"), encoding="utf-8"
     )
+    summary = package.load(files["SPEC"]).summary()
+    Path(files["RECORD"]).write_text(json.dumps(package.as_dict(summary)), encoding="utf-8")
     trained = package.load(files["SPEC"]).train(1, checkpoint_file=files["STEPS"])
     random = np.random.default_rng(0)
     np.savez(files["WEIGHTS"], **trained.tensors)
@@ -552,7 +583,7 @@ def test_the_record_of_a_command_is_that_of_the_api(
     usual = (
         ""
         if name in ("steps", "cp", "sp")
-        else declared.words.removesuffix("--device l4:2" if name == "device" else "\0")
+        else declared.words.removesuffix({"device": "--device l4:2", "max_memory": "--max-memory 1MB"}.get(name, "\0"))
     )
     fixed = [placed(word, files) for word in f"{verb} {sample.model or declared.model} {usual}".split()]
     words = ["=".join(placed(part, files) for part in word.split("=")) for word in sample.words.split()]

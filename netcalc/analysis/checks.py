@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from netcalc.analysis.budget import BudgetRow
 from netcalc.analysis.cost import analyze
 from netcalc.diagnostics import Diagnostic
 from netcalc.dims import integer
@@ -20,9 +21,9 @@ class CheckRow(NamedTuple):
     spec: str
     """Name or path of the spec."""
     check: str
-    """shapes, requirement, error, or published or quoted with the name of the figure."""
+    """shapes, requirement, error, or published, quoted or budget with the name of the figure."""
     expected: str
-    """The figure as it is published, the requirement, or the code of the error."""
+    """The figure as it is published, the requirement, the limit, or the code of the error."""
     counted: int | None
     """The figure as it is counted; null for other checks and quoted results."""
     ok: bool
@@ -67,6 +68,13 @@ def checked_spec(spec: str, document: Document, program: Program) -> Iterable[Ch
         if reason and not ok:
             detail += " (the figure agrees: the note is out of date)"
         yield CheckRow(spec, f"{kind} {published.figure}", str(published.value), counted, ok, detail)
+
+
+def limited_spec(spec: str, rows: Iterable[BudgetRow]) -> Iterable[CheckRow]:
+    """Yield the limits of the budget of a spec."""
+    for row in rows:
+        detail = "" if row.ok else f"exceeds the budget by {row.excess:,}"
+        yield CheckRow(spec, f"budget {row.figure}", f"at most {row.limit:,}", row.counted, row.ok, detail)
 
 
 def failed_spec(spec: str, problems: Iterable[Diagnostic]) -> Iterable[CheckRow]:

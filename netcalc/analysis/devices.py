@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from netcalc.analysis.byte_sizes import size_in_bytes
+from netcalc.amounts import size_in_bytes
 from netcalc.characters import conversion
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import PeakType

@@ -1,5 +1,5 @@
-"""A spec passes if it fits the schema, its shapes fit at the default sizes, its requirements hold, and each figure
-under `published` is what netcalc counts, or has a note that says why it differs.
+"""A spec passes if it fits the schema, its shapes fit at the default sizes, its requirements hold, each figure
+under `published` is what netcalc counts, or has a note that says why it differs, and nothing exceeds its `budget`.
 
 The exit code is 0 if all checks pass, 1 if a figure differs, and 2 if a spec cannot be loaded.
 """
@@ -20,7 +20,7 @@ _SPECS = Declared(
 
 @verb(SelectOptions, FormatOptions, OutputOptions, SourceOptions, arguments=(_SPECS,))
 def command(call: Call) -> int:
-    """Check specs: schema, shapes, requirements and published figures."""
+    """Check specs: schema, shapes, requirements, published figures and budgets."""
     from netcalc.cli import EXIT_CHECK, EXIT_INPUT
     from netcalc.loading import check
 

@@ -26,7 +26,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Compare and check": {
         "compare": "Specs side by side, and layer against layer, or one under several conventions.",
-        "check": "Specs against their schema, shapes, requirements and published figures.",
+        "budget": "Limits of a network's figures, and of what a change may add.",
+        "check": "Specs against their schema, shapes, requirements, published figures and budgets.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
         "reproduce": "Figures that papers print, computed anew.",
     },

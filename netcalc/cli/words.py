@@ -19,6 +19,7 @@ MEANT = {
     **dict.fromkeys(("diff", "versus"), "compare"),
     **dict.fromkeys(("convert", "export"), "import"),
     **dict.fromkeys(("new", "create"), "init"),
+    **dict.fromkeys(("limit", "limits", "guard", "assert"), "budget"),
     **dict.fromkeys(("validate", "lint"), "check"),
     **dict.fromkeys(("forward", "infer", "predict"), "run"),
 }

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from netcalc.analysis.byte_sizes import size_in_bytes
+from netcalc.amounts import size_in_bytes
 from netcalc.analysis.devices import Device
 
 #: Rows of the square matrices whose products are measured: the fastest counts.

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from netcalc.analysis.byte_sizes import size_in_bytes
+from netcalc.amounts import share_in, size_in_bytes
 from netcalc.analysis.devices import Device
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
 _FILE = Path(__file__).parent.parent / "data" / "fit.yaml"
-_PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%")
 
 
 @cache
@@ -53,8 +50,8 @@ def reserve_of(device: Device, reserve: str | int | None) -> tuple[int, str]:
         return 0, "--reserve 0 of bytes that are named"
     source = f", as {_data()['reserve']['source']}" if reserve is None else ""
     text = f"{_data()['reserve']['percent']}%" if reserve is None else str(reserve)
-    percent = _PERCENT.fullmatch(text.strip())
-    size = int(device.memory * Fraction(percent[1]) / 100) if percent else size_in_bytes(text)
+    share = share_in(text)
+    size = size_in_bytes(text) if share is None else int(device.memory * share)
     if size is None:
         raise NetcalcError(Diagnostic("E502", f"--reserve {text}: should be bytes, such as 1GiB, or a percentage"))
     if size >= device.memory:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
+from netcalc.amounts import number_in
 from netcalc.analysis.cost import Analysis, analyze
 from netcalc.analysis.devices import Devices
 from netcalc.analysis.precisions import peak_type, precision_named
@@ -26,14 +25,12 @@ from netcalc.planning.split_options import is_split
 from netcalc.planning.time_bound import Bound, is_winograd, micro_batches, require_numbers
 from netcalc.request import Request
 
-_TOKENS = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([kMGBT]?)", re.IGNORECASE)
 #: Work that is done twice, in words.
 _AGAIN = {
     "none": "nothing is computed again",
     "selective": "the core of attention is computed again",
     **dict.fromkeys(("full", "every"), "the layers are computed again"),
 }
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
 
 
 def time_of(request: Request, options: TimeOptions) -> TimeReport:
@@ -74,9 +71,8 @@ def tokens_in(text: str | int) -> int:
     >>> tokens_in("15T"), tokens_in("1.4B"), tokens_in(300)
     (15000000000000, 1400000000, 300)
     """
-    match = _TOKENS.fullmatch(str(text).strip())
-    number = 0 if match is None else int(Fraction(match[1]) * 1000 ** _POWERS[match[2].lower()])
-    if number < 1:
+    number = number_in(str(text))
+    if not number:
         raise NetcalcError(Diagnostic("E502", f"--tokens {text}: should be a number, such as 15T or 300B"))
     return number
 

@@ -28,6 +28,7 @@ _NAMES = (
         "memory-table",
         "reproduce",
         "fit",
+        "budget",
         "time",
         "pipeline",
     ),

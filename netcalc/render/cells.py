@@ -139,6 +139,7 @@ def _words(value: Any) -> str:
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
+    "figure": _words,
     **dict.fromkeys(("path", "name", "text", "prose", "line"), _words),
     "count": _count,
     "work": exact,

@@ -24,6 +24,7 @@ R = TypeVar("R")
 #: Modules of this package with the presentation of a type of results, in ``PRESENTATIONS``.
 _MODULES = {
     "Agreement": "agreement",
+    "BudgetReport": "budget",
     "CheckReport": "checks",
     "Checkpoint": "checkpoints",
     "Comparison": "compare",

@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "bytes",
     "total",  # a number of any unit, with all its digits; zero is written
     "amount",  # a number in three or four digits with a unit prefix
+    "figure",  # a number in words, with the unit of its row
     "share",
     "difference",
     "ratio",

@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
+from netcalc.amounts import number_in, size_in_bytes
 from netcalc.characters import NAME, PART, checked_names
 from netcalc.dtypes import DType
 from netcalc.models import AfterValidator, ConfigDict, Field, Model, field_validator, model_validator
@@ -236,6 +237,11 @@ COUNTED_FIGURES = ("params", "params_active", "macs", "flops")
 _PRINTED = re.compile(r"\d+(\.\d+)? ?[kMGBT]?")
 
 
+#: What a budget limits in bytes.
+BYTE_LIMITS = ("weights", "activations", "memory")
+_Limit = Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1, max_length=40)] | None
+
+
 class Published(_Part):
     """Figure that a source prints for the network at its default sizes: one that is counted, or a quoted result."""
 
@@ -311,6 +317,25 @@ class Published(_Part):
         return Decimal(digits), _UNITS[text[len(digits) :].strip()]
 
 
+class Budget(_Part):
+    """Limits of a network at its default sizes; ``netcalc budget`` and ``netcalc check`` hold it to them."""
+
+    params: _Limit = Field(None, description="most parameters, as in 25M")
+    macs: _Limit = Field(None, description="most multiply-adds of a forward pass, as in 4.1G")
+    flops: _Limit = Field(None, description="most operations of a forward pass, as in 8G")
+    weights: _Limit = Field(None, description="most bytes of parameters, as in 100MiB")
+    activations: _Limit = Field(None, description="most bytes of activations at a time, as in 512KiB")
+    memory: _Limit = Field(None, description="most bytes of weights, buffers, caches and activations at a time")
+
+    @model_validator(mode="after")
+    def _are_amounts(self) -> Self:
+        for name, value in self:
+            read, example = (size_in_bytes, "100MiB") if name in BYTE_LIMITS else (number_in, "25M")
+            if isinstance(value, str) and read(value) is None:
+                raise ValueError(f"{name} should be a number, such as {example}, not {value!r}")
+        return self
+
+
 class Document(_Part):
     """A spec."""
 
@@ -328,6 +353,7 @@ class Document(_Part):
     published: list[Published] = Field(
         default=[], description="figures that the source prints, counted ones and quoted results"
     )
+    budget: Budget | None = Field(None, description="limits of the network at its default sizes")
     extends: str | None = Field(None, description="a spec from which this one inherits")
     without: Annotated[list[str], Field(max_length=100)] = Field(
         default=[], description="inherited dims, vars and inputs that this spec does not have, * for any text"

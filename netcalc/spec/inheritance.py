@@ -74,8 +74,8 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
         # an element type of its own is not that of the parent's checkpoint, whose packed parameters are its own alone
         published = {"packed", *({"dtype"} & child.data.keys())} - (child.data.get("checkpoint") or {}).keys()
         data["checkpoint"] = {n: entry for n, entry in data["checkpoint"].items() if n not in published}
-    if "published" not in child.data:
-        data.pop("published", None)  # published figures describe the parent only
+    for described in {"published", "budget"} - child.data.keys():
+        data.pop(described, None)  # published figures and limits are those of the parent only
     if "aliases" not in child.data:
         data.pop("aliases", None)  # and so do its other names
     if "import" in data and "import" not in child.data:

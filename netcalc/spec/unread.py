@@ -14,7 +14,7 @@ from netcalc.spec.mentions import mentioned_inputs
 from netcalc.spec.settings import former_vars
 
 #: Keys of a spec that describe it.
-ABOUT = ("name", "family", "architecture", "published", "aliases", "tags", "extends", "import")
+ABOUT = ("name", "family", "architecture", "published", "budget", "aliases", "tags", "extends", "import")
 #: Keys of a spec whose entries count as read where they are used.
 _NAMED = ("dims", "vars", "inputs", "blocks")
 #: Keys of a spec that read nothing; a requirement constrains what others read.

@@ -25,6 +25,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "signal": ("mlp --seeds 1", {*REPORTS}),
     "train": ("mlp --steps 1", {*REPORTS, ".npz", ".safetensors"}),
     "memory": ("mlp", {*REPORTS, ".svg", ".png"}),
+    "budget": ("mlp --max-params 1M", {*REPORTS}),
     "fit": ("mlp", {*REPORTS}),
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS}),

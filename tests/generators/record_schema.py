@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from netcalc.analysis import checks, compare, explain, memory_report, memory_table, pipeline, time_report
+from netcalc.analysis import budget, checks, compare, explain, memory_report, memory_table, pipeline, time_report
 from netcalc.analysis.compare import COMPARED, Compared
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
 from netcalc.analysis.fit import report as fit
@@ -27,7 +27,19 @@ from tests.generators.type_schema import Schema, TypeSchemas
 _VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 #: Modules of the classes that name their records.
 _MODULES = (
-    *(checks, compare, explain, memory_report, memory_table, pipeline, time_report, signal, gradients, rounding),
+    *(
+        budget,
+        checks,
+        compare,
+        explain,
+        memory_report,
+        memory_table,
+        pipeline,
+        time_report,
+        signal,
+        gradients,
+        rounding,
+    ),
     *(
         fit,
         run,

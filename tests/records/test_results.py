@@ -126,6 +126,10 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         api.load("gpt2").memory_over("length=8,2048"),
         _small().memory_over({"batch": [1, 2]}, training="adamw"),
     ],
+    "budget": lambda folder: [
+        _small().budget(max_params=1000, max_memory="1GiB"),
+        _small().budget(max_activations=8),
+    ],
     "fit": lambda folder: [
         _small().fit(),
         _small().fit(device="8GiB", reserve="1%"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Sequence
 
-from netcalc.analysis.byte_sizes import size_in_bytes
+from netcalc.amounts import size_in_bytes
 from netcalc.analysis.caches.conventions import CacheConvention
 from netcalc.analysis.caches.layers import LayerCache, reserved
 from netcalc.diagnostics import Diagnostic, NetcalcError

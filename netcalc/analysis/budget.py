@@ -1,0 +1,59 @@
+"""Budgets of a network: limits of its figures, and what exceeds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from netcalc.results import Result, recorded
+
+#: What a budget limits: numbers of parameters, multiply-adds and operations, and bytes.
+Limited: TypeAlias = Literal["params", "macs", "flops", "weights", "activations", "memory"]
+
+
+class HeavyPart(NamedTuple):
+    """A layer, or a tensor at the peak of the activations, that weighs much in a figure."""
+
+    path: str
+    op: str
+    """Name of the operation; empty for a tensor."""
+    counted: int
+    """The figure of all instances; against a record the growth."""
+    repeat: int
+    """Number of instances."""
+
+
+class BudgetRow(NamedTuple):
+    """A figure with its limit."""
+
+    figure: str
+    """Name of the figure: one that a budget limits, or a total of the record."""
+    counted: int
+    limit: int
+    ok: bool
+    source: str
+    """Origin of the limit: an option, the spec, or the record with what is allowed."""
+    heaviest: tuple[HeavyPart, ...]
+    """Parts that weigh most, the heaviest first, of a figure that exceeds its limit."""
+
+    @property
+    def excess(self) -> int:
+        """The figure without its limit: negative for what is left."""
+        return self.counted - self.limit
+
+
+@recorded("spec", "convention", "ok", "rows", name="budget")
+@dataclass(frozen=True, slots=True)
+class BudgetReport(Result):
+    """Figures of a network with their limits."""
+
+    spec: str
+    """Name of the spec."""
+    convention: str
+    """Counting convention of the work."""
+    rows: tuple[BudgetRow, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing exceeds its limit."""
+        return all(row.ok for row in self.rows)

@@ -116,12 +116,13 @@ def assumed_divisors(assumed: Iterable[Assumption]) -> dict[str, int]:
 
 
 def _remainders(size: Poly) -> Iterator[tuple[Dim, Dim]]:
-    """Yield a and b if the size is a % b, that is a − b·⌊a/b⌋."""
-    for monomial, _ in size.monomials():
+    """Yield a and b if the size is a % b, that is a − b·⌊a/b⌋, or a multiple of it."""
+    for monomial, coefficient in size.monomials():
         for factor, _ in monomial:
             if isinstance(factor, Call) and factor.function == "//":
                 dividend, divisor = map(as_dim, factor.operands)
-                if size == dividend - divisor * atom(factor):
+                times = -coefficient // divisor if isinstance(divisor, int) else 1
+                if size == times * (dividend - divisor * atom(factor)):
                     yield dividend, divisor
 
 

@@ -56,7 +56,7 @@ class Analysis:
         self.backward = backward
         self._costs: dict[int, _Counts] = {}  # of operations and bodies, unless they are kept with these
         self._shared_costs: dict[int, Cost] = {}  # of nodes whose weights are counted before
-        self._blocks: dict[int, str] = {}  # names of the blocks of operations, where the convention reads them
+        self._bodies: dict[int, Body] = {}  # the bodies of operations, where the convention reads them
         self._context = Context(training=program.training, dtype=program.dtype)
         #: Settings that the costs of a body depend on; None if they depend on other bodies too.
         depends = backward is not None or convention.by_network
@@ -248,19 +248,19 @@ class Analysis:
         """Return the place of an operation, if the convention reads it."""
         if not self.convention.by_place and self._quantities is None:
             return None
-        return Place(self._block_of(node) if self.convention.by_place else "", self._quantities)
+        return Place(self._body_of(node) if self.convention.by_place else None, self._quantities)
 
-    def _block_of(self, node: OpNode) -> str:
-        if not self._blocks:
+    def _body_of(self, node: OpNode) -> Body | None:
+        if not self._bodies:
             bodies, seen = [self.program.main], set[int]()
             while bodies:
                 body = bodies.pop()
                 if id(body) in seen:
                     continue
                 seen.add(id(body))
-                self._blocks.update((id(one), body.block) for one in body.nodes if isinstance(one, OpNode))
+                self._bodies.update((id(one), body) for one in body.nodes if isinstance(one, OpNode))
                 bodies += (one.body for one in body.nodes if isinstance(one, CallNode))
-        return self._blocks.get(id(node), "")
+        return self._bodies.get(id(node))
 
     def _not_computed(self, op: Operation, executed: Counted) -> tuple[dict[str, str], dict[str, str], dict[Any, None]]:
         """Return what is not known of an operation's work, forward and backward, and what a user declared."""

@@ -164,8 +164,8 @@ def test_an_installation_is_made_once(
 #: Lines, and what the shell makes of the last word, or offers for it.
 TYPED = [
     ("netcalc summary resnet1", RESNETS),
-    ("netcalc flops mlp --convention fv", {"fvcore"}),
-    ("netcalc flops mlp --convention=fv", {"fvcore"}),
+    ("netcalc flops mlp --convention fv", {"fvcore", "fvcore-no-grad"}),
+    ("netcalc flops mlp --convention=fv", {"fvcore", "fvcore-no-grad"}),
     ("netcalc summary mynet.yaml --set ba", {"batch="}),
     ("netcalc compare mynet.yaml mlp --set 2:hid", {"hidden="}),
     ("netcalc help E70", {"E701"}),

@@ -8,16 +8,26 @@ from typing import Any, NamedTuple
 from netcalc.analysis.conventions.modules import called_module
 from netcalc.analysis.conventions.quantities import Quantities
 from netcalc.dims import Dim
-from netcalc.ir import OpNode
+from netcalc.ir import Body, OpNode
 from netcalc.opdef import Kind, Term
 from netcalc.tensor_type import TensorType
 
 
 class Place(NamedTuple):
-    """The place of an operation: the block whose line it is, and the quantities of its network."""
+    """The place of an operation: the body that it belongs to, and the quantities of its network."""
 
-    block: str = ""
+    body: Body | None = None
     network: Quantities | None = None
+
+    @property
+    def block(self) -> str:
+        """The name of the block, or of the spec."""
+        return "" if self.body is None else self.body.block
+
+    @property
+    def block_inputs(self) -> int:
+        """The number of inputs that the block is given."""
+        return 0 if self.body is None else sum(value is not None for value in self.body.inputs)
 
 
 class Forward(NamedTuple):
@@ -167,8 +177,9 @@ NAMES: Mapping[str, Callable[[RuleScope], Any]] = {
     "forward": lambda scope: scope.forward,
     "module": lambda scope: called_module(scope.place.block, scope.node.op.name),
     "block": lambda scope: scope.place.block,
+    "block_inputs": lambda scope: scope.place.block_inputs,
     "line": lambda scope: scope.node.name,
     "network": RuleScope.network,
 }
 #: Names by which a rule reads the place of an operation.
-OF_PLACE = frozenset(("module", "block", "line"))
+OF_PLACE = frozenset(("module", "block", "block_inputs", "line"))

@@ -179,7 +179,8 @@ def _fvcore_interpolate(run: Executed) -> Count:
 
 
 _FVCORE: Mapping[str, Callable[[Executed], Count]] = {
-    **dict.fromkeys(("bilinear", "scaled_dot_product_attention", "rnn", "lstm", "gru"), _nothing),
+    **dict.fromkeys(("bilinear", "rnn", "lstm", "gru"), _nothing),
+    "scaled_dot_product_attention": lambda run: _macs(run.work.get("mac", 0) if run.op.composed else 0),
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _fvcore_convolution),
     **dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), _fvcore_norm),
     **dict.fromkeys(("adaptive_avg_pool2d", "global_avg_pool2d"), _each_input),

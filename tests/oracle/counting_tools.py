@@ -160,7 +160,12 @@ def _calflops(which: int) -> Callable[[Any, Mapping[str, Any]], int]:
         from calflops import calculate_flops
 
         results = calculate_flops(
-            module, kwargs=dict(inputs), print_results=False, print_detailed=False, output_as_string=False
+            module,
+            args=list(inputs.values()) if len(inputs) == 1 else [],
+            kwargs={} if len(inputs) == 1 else dict(inputs),
+            print_results=False,
+            print_detailed=False,
+            output_as_string=False,
         )
         return int(results[which])
 

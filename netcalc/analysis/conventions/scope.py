@@ -108,6 +108,20 @@ class RuleScope(Mapping[str, Any]):
         """Return the count of a term."""
         return term.count_of_elements if self.by_element else term.count
 
+    def routes(self) -> bool:
+        """Return True for an operation whose output chooses among experts."""
+        own, body = self.node.outputs, self.place.body
+        routers = (
+            node
+            for node in (() if body is None else body.nodes)
+            if isinstance(node, OpNode) and node.op.name == "top_k_router"
+        )
+        return any(value in own for node in routers for value in node.inputs)
+
+    def module(self) -> str:
+        """Return the class of the module by which the reference calls the operation."""
+        return called_module(self.place.block, self.node.op.name)
+
     def work(self) -> Mapping[str, Dim]:
         """Return the work by role."""
         roles = _Roles()
@@ -132,6 +146,15 @@ class RuleScope(Mapping[str, Any]):
         total: Dim = 0
         for param in self.node.params:
             total = total + (0 if param.is_buffer else param.elements)
+        return total
+
+    def active(self) -> Dim:
+        """Return the elements of its own parameters that a token uses, without those that are tied to others."""
+        node = self.node
+        total: Dim = 0
+        for param in node.params:
+            if not param.is_buffer and param.name not in node.ties:
+                total = total + node.op.active(param, node.input_types)
         return total
 
     def weight(self) -> TensorType | None:
@@ -169,17 +192,19 @@ NAMES: Mapping[str, Callable[[RuleScope], Any]] = {
     "params": RuleScope.params,
     "weights": RuleScope.weights,
     "weight": RuleScope.weight,
+    "active": RuleScope.active,
     "tied": lambda scope: bool(scope.node.ties),
     "op": lambda scope: _Attributes(scope.node.op),
     "operation": lambda scope: scope.node.op.name,
     "training": lambda scope: scope.training,
     "gradients": lambda scope: [term.role for term in scope.backward],
     "forward": lambda scope: scope.forward,
-    "module": lambda scope: called_module(scope.place.block, scope.node.op.name),
+    "module": RuleScope.module,
+    "routes": RuleScope.routes,
     "block": lambda scope: scope.place.block,
     "block_inputs": lambda scope: scope.place.block_inputs,
     "line": lambda scope: scope.node.name,
     "network": RuleScope.network,
 }
 #: Names by which a rule reads the place of an operation.
-OF_PLACE = frozenset(("module", "block", "block_inputs", "line"))
+OF_PLACE = frozenset(("module", "routes", "block", "block_inputs", "line"))

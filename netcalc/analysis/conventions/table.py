@@ -82,7 +82,9 @@ def convention_of(name: str, cursor: Cursor, *, trusted: bool = False) -> Conven
 
         raise NetcalcError(diagnose(error, cursor, ConventionTable)) from None
     kinds = _kinds(table, cursor)
-    let = {key: _expression(value, cursor["let"][key], {}) for key, value in table.let.items()}
+    let: dict[str, Expression] = {}
+    for key, value in table.let.items():
+        let[key] = _expression(value, cursor["let"][key], let)
     reader = _Rules(let, trusted)
     forward = Pass(kinds, reader.read(table.forward, cursor, "forward"))
     backward = None if table.backward is None else Pass(kinds, reader.read(table.backward, cursor, "backward"))

@@ -7,7 +7,17 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Assumption, Poly, assumptions, limited_work
-from netcalc.ir import Body, InputSpec, Loss, Program, Value, operation_with_parameters
+from netcalc.ir import (
+    Body,
+    CallNode,
+    InputSpec,
+    Loss,
+    Program,
+    Value,
+    join,
+    operation_with_parameters,
+    parameter_at,
+)
 from netcalc.ir.loss import LOSS
 from netcalc.opdef import Context
 from netcalc.spec.collisions import shared_paths
@@ -103,6 +113,7 @@ def _elaborate(loaded: Loaded, settings: Settings, program: Program, condition: 
     elaboration.reporter.raise_if_any()
     finished = body.finish(() if result is None else (result,))
     _check(finished, cursor, has_lines=bool(declared.layers))
+    _check_adapters(finished, program.main)
     passed = [outer for outer, _ in body.captured.values()]
     own = with_ranges(own, [network.defined[spec.name].first for spec in own], finished, passed)
     return Loss(finished, tuple(names[outer] for outer in passed), own, (*condition, *assumed))
@@ -152,3 +163,17 @@ def _check(body: Body, cursor: Cursor, *, has_lines: bool) -> None:
     problems = list(shared_paths(body))
     if problems:
         raise NetcalcError(problems)
+
+
+def _check_adapters(loss: Body, main: Body) -> None:
+    """Raise NetcalcError (E104) where the loss uses a weight without the adapter that the network has beside it."""
+    for node in loss.nodes:
+        if isinstance(node, CallNode):
+            _check_adapters(node.body, main)
+            continue
+        for tie in node.ties.values():
+            owner = tie.target.rpartition(".")[0]
+            if tie.absolute and parameter_at(main.nodes, join(owner, "lora_A.weight")) is not None:
+                message = f"the loss uses the parameters of {owner!r}, which has an adapter"
+                hint = "leave this line out of --lora"
+                raise NetcalcError(Diagnostic("E104", message, node.span, hint=hint))

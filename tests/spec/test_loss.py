@@ -77,6 +77,12 @@ def test_a_loss_may_use_the_parameters_of_the_network() -> None:
     assert result.parameters["fc.bias"] == pytest.approx(chances - np.array([0.5, 0.25, 0.25]), abs=1e-6)
 
 
+def test_a_loss_takes_no_weight_beside_which_an_adapter_stands() -> None:
+    tied = "loss: {inputs: {other: [batch, 8]}, layers: [{from: other, tie: /fc, linear: 3}, {mean: {}}]}"
+    with pytest.raises(NetcalcError, match="E104: the loss uses the parameters of 'fc', which has an adapter"):
+        netcalc.loads("netcalc: 1\n" + spec(tied), lora=["fc=2"])
+
+
 @pytest.mark.parametrize("present", [True, False])
 def test_an_output_may_be_absent(present: bool) -> None:
     network = dedent(NETWORK).replace("classes: 3", f"classes: 3, more: {present}")

@@ -55,6 +55,9 @@ class Expression(NamedTuple):
         """
         return holds(self.root, scope)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse, (self.text,)  # the function of closures is made anew
+
     def names(self) -> frozenset[str]:
         """Return the names that the expression refers to."""
         return names_of(self.root)

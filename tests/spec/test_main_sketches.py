@@ -240,6 +240,7 @@ def test_a_sketched_main_body_is_copied_and_pickled_as_an_ordinary_one() -> None
         network = [netcalc.load("gpt2", set={"d_model": 24, "heads": 2, "layers": n}) for n in (2, 3, 4)][-1]
     main = network.program.main
     assert type(main) is SketchedBody
+    assert network.cost("torch").flops > 0  # costs by a convention of rules are kept with the nodes
     for other in (pickle.loads(pickle.dumps(main)), copy.deepcopy(main)):
         assert [node.name for node in other.nodes] == [node.name for node in main.nodes]
         assert other.output_types == main.output_types

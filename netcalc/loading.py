@@ -376,8 +376,7 @@ def reproduce(*names: str | Path, **options: Unpack[ReproductionOptions]) -> Rep
     """Compute published figures anew: those of papers that ship as data, and those that specs carry.
 
     Args:
-        names: specs, papers such as ``"korthikanti-2022"``, figures such as ``"gpt2/params"``, patterns of figures, or
-            YAML files of specs or papers; all that ship if there are none.
+        names: specs, papers, figures such as ``"gpt2/params"``, patterns of these, YAML files; all if there are none.
 
     Raises:
         NetcalcError: E502 for a name without published figures; every error in a file, at its place.

@@ -170,7 +170,7 @@ class ConventionOptions(TypedDict, total=False):
         Option(
             CONVENTION,
             "netcalc",
-            "Counting: netcalc, torch, fvcore, thop, … or a YAML file.",
+            "Counting: netcalc, torch, torchvision, fvcore, … or a YAML file.",
             ("--convention", "-c"),
             "NAME",
         ),
@@ -274,7 +274,7 @@ class ComparisonOptions(VariantOptions, DepthOptions, total=False):
         Option(
             CONVENTIONS,
             "netcalc",
-            "Counting: netcalc, torch, fvcore, thop, … or a YAML file; repeatable, to compare conventions.",
+            "Counting: netcalc, torch, torchvision, fvcore, … or a YAML file; repeatable, to compare conventions.",
             ("--convention", "-c"),
             "NAME",
         ),

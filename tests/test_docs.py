@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from netcalc.analysis.conventions import convention_named
 from netcalc.analysis.conventions.table import convention_of
 from netcalc.cli import main
 from netcalc.diagnostics import NetcalcError
@@ -60,7 +61,7 @@ def blocks(language: str) -> list[Any]:
 def test_yaml_blocks_elaborate(info: str, text: str, files: dict[str, str], tmp_path: Path) -> None:
     write(files, tmp_path)
     if info.endswith(" convention"):
-        assert convention_of("ours", parse_yaml(text, "ours.yaml")).about
+        assert convention_of("ours", parse_yaml(text, "ours.yaml"), convention_named).about
         return
     if info.startswith("layers"):
         name, _, shape = info.split()[1].partition("=")

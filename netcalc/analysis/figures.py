@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import add
 from typing import Literal, Self, TypeAlias, overload
 
-from netcalc.analysis.quantities import Use, Weight, Work
+from netcalc.analysis.quantities import Use, Weight, Work, outputs_of_products
 from netcalc.dims import Dim
 
 __all__ = [
@@ -271,6 +271,14 @@ class Figures:
         work=lambda work: work.expected.flops,
         total="expected useful FLOPs",
         part_of="flops",
+    )
+
+    activations_of_products = Figure(
+        "macts",
+        "elements of the outputs of convolutions and matrix products, attention in several operations: the activations "
+        "of fvcore and the macts of timm",
+        "elements",
+        work=lambda work: outputs_of_products(work.node),
     )
 
 

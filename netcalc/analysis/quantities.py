@@ -34,3 +34,17 @@ class Work(NamedTuple):
     expected: Counted
     backward: Counted = Counted(0, 0)
     update: Counted = Counted(0, 0)
+
+
+#: Operations whose outputs ``fvcore.nn.ActivationCountAnalysis`` counts.
+_PRODUCTS = {"linear", "matmul", "einsum"} | {f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3)}
+
+
+def outputs_of_products(node: OpNode) -> Dim:
+    """Return the elements that convolutions and matrix products of an operation put out; attention has two products."""
+    if node.op.name == "scaled_dot_product_attention":
+        query, key = node.input_types[:2]
+        assert query is not None and key is not None
+        output = node.output_types[0]
+        return output.elements // output.shape[-1] * key.shape[-2] + output.elements
+    return node.output_types[0].elements if node.op.name in _PRODUCTS else 0

@@ -105,6 +105,6 @@ def test_shipped_files_are_valid_without_trust() -> None:
     for name, convention in CONVENTIONS.items():
         text = (conventions._FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
         try:
-            assert convention_of(name, parse_yaml(text, name)).about == convention.about
+            assert convention_of(name, parse_yaml(text, name), CONVENTIONS.__getitem__).about == convention.about
         except ValidationError as error:
             raise AssertionError(name) from error

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from netcalc.analysis.activations import EXECUTIONS, activations
 from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.conventions.convention import Pass
 from netcalc.analysis.cost import analyze
 from netcalc.analysis.memory import memory
 from netcalc.analysis.saved import saved_bytes, saved_tensors
@@ -68,7 +69,7 @@ def topics(kind: str) -> Iterator[Topic]:
                 found = tuple(method_sites(cls, partial(eq, method), name))
                 yield Topic(f"{name}:{cls.__name__}.{method}", found, cases)
     if kind == "convention":
-        yield from (Topic(f"convention {name}", tuple(_fields(name)), cases) for name in CONVENTIONS)
+        yield from (Topic(f"convention {name}", tuple(_fields(name)), cases) for name in COUNTED)
 
 
 def _fields(name: str) -> Iterator[Site]:
@@ -76,8 +77,8 @@ def _fields(name: str) -> Iterator[Site]:
     right = CONVENTIONS[name]
     for changed in (
         right._replace(per_mac=right.per_mac + 1),
-        right._replace(per_other=right.per_other + 1),
-        right._replace(rules={}),
+        right._replace(forward=Pass({**right.forward.kinds, "add": 2}, right.rules)),
+        right._replace(forward=Pass(right.forward.kinds, {})),
     ):
         what = next(f for f, one, other in zip(right._fields, right, changed, strict=True) if one is not other)
         change = f"{what} is {getattr(changed, what)!r}"[:60]

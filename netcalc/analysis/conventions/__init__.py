@@ -66,7 +66,7 @@ def _read(name: str) -> Convention:
     from netcalc.spec.yaml_document import parse_yaml
 
     file = _FOLDER / f"{name}.yaml"
-    return convention_of(name, parse_yaml(file.read_text(encoding="utf-8"), file.name), trusted=True)
+    return convention_of(name, parse_yaml(file.read_text(encoding="utf-8"), file.name), _named, trusted=True)
 
 
 def convention_named(name: str) -> Convention:
@@ -76,12 +76,17 @@ def convention_named(name: str) -> Convention:
         NetcalcError: E701 if there is none of that name; E605 for a file that cannot be read, and as
             :func:`~netcalc.analysis.conventions.table.convention_of` for what it says.
     """
-    if name in CONVENTIONS:
-        return CONVENTIONS[name]
-    if name.endswith(_SUFFIXES):
+    if name.endswith(_SUFFIXES) and name not in CONVENTIONS:
         from netcalc.analysis.conventions.table import read_text
 
         return _of_text(name, read_text(name))
+    return _named(name)
+
+
+def _named(name: str) -> Convention:
+    """Return a shipped convention; NetcalcError (E701) if there is none."""
+    if name in CONVENTIONS:
+        return CONVENTIONS[name]
     hint = did_you_mean(name, CONVENTIONS) or f"the conventions are {', '.join(CONVENTIONS)}, and YAML files"
     raise NetcalcError(Diagnostic("E701", f"there is no counting convention {name!r}", hint=hint))
 
@@ -92,7 +97,7 @@ def _of_text(name: str, text: str) -> Convention:
     from netcalc.analysis.conventions.table import convention_of
     from netcalc.spec.yaml_document import parse_yaml
 
-    return convention_of(name, parse_yaml(text, name))
+    return convention_of(name, parse_yaml(text, name), _named)
 
 
 def require_backward(convention: Convention) -> None:

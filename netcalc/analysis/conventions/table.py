@@ -3,6 +3,7 @@
 A file has these keys::
 
     about, source, version: text
+    extends: CONVENTION        # a shipped one whose unit, kinds and rules count where this file has none
     unit: MAC | FLOP           # the tool's figure gives 1 or 2 for a multiply-add
     kinds: {KIND: NUMBER}      # FLOPs of the kinds of work that count, for operations without a rule
     complex: real | element    # work on complex numbers: real arithmetic, or one for each element
@@ -17,7 +18,7 @@ operation whose condition holds counts.  :data:`~netcalc.analysis.conventions.sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -30,6 +31,7 @@ from netcalc.models import ConfigDict, Field, Model, ValidationError
 from netcalc.opdef import KINDS, Kind
 from netcalc.spec.cursor import Cursor
 
+_PER_MAC = {"MAC": 1, "FLOP": 2}
 _Count: TypeAlias = int | str | dict[str, int | str] | None
 
 
@@ -53,7 +55,8 @@ class ConventionTable(Model):
     about: Annotated[str, Field(min_length=1)]
     source: Annotated[str, Field(min_length=1)]
     version: str = ""
-    unit: Literal["MAC", "FLOP"]
+    extends: str | None = None
+    unit: Literal["MAC", "FLOP"] | None = None
     kinds: dict[str, int] = Field({})
     complex: Literal["real", "element"] = "element"
     let: dict[str, int | str] = Field({})
@@ -61,12 +64,15 @@ class ConventionTable(Model):
     backward: list[RuleTable] | None = None
 
 
-def convention_of(name: str, cursor: Cursor, *, trusted: bool = False) -> Convention:
+def convention_of(
+    name: str, cursor: Cursor, shipped: Callable[[str], Convention], *, trusted: bool = False
+) -> Convention:
     """Return the convention that a document describes.
 
     Args:
         name: name of the convention.
         cursor: the document.
+        shipped: function that returns a shipped convention by its name, for one that extends it.
         trusted: True for a shipped file, whose names the tests check.
 
     Raises:
@@ -81,28 +87,50 @@ def convention_of(name: str, cursor: Cursor, *, trusted: bool = False) -> Conven
         from netcalc.spec.validation import diagnose
 
         raise NetcalcError(diagnose(error, cursor, ConventionTable)) from None
-    kinds = _kinds(table, cursor)
+    base = None
+    if table.extends is not None:
+        try:
+            base = shipped(table.extends)
+        except NetcalcError as error:
+            found = error.diagnostics[0]
+            raise cursor["extends"].error("E102", found.message, found.hint) from None
+    elif table.unit is None:
+        raise cursor.error(
+            "E105", "the key 'unit' is missing", "write `unit: MAC` if a multiply-add is one, or `unit: FLOP`"
+        )
+    per_mac = _PER_MAC[table.unit] if table.unit else base.per_mac if base else 1
+    kinds = _kinds(table, cursor, per_mac) or (base.forward.kinds if base else {})
     let: dict[str, Expression] = {}
     for key, value in table.let.items():
         let[key] = _expression(value, cursor["let"][key], let)
     reader = _Rules(let, trusted)
-    forward = Pass(kinds, reader.read(table.forward, cursor, "forward"))
-    backward = None if table.backward is None else Pass(kinds, reader.read(table.backward, cursor, "backward"))
+    forward = Pass(kinds, _with(reader.read(table.forward, cursor, "forward"), base and base.forward))
+    backward = base.backward if base else None
+    if "backward" in cursor.data:  # null is that of a tool that counts none
+        backward = None
+    if table.backward is not None:
+        backward = Pass(kinds, _with(reader.read(table.backward, cursor, "backward"), backward))
     return Convention(
         name,
         table.about,
         table.source,
-        1 if table.unit == "MAC" else 2,
+        per_mac,
         forward,
         backward,
         table.complex == "element",
-        bool(reader.names & OF_PLACE),
-        "network" in reader.names,
-        table.version,
+        bool(reader.names & OF_PLACE) or (base is not None and base.by_place),
+        "network" in reader.names or (base is not None and base.by_network),
+        table.version or (base.version if base else ""),
     )
 
 
-def _kinds(table: ConventionTable, cursor: Cursor) -> Mapping[Kind, int]:
+def _with(own: Mapping[str, tuple[Rule, ...]], base: Pass | None) -> Mapping[str, tuple[Rule, ...]]:
+    """Return rules in front of those of a convention that is extended."""
+    others = {} if base is None else base.rules
+    return {name: (*own.get(name, ()), *others.get(name, ())) for name in (*own, *(others.keys() - own.keys()))}
+
+
+def _kinds(table: ConventionTable, cursor: Cursor, per_mac: int) -> Mapping[Kind, int]:
     kinds: dict[Kind, int] = {}
     for name, flops in table.kinds.items():
         kind = next((kind for kind in KINDS if kind == name), None)
@@ -112,8 +140,8 @@ def _kinds(table: ConventionTable, cursor: Cursor) -> Mapping[Kind, int]:
             raise place.key_error("E102", f"there is no kind of work {name!r}", hint)
         if flops < 0:
             raise place.error("E104", "should be 0 or more FLOPs")
-        if kind == "mac" and flops != (1 if table.unit == "MAC" else 2):
-            raise place.error("E104", f"a multiply-add is {flops} FLOPs here, and unit says {table.unit}")
+        if kind == "mac" and flops != per_mac:
+            raise place.error("E104", f"a multiply-add is {flops} FLOPs here, and its unit says {per_mac}")
         kinds[kind] = flops
     return kinds
 

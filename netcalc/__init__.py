@@ -82,6 +82,10 @@ if TYPE_CHECKING:
     from netcalc.analysis.placement import Placement as Placement
     from netcalc.analysis.precision.report import StorageReport as StorageReport
     from netcalc.analysis.precision.report import StoredGroup as StoredGroup
+    from netcalc.analysis.reconciliation import ReconciledGroup as ReconciledGroup
+    from netcalc.analysis.reconciliation import ReconciledLayer as ReconciledLayer
+    from netcalc.analysis.reconciliation import ReconciledTotal as ReconciledTotal
+    from netcalc.analysis.reconciliation import Reconciliation as Reconciliation
     from netcalc.analysis.roofline import LayerBound as LayerBound
     from netcalc.analysis.signal.report import Finding as Finding
     from netcalc.analysis.signal.report import Reach as Reach
@@ -192,6 +196,7 @@ _EXPORTS = {
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
     "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),
+    "netcalc.analysis.reconciliation": ("ReconciledGroup", "ReconciledLayer", "ReconciledTotal", "Reconciliation"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),

@@ -24,6 +24,7 @@ from netcalc.options import (
     SummaryOptions,
     TimeOptions,
 )
+from netcalc.reconcile_options import ReconcileOptions
 from netcalc.request import Request
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_table import MemoryTable
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
+    from netcalc.analysis.reconciliation import Reconciliation
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.analysis.time_report import TimeReport
@@ -488,6 +490,23 @@ class Network:
         from netcalc.planning.budget import budget_of
 
         return budget_of(self.request, options)
+
+    @accepts
+    def reconcile(self, **options: Unpack[ReconcileOptions]) -> Reconciliation:
+        """Return the totals of a forward pass under two conventions, and the groups of terms that make the difference.
+
+        Raises:
+            NetcalcError: as :meth:`analysis` does for each convention.
+
+        >>> import netcalc
+        >>> found = netcalc.load("vit_b_16").reconcile(before="torchvision", after="fvcore")
+        >>> [(group.op, group.term, group.difference) for group in found.groups][-1], found.difference
+        (('layer_norm', 'norm', 18912000), -696415488)
+        """
+        from netcalc.analysis.reconciliation import reconcile
+
+        before, after = self.analysis(options["before"]), self.analysis(options["after"])
+        return reconcile(before, after, depth=options["depth"])
 
     @accepts
     def time(self, **options: Unpack[TimeOptions]) -> TimeReport:

@@ -417,6 +417,23 @@ VERBS = {
         {},
         {"max_memory": "1MB"},
     ),
+    "reconcile": Verb(
+        "reconcile",
+        {
+            "before": called("--from torch", before="torch"),
+            "after": called("--to fvcore", after="fvcore"),
+            "depth": called("--depth 1", depth=1),
+            **{name: sample for name, sample in MODEL.items() if name not in ("dtype", "quantize", "prune")},
+            "dtype": Sample("--dtype float64", {"dtype": "float64"}, unseen=True),
+            "quantize": Sample("--quantize output.weight=int8", {"quantize": "output.weight=int8"}, unseen=True),
+            "prune": Sample("--prune output.weight=0.5", {"prune": ["output.weight=0.5"]}, unseen=True),
+            "mode": Sample("--mode train --to fvcore", {"mode": "train"}, {"after": "fvcore"}),
+            "train": Sample("--train --to fvcore", {"mode": "train"}, {"after": "fvcore"}),
+            "sort": called("--sort op"),
+            "top": called("--top 1"),
+            "filter": called("--filter conv2d"),
+        },
+    ),
     "check": Verb(
         "check",
         {

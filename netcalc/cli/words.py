@@ -20,6 +20,7 @@ MEANT = {
     **dict.fromkeys(("convert", "export"), "import"),
     **dict.fromkeys(("new", "create"), "init"),
     **dict.fromkeys(("limit", "limits", "guard", "assert"), "budget"),
+    **dict.fromkeys(("why", "difference", "diagnose"), "reconcile"),
     **dict.fromkeys(("validate", "lint"), "check"),
     **dict.fromkeys(("forward", "infer", "predict"), "run"),
 }

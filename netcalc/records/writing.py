@@ -29,6 +29,7 @@ _NAMES = (
         "reproduce",
         "fit",
         "budget",
+        "reconcile",
         "time",
         "pipeline",
     ),

@@ -38,6 +38,7 @@ _MODULES = {
     "OperationPage": "operation_pages",
     "PipelineSummary": "pipelines",
     "Profile": "profile",
+    "Reconciliation": "reconcile",
     "Reproduction": "reproduction",
     "RoundingResult": "rounding",
     "RunResult": "runs",

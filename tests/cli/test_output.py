@@ -26,6 +26,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "train": ("mlp --steps 1", {*REPORTS, ".npz", ".safetensors"}),
     "memory": ("mlp", {*REPORTS, ".svg", ".png"}),
     "budget": ("mlp --max-params 1M", {*REPORTS}),
+    "reconcile": ("mlp --to fvcore", {*REPORTS}),
     "fit": ("mlp", {*REPORTS}),
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS}),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from netcalc.analysis import budget, checks, compare, explain, memory_report, memory_table, pipeline, time_report
+from netcalc.analysis import (
+    budget,
+    checks,
+    compare,
+    explain,
+    memory_report,
+    memory_table,
+    pipeline,
+    reconciliation,
+    time_report,
+)
 from netcalc.analysis.compare import COMPARED, Compared
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
 from netcalc.analysis.fit import report as fit
@@ -35,6 +45,7 @@ _MODULES = (
         memory_report,
         memory_table,
         pipeline,
+        reconciliation,
         time_report,
         signal,
         gradients,

@@ -130,6 +130,11 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         _small().budget(max_params=1000, max_memory="1GiB"),
         _small().budget(max_activations=8),
     ],
+    "reconcile": lambda folder: [
+        _small().reconcile(),
+        _small().reconcile(before="torch", after="fvcore", depth=1),
+        api.load("gpt2", symbolic=["length"]).reconcile(after="fvcore", depth=2),
+    ],
     "fit": lambda folder: [
         _small().fit(),
         _small().fit(device="8GiB", reserve="1%"),

@@ -31,7 +31,7 @@ from netcalc.spec.plain_data import read_setting
 from netcalc.spec.settings import parse_assignment
 
 if TYPE_CHECKING:
-    from netcalc.analysis.checks import CheckReport, CheckRow
+    from netcalc.analysis.checks import CheckReport
     from netcalc.analysis.compare import Comparison
     from netcalc.analysis.pipeline import PipelineSummary
     from netcalc.analysis.signal.report import SignalComparison
@@ -345,30 +345,17 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     """Check specs at their default sizes: schema, shapes, requirements, published figures and budgets.
 
     Args:
-        specs: as for :func:`load`.  The errors of a spec that cannot be loaded are part of the report.
+        specs: as for :func:`load`, folders of specs, patterns such as ``nets/**/*.yaml``, and files of counting
+            conventions.  The errors of a spec that cannot be loaded are part of the report.
 
     >>> import netcalc
     >>> report = netcalc.check("resnet34")
     >>> report.ok, [row.expected for row in report.rows if row.check == "published macs"]
     (True, ['3.6 G', '3.664 G'])
     """
-    from netcalc.analysis.checks import CheckReport, checked_spec, failed_spec, limited_spec
+    from netcalc.checking import checked
 
-    rows: list[CheckRow] = []
-    problems: list[Diagnostic] = []
-    for spec in specs:
-        try:
-            (source,) = _loaded([spec], options)
-            request = Request(source)
-            rows += checked_spec(str(spec), source.document, request.program)
-            if source.document.budget is not None:
-                from netcalc.planning.budget import own_budget
-
-                rows += limited_spec(str(spec), own_budget(request))
-        except NetcalcError as error:
-            problems += error.diagnostics
-            rows += failed_spec(str(spec), error.diagnostics)
-    return CheckReport(tuple(rows), tuple(problems))
+    return checked(specs, options["max_spec_size"], lambda spec: _loaded([spec], options)[0])
 
 
 @accepts

@@ -114,7 +114,7 @@ def test_the_record_is_that_of_the_api(spec: Callable[..., str], netcalc: Callab
 
 def test_rows_of_a_spec(spec: Callable[..., str]) -> None:
     rows = package.check(spec(AGREES)).rows
-    assert rows == (
+    assert tuple(row[:-1] for row in rows) == (
         ("paper.yaml", "shapes", "", 72, True, "parameters"),
         ("paper.yaml", "requirement", "d_model % heads == 0", None, True, "heads must divide d_model"),
         ("paper.yaml", "published params", "72", 72, True, "Table 1"),

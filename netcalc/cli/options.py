@@ -67,6 +67,21 @@ class TextFormatOptions(TypedDict, total=False):
     ]
 
 
+class CheckFormatOptions(TypedDict, total=False):
+    """Format of findings."""
+
+    format: Annotated[
+        str | None,
+        Option(
+            choice("table", "json", "csv", "markdown", "github", "sarif"),
+            None,
+            "Output format; github: annotations of GitHub Actions; sarif: SARIF 2.1.0.",
+            ("--format", "-f"),
+            shown_default="table",
+        ),
+    ]
+
+
 class WideOptions(TypedDict, total=False):
     """Width of tables."""
 

@@ -10,6 +10,8 @@ from netcalc.files import is_folder
 
 #: Formats of a report by the suffix of its file.
 FORMATS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
+#: Formats of findings alone.
+FINDINGS = {".sarif": "sarif"}
 #: Files of a report; without a suffix, it has the format of ``--format``.
 REPORTS = ("", *FORMATS)
 PICTURES = (".svg", ".png")
@@ -53,7 +55,7 @@ def require_format(path: str, format_: str | None) -> None:
         NetcalcError: E502 for two formats.
     """
     suffix = suffix_of(path)
-    chosen = FORMATS.get(suffix)
+    chosen = (FORMATS | FINDINGS).get(suffix)
     if format_ is not None and (suffix in PICTURES or chosen not in (None, "table" if format_ == "text" else format_)):
         hint = "leave out --format: the suffix chooses the format"
         raise NetcalcError(

@@ -10,7 +10,7 @@ from netcalc.arguments import Option, options_of
 from netcalc.cli.declarations import Declared
 from netcalc.cli.declarations import Option as Flags
 from netcalc.cli.options import MODEL, value_of
-from netcalc.cli.suffixes import FORMATS, PICTURES, REPORTS, TENSORS, require_file, require_format, suffix_of
+from netcalc.cli.suffixes import FINDINGS, FORMATS, PICTURES, REPORTS, TENSORS, require_file, require_format, suffix_of
 
 if TYPE_CHECKING:
     from netcalc.diagnostics import Diagnostic
@@ -110,7 +110,8 @@ class Call:
     @property
     def format(self) -> str:
         """The format of the report: of the suffix of ``--output``, else of ``--format``, by default a table."""
-        return FORMATS.get(suffix_of(self["output"])) or (self["format"] or "table").replace("text", "table")
+        by_suffix = (FORMATS | FINDINGS).get(suffix_of(self["output"]))
+        return by_suffix or (self["format"] or "table").replace("text", "table")
 
     def require_output(self, suffixes: Sequence[str]) -> None:
         """Check ``--output`` before anything is computed; ``suffixes`` are those that the command writes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 
 from netcalc.analysis.checks import CheckReport, CheckRow
@@ -11,10 +12,24 @@ from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
 
+def _sarif(result: CheckReport, rows: Selected[CheckRow]) -> Iterable[str]:
+    from netcalc.render.findings import sarif
+    from netcalc.render.json_lines import json_lines
+
+    return json_lines(sarif(rows.shown))
+
+
+def _annotations(result: CheckReport, rows: Selected[CheckRow]) -> Iterable[str]:
+    from netcalc.render.findings import annotations
+
+    return annotations(rows.shown)
+
+
 class _Checks(Presentation[CheckReport]):
     selected_list = listed = "rows"
     columns = keys_of("spec", "check", "counted", "ok")
     names = staticmethod(attrgetter("spec", "check"))
+    formats = {"sarif": _sarif, "github": _annotations}  # noqa: RUF012 - never changed
 
     def page(self, result: CheckReport, rows: Selected[CheckRow], view: View) -> Page:
         specs = len(dict.fromkeys(row.spec for row in result.rows))

@@ -96,6 +96,8 @@ class Presentation(Generic[R]):
     listed: str = "layers"
     #: Columns to sort by that all results have.
     columns: Mapping[str, Callable[[Any], Any]] = {}
+    #: Writers of further formats, of a result and its selected rows.
+    formats: Mapping[str, Callable[[Any, Selected[Any]], Iterable[str]]] = {}
     #: Names of a row that patterns are matched with.
     names: Callable[[Any], Any] = staticmethod(attrgetter("path", "op"))
 
@@ -183,6 +185,8 @@ def lines(result: Any, view: View, terminal: Terminal = PLAIN) -> Iterable[str]:
     """Return the lines of a result in the format of the view."""
     presentation = presentation_of(result)
     rows = presentation.selected(result, view)
+    if view.format in presentation.formats:
+        return presentation.formats[view.format](result, rows)
     match view.format:
         case "json":
             from netcalc.render.json_lines import json_lines

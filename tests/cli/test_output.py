@@ -30,7 +30,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "fit": ("mlp", {*REPORTS}),
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS}),
-    "check": ("mlp", {*REPORTS}),
+    "check": ("mlp", {*REPORTS, ".sarif"}),
     "reproduce": ("resnet34", {*REPORTS}),
     "explain": ("mlp output", {*REPORTS}),
     "import": ("", {*REPORTS}),

@@ -1,0 +1,62 @@
+"""The hook of pre-commit and the installation of the action, in a repository made for the test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_action import ROOT, SPEC, STEPS
+
+GIT = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"]
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a repository of netcalc with the files of this tree."""
+    clone = tmp_path_factory.mktemp("netcalc") / "netcalc"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
+    return clone
+
+
+def test_the_hook_runs_in_another_repository(hooks: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pre_commit")
+    repository = tmp_path / "repository"
+    (repository / "specs").mkdir(parents=True)
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    environment.pop("PYTHONPATH", None)
+    subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
+    revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=hooks, check=True, capture_output=True, text=True)
+    (repository / ".pre-commit-config.yaml").write_text(
+        f"repos: [{{repo: {hooks}, rev: {revision.stdout.strip()}, hooks: [{{id: netcalc-check}}]}}]\n",
+        encoding="utf-8",
+    )
+    (repository / "other.yaml").write_text("a: 1\n", encoding="utf-8")  # no spec
+    for text, code in ((SPEC, 0), (SPEC + "budget: {params: 71}\n", 1)):
+        (repository / "specs" / "net.yaml").write_text(text, encoding="utf-8")
+        subprocess.run([*GIT, "add", "."], cwd=repository, check=True)
+        command = [sys.executable, "-m", "pre_commit", "run", "--all-files"]
+        ran = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True)
+        assert ran.returncode == code, ran.stdout + ran.stderr
+        assert ("budget params" in ran.stdout) == bool(code)
+
+
+def test_the_action_installs_its_own_version(hooks: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "python")], check=True)
+    binaries = tmp_path / "python" / "bin"
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        "NETCALC": "",
+        "ACTION": str(hooks),
+    }
+    environment.pop("PYTHONPATH", None)
+    line = STEPS["Install netcalc"]["run"]
+    subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=tmp_path, env=environment, check=True)
+    (tmp_path / "net.yaml").write_text(SPEC, encoding="utf-8")
+    command = [str(binaries / "python"), "-m", "netcalc", "check", "."]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr

@@ -36,9 +36,12 @@ def test_megatron_bridge(spec: str, length: int, printed: str) -> None:
 
 
 def test_palm_by_nanogpt() -> None:
-    """The figure of transformer_sizing.ipynb, whose GPT-2 has no biases: 102,144 parameters less."""
-    biases = 12 * (4 * 768 + 768 + 3 * 768 + 768 + 2 * 768) + 768
-    assert step("palm", "gpt2", length=1024) - 6 * 1024 * biases == 875_062_886_400
+    """The figures of transformer_sizing.ipynb, whose GPT-2 has no biases."""
+    network = netcalc.load("gpt2", set={"bias": False, "length": 1024})
+    assert network.cost().params == 124_337_664
+    assert step("palm", "gpt2", bias=False, length=1024) == 875_062_886_400
+    exact = network.analysis("torch", backward=True).total
+    assert (exact.flops, exact.flops_total) == (291_648_307_200, 874_944_921_600)
 
 
 def test_palm_by_its_table() -> None:

@@ -29,7 +29,7 @@ def test_everything_that_a_block_lacks_is_one_error() -> None:
     assert found.hint is not None
     for part in (
         "inputs: [x, key_padding_mask?, past_key?, past_value?]",
-        "args: {heads: int, scale: float?, dropout: 0.0, use_cache: false}",
+        "args: {heads: int, scale: float?, dropout: 0.0, bias: true, use_cache: false}",
         "outputs: [projected, present_key?, present_value?]",
     ):
         assert part in found.hint

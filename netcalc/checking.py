@@ -20,7 +20,7 @@ from netcalc.analysis.checks import (
 from netcalc.analysis.conventions import convention_named
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists, is_file, is_folder
-from netcalc.formats.sources import FOLDER_FILES
+from netcalc.formats.table import FOLDER_FILES
 from netcalc.planning.budget import own_budget
 from netcalc.request import Request
 from netcalc.spec.library import Loaded

@@ -20,9 +20,9 @@ def _sarif(result: CheckReport, rows: Selected[CheckRow]) -> Iterable[str]:
 
 
 def _annotations(result: CheckReport, rows: Selected[CheckRow]) -> Iterable[str]:
-    from netcalc.render.findings import annotations
+    from netcalc.render.findings import github
 
-    return annotations(rows.shown)
+    return github(rows.shown)
 
 
 class _Checks(Presentation[CheckReport]):

@@ -40,7 +40,7 @@ def sarif(rows: Iterable[CheckRow]) -> Mapping[str, Any]:
     return {"$schema": schema, "version": "2.1.0", "runs": [run]}
 
 
-def annotations(rows: Iterable[CheckRow]) -> Iterator[str]:
+def github(rows: Iterable[CheckRow]) -> Iterator[str]:
     """Yield a workflow command of GitHub Actions for each failed check, which marks its line in a pull request."""
     for row in rows:
         if row.ok:

@@ -44,7 +44,7 @@ class PublishedFigure(NamedTuple):
     tolerance: Real | None
     """Half of the last printed digit in this unit; null if it is quoted."""
     convention: str
-    """What is counted, and how."""
+    """Counting convention of the figure, or the quantity that is computed."""
     verdict: Verdict
     reason: str
     """Reason of a difference, or a remark."""

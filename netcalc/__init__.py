@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from netcalc.analysis.reconciliation import ReconciledLayer as ReconciledLayer
     from netcalc.analysis.reconciliation import ReconciledTotal as ReconciledTotal
     from netcalc.analysis.reconciliation import Reconciliation as Reconciliation
+    from netcalc.analysis.reported import Diagnosis as Diagnosis
+    from netcalc.analysis.reported import Explained as Explained
     from netcalc.analysis.roofline import LayerBound as LayerBound
     from netcalc.analysis.signal.report import Finding as Finding
     from netcalc.analysis.signal.report import Reach as Reach
@@ -186,6 +188,7 @@ _EXPORTS = {
     "netcalc.analysis.devices": ("Device",),
     "netcalc.analysis.fit.edge": ("Edge",),
     "netcalc.analysis.fit.report": ("DeviceFit", "FitReport", "PlacementFit", "SchemeFit", "SplitFit"),
+    "netcalc.analysis.reported": ("Diagnosis", "Explained"),
     "netcalc.analysis.roofline": ("LayerBound",),
     "netcalc.analysis.time_report": ("TimeReport", "TrainingRun"),
     "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),

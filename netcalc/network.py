@@ -24,7 +24,7 @@ from netcalc.options import (
     SummaryOptions,
     TimeOptions,
 )
-from netcalc.reconcile_options import ReconcileOptions
+from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 from netcalc.request import Request
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.reconciliation import Reconciliation
+    from netcalc.analysis.reported import Diagnosis
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.analysis.time_report import TimeReport
@@ -507,6 +508,22 @@ class Network:
 
         before, after = self.analysis(options["before"]), self.analysis(options["after"])
         return reconcile(before, after, depth=options["depth"])
+
+    @accepts
+    def reconcile_reported(self, **options: Unpack[ReportedOptions]) -> Diagnosis:
+        """Return what explains a reported number: choices of counting that reproduce each of its digits.
+
+        Raises:
+            NetcalcError: E502 for a text that is no number, or has no unit, and for two numbers; E404 for symbolic
+                sizes.
+
+        >>> import netcalc
+        >>> netcalc.load("vit_b_16").reconcile_reported(reported="11.29G").explanations[0].choices
+        ('convention fvcore-no-grad',)
+        """
+        from netcalc.planning.reported import diagnosed
+
+        return diagnosed(self.request, options)
 
     @accepts
     def time(self, **options: Unpack[TimeOptions]) -> TimeReport:

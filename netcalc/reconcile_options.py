@@ -1,9 +1,9 @@
 """Options of ``reconcile``; :mod:`netcalc.options` says how options are declared."""
 
 # annotations are evaluated, since they hold the declarations: no `from __future__ import annotations`
-from typing import Annotated
+from typing import Annotated, TypedDict
 
-from netcalc.arguments import CONVENTION, Option
+from netcalc.arguments import CONVENTION, NAME, Option
 from netcalc.options import DepthOptions
 
 
@@ -15,4 +15,16 @@ class ReconcileOptions(DepthOptions, total=False):
     ]
     after: Annotated[
         str, Option(CONVENTION, "netcalc", "Counting convention of the second total.", ("--to",), metavar="NAME")
+    ]
+
+
+class ReportedOptions(TypedDict, total=False):
+    """A number that another source reports."""
+
+    reported: Annotated[
+        str | None,
+        Option(NAME, None, "Explain this number of MACs or FLOPs, as in 11.29G or 11.29GMAC.", metavar="NUMBER"),
+    ]
+    reported_params: Annotated[
+        str | None, Option(NAME, None, "Explain this number of parameters, as in 58.07M.", metavar="NUMBER")
     ]

@@ -422,6 +422,8 @@ VERBS = {
         {
             "before": called("--from torch", before="torch"),
             "after": called("--to fvcore", after="fvcore"),
+            "reported": called("--reported 50.7k", "reconcile_reported", reported="50.7k"),
+            "reported_params": called("--reported-params 1k", "reconcile_reported", reported_params="1k"),
             "depth": called("--depth 1", depth=1),
             **{name: sample for name, sample in MODEL.items() if name not in ("dtype", "quantize", "prune")},
             "dtype": Sample("--dtype float64", {"dtype": "float64"}, unseen=True),

@@ -28,6 +28,7 @@ _MODULES = {
     "CheckReport": "checks",
     "Checkpoint": "checkpoints",
     "Comparison": "compare",
+    "Diagnosis": "reported",
     "Explanation": "explanation",
     "FitReport": "fit",
     "GradientResult": "gradients",

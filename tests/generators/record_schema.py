@@ -13,6 +13,7 @@ from netcalc.analysis import (
     memory_table,
     pipeline,
     reconciliation,
+    reported,
     time_report,
 )
 from netcalc.analysis.compare import COMPARED, Compared
@@ -46,6 +47,7 @@ _MODULES = (
         memory_table,
         pipeline,
         reconciliation,
+        reported,
         time_report,
         signal,
         gradients,

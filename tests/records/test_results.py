@@ -130,6 +130,11 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         _small().budget(max_params=1000, max_memory="1GiB"),
         _small().budget(max_activations=8),
     ],
+    "reconcile-reported": lambda folder: [
+        _small().reconcile_reported(reported="11.29G"),
+        _small().reconcile_reported(reported_params="1M"),
+        api.load("vit_b_16").reconcile_reported(reported="11.29GMAC"),
+    ],
     "reconcile": lambda folder: [
         _small().reconcile(),
         _small().reconcile(before="torch", after="fvcore", depth=1),

@@ -506,7 +506,8 @@ class Network:
         """
         from netcalc.analysis.reconciliation import reconcile
 
-        before, after = self.analysis(options["before"]), self.analysis(options["after"])
+        before = self.analysis(options["before"] or "torchvision")
+        after = self.analysis(options["after"] or "netcalc")
         return reconcile(before, after, depth=options["depth"])
 
     @accepts

@@ -11,10 +11,26 @@ class ReconcileOptions(DepthOptions, total=False):
     """Options of a reconciliation of two conventions."""
 
     before: Annotated[
-        str, Option(CONVENTION, "torchvision", "Counting convention of the first total.", ("--from",), metavar="NAME")
+        str | None,
+        Option(
+            CONVENTION,
+            None,
+            "Counting convention of the first total.",
+            ("--from",),
+            metavar="NAME",
+            shown_default="torchvision",
+        ),
     ]
     after: Annotated[
-        str, Option(CONVENTION, "netcalc", "Counting convention of the second total.", ("--to",), metavar="NAME")
+        str | None,
+        Option(
+            CONVENTION,
+            None,
+            "Counting convention of the second total.",
+            ("--to",),
+            metavar="NAME",
+            shown_default="netcalc",
+        ),
     ]
 
 

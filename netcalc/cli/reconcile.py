@@ -15,6 +15,7 @@ from __future__ import annotations
 from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
 from netcalc.cli.suffixes import REPORTS
 from netcalc.cli.verb import Call, verb
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import ModelOptions, SelectOptions
 from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 
@@ -37,6 +38,9 @@ def command(call: Call) -> int:
     if reported.get("reported") is None and reported.get("reported_params") is None:
         call.write(call.network().reconcile(**call.of(ReconcileOptions)))
         return 0
+    if call.of(ReconcileOptions):
+        hint = "leave them out: --reported searches all conventions"
+        raise NetcalcError(Diagnostic("E502", "--from, --to and --depth are of two conventions", hint=hint))
     diagnosis = call.network().reconcile_reported(**reported)
     call.write(diagnosis)
     return 0 if diagnosis.ok else EXIT_CHECK

@@ -96,6 +96,7 @@ def test_few_digits_have_a_chance_of_an_explanation(netcalc: Callable[..., Comma
         (["--reported", "eleven"], "should be a number"),
         (["--reported-params", "1.5"], "in which unit?"),
         (["--reported", "11G", "--reported-params", "1M"], "one number"),
+        (["--reported", "11G", "--to", "fvcore"], "two conventions"),
         (["--reported", "11G", "--symbolic", "batch"], "E404"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,14 @@ def test_a_change_of_the_unit_is_a_group_of_its_own() -> None:
     assert (group.op, group.difference) == ("", result.before.work) and result.after.work == 2 * result.before.work
     (back,) = package.load("resnet50").reconcile(before="torch", after="torchvision").groups
     assert back.difference == -result.before.work
+
+
+def test_equal_work_of_another_name_is_no_difference(tmp_path: Path) -> None:
+    file = tmp_path / "ours.yaml"
+    rule = "{of: linear, macs: {ours: macs}}"
+    file.write_text(f"about: a test\nsource: none\nunit: MAC\nkinds: {{mac: 1}}\nforward:\n  - {rule}\n")
+    result = package.load("vit_b_16").reconcile(before="torchvision", after=str(file))
+    assert result.groups == () and result.difference == 0
 
 
 def test_symbolic_totals_are_reconciled() -> None:

@@ -82,6 +82,18 @@ def test_sizes_that_are_set_are_not_searched() -> None:
     result = package.load("gpt2", set={"length": 128, "batch": 1}).reconcile_reported(reported="16.114GMAC")
     assert result.explanations and not any("=" in c for row in result.explanations for c in row.choices)
 
+    macs = package.load("gpt2").macs
+    fixed = package.load("gpt2", set={"length": 128}).reconcile_reported(reported=f"{macs} MAC")
+    assert package.load("gpt2").reconcile_reported(reported=f"{macs} MAC").ok and not fixed.ok
+
+
+def test_values_are_those_of_a_count_at_their_sizes() -> None:
+    """torchinfo counts the table of positions once for all of the batch, so that 8 times its figure is none."""
+    figure = package.load("gpt2", set={"length": 128}).cost("torchinfo").flops
+    assert not package.load("gpt2").reconcile_reported(reported=f"{8 * figure} MAC").ok
+    own = package.load("gpt2", set={"length": 128, "batch": 8}).cost("torchinfo").flops
+    assert own != 8 * figure and package.load("gpt2").reconcile_reported(reported=f"{own} MAC").ok
+
 
 def test_few_digits_have_a_chance_of_an_explanation(netcalc: Callable[..., CommandResult]) -> None:
     ran = netcalc("reconcile", "vit_b_16", "--reported", "11G")

@@ -65,7 +65,7 @@ def test_a_change_of_the_unit_is_a_group_of_its_own() -> None:
 
 def test_equal_work_of_another_name_is_no_difference(tmp_path: Path) -> None:
     file = tmp_path / "ours.yaml"
-    rule = "{of: linear, macs: {ours: macs}}"
+    rule = "{of: linear, macs: {ours: 1 * macs}}"
     file.write_text(f"about: a test\nsource: none\nunit: MAC\nkinds: {{mac: 1}}\nforward:\n  - {rule}\n")
     result = package.load("vit_b_16").reconcile(before="torchvision", after=str(file))
     assert result.groups == () and result.difference == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,15 @@ GIT = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c",
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository of netcalc with the files of this tree."""
-    clone = tmp_path_factory.mktemp("netcalc") / "netcalc"
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
-    return clone
+    copy = tmp_path_factory.mktemp("netcalc")
+    for name in ("netcalc", "specs", "docs"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".pre-commit-hooks.yaml"):
+        shutil.copy(ROOT / name, copy)
+    subprocess.run(["git", "init", "-q"], cwd=copy, check=True)
+    subprocess.run([*GIT, "add", "--all"], cwd=copy, check=True)
+    subprocess.run([*GIT, "commit", "-q", "-m", "netcalc"], cwd=copy, check=True)
+    return copy
 
 
 def test_the_hook_runs_in_another_repository(hooks: Path, tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def test_only_combinations_are_work() -> None:
         assert work("scatter", {"axis": 0, "reduce": reduce}, *scattered) == {kind: 8}
 
 
+def test_values_of_one_axis_are_added_at_each_place() -> None:
+    x, values, places = np.zeros(2, np.float32), np.array([1, 10], np.float32), np.array([[0, 1], [0, 0]])
+    executed = execute("index_put", {"axis": 0, "accumulate": True}, x, values, places)
+    assert executed.outputs[0].tolist() == [12, 10]
+
+
 @pytest.mark.parametrize(
     ("name", "attrs", "types", "message"),
     [

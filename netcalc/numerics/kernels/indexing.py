@@ -23,8 +23,10 @@ def index_put(op: IndexPut, run: Run, x: Array, values: Array, *indices: Array) 
     result = np.array(x)
     places = _places(op.name, op.axis, x, indices)
     if op.accumulate:
-        np.add.at(result, places, np.asarray(values))
-        run.note("add", result[places].size * _parts(result))
+        # NumPy 2.4 adds values of one axis once where the indices have several
+        added = np.broadcast_to(values, result[places].shape)
+        np.add.at(result, places, added)
+        run.note("add", added.size * _parts(result))
     else:
         result[places] = values
     return like(x, result)

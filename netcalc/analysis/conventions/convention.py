@@ -121,16 +121,9 @@ class Convention(NamedTuple):
         declared = node.op.declared()
         if declared is not None:
             return self.declared(declared)
-        rule, scope = None, None
-        if self.has_rule(node.op.name):
-            scope = RuleScope(node, terms, training, self.by_element, backward, place)
-            rule = self.forward.rule(scope)
-        if rule is None or scope is None:
-            macs, others = self._by_kind(self.forward, terms)
-            flops, remark = macs * self.per_mac + others, ""
-        else:
-            macs, flops = _sums(self._of_rule(rule, scope))
-            remark = rule.bug if flops != 0 or not rule.macs else ""
+        parts, rule = self._forward(node, terms, training, backward, place)
+        macs, flops = _sums(parts)
+        remark = rule.bug if rule is not None and (flops != 0 or not rule.macs) else ""
         return Counted(macs, flops, flops == 0 and any(term.count != 0 for term in terms), remark)
 
     def parts(
@@ -146,11 +139,7 @@ class Convention(NamedTuple):
         if declared is not None:
             work = self.declared(declared)
             return (Part("declared", work.macs, work.flops),)
-        scope = RuleScope(node, terms, training, self.by_element, backward, place)
-        rule = self.forward.rule(scope) if self.has_rule(node.op.name) else None
-        if rule is None:
-            return tuple(self._of_kinds(self.forward, terms))
-        return tuple(self._of_rule(rule, scope))
+        return tuple(self._forward(node, terms, training, backward, place)[0])
 
     def declared(self, work: Declared) -> Counted:
         """Return declared work under the convention; FLOPs alone count where a multiply-add is 2, as they do there."""
@@ -164,8 +153,7 @@ class Convention(NamedTuple):
 
     def counts_update(self, terms: Sequence[Term]) -> Counted:
         """Return the work of an update of parameters under the convention, from the terms of its work."""
-        macs, others = self._by_kind(self.forward, terms)
-        return Counted(macs, macs * self.per_mac + others)
+        return Counted(*_sums(self._of_kinds(self.forward, terms)))
 
     def counts_backward(
         self, node: OpNode, terms: Sequence[Term], forward: Counted | None = None, place: Place | None = None
@@ -186,6 +174,16 @@ class Convention(NamedTuple):
     ) -> tuple[Part, ...]:
         """Return the work that :meth:`counts_backward` returns the sum of, by the term that it comes from."""
         return tuple(self._backward(node, terms, forward, place)[0])
+
+    def _forward(
+        self, node: OpNode, terms: Sequence[Term], training: bool, backward: Sequence[Term], place: Place | None
+    ) -> tuple[Iterable[Part], Rule | None]:
+        if self.has_rule(node.op.name):
+            scope = RuleScope(node, terms, training, self.by_element, backward, place)
+            rule = self.forward.rule(scope)
+            if rule is not None:
+                return self._of_rule(rule, scope), rule
+        return self._of_kinds(self.forward, terms), None
 
     def _backward(
         self, node: OpNode, terms: Sequence[Term], forward: Counted | None, place: Place | None
@@ -212,7 +210,7 @@ class Convention(NamedTuple):
             yield Part(name, 0, expression.evaluate(scope), expression)
 
     def _of_kinds(self, counted: Pass, terms: Sequence[Term]) -> Iterator[Part]:
-        if "mac" in counted.kinds:
+        if counted.kinds.get("mac"):
             yield from self._multiply_adds(terms)
         for term in terms:
             weight = counted.kinds.get(term.kind, 0)
@@ -224,20 +222,6 @@ class Convention(NamedTuple):
             if term.kind == "mac":
                 macs = self._count(term)
                 yield Part(term.role, macs, macs * self.per_mac)
-
-    def _by_kind(self, counted: Pass, terms: Sequence[Term]) -> tuple[Dim, Dim]:
-        """Return the multiply-adds that count, and the FLOPs of all other terms."""
-        macs: Dim = 0
-        others: Dim = 0
-        for term in terms:
-            weight = counted.kinds.get(term.kind, 0)
-            if not weight:
-                continue
-            if term.kind == "mac":
-                macs = macs + self._count(term)
-            else:
-                others = others + self._count(term) * weight
-        return macs, others
 
     def _count(self, term: Term) -> Dim:
         return term.count_of_elements if self.by_element else term.count

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from netcalc.analysis.cost import Analysis
+from netcalc.analysis.figures import Cost
+from netcalc.dims import Dim, integer
 from netcalc.results import Result, recorded
 
 #: What a budget limits: numbers of parameters, multiply-adds and operations, and bytes.
 Limited: TypeAlias = Literal["params", "macs", "flops", "weights", "activations", "memory"]
+
+
+#: Parts that are named of a figure which exceeds its limit.
+_SHOWN = 5
 
 
 class HeavyPart(NamedTuple):
@@ -21,6 +30,17 @@ class HeavyPart(NamedTuple):
     """The figure of all instances; against a record the growth."""
     repeat: int
     """Number of instances."""
+
+
+def layers_of(analysis: Analysis, figure: Callable[[Cost], Dim]) -> Iterator[HeavyPart]:
+    """Yield the layers of a network with a figure of all their instances."""
+    for row in analysis.leaves():
+        yield HeavyPart(row.path, row.op, integer(figure(row.cost)) * row.repeat, row.repeat)
+
+
+def heaviest(parts: Iterable[HeavyPart]) -> tuple[HeavyPart, ...]:
+    """Return the parts that weigh most, the heaviest first."""
+    return tuple(heapq.nlargest(_SHOWN, (part for part in parts if part.counted > 0), key=lambda part: part.counted))
 
 
 class BudgetRow(NamedTuple):

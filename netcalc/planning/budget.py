@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from netcalc.amounts import number_in, share_in, size_in_bytes
-from netcalc.analysis.budget import BudgetReport, BudgetRow, HeavyPart
+from netcalc.analysis.budget import BudgetReport, BudgetRow, HeavyPart, heaviest, layers_of
 from netcalc.analysis.cost import Analysis, analyze
-from netcalc.analysis.figures import FIGURES, Cost
-from netcalc.analysis.rows import Row
+from netcalc.analysis.figures import FIGURES
 from netcalc.budget_options import BudgetOptions
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, integer
@@ -20,8 +18,6 @@ from netcalc.spec.document import BYTE_LIMITS
 if TYPE_CHECKING:
     from netcalc.analysis.memory_report import MemoryReport
 
-#: Parts that are named of a figure which exceeds its limit.
-_SHOWN = 5
 #: The figure of the report of costs, by what a budget limits.
 _COSTS = {"params": "params", "macs": "macs", "flops": "flops", "weights": "weight_bytes"}
 _MEMORY = ("activations", "memory")
@@ -71,12 +67,6 @@ def limit_in(figure: str, value: Any, place: str) -> int:
     return limit
 
 
-def heaviest(rows: Iterable[Row], figure: Callable[[Cost], Dim]) -> tuple[HeavyPart, ...]:
-    """Return the layers that weigh most in a figure."""
-    parts = (HeavyPart(row.path, row.op, integer(figure(row.cost)) * row.repeat, row.repeat) for row in rows)
-    return tuple(heapq.nlargest(_SHOWN, (part for part in parts if part.counted), key=lambda part: part.counted))
-
-
 def _limits(request: Request, options: BudgetOptions) -> dict[str, tuple[int, str]]:
     """Return limits with their origin; options replace those of the spec."""
     declared = request.source.document.budget
@@ -96,7 +86,7 @@ def _limited(request: Request, analysis: Analysis, limits: Mapping[str, tuple[in
         if name in _COSTS:
             figure = FIGURES[_COSTS[name]].of
             counted = integer(figure(analysis.total))
-            parts = heaviest(analysis.leaves(), figure) if counted > limit else ()
+            parts = heaviest(layers_of(analysis, figure)) if counted > limit else ()
         else:
             assert memory is not None
             counted = integer(_peak(memory, name))
@@ -124,8 +114,8 @@ def _held(memory: MemoryReport, analysis: Analysis, name: str) -> tuple[HeavyPar
     assert memory.ideal is not None
     parts = [HeavyPart(tensor.path, "", tensor.bytes, 1) for tensor in memory.ideal.live]
     if name == "memory":
-        parts += heaviest(analysis.leaves(), FIGURES["weight_bytes"].of)
-    return tuple(heapq.nlargest(_SHOWN, parts, key=lambda part: part.counted))
+        parts += layers_of(analysis, FIGURES["weight_bytes"].of)
+    return heaviest(parts)
 
 
 def _share(allow: str | float | None) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from netcalc.analysis.budget import BudgetRow, HeavyPart
+from netcalc.analysis.budget import BudgetRow, HeavyPart, heaviest, layers_of
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -17,7 +16,6 @@ from netcalc.formats.json_document import parse_json
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.spec_files import read_spec
 
-_SHOWN = 5
 _KIND = "netcalc/summary/"
 
 
@@ -28,14 +26,27 @@ def read_record(path: str, convention: str) -> Mapping[str, Any]:
         NetcalcError: E004 if the file cannot be read, E001 if it is no JSON, E502 if it is another record, or one of
             another convention.
     """
-    data = parse_json(read_spec(Path(path), path, MAX_SPEC_SIZE), path).data
-    if not isinstance(data, dict) or not str(data.get("schema")).startswith(_KIND) or "totals" not in data:
+    data: Any = parse_json(read_spec(Path(path), path, MAX_SPEC_SIZE), path).data
+    if not _is_record(data):
         hint = f"netcalc summary MODEL --format json > {path}"
         raise NetcalcError(Diagnostic("E502", f"--against {path}: should be a record of summary", hint=hint))
     if data["convention"] != convention:
         message = f"--against {path}: its work is counted as {data['convention']} does, not {convention}"
         raise NetcalcError(Diagnostic("E502", message, hint=f"--convention {data['convention']}"))
     return data
+
+
+def _is_record(data: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Return True for data with what is read of a record of ``summary``."""
+    if not isinstance(data, dict) or not str(data.get("schema")).startswith(_KIND):
+        return False
+    layers = data.get("layers")
+    return (
+        all(isinstance(data.get(name), str) for name in ("spec", "convention"))
+        and isinstance(data.get("totals"), dict)
+        and isinstance(layers, list)
+        and all(isinstance(x, dict) and isinstance(x.get("path"), str) and type(x.get("repeat")) is int for x in layers)
+    )
 
 
 def grown(analysis: Analysis, record: Mapping[str, Any], allowed: Fraction | float) -> Iterator[BudgetRow]:
@@ -56,9 +67,5 @@ def _growth(analysis: Analysis, record: Mapping[str, Any], name: str) -> tuple[H
     for layer in record["layers"]:
         count = layer.get(name)
         before[layer["path"]] = (count if isinstance(count, int) else 0) * layer["repeat"]
-    figure = FIGURES[name].of
-    parts = (
-        HeavyPart(row.path, row.op, integer(figure(row.cost)) * row.repeat - before.get(row.path, 0), row.repeat)
-        for row in analysis.leaves()
-    )
-    return tuple(heapq.nlargest(_SHOWN, (part for part in parts if part.counted > 0), key=lambda part: part.counted))
+    layers = layers_of(analysis, FIGURES[name].of)
+    return heaviest(layer._replace(counted=layer.counted - before.get(layer.path, 0)) for layer in layers)

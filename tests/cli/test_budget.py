@@ -101,6 +101,7 @@ def test_a_record_guards_a_change(
         (["--against", "main.json", "--allow", "1"], "--allow 1: should be a percentage"),
         (["--against", "none.json"], "none.json cannot be read"),
         (["--against", "other.json"], "--against other.json: should be a record of summary"),
+        (["--against", "partial.json"], "--against partial.json: should be a record of summary"),
         (["--against", "broken.json"], "broken.json:1:"),
         (["--against", "main.json", "--convention", "torch"], "its work is counted as netcalc does, not torch"),
         (["--max-params", "1", "--convention", "nobody"], "nobody"),
@@ -112,6 +113,8 @@ def test_errors(
     name = spec(SPEC)
     assert netcalc("summary", name, "-o", "main.json").code == 0
     Path("other.json").write_text("[1]", encoding="utf-8")
+    partial = {"schema": "netcalc/summary/1", "totals": {"params": 1}}
+    Path("partial.json").write_text(json.dumps(partial), encoding="utf-8")
     Path("broken.json").write_text("{", encoding="utf-8")
     ran = netcalc("budget", name, *words)
     assert ran.code == 2 and message in ran.err and "Traceback" not in ran.err

@@ -776,7 +776,8 @@ class Network:
 
         Args:
             inits: ``[PATTERN=]INITIALIZER``.
-            inputs, mode: as for :meth:`signal`.
+            inputs: as for :meth:`signal`.
+            mode: as for :meth:`signal`.
 
         Raises:
             NetcalcError: as :meth:`signal` does.
@@ -804,8 +805,9 @@ class Network:
 
         Args:
             module: the ``torch.nn.Module`` or the exported program.
-            args, kwargs: arguments of its ``forward``.  Floating-point tensors are drawn in their place, and integers
-                for which the spec has a range.
+            args: arguments of its ``forward``.  Floating-point tensors are drawn in their place, and integers for which
+                the spec has a range.
+            kwargs: arguments by name, likewise.
             seed: seed of all random numbers.
             dtype: element type of the module, as for :func:`~netcalc.from_torch`.
 

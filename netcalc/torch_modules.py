@@ -35,8 +35,9 @@ def from_torch(
 
     Args:
         module: a ``torch.nn.Module``, or what ``torch.export`` made of one.
-        args, kwargs: arguments of its ``forward``.  Tensors stand for their shapes and types, also within dicts, lists
-            and dataclasses; everything else is a constant of the network.
+        args: arguments of its ``forward``.  Tensors stand for their shapes and types, also within dicts, lists and
+            dataclasses; everything else is a constant of the network.
+        kwargs: arguments by name, likewise.
         dynamic: sizes that stay symbolic: names of axes for all inputs, such as ``["batch", "length"]``, or for each by
             its name, such as ``{"image": {0: "batch", 2: "height"}}``.
         training: True for what the module computes in training mode, such as auxiliary heads, as a network of mode
@@ -123,10 +124,16 @@ def summary(
     """Return the summary of a PyTorch module, which prints as a table of its layers.
 
     Args:
-        module, args, kwargs, dynamic, training, dtype, drop_dead_code: as for :func:`from_torch`.
+        module: as for :func:`from_torch`.
+        args: as for :func:`from_torch`.
         input_size: shape of the input, a list of the shapes of several, or their shapes by name, in place of arguments.
         dtypes: element types of these inputs in order, such as ``[torch.long]``; float32 by default.
         depth: number of parts of a path; layers with longer paths are summed up.  None for single operations.
+        dynamic: as for :func:`from_torch`.
+        training: as for :func:`from_torch`.
+        dtype: as for :func:`from_torch`.
+        drop_dead_code: as for :func:`from_torch`.
+        kwargs: as for :func:`from_torch`.
         convention: counting convention of MACs and FLOPs.
 
     Raises:

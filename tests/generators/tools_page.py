@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import netcalc
 from netcalc.analysis.cost import Analysis
@@ -15,10 +17,38 @@ ROOT = Path(__file__).parent.parent.parent
 RECORD = ROOT / "tests" / "truth" / "counting_tools.json"
 PAGE = ROOT / "docs" / "conventions-against-tools.md"
 _GROUPED = "transformers runs the experts as `grouped_mm`, which has no formula; a loop over experts is counted"
-#: Operations that make the difference: netcalc counts their work, and the tool does not, with the reason.
-DIFFERENCES: Mapping[tuple[str, str], tuple[tuple[str, ...], str]] = {
-    ("fvcore", "mixture of experts"): (("experts",), _GROUPED),
-    ("torch", "mixture of experts"): (("experts",), _GROUPED),
+
+
+class Term(NamedTuple):
+    """A part of a difference, with its reason.
+
+    ``name`` is an operation or a pattern of paths, whose work netcalc counts and the tool does not.  With ``theirs`` it
+    is an operator of the tool, which counts so much more of it than netcalc.
+    """
+
+    name: str
+    reason: str
+    theirs: int = 0
+
+
+_MASK = "the reference builds its causal mask as the network runs"
+_WINDOWS = "netcalc's spec builds the masks of windows in other operations"
+_JOINED = "the exporter computes them once for all layers of a stage"
+_ZEROS = "the reference scales scores of attention across by 1, and adds zeros to them"
+#: Terms of the differences by tool and network.
+DIFFERENCES: Mapping[tuple[str, str], tuple[Term, ...]] = {
+    ("fvcore", "mixture of experts"): (Term("experts", _GROUPED),),
+    ("torch", "mixture of experts"): (Term("experts", _GROUPED),),
+    ("onnx-tool", "swin_t"): (
+        Term("*.shifted_window_mask.*", _WINDOWS),
+        *(Term(name, _JOINED, 201_684) for name in ("Sub", "Equal", "Not")),
+    ),
+    ("onnx-tool", "gpt2"): (Term("And", _MASK, 32_768),),
+    ("onnx-tool", "mixture of experts"): (Term("And", _MASK, 32_768),),
+    ("onnx-tool", "t5-small"): (
+        Term("equal", "netcalc's spec masks padding"),
+        *(Term(name, _ZEROS, 786_432) for name in ("Mul", "Add")),
+    ),
 }
 _INTRODUCTION = """# Conventions against tools
 
@@ -27,6 +57,8 @@ _INTRODUCTION = """# Conventions against tools
 Each counting convention that is named after a tool is compared here with the tool itself, on ten networks as their
 reference implementations build them. `python -m tests.oracle.counting_tools --record` makes the figures of the tools,
 in their own units: one or two FLOPs for a multiply-add. [Counting conventions](counting.md) describes each of them.
+Where two figures differ, the terms that make the difference are given: what netcalc counts more, by operation or path
+(+), and what the tool counts more, by its own operator (-).
 
 | network | spec and settings | reference |
 | --- | --- | --- |
@@ -48,9 +80,10 @@ _REFERENCES = {
 class Cell:
     """The figure of a tool for a network, and that of its convention."""
 
-    def __init__(self, tool: str, network: str, theirs: Any) -> None:
+    def __init__(self, tool: str, network: str, theirs: Any, operators: Mapping[str, int]) -> None:
         self.key = tool, network
         self.theirs = theirs
+        self._operators = operators
         reference = NETWORKS[network]
         self.analysis: Analysis = netcalc.load(reference.spec, set=dict(reference.settings)).analysis(tool)
         self.ours = self.analysis.total.flops
@@ -63,17 +96,29 @@ class Cell:
         if not isinstance(self.theirs, int):
             return f"the tool fails: {self.theirs.removeprefix('error: ')}"
         assert self.key in DIFFERENCES, f"{self.key}: {self.ours - self.theirs:,}"
-        operations, reason = DIFFERENCES[self.key]
-        by_operation = self.analysis.by_operation
-        assert self.ours - self.theirs == sum(by_operation[name][1].flops for name in operations), self.key
-        parts = " + ".join(f"`{name}` {by_operation[name][1].flops:,}" for name in operations)
-        return f"{parts}: {reason}"
+        left, parts = self.ours - self.theirs, []
+        for reason, terms in groupby(DIFFERENCES[self.key], lambda term: term.reason):
+            amounts = {term.name: self._amount(term) for term in terms}
+            left -= sum(amounts.values())
+            parts.append(", ".join(f"`{name}` {amount:+,}" for name, amount in amounts.items()) + f": {reason}")
+        assert left == 0, f"{self.key}: {left:,} are not explained"
+        return "; ".join(parts)
+
+    def _amount(self, term: Term) -> int:
+        """Return what netcalc counts more than the tool by a term."""
+        if term.theirs:
+            assert term.theirs <= self._operators[term.name], term
+            return -term.theirs
+        rows = [row for row in self.analysis.leaves() if term.name == row.op or fnmatch(row.path, term.name)]
+        return sum(int(row.total.flops) for row in rows)
 
 
 def cells() -> Iterator[tuple[str, Mapping[str, Any], list[Cell]]]:
     """Yield each tool with its entry in the record and its cells."""
     for tool, entry in json.loads(RECORD.read_text(encoding="utf-8")).items():
-        yield tool, entry, [Cell(tool, network, figure) for network, figure in entry["figures"].items()]
+        operators = entry.get("operators", {})
+        figures = entry["figures"].items()
+        yield tool, entry, [Cell(tool, name, figure, operators.get(name, {})) for name, figure in figures]
 
 
 def page_text() -> str:

@@ -21,11 +21,15 @@ RECORD = Path(__file__).parent.parent / "truth" / "counting_tools.json"
 
 
 class Tool(NamedTuple):
-    """A tool: the call that gives the figure, and the function that makes it for a module and its inputs by name."""
+    """A tool: the call that gives the figure, and the function that makes it for a module and its inputs by name.
+
+    ``operators`` gives the parts of the figure by the tool's own names of operators, for a tool of graphs.
+    """
 
     package: str
     call: str
     figure: Callable[[Any, Mapping[str, Any]], int]
+    operators: Callable[[Any, Mapping[str, Any]], Mapping[str, int]] | None = None
 
 
 def _torch_cpu(module: Any, inputs: Mapping[str, Any]) -> int:
@@ -188,20 +192,35 @@ def _deepspeed(which: int) -> Callable[[Any, Mapping[str, Any]], int]:
     return figure
 
 
-def _onnx_tool(module: Any, inputs: Mapping[str, Any]) -> int:
+def _onnx_operators(module: Any, inputs: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return what onnx-tool counts of each operator.
+
+    Parameters are drawn, since the exporter removes biases of zeros.  Attention and experts of transformers are
+    exported in operations, as the tool or the exporter knows no fused ones with masks.
+    """
     import onnx_tool
     import torch
 
-    buffer = io.BytesIO()
-    torch.onnx.export(
-        Called(module, list(inputs)), tuple(inputs.values()), buffer, dynamo=False, input_names=list(inputs)
-    )
-    import onnx
-
-    graph = onnx_tool.Model(onnx.load_from_string(buffer.getvalue())).graph
+    if hasattr(module, "set_attn_implementation"):
+        module.set_attn_implementation("eager")
+    if hasattr(module, "set_experts_implementation"):
+        module.set_experts_implementation("batched_mm")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(0, 0.1)
+        called = Called(module, list(inputs))
+        program = torch.onnx.export(
+            called, tuple(inputs.values()), dynamo=True, verbose=False, input_names=list(inputs)
+        )
+    graph = onnx_tool.Model(program.model_proto).graph
     graph.shape_infer({name: tensor.numpy() for name, tensor in inputs.items()})
     graph.profile()
-    return int(graph.macs[0])
+    operators: dict[str, int] = {}
+    for node in graph.nodemap.values():
+        operators[node.op_type] = operators.get(node.op_type, 0) + int(node.macs[0])
+    assert sum(operators.values()) == int(graph.macs[0])
+    return {name: figure for name, figure in operators.items() if figure}
 
 
 _BY_DEFAULT = "on the CPU in evaluation mode, under torch.no_grad()"
@@ -223,12 +242,29 @@ TOOLS: Mapping[str, Tool] = {
     "calflops-macs": Tool("calflops", "calculate_flops(module, kwargs=…)[1]", _calflops(1)),
     "deepspeed": Tool("deepspeed", "get_model_profile(module, args=…)[0]", _deepspeed(0)),
     "deepspeed-macs": Tool("deepspeed", "get_model_profile(module, args=…)[1]", _deepspeed(1)),
-    "onnx-tool": Tool("onnx-tool", "Model(…).graph.macs of an export by torch.onnx.export(dynamo=False)", _onnx_tool),
+    "onnx-tool": Tool(
+        "onnx-tool",
+        "Model(torch.onnx.export(module, inputs, dynamo=True).model_proto).graph.macs[0], parameters drawn, attention "
+        "eager and experts batched_mm",
+        lambda module, inputs: sum(_onnx_operators(module, inputs).values()),
+        _onnx_operators,
+    ),
 }
 
 
 def figure_of(tool: str, network: str) -> int:
     """Return the figure of a tool for a network."""
+    return int(_applied(TOOLS[tool].figure, network))
+
+
+def operators_of(tool: str, network: str) -> Mapping[str, int]:
+    """Return the parts of that figure by operator, none where a tool does not tell them."""
+    operators = TOOLS[tool].operators
+    return {} if operators is None else _applied(operators, network)
+
+
+def _applied(function: Callable[[Any, Mapping[str, Any]], Any], network: str) -> Any:
+    """Return what a function gives for a network and its inputs, without what the tool prints."""
     from netcalc.formats.libraries.torchvision_import import import_torchvision
 
     import_torchvision()
@@ -237,7 +273,7 @@ def figure_of(tool: str, network: str) -> int:
     reference = NETWORKS[network]
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        return TOOLS[tool].figure(reference.module().eval(), reference.inputs())
+        return function(reference.module().eval(), reference.inputs())
 
 
 def _version(package: str) -> str:
@@ -250,11 +286,14 @@ def _version(package: str) -> str:
 
 
 def _main(tool: str, network: str) -> None:
+    operators: Mapping[str, int] = {}
     try:
-        found: Any = figure_of(tool, network)
+        operators = operators_of(tool, network)
+        found: Any = sum(operators.values()) if operators else figure_of(tool, network)
     except Exception as error:
         found = f"error: {type(error).__name__}: {error}"
-    sys.stdout.write(json.dumps({"tool": tool, "network": network, "figure": found}) + "\n")
+    made = {"tool": tool, "network": network, "figure": found, "operators": operators}
+    sys.stdout.write(json.dumps(made) + "\n")
 
 
 def _record(tools: Sequence[str]) -> None:
@@ -266,13 +305,17 @@ def _record(tools: Sequence[str]) -> None:
         tool = TOOLS[name]
         if not _version(tool.package):
             continue
-        figures = {}
+        figures, operators = {}, {}
         for network in NETWORKS:
             command = [sys.executable, "-m", "tests.oracle.counting_tools", name, network]
             ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
             lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
-            figures[network] = json.loads(lines[-1])["figure"] if lines else "error: no figure"
+            made = json.loads(lines[-1]) if lines else {"figure": "error: no figure", "operators": {}}
+            figures[network] = made["figure"]
+            operators[network] = made["operators"]
         entries[name] = {"version": f"{tool.package} {_version(tool.package)}", "call": tool.call, "figures": figures}
+        if tool.operators is not None:
+            entries[name]["operators"] = operators
         write_record(entries)
 
 

@@ -118,6 +118,14 @@ class RuleScope(Mapping[str, Any]):
         )
         return any(value in own for node in routers for value in node.inputs)
 
+    def after(self) -> str:
+        """Return the name of the operation of the same body that makes the first input, or an empty text."""
+        body = self.place.body
+        for node in () if body is None else body.nodes:
+            if isinstance(node, OpNode) and self.node.inputs[0] in node.outputs:
+                return node.op.name
+        return ""
+
     def module(self) -> str:
         """Return the class of the module by which the reference calls the operation."""
         return called_module(self.place.block, self.node.op.name)
@@ -204,7 +212,8 @@ NAMES: Mapping[str, Callable[[RuleScope], Any]] = {
     "block": lambda scope: scope.place.block,
     "block_inputs": lambda scope: scope.place.block_inputs,
     "line": lambda scope: scope.node.name,
+    "after": RuleScope.after,
     "network": RuleScope.network,
 }
 #: Names by which a rule reads the place of an operation.
-OF_PLACE = frozenset(("module", "routes", "block", "block_inputs", "line"))
+OF_PLACE = frozenset(("module", "routes", "block", "block_inputs", "line", "after"))

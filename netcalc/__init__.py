@@ -19,6 +19,7 @@ Without a network:
     compare_training(first, ...)  losses by step of networks on the same data
     compare_signals(first, ...)   signals and gradients of networks on the same data
     check(spec, ...)              shapes, requirements and published figures of specs
+    reconcile_networks(a, b)      layers whose parameters or work make the difference of two networks
     reproduce(name, ...)          figures of papers and specs, computed anew
     describe(spec)                dims, vars, inputs and outputs of a spec
     list_specs(*words)            shipped specs
@@ -54,6 +55,11 @@ if TYPE_CHECKING:
     from netcalc.analysis.compare import OperationMatch as OperationMatch
     from netcalc.analysis.cost import Analysis as Analysis
     from netcalc.analysis.devices import Device as Device
+    from netcalc.analysis.differences import Difference as Difference
+    from netcalc.analysis.differences import DifferentLayer as DifferentLayer
+    from netcalc.analysis.differences import DifferentOperation as DifferentOperation
+    from netcalc.analysis.differences import EqualLayers as EqualLayers
+    from netcalc.analysis.differences import NetworkReconciliation as NetworkReconciliation
     from netcalc.analysis.explain import Explanation as Explanation
     from netcalc.analysis.explain import Section as Section
     from netcalc.analysis.figures import Cost as Cost
@@ -136,6 +142,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.rounding.deviation import Deviation as Deviation
     from netcalc.numerics.trace import Histogram as Histogram
     from netcalc.numerics.trace import TraceRow as TraceRow
+    from netcalc.reconciling import reconcile_networks as reconcile_networks
     from netcalc.records import as_dict as as_dict
     from netcalc.reference.blocks import BlockReference as BlockReference
     from netcalc.reference.operation_list import OperationList as OperationList
@@ -182,6 +189,13 @@ _EXPORTS = {
     "netcalc.analysis.checks": ("CheckReport", "CheckRow"),
     "netcalc.analysis.compare": ("Comparison", "Match", "OperationMatch"),
     "netcalc.analysis.cost": ("Analysis",),
+    "netcalc.analysis.differences": (
+        "Difference",
+        "DifferentLayer",
+        "DifferentOperation",
+        "EqualLayers",
+        "NetworkReconciliation",
+    ),
     "netcalc.analysis.explain": ("Explanation", "Section"),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
@@ -201,6 +215,7 @@ _EXPORTS = {
     "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),
     "netcalc.analysis.reconciliation": ("ReconciledGroup", "ReconciledLayer", "ReconciledTotal", "Reconciliation"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
+    "netcalc.reconciling": ("reconcile_networks",),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),
     "netcalc.reference.operations": ("Listed", "OperationReference"),

@@ -189,7 +189,7 @@ def compare(*models: Network | str | Path, **options: Unpack[ComparisonOptions])
     if not models or not conventions or (len(models) > 1) == (len(conventions) > 1):
         hint = "or one spec and two conventions or more: --convention torch --convention fvcore"
         raise NetcalcError(Diagnostic("E502", "a comparison takes two specs or more and one convention", hint=hint))
-    analyses = [network.analysis(convention) for network in _networks(models, options) for convention in conventions]
+    analyses = [network.analysis(convention) for network in networks_of(models, options) for convention in conventions]
     return compare_analyses(analyses, depth=options["depth"], all=options["all"])
 
 
@@ -217,7 +217,7 @@ def compare_training(
     """
     from netcalc.trials import compared_training
 
-    networks = _networks(several_models(models, options), options)
+    networks = networks_of(several_models(models, options), options)
     return compared_training(networks, steps, options)
 
 
@@ -245,7 +245,7 @@ def compare_signals(
     """
     from netcalc.trials import compared_signals
 
-    networks = _networks(several_models(models, options), options)
+    networks = networks_of(several_models(models, options), options)
     return compared_signals(networks, inputs, options)
 
 
@@ -391,7 +391,7 @@ def several_models(
     return repeated(named, read_settings(options.get("set")), assignments)
 
 
-def _networks(models: Sequence[Network | str | Path], options: Mapping[str, Any]) -> list[Network]:
+def networks_of(models: Sequence[Network | str | Path], options: Mapping[str, Any]) -> list[Network]:
     """Return the networks of several models, each with the settings, schemes and shares for all and for it alone.
 
     Raises:

@@ -4,7 +4,7 @@
 from typing import Annotated, TypedDict
 
 from netcalc.arguments import CONVENTION, NAME, Option
-from netcalc.options import DepthOptions
+from netcalc.options import DepthOptions, ModelOptions
 
 
 class ReconcileOptions(DepthOptions, total=False):
@@ -28,6 +28,22 @@ class ReconcileOptions(DepthOptions, total=False):
             None,
             "Counting convention of the second total.",
             ("--to",),
+            metavar="NAME",
+            shown_default="netcalc",
+        ),
+    ]
+
+
+class NetworkReconciliationOptions(ModelOptions, DepthOptions, total=False):
+    """Options of a reconciliation of two networks."""
+
+    convention: Annotated[
+        str | None,
+        Option(
+            CONVENTION,
+            None,
+            "Of two models: counting convention of the work.",
+            ("--convention", "-c"),
             metavar="NAME",
             shown_default="netcalc",
         ),

@@ -424,6 +424,9 @@ VERBS = {
             "after": called("--to fvcore", after="fvcore"),
             "reported": called("--reported 50.7k", "reconcile_reported", reported="50.7k"),
             "reported_params": called("--reported-params 1k", "reconcile_reported", reported_params="1k"),
+            "convention": Sample(
+                "--convention fvcore", {}, {"convention": "fvcore"}, "reconcile_networks", model="SPEC OTHER"
+            ),
             "depth": called("--depth 1", depth=1),
             **{name: sample for name, sample in MODEL.items() if name not in ("dtype", "quantize", "prune")},
             "dtype": Sample("--dtype float64", {"dtype": "float64"}, unseen=True),
@@ -460,9 +463,10 @@ VERBS = {
     ),
 }
 #: Verbs of models, which are functions of the package.
-FUNCTIONS = {"compare", "check", "reproduce", "describe", "compare_training", "compare_signals"}
+FUNCTIONS = {"compare", "check", "reproduce", "describe", "compare_training", "compare_signals", "reconcile_networks"}
 #: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
 PAGE = {
+    "other",
     "models",
     "specs",
     "names",
@@ -569,7 +573,7 @@ def selection(words: str) -> View:
 def of_api(verb: Verb, sample: Sample, files: Mapping[str, str]) -> Any:
     """Return the record of the method or the function of the API."""
     if (sample.method or verb.method) in FUNCTIONS:
-        models = [placed(model, files) for model in verb.model.split()]
+        models = [placed(model, files) for model in (sample.model or verb.model).split()]
         function = getattr(package, sample.method or verb.method)
         result = function(*models, **{**verb.call, **sample.load, **sample.call})
         return json.loads(json.dumps(record(result, selection(sample.words))))

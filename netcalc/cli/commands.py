@@ -29,7 +29,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "budget": "Limits of a network's figures, and of what a change may add.",
         "check": "Specs against their schema, shapes, requirements, published figures and budgets.",
         "explain": "The working behind the numbers of one layer, or of the whole network.",
-        "reconcile": "Two conventions, and the terms that make the difference of their totals.",
+        "reconcile": "Two conventions or models, and what makes the difference of their totals.",
         "reproduce": "Figures that papers print, computed anew.",
     },
     "Convert": {"import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF."},

@@ -30,6 +30,7 @@ _NAMES = (
         "fit",
         "budget",
         "reconcile",
+        "reconcile-models",
         "reconcile-reported",
         "time",
         "pipeline",

@@ -35,6 +35,7 @@ _MODULES = {
     "MemoryReport": "memory",
     "MemoryTable": "memory_table",
     "ModelTypes": "model_types",
+    "NetworkReconciliation": "differences",
     "OperationList": "operation_pages",
     "OperationPage": "operation_pages",
     "PipelineSummary": "pipelines",

@@ -130,6 +130,10 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         _small().budget(max_params=1000, max_memory="1GiB"),
         _small().budget(max_activations=8),
     ],
+    "reconcile-models": lambda folder: [
+        api.reconcile_networks("resnet34", "resnet18", convention="fvcore", depth=2),
+        api.reconcile_networks("gpt2", "gpt2-medium", symbolic=["length"]),
+    ],
     "reconcile-reported": lambda folder: [
         _small().reconcile_reported(reported="11.29G"),
         _small().reconcile_reported(reported_params="1M"),

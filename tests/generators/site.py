@@ -24,7 +24,8 @@ _NETWORKS = f"""# Table of the shipped networks
 {_WRITTEN}
 
 `netcalc specs` prints this table, `netcalc specs --search WORD` a part of it, and `netcalc specs NAME` one network.
-Work is that of a forward pass at the sizes of the spec, as netcalc counts it. [The shipped specs](zoo.md) describes the families.
+Work is that of a forward pass at the sizes of the spec, as netcalc counts it.
+[The shipped specs](zoo.md) describes the families.
 
 | network | parameters | MACs | what it is | tags |
 |:--|--:|--:|:--|:--|

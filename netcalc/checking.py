@@ -35,7 +35,9 @@ _CONVENTION = tuple(re.compile(rf"^{key}\s*:", re.MULTILINE) for key in ("unit",
 Load: TypeAlias = Callable[[str | Path], Loaded]
 
 
-def checked(specs: Iterable[str | Path], max_size: int, load: Load) -> CheckReport:
+def checked(
+    specs: Iterable[str | Path], max_size: int, load: Load, progress: Callable[[int, int, str], None] | None = None
+) -> CheckReport:
     """Return the checks of specs, folders, patterns and conventions; errors are part of the report."""
     rows: list[CheckRow] = []
     problems: list[Diagnostic] = []
@@ -46,7 +48,9 @@ def checked(specs: Iterable[str | Path], max_size: int, load: Load) -> CheckRepo
             problems += error.diagnostics
             rows += failed_spec(str(given), error.diagnostics)
             continue
-        for spec in named:
+        for done, spec in enumerate(named):
+            if progress is not None:
+                progress(done, len(named), str(spec))
             try:
                 rows += _rows(spec, max_size, load)
             except NetcalcError as error:

@@ -20,7 +20,6 @@ from netcalc.options import (
     OperationListOptions,
     PipelineOptions,
     SettingsArgument,
-    SourceOptions,
     SpecListOptions,
 )
 from netcalc.request import Request
@@ -40,7 +39,12 @@ if TYPE_CHECKING:
     from netcalc.reference.spec_list import SpecList
     from netcalc.reference.specs import SpecReference
     from netcalc.reproduction.report import Reproduction
-    from netcalc.run_options import ReproductionOptions, SignalComparisonOptions, TrainingComparisonOptions
+    from netcalc.run_options import (
+        CheckOptions,
+        ReproductionOptions,
+        SignalComparisonOptions,
+        TrainingComparisonOptions,
+    )
     from netcalc.training.comparison import TrainingComparison
     from netcalc.weights.content import Checkpoint
 
@@ -341,7 +345,7 @@ def describe_operation(name: str) -> OperationPage:
 
 
 @accepts
-def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
+def check(*specs: str | Path, **options: Unpack[CheckOptions]) -> CheckReport:
     """Check specs at their default sizes: schema, shapes, requirements, published figures and budgets.
 
     Args:
@@ -355,7 +359,8 @@ def check(*specs: str | Path, **options: Unpack[SourceOptions]) -> CheckReport:
     """
     from netcalc.checking import checked
 
-    return checked(specs, options["max_spec_size"], lambda spec: _loaded([spec], options)[0])
+    progress = options.pop("progress")
+    return checked(specs, options["max_spec_size"], lambda spec: _loaded([spec], options)[0], progress)
 
 
 @accepts

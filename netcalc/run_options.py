@@ -29,7 +29,7 @@ from netcalc.arguments import (
     Option,
     choice,
 )
-from netcalc.options import FormulaOptions, LayerOptions, ModelOptions, PlanName, UnrollOptions
+from netcalc.options import FormulaOptions, LayerOptions, ModelOptions, PlanName, SourceOptions, UnrollOptions
 
 #: Learning rates after the warm-up.
 ScheduleName: TypeAlias = Literal["constant", "cosine", "linear", "step"]
@@ -103,6 +103,10 @@ class ProgressOptions(TypedDict, total=False):
 
 class ReproductionOptions(ProgressOptions, total=False):
     """Options of ``reproduce``."""
+
+
+class CheckOptions(SourceOptions, ProgressOptions, total=False):
+    """Options of ``check``."""
 
 
 class PlanOptions(TypedDict, total=False):

@@ -96,6 +96,12 @@ def _run(arguments: list[str]) -> int:
         return 0
     if completion_option(arguments):
         return 0
+    if not arguments:
+        from netcalc.cli.output import write
+        from netcalc.cli.welcome import welcome
+
+        write(welcome())
+        return 0
     arguments = with_command(arguments)
     command = _plain_command(arguments)
     result = command() if command is not None else _run_by_typer(arguments)

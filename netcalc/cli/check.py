@@ -33,8 +33,10 @@ def command(call: Call) -> int:
     """Check specs: schema, shapes, requirements, published figures and budgets."""
     from netcalc.cli import EXIT_CHECK, EXIT_INPUT
     from netcalc.loading import check
+    from netcalc.render.progress import Progress
 
-    report = check(*call["specs"], **call.of(SourceOptions))
+    with Progress() as progress:
+        report = check(*call["specs"], **call.of(SourceOptions), progress=progress)
     call.warn(report.diagnostics)
     call.write(report)
     return 0 if report.ok else EXIT_INPUT if report.diagnostics else EXIT_CHECK

@@ -1,7 +1,7 @@
 """TOPIC is a code that an error or warning begins with (E401, W101), or a command.
 
 The page of a code has its meaning, usual causes, an example and its remedy. Without a topic, commands and codes are
-listed.
+listed. -o netcalc.1 writes a manual page, of a command or of all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOPIC = Declared(
 
 def _files(call: Call) -> tuple[str, ...]:
     """Return the suffixes of the files that a page is written to."""
-    return ("", ".txt", ".md", ".json") if _is_code(call["topic"]) else ("", ".txt")
+    return ("", ".txt", ".md", ".json") if _is_code(call["topic"]) else ("", ".txt", ".1")
 
 
 @verb(TextFormatOptions, OutputOptions, arguments=(_TOPIC,), without=["wide"], writes=_files)
@@ -34,6 +34,8 @@ def command(call: Call) -> None:
 def _page_lines(call: Call) -> Iterable[str]:
     """Return the lines of a page; NetcalcError (E502) for an unknown topic or a format that a page does not have."""
     from netcalc.cli.commands import COMMANDS
+    from netcalc.cli.manual import manual
+    from netcalc.cli.suffixes import suffix_of
     from netcalc.diagnostics import CODES, Diagnostic, NetcalcError, did_you_mean
     from netcalc.records.writing import record
     from netcalc.reference.codes import code_page, code_reference
@@ -58,6 +60,8 @@ def _page_lines(call: Call) -> Iterable[str]:
         raise NetcalcError(Diagnostic("E502", f"there is no command and no code {topic!r}", hint=hint))
     if format_ != "table":
         raise NetcalcError(Diagnostic("E502", f"only the page of a code has --format {format_}"))
+    if suffix_of(call["output"]) == ".1":
+        return manual(topic)
     if topic is None:
         return [_help(call), "", "Codes of errors and warnings:", "", *codes_text(call.terminal(call["output"]))]
     return [_help(call, topic)]

@@ -49,6 +49,7 @@ def command(call: Call) -> int:
     from netcalc.diagnostics import Diagnostic, NetcalcError
     from netcalc.formats import is_torch
     from netcalc.loading import import_spec, model_types
+    from netcalc.render.progress import waiting
 
     source = call["source"]
     if source is None:
@@ -62,7 +63,9 @@ def command(call: Call) -> int:
         raise NetcalcError(Diagnostic("E502", message))
     if call.format != "table":
         raise NetcalcError(Diagnostic("E502", "--format is for the list of model types; a spec is YAML"))
-    write(import_spec(source, **call.of(ImportOptions)).rstrip("\n").split("\n"), call["output"])
+    with waiting(source):
+        text = import_spec(source, **call.of(ImportOptions))
+    write(text.rstrip("\n").split("\n"), call["output"])
     return 0
 
 
@@ -79,6 +82,7 @@ def _import_module(call: Call) -> int:
     from netcalc.formats.torch.sources import import_torch
     from netcalc.loading import read_settings
     from netcalc.render.presentations import lines
+    from netcalc.render.progress import waiting
     from netcalc.render.text import terminal_of
     from netcalc.torch_modules import network_of
 
@@ -89,15 +93,16 @@ def _import_module(call: Call) -> int:
     if source.startswith(PREFIX):
         split_name(source)
         print(f"{source}: the code of this module is run", file=sys.stderr)
-    imported = import_torch(
-        source,
-        call["example"] or [],
-        read_settings(call["set"]),
-        training=call["mode"] == "train",
-        dtype=call["dtype"],
-        allow_unknown=call["allow_unknown"],
-        drop_dead_code=call["drop_dead_code"],
-    )
+    with waiting(source):
+        imported = import_torch(
+            source,
+            call["example"] or [],
+            read_settings(call["set"]),
+            training=call["mode"] == "train",
+            dtype=call["dtype"],
+            allow_unknown=call["allow_unknown"],
+            drop_dead_code=call["drop_dead_code"],
+        )
     network = network_of(*imported.spec, mode=call["mode"])
     write(network.to_yaml().rstrip("\n").split("\n"), call["output"])
     if not call["verify"]:

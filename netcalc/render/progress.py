@@ -1,10 +1,12 @@
-"""Progress of a long run: a line on standard error, on terminals only, removed at the end."""
+"""Progress of long work: a line on standard error, on terminals only, removed at the end."""
 
 from __future__ import annotations
 
 import math
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,13 +14,17 @@ from netcalc.render.escapes import clean
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn
 
 _DELAY = 1.0  # seconds before anything is shown, or rich imported
 _INTERVAL = 0.1
 
 
 class Progress(ExitStack):
-    """Progress line; call it after each operation with the number done, the total, and the path of the last."""
+    """Progress line with rate and remaining time.
+
+    It is called after each operation with the number done, the total, and the path of the last.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
@@ -38,11 +44,57 @@ class Progress(ExitStack):
         self._bar.update(self._bar.task_ids[0], completed=done, description=clean(path), refresh=True)
 
 
-def _bar(stream: TextIO, total: int) -> Bar:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Show the time that passes during work of which no part is known, once it has taken a second."""
+    stream = sys.__stderr__ or sys.stderr
+    if not stream.isatty():
+        yield
+        return
+    with ExitStack() as shown:
+        clock = Timer(_DELAY, lambda: shown.enter_context(_clock(stream, text)))
+        clock.daemon = True
+        clock.start()
+        shown.callback(clock.cancel)
+        yield
+        clock.cancel()
+        clock.join()
 
-    columns = BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False)
-    bar = Progress(*columns, console=Console(file=stream), auto_refresh=False, transient=True, redirect_stdout=False)
-    bar.add_task("", total=total)
+
+def _bar(stream: TextIO, total: int) -> Bar:
+    from rich.progress import BarColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(TextColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.3g}/s" if task.speed else "")
+
+    columns = BarColumn(), TaskProgressColumn(), Rate(""), TimeRemainingColumn(), _label()
+    return _progress(stream, "", total, *columns, auto_refresh=False)
+
+
+def _clock(stream: TextIO, text: str) -> Bar:
+    from rich.progress import SpinnerColumn, TimeElapsedColumn
+
+    return _progress(stream, clean(text), None, SpinnerColumn(), TimeElapsedColumn(), _label())
+
+
+def _label() -> ProgressColumn:
+    from rich.progress import TextColumn
+
+    return TextColumn("{task.description}", markup=False)
+
+
+def _progress(stream: TextIO, text: str, total: int | None, *columns: ProgressColumn, auto_refresh: bool = True) -> Bar:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(
+        *columns,
+        console=Console(file=stream),
+        auto_refresh=auto_refresh,
+        transient=True,
+        redirect_stdout=False,
+    )
+    bar.add_task(text, total=total)
     return bar

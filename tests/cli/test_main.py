@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 import netcalc as package
 from netcalc import ops
 from netcalc.cli.commands import COMMANDS
+from netcalc.cli.welcome import COMMANDS as WELCOME
 from netcalc.loading import load
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.shipped import shipped, shipped_blocks, specs_dir
@@ -128,10 +129,9 @@ def test_a_bug_is_reported(debug: bool, netcalc: Callable[..., CommandResult], m
 
 def test_version_and_help(netcalc: Callable[..., CommandResult]) -> None:
     assert netcalc("--version") == CommandResult(0, f"netcalc {package.__version__}\n", "")
-    for arguments in ([], ["--help"]):
-        ran = netcalc(*arguments)
-        assert (ran.code, ran.err) == (0, "")
-        assert all(command in ran.out for command in COMMANDS)
+    ran = netcalc("--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert all(command in ran.out for command in COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -221,6 +221,18 @@ def single_spaced(text: str) -> str:
 def test_the_page_of_conv2d(netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
     golden("ops/conv2d.txt", netcalc("ops", "conv2d").out)
     golden("ops/conv2d.md", netcalc("ops", "conv2d", "--format", "markdown").out)
+
+
+@pytest.mark.parametrize("command", [command for command, _ in WELCOME], ids=lambda command: command.split()[0])
+def test_the_first_page_has_commands_that_run(
+    command: str, netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = netcalc()
+    assert page.code == 0
+    assert f"  netcalc {command}  " in page.out
+    assert max(map(len, page.out.splitlines())) <= 80
+    assert netcalc(*command.split()).code == 0
 
 
 # -- the schema and the starter ---------------------------------------------------------------------

@@ -45,7 +45,7 @@ OTHERS = {
     "specs": {*REPORTS},
     "ops": {*REPORTS},
     "import config.json": {".yaml", ".yml"},
-    "help shapes": {".txt"},
+    "help shapes": {".1", ".txt"},
     "run mlp --backward": {*REPORTS, ".npz", ".safetensors", ".npy"},
     "run mlp --quantize int8": {*REPORTS, ".npz", ".safetensors", ".npy"},
     "params WEIGHTS.npz": {*REPORTS},

@@ -123,6 +123,7 @@ def spec_schema() -> dict[str, Any]:
     definitions["line"] = _line_schema(operations)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:netcalc:spec:1",
         "title": "netcalc spec",
         **document,
         "$defs": definitions,

@@ -1,0 +1,48 @@
+"""The schema of specs in a validator that editors and hooks use: check-jsonschema."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netcalc.cli.schema import schema_file
+from netcalc.spec.shipped import specs_dir
+
+pytest.importorskip("check_jsonschema")
+#: Folders of tables, which are not specs.
+_TABLES = {"gguf", "huggingface", "timm"}
+_SPEC = "netcalc: 1\ninputs: {x: [1, 8]}\nlayers:\n  - linear: {out: 4, bias: true}\n"
+
+
+def validated(*files: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "check_jsonschema", "--schemafile", str(schema_file("spec")), *map(str, files)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_shipped_specs_are_valid() -> None:
+    files = [path for path in specs_dir().rglob("*.yaml") if not _TABLES & {*path.relative_to(specs_dir()).parts}]
+    run = validated(*files)
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "named"),
+    [
+        ("bias: true", "bias: 3", "bias"),
+        ("out: 4", "outs: 4", "outs"),
+        ("[1, 8]", "[1, [8]]", "inputs"),
+        ("netcalc: 1", "netcalc: 2", "netcalc"),
+        ("layers:", "layer:", "layer"),
+    ],
+)
+def test_typed_errors_are_found(right: str, wrong: str, named: str, tmp_path: Path) -> None:
+    file = tmp_path / "net.yaml"
+    file.write_text(_SPEC, encoding="utf-8")
+    assert validated(file).returncode == 0
+    file.write_text(_SPEC.replace(right, wrong), encoding="utf-8")
+    run = validated(file)
+    assert run.returncode == 1
+    assert named in run.stdout

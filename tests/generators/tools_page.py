@@ -35,19 +35,51 @@ _MASK = "the reference builds its causal mask as the network runs"
 _WINDOWS = "netcalc's spec builds the masks of windows in other operations"
 _JOINED = "the exporter computes them once for all layers of a stage"
 _ZEROS = "the reference scales scores of attention across by 1, and adds zeros to them"
+_INDICES = "the positions are looked up in a table by indices"
+_APPROXIMATED = "KerasHub approximates GELU by tanh, in 7 operations for an element"
+_KERAS_MASK = "KerasHub builds masks in every layer"
+_BIASES = "KerasHub makes and adds biases and masks of scores by operators of their own"
+_EXPERTS = "KerasHub's mixture computes all experts on all tokens"
+_PRODUCTS = "KerasHub's mixture multiplies matrices in attention, though it has no dropout"
+_TABLES = "KerasHub builds masks and angles in every layer"
+
+
+def _theirs(reason: str, **operators: int) -> tuple[Term, ...]:
+    return tuple(Term(name, reason, amount) for name, amount in operators.items())
+
+
 #: Terms of the differences by tool and network.
 DIFFERENCES: Mapping[tuple[str, str], tuple[Term, ...]] = {
     ("fvcore", "mixture of experts"): (Term("experts", _GROUPED),),
     ("torch", "mixture of experts"): (Term("experts", _GROUPED),),
     ("onnx-tool", "swin_t"): (
         Term("*.shifted_window_mask.*", _WINDOWS),
-        *(Term(name, _JOINED, 201_684) for name in ("Sub", "Equal", "Not")),
+        *_theirs(_JOINED, Sub=201_684, Equal=201_684, Not=201_684),
     ),
-    ("onnx-tool", "gpt2"): (Term("And", _MASK, 32_768),),
-    ("onnx-tool", "mixture of experts"): (Term("And", _MASK, 32_768),),
+    ("onnx-tool", "gpt2"): _theirs(_MASK, And=32_768),
+    ("onnx-tool", "mixture of experts"): _theirs(_MASK, And=32_768),
     ("onnx-tool", "t5-small"): (
         Term("equal", "netcalc's spec masks padding"),
-        *(Term(name, _ZEROS, 786_432) for name in ("Mul", "Add")),
+        *_theirs(_ZEROS, Mul=786_432, Add=786_432),
+    ),
+    ("keras", "vit_b_16"): _theirs(_INDICES, Less=197, AddV2=197),
+    ("keras", "bert-base"): (
+        Term("gelu", _APPROXIMATED),
+        *_theirs(_APPROXIMATED, Mul=18_874_368, Pow=4_718_592, AddV2=9_437_184),
+    ),
+    ("keras", "gpt2"): _theirs(_KERAS_MASK, GreaterEqual=196_608, Minimum=196_608, Greater=196_608, AddV2=1_536),
+    ("keras", "t5-small"): (
+        Term("lm_head", "KerasHub's T5 has no head"),
+        Term("mul", "KerasHub's T5 has no head"),
+        Term("equal", "netcalc's spec masks padding"),
+        *_theirs(_BIASES, AddV2=3_522_944, Mul=66_432, Less=65_536, RealDiv=65_536, Sub=50_048, Minimum=49_152),
+        *_theirs(_BIASES, Log=32_770, GreaterEqual=16_384, Greater=16_384, Neg=16_384),
+    ),
+    ("keras", "mixture of experts"): (
+        *_theirs(_PRODUCTS, BatchMatMulV2=33_554_432),
+        *_theirs(_EXPERTS, Mul=3_674_112, Sum=460_800),
+        *_theirs(_TABLES, Minimum=65_536, GreaterEqual=32_768, Less=32_768, Greater=32_768),
+        *_theirs(_TABLES, AddV2=1_280, RealDiv=128, Neg=64, Pow=64, Mul=4),
     ),
 }
 _INTRODUCTION = """# Conventions against tools
@@ -55,8 +87,9 @@ _INTRODUCTION = """# Conventions against tools
 <!-- Written by `pytest --update tests/test_tools_page.py` from tests/truth/counting_tools.json. -->
 
 Each counting convention that is named after a tool is compared here with the tool itself, on ten networks as their
-reference implementations build them. `python -m tests.oracle.counting_tools --record` makes the figures of the tools,
-in their own units: one or two FLOPs for a multiply-add. [Counting conventions](counting.md) describes each of them.
+reference implementations build them. `python -m tests.oracle.counting_tools --record` makes the figures of the tools
+(that of `keras` is `tests.oracle.keras_flops`, with the networks of Keras Applications, KerasHub and stock layers), in
+their own units: one or two FLOPs for a multiply-add. [Counting conventions](counting.md) describes each of them.
 Where two figures differ, the terms that make the difference are given: what netcalc counts more, by operation or path
 (+), and what the tool counts more, by its own operator (-).
 
@@ -94,7 +127,8 @@ class Cell:
         if self.theirs == self.ours:
             return "equal"
         if not isinstance(self.theirs, int):
-            return f"the tool fails: {self.theirs.removeprefix('error: ')}"
+            failed, missing = self.theirs.removeprefix("error: "), self.theirs.removeprefix("none: ")
+            return f"the tool fails: {failed}" if failed != self.theirs else missing
         assert self.key in DIFFERENCES, f"{self.key}: {self.ours - self.theirs:,}"
         left, parts = self.ours - self.theirs, []
         for reason, terms in groupby(DIFFERENCES[self.key], lambda term: term.reason):

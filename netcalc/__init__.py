@@ -70,6 +70,10 @@ if TYPE_CHECKING:
     from netcalc.analysis.fit.report import PlacementFit as PlacementFit
     from netcalc.analysis.fit.report import SchemeFit as SchemeFit
     from netcalc.analysis.fit.report import SplitFit as SplitFit
+    from netcalc.analysis.graph import GraphEdge as GraphEdge
+    from netcalc.analysis.graph import GraphGroup as GraphGroup
+    from netcalc.analysis.graph import GraphNode as GraphNode
+    from netcalc.analysis.graph import GraphReport as GraphReport
     from netcalc.analysis.memory import Memory as Memory
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
@@ -210,6 +214,7 @@ _EXPORTS = {
     "netcalc.analysis.parallel.split": ("Split", "StageMemory", "Traffic"),
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
+    "netcalc.analysis.graph": ("GraphEdge", "GraphGroup", "GraphNode", "GraphReport"),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
     "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
     "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),

@@ -13,6 +13,7 @@ from netcalc.budget_options import BudgetOptions
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.fit_options import FitOptions
+from netcalc.graph_options import GraphOptions
 from netcalc.ir import Program, Value
 from netcalc.options import (
     BackwardOptions,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.explain import Explanation
     from netcalc.analysis.figures import Cost
     from netcalc.analysis.fit.report import FitReport
+    from netcalc.analysis.graph import GraphReport
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.memory_table import MemoryTable
     from netcalc.analysis.precision.report import StorageReport
@@ -491,6 +493,24 @@ class Network:
         from netcalc.planning.budget import budget_of
 
         return budget_of(self.request, options)
+
+    @accepts
+    def graph(self, **options: Unpack[GraphOptions]) -> GraphReport:
+        """Return the graph of the network: boxes for operations and blocks, and the tensors between them.
+
+        In a notebook it shows as a picture; ``save_charts("graph.svg")`` writes one.
+
+        Raises:
+            NetcalcError: as :meth:`analysis` does; E502 for unknown figures.
+
+        >>> import netcalc
+        >>> graph = netcalc.load("resnet34").graph(depth=1)
+        >>> [(node.name, node.times) for node in graph.nodes if node.kind == "block"][:2]
+        [('layer1.0–2', 3), ('layer2', 1)]
+        """
+        from netcalc.analysis.graph_tree import graph_of
+
+        return graph_of(self.analysis(options["convention"]), options)
 
     @accepts
     def reconcile(self, **options: Unpack[ReconcileOptions]) -> Reconciliation:

@@ -439,6 +439,18 @@ VERBS = {
             "filter": called("--filter conv2d"),
         },
     ),
+    "graph": Verb(
+        "graph",
+        {
+            "depth": called("--depth 1", depth=1),
+            "direction": called("--direction LR", direction="LR"),
+            "show": called("--show macs", show="macs"),
+            "convention": called("--convention fvcore", convention="fvcore"),
+            **{name: sample for name, sample in MODEL.items() if name not in ("quantize", "prune", "mode", "train")},
+            "mode": Sample("--mode train", {"mode": "train"}, unseen=True),
+            "train": Sample("--train", {"mode": "train"}, unseen=True),
+        },
+    ),
     "check": Verb(
         "check",
         {

@@ -52,6 +52,21 @@ class FormatOptions(TypedDict, total=False):
     ]
 
 
+class GraphFormatOptions(TypedDict, total=False):
+    """Format of a graph."""
+
+    format: Annotated[
+        str | None,
+        Option(
+            choice("mermaid", "json", "csv", "markdown"),
+            None,
+            "Output format.",
+            ("--format", "-f"),
+            shown_default="mermaid",
+        ),
+    ]
+
+
 class TextFormatOptions(TypedDict, total=False):
     """Format of a result whose table was once called text."""
 

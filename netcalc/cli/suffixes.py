@@ -15,6 +15,8 @@ FINDINGS = {".sarif": "sarif"}
 #: Files of a report; without a suffix, it has the format of ``--format``.
 REPORTS = ("", *FORMATS)
 PICTURES = (".svg", ".png")
+#: Files of a graph: pictures, and texts that other programs draw.
+GRAPHS = (*PICTURES, ".dot", ".gv", ".mmd")
 TENSORS = (".safetensors", ".npz", ".npy")
 SPECS = ("", ".yaml", ".yml")
 
@@ -33,7 +35,8 @@ def require_file(option: str, path: str, suffixes: Sequence[str]) -> None:
         suffixes: suffixes that the command writes; among them an empty text if the file may have none.
 
     Raises:
-        NetcalcError: E502 for another suffix, for a folder that does not exist, and for a .png without Pillow.
+        NetcalcError: E502 for another suffix, for a folder that does not exist, and for a .png without the library
+            that writes it.
     """
     suffix = suffix_of(path)
     if suffix not in suffixes:
@@ -43,9 +46,14 @@ def require_file(option: str, path: str, suffixes: Sequence[str]) -> None:
     if not is_folder(Path(path).parent):
         raise NetcalcError(Diagnostic("E502", f"{option} {path}: there is no folder {str(Path(path).parent)!r}"))
     if suffix == ".png":
-        from netcalc.render.plot_png import require_pillow
+        if suffixes[-len(GRAPHS) :] == GRAPHS:
+            from netcalc.render.graph_script import require_rasterizer
 
-        require_pillow()
+            require_rasterizer()
+        else:
+            from netcalc.render.plot_png import require_pillow
+
+            require_pillow()
 
 
 def require_format(path: str, format_: str | None) -> None:
@@ -56,7 +64,7 @@ def require_format(path: str, format_: str | None) -> None:
     """
     suffix = suffix_of(path)
     chosen = (FORMATS | FINDINGS).get(suffix)
-    if format_ is not None and (suffix in PICTURES or chosen not in (None, "table" if format_ == "text" else format_)):
+    if format_ is not None and (suffix in GRAPHS or chosen not in (None, "table" if format_ == "text" else format_)):
         hint = "leave out --format: the suffix chooses the format"
         raise NetcalcError(
             Diagnostic("E502", f"--format {format_} and --output {path} contradict each other", hint=hint)

@@ -29,6 +29,7 @@ _NAMES = (
         "reproduce",
         "fit",
         "budget",
+        "graph",
         "reconcile",
         "reconcile-models",
         "reconcile-reported",

@@ -32,6 +32,7 @@ _MODULES = {
     "Explanation": "explanation",
     "FitReport": "fit",
     "GradientResult": "gradients",
+    "GraphReport": "graphs",
     "MemoryReport": "memory",
     "MemoryTable": "memory_table",
     "ModelTypes": "model_types",

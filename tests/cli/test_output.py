@@ -27,6 +27,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "memory": ("mlp", {*REPORTS, ".svg", ".png"}),
     "budget": ("mlp --max-params 1M", {*REPORTS}),
     "reconcile": ("mlp --to fvcore", {*REPORTS}),
+    "graph": ("mlp", {*REPORTS, ".svg", ".png", ".dot", ".gv", ".mmd"}),
     "fit": ("mlp", {*REPORTS}),
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS}),

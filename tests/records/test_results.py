@@ -126,6 +126,10 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         api.load("gpt2").memory_over("length=8,2048"),
         _small().memory_over({"batch": [1, 2]}, training="adamw"),
     ],
+    "graph": lambda folder: [
+        _small().graph(depth=1),
+        api.load("gemma-3-4b", symbolic=["batch"]).graph(show="none", direction="LR"),
+    ],
     "budget": lambda folder: [
         _small().budget(max_params=1000, max_memory="1GiB"),
         _small().budget(max_activations=8),

@@ -1,0 +1,95 @@
+"""Pictures of graphs, drawn by the script of ``netcalc/report/built`` in an embedded JavaScript engine.
+
+The same script draws in the pages of reports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+
+#: The built script, which defines ``netcalcGraph``.
+SCRIPT = Path(__file__).parent.parent / "report" / "built" / "graph.js"
+#: Bytes that the engine may take.
+MEMORY_LIMIT = 2 << 30
+_HINT = 'pip install "netcalc-nn[graph]", or write a .mmd or .dot'
+
+
+def require_engine() -> None:
+    """Raise NetcalcError (E502) if the JavaScript engine is not installed."""
+    try:
+        import quickjs  # noqa: F401
+    except ImportError:
+        message = "a picture of a graph needs quickjs-ng, which is not installed"
+        raise NetcalcError(Diagnostic("E502", message, hint=_HINT)) from None
+
+
+def graph_svg(record: Mapping[str, Any], direction: str, show: Sequence[str]) -> str:
+    """Return the picture of a record of `graph` as SVG.
+
+    Raises:
+        NetcalcError: E502 without the extra ``graph``, and for a graph that is too large to be laid out.
+    """
+    svg: str = called("draw", record, {"direction": direction, "show": [*show]})
+    return svg
+
+
+def graph_layout(record: Mapping[str, Any], direction: str, show: Sequence[str]) -> Any:
+    """Return places and sizes of boxes, groups, lines and labels, in pixels; raises as :func:`graph_svg` does."""
+    return called("layout", record, {"direction": direction, "show": [*show]})
+
+
+def graph_png(svg: str, scale: float = 2) -> bytes:
+    """Return a picture as PNG, on a light background.
+
+    Raises:
+        NetcalcError: E502 without resvg-py, or if no font is installed.
+    """
+    require_rasterizer()
+    from resvg_py import svg_to_bytes
+
+    if not _has_fonts():
+        hint = "install a font, such as DejaVu Sans, or write an .svg"
+        raise NetcalcError(Diagnostic("E502", "a picture in PNG needs a font, and none is installed", hint=hint))
+    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff"))
+
+
+def require_rasterizer() -> None:
+    """Raise NetcalcError (E502) if resvg-py is not installed."""
+    try:
+        import resvg_py  # noqa: F401
+    except ImportError:
+        message = "a graph in PNG needs resvg-py, which is not installed"
+        raise NetcalcError(Diagnostic("E502", message, hint='pip install "netcalc-nn[graph]"')) from None
+
+
+@cache
+def _has_fonts() -> bool:
+    """Return True if text leaves a trace in a picture."""
+    from resvg_py import svg_to_bytes
+
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">{}</svg>'
+    text = '<text x="2" y="16" font-family="sans-serif" font-size="16">MM</text>'
+    return bytes(svg_to_bytes(svg_string=svg.format(text))) != bytes(svg_to_bytes(svg_string=svg.format("")))
+
+
+def called(function: str, record: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+    """Return the result of a function of the script for a record."""
+    require_engine()
+    import quickjs
+
+    context = quickjs.Context()
+    context.set_memory_limit(MEMORY_LIMIT)
+    context.set_max_stack_size(1 << 26)
+    try:
+        context.eval(SCRIPT.read_text(encoding="utf-8"))
+        arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in (record, options))
+        return json.loads(context.eval(f"JSON.stringify(netcalcGraph.{function}({arguments}))"))
+    except quickjs.StackOverflow:
+        message = "the graph is too large to be laid out"
+        raise NetcalcError(Diagnostic("E502", message, hint="choose a smaller --depth")) from None

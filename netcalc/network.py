@@ -16,7 +16,6 @@ from netcalc.fit_options import FitOptions
 from netcalc.graph_options import GraphOptions
 from netcalc.ir import Program, Value
 from netcalc.options import (
-    BackwardOptions,
     BytesFrom,
     CountOptions,
     MemoryOptions,
@@ -24,6 +23,7 @@ from netcalc.options import (
     ReportName,
     SummaryOptions,
     TimeOptions,
+    WorkOptions,
 )
 from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 from netcalc.request import Request
@@ -194,12 +194,13 @@ class Network:
     # -- count --------------------------------------------------------------------------------------
 
     @accepts
-    def analysis(self, convention: str = "netcalc", **options: Unpack[BackwardOptions]) -> Analysis:
+    def analysis(self, convention: str = "netcalc", **options: Unpack[WorkOptions]) -> Analysis:
         """Return the costs by layer and by operation under a counting convention.
 
         Raises:
             NetcalcError: E701 if the convention is unknown, or counts no backward pass; E502 if an argument is of a
-                wrong type, as in all methods, or names no optimizer, input or output.
+                wrong type, as in all methods, or names no optimizer, input or output; E503 if a pattern of ``exclude``
+                matches no layer.
 
         >>> import netcalc
         >>> total = netcalc.load("resnet18").analysis("torch", backward=True, input_gradients=["image"]).total
@@ -209,9 +210,9 @@ class Network:
         from netcalc.analysis.cost import analyze
 
         backward, training, loss = options["backward"], options["training"], options["loss"]
-        input_gradients = tuple(options["input_gradients"])
+        input_gradients, exclude = tuple(options["input_gradients"]), tuple(options["exclude"])
         request = self._counted(training)
-        key = convention, backward, training, input_gradients, loss
+        key = convention, backward, training, input_gradients, loss, exclude
         if key not in self._analyses:
             starts_from_loss = loss == _LOSS or (loss is None and training is not None)
             self._analyses[key] = analyze(
@@ -222,11 +223,12 @@ class Network:
                 inputs=input_gradients,
                 loss=loss,
                 with_loss=request.program_with_loss if starts_from_loss and request.loss else None,
+                exclude=exclude,
             )
         return self._analyses[key]
 
     @accepts
-    def cost(self, convention: str = "netcalc", **options: Unpack[BackwardOptions]) -> Cost:
+    def cost(self, convention: str = "netcalc", **options: Unpack[WorkOptions]) -> Cost:
         """Return the total cost: parameters, bytes, MACs and FLOPs."""
         return self.analysis(convention, **options).total
 
@@ -244,11 +246,12 @@ class Network:
         """
         from netcalc.analysis.summary import Summary
 
-        counted: BackwardOptions = {
+        counted: WorkOptions = {
             "backward": options["backward"],
             "training": options["training"],
             "loss": options["loss"],
             "input_gradients": options["input_gradients"],
+            "exclude": options["exclude"],
         }
         fields = self.receptive_fields() if options["receptive_field"] else None
         analysis = self.analysis(convention, **counted)
@@ -365,7 +368,7 @@ class Network:
         """Return the explanation by formulas."""
         bytes_from, window = options["bytes_from"], options["window"]
         if options["memory"]:
-            if path or options["backward"] or options["training"] or options["loss"] or options["input_gradients"]:
+            if path or any(options[name] for name in ("backward", "training", "loss", "input_gradients", "exclude")):
                 message = "--memory explains the memory of a whole forward pass"
                 raise NetcalcError(Diagnostic("E502", message))
             from netcalc.analysis.explain_memory import explain_memory
@@ -379,7 +382,9 @@ class Network:
         counted = CountOptions(**{name: options[name] for name in options_of(CountOptions)})  # type: ignore
         analysis = self.analysis(**counted)  # its program may end in the loss, which is no output of the network
         program = self._counted(options["training"]).program
-        return explain(program, path, analysis.convention, analysis.backward, window)
+        if path and options["exclude"]:
+            raise NetcalcError(Diagnostic("E502", "--exclude is of the totals of a whole network", hint="leave it out"))
+        return explain(program, path, analysis.convention, analysis.backward, window, options["exclude"])
 
     def _explained_in_numbers(
         self, path: str | None, inputs: Mapping[str, Any] | None, options: Any, executed: Any
@@ -526,8 +531,8 @@ class Network:
         """
         from netcalc.analysis.reconciliation import reconcile
 
-        before = self.analysis(options["before"] or "torchvision")
-        after = self.analysis(options["after"] or "netcalc")
+        before = self.analysis(options["before"] or "torchvision", exclude=options["exclude"])
+        after = self.analysis(options["after"] or "netcalc", exclude=options["exclude"])
         return reconcile(before, after, depth=options["depth"])
 
     @accepts

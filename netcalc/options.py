@@ -29,6 +29,7 @@ from netcalc.arguments import (
     Option,
     choice,
 )
+from netcalc.exclude_options import ExcludeOptions
 from netcalc.limits import BUILD_SECONDS, MAX_SPEC_SIZE
 from netcalc.serving_options import PlacementOptions
 from netcalc.split_options import SplitOptions
@@ -120,12 +121,7 @@ class VariantOptions(ImportOptions, total=False):
     ]
     dtype: Annotated[
         str | None,
-        Option(
-            FLOAT_TYPE,
-            None,
-            "Type of floating-point inputs and parameters.",
-            shown_default="the spec's",
-        ),
+        Option(FLOAT_TYPE, None, "Type of floating-point inputs and parameters.", shown_default="the spec's"),
     ]
     quantize: Annotated[
         str | Iterable[str],
@@ -231,7 +227,11 @@ class BackwardOptions(TrainingOptions, total=False):
     ]
 
 
-class CountOptions(ConventionOptions, BackwardOptions, total=False):
+class WorkOptions(BackwardOptions, ExcludeOptions, total=False):
+    """Passes and layers whose work is counted."""
+
+
+class CountOptions(ConventionOptions, WorkOptions, total=False):
     """Work that is counted."""
 
 
@@ -290,7 +290,7 @@ class ReceptiveFieldOptions(TypedDict, total=False):
     ]
 
 
-class SummaryOptions(LayerOptions, BackwardOptions, ReceptiveFieldOptions, total=False):
+class SummaryOptions(LayerOptions, WorkOptions, ReceptiveFieldOptions, total=False):
     """Options of the verbs that count by layer."""
 
 

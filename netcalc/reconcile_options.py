@@ -4,10 +4,11 @@
 from typing import Annotated, TypedDict
 
 from netcalc.arguments import CONVENTION, NAME, Option
+from netcalc.exclude_options import ExcludeOptions
 from netcalc.options import DepthOptions, ModelOptions
 
 
-class ReconcileOptions(DepthOptions, total=False):
+class ReconcileOptions(DepthOptions, ExcludeOptions, total=False):
     """Options of a reconciliation of two conventions."""
 
     before: Annotated[

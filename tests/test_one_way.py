@@ -131,6 +131,7 @@ RUNS = {
     "seed": called("--seed 7", seed=7),
     "max_work": called("--max-work 1e9", max_work=1e9, unseen=True),
 }
+EXCLUDE = {"exclude": called("--exclude stem", exclude=["stem"])}
 INPUT = {"inputs": called("--input image=IMAGE", inputs={"image": "IMAGE"})}
 
 VERBS = {
@@ -139,12 +140,12 @@ VERBS = {
         {**LAYERS, "receptive_field": called("--receptive-field", receptive_field=True)},
         call={"view": "shapes"},
     ),
-    "params": Verb("summary", LAYERS, call={"view": "params"}),
-    "flops": Verb("summary", {**LAYERS, **COUNTS}, call={"view": "flops"}),
-    "summary": Verb("summary", {**LAYERS, **COUNTS}, call={"view": "summary"}),
+    "params": Verb("summary", {**LAYERS, **EXCLUDE}, call={"view": "params"}),
+    "flops": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE}, call={"view": "flops"}),
+    "summary": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE}, call={"view": "summary"}),
     "explain": Verb(
         "explain",
-        {**COUNTS, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)}
+        {**COUNTS, **EXCLUDE, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)}
         | {
             "window": called("--window 8", window=8)._replace(unseen=True),
             "complexity": Sample("--complexity --symbolic width", {"symbolic": ["width"]}, {"complexity": True}),
@@ -422,6 +423,7 @@ VERBS = {
         {
             "before": called("--from torch", before="torch"),
             "after": called("--to fvcore", after="fvcore"),
+            **EXCLUDE,
             "reported": called("--reported 50.7k", "reconcile_reported", reported="50.7k"),
             "reported_params": called("--reported-params 1k", "reconcile_reported", reported_params="1k"),
             "convention": Sample(

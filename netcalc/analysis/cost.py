@@ -6,7 +6,7 @@ depth.  Costs are computed when they are first needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,7 @@ from netcalc.opdef import Context, Operation, Term
 
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
+    from netcalc.analysis.exclusion import Exclusions
 
 __all__ = ["Analysis", "Ranges", "Row", "analyze"]
 
@@ -47,10 +48,17 @@ class _Counts(NamedTuple):
 class Analysis:
     """The costs of a program under one convention, computed on demand.
 
-    With ``backward`` they include a backward pass, and the rows stand for its program.
+    With ``backward`` they include a backward pass, and the rows stand for its program.  Layers whose paths match the
+    patterns of ``exclude`` keep their rows, and are left out of the totals.
     """
 
-    def __init__(self, program: Program, convention: Convention, backward: BackwardWork | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        convention: Convention,
+        backward: BackwardWork | None = None,
+        exclude: Sequence[str] = (),
+    ) -> None:
         self.program = program if backward is None else backward.program
         self.convention = convention
         self.backward = backward
@@ -62,15 +70,25 @@ class Analysis:
         depends = backward is not None or convention.by_network
         self.settings = None if depends else (convention.name, program.training, program.dtype)
         self._quantities = Quantities(self.program) if convention.by_network else None
+        #: The layers that are left out of the totals, if any.
+        self.exclusions = self._exclusions(exclude) if exclude else None
 
     @cached_property
     def total(self) -> Cost:
-        """The cost of the whole program."""
+        """The cost of the program, without layers that are excluded."""
         return self._total_counts.cost
 
     @cached_property
     def _total_counts(self) -> _Counts:
-        return self._body(self.program.main)
+        counts = self._body(self.program.main)
+        if self.exclusions is None:
+            return counts
+        return self._sum(self.exclusions.counted)._replace(cost=counts.cost + self.exclusions.cost.times(-1))
+
+    def _exclusions(self, patterns: Sequence[str]) -> Exclusions:
+        from netcalc.analysis.exclusion import Exclusions
+
+        return Exclusions(self.program, patterns, self._instance, self._weights)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
@@ -128,7 +146,7 @@ class Analysis:
     @cached_property
     def declared_cost(self) -> Cost:
         """The part of the cost that a user declared."""
-        leaves = self.leaves() if self.declared else ()
+        leaves = self.counted_leaves() if self.declared else ()
         rows = (row for row in leaves if isinstance(row.node, OpNode) and row.node.op.declared())
         return sum((row.total for row in rows), Cost())
 
@@ -145,12 +163,16 @@ class Analysis:
 
     @cached_property
     def by_operation(self) -> dict[str, tuple[int, Cost]]:
-        """The number of executions of each operation, and the cost of all of them."""
+        """The number of executions of each operation that are counted, and the cost of all of them."""
         operations: dict[str, tuple[int, Cost]] = {}
         for row in self.leaves():
             count, cost = operations.get(row.op, (0, Cost()))
             operations[row.op] = (count + row.repeat, cost + row.total)
-        return operations
+        if self.exclusions is not None:
+            for op, (times, less) in self.exclusions.by_operation.items():
+                count, cost = operations[op]
+                operations[op] = (count - times, cost + less.times(-1))
+        return {op: counted for op, counted in operations.items() if counted[0]}
 
     @checked
     def rows(self, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
@@ -162,6 +184,13 @@ class Analysis:
         if unroll:
             require_unrolled(self.program)
         yield from self._leaves(self.program.main, RowPlace(), 1, unroll)
+
+    def counted_leaves(self) -> Iterator[Row]:
+        """Yield the operations as :meth:`leaves` does, each with the number of instances that are not excluded."""
+        for row in self.leaves():
+            left_out = 0 if self.exclusions is None else self.exclusions.executions(row)
+            if left_out < row.repeat:
+                yield row._replace(repeat=row.repeat - left_out) if left_out else row
 
     def frontier(self, depth: int, *, unroll: bool = False) -> Iterator[Row]:
         """Yield rows with paths of at most ``depth`` parts; deeper rows, and all calls of a module, are summed."""
@@ -422,6 +451,7 @@ def analyze(
     inputs: Iterable[str] = (),
     loss: str | None = None,
     with_loss: Program | None = None,
+    exclude: Sequence[str] = (),
 ) -> Analysis:
     """Return the costs of a program under a convention.
 
@@ -433,18 +463,19 @@ def analyze(
         inputs: names of inputs whose gradients the backward pass computes.
         loss, with_loss: what the backward pass starts from, as for
             :func:`~netcalc.analysis.backward_work.backward_work`.
+        exclude: patterns of the paths of layers that the totals leave out.
 
     Raises:
         NetcalcError: E701 if there is no such convention, or if it counts no backward passes; E502 for a name of an
             optimizer, an input or an output that does not exist, or for ``inputs`` and ``loss`` without a backward
-            pass.
+            pass; E503 for a pattern that matches nothing.
     """
     chosen = convention_named(convention)
     if not backward and optimizer is None:
         if loss is not None or tuple(inputs):
             raise NetcalcError(Diagnostic("E502", "a loss and gradients of inputs are for a backward pass"))
-        return Analysis(program, chosen)
+        return Analysis(program, chosen, exclude=exclude)
     require_backward(chosen)
     from netcalc.analysis.backward_work import backward_work
 
-    return Analysis(program, chosen, backward_work(program, inputs, optimizer, loss, with_loss))
+    return Analysis(program, chosen, backward_work(program, inputs, optimizer, loss, with_loss), exclude)

@@ -29,6 +29,7 @@ from netcalc.results import Entry, Result, recorded
 
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
+    from netcalc.analysis.exclusion import ExcludedPart
 
 __all__ = ["Explanation", "Section", "explain"]
 
@@ -118,17 +119,19 @@ def explain(
     convention: Convention,
     backward: BackwardWork | None = None,
     window: int = 1,
+    exclude: Sequence[str] = (),
 ) -> Explanation:
     """Return the working of the layer or part at ``path``, or of the whole program if it is None.
 
     With ``backward`` it has the derivatives, the tensors that are saved for them, and the work of the pass, and for a
     recurrent layer ways to learn through time, of which truncated backpropagation has a ``window`` of steps.
+    ``exclude`` are patterns of layers that the totals of the whole program leave out.
     The path may lead to one instance, or have the numbers of several as reports print them (``layers.0–11.mlp``).
 
     Raises:
         NetcalcError: E503 if the program has nothing at ``path``.
     """
-    analysis = Analysis(program, convention, backward)
+    analysis = Analysis(program, convention, backward, exclude)
     if not path:
         inputs, outputs = present(program.main.inputs), program.main.outputs
         network = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
@@ -248,9 +251,10 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
     if analysis.program.assigned:
         figures.insert(1, FIGURES["weight_bytes"])
     rules = dict.fromkeys(("flops", "flops_backward"), _convention(analysis.convention))
-    sections = [_sum(row, figure, rules.get(figure.name, "")) for figure in figures]
     program = analysis.program
     is_network = row.node is None and not row.path
+    excluded = analysis.exclusions.parts if analysis.exclusions is not None and is_network else ()
+    sections = [_sum(row, figure, rules.get(figure.name, ""), excluded) for figure in figures]
     return Explanation(
         program.name,
         program.dtype,
@@ -275,7 +279,7 @@ def _main_layers(analysis: Analysis) -> Iterator[Section]:
     """Yield the working of the largest layer of each operation with at least a hundredth of the work or parameters."""
     shares = [(figure, _number(figure.of(analysis.total)) / 100) for figure in (FIGURES["flops"], FIGURES["params"])]
     largest: dict[str, tuple[int, Row]] = {}
-    for row in analysis.leaves():
+    for row in analysis.counted_leaves():
         size = max(_number(figure.of(row.total)) for figure, _ in shares)
         if row.op not in largest or size > largest[row.op][0]:
             largest[row.op] = (size, row)
@@ -297,8 +301,8 @@ def _number(value: Dim) -> int:
         return 0
 
 
-def _sum(row: Row, figure: Figure, rule: str) -> Section:
-    """Return the working of one figure of a part, as the sum over the rows below it."""
+def _sum(row: Row, figure: Figure, rule: str, excluded: Iterable[ExcludedPart] = ()) -> Section:
+    """Return the working of one figure of a part: the sum over the rows below it, less what is excluded."""
     steps: list[WorkingLine] = []
     for child in row.children:
         value, label = figure.of(child.cost), child.title or child.label
@@ -308,6 +312,9 @@ def _sum(row: Row, figure: Figure, rule: str) -> Section:
         if child.repeat > 1:
             times, working = f" ×{child.repeat:,}", f"{child.repeat:,}·{number_text(value)}"
         steps.append(WorkingLine(label + times, "", working, value * child.repeat))
+    for part in excluded:
+        if (less := figure.of(part.cost)) != 0:
+            steps.append(WorkingLine(f"without {part.pattern}", "", "", -less))
     if steps:
         steps.append(WorkingLine("sum", "", "", figure.of(row.cost)))
     return Section(figure.total or figure.title, tuple(steps), rule)

@@ -314,10 +314,12 @@ class Cost(Figures):
         values = list(_ZEROS)
         for index, count in _WORK:
             values[index] = count(work)
-        for use, weight in weights:
-            for index, measure in _WEIGHTS[use]:
-                values[index] += measure(weight)
-        return cls(tuple(values))
+        return cls(_with_weights(values, weights))
+
+    @classmethod
+    def of_weights(cls, weights: Iterable[tuple[Use, Weight]]) -> Self:
+        """The cost of weights alone, without work."""
+        return cls(_with_weights(list(_ZEROS), weights))
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(tuple(map(add, self.values, other.values)))
@@ -341,6 +343,14 @@ class Cost(Figures):
     def __repr__(self) -> str:
         shown = ", ".join(f"{figure.name}={value}" for figure, value in zip(_STORED, self.values, strict=True) if value)
         return f"Cost({shown})"
+
+
+def _with_weights(values: list[Dim], weights: Iterable[tuple[Use, Weight]]) -> tuple[Dim, ...]:
+    """Return values with the figures of weights added."""
+    for use, weight in weights:
+        for index, measure in _WEIGHTS[use]:
+            values[index] += measure(weight)
+    return tuple(values)
 
 
 def shown_totals(view: View, totals: Iterable[Figures], phases: frozenset[Phase] = FORWARD) -> list[Figure]:

@@ -85,7 +85,7 @@ def heavy_layers(analysis: Analysis) -> Iterator[HeavyLayer]:
     if not isinstance(total, int) or total < HEAVY:
         return
     producers = dict(_producers(analysis.program.main))
-    for row in analysis.leaves():
+    for row in analysis.counted_leaves():
         params = row.cost.params
         if row.op == "linear" and isinstance(params, int) and params >= HEAVY and params * 2 >= total:
             inputs, units = row.inputs[0].known_type.shape[-1], row.outputs[0].known_type.shape[-1]

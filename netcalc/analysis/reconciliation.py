@@ -77,7 +77,7 @@ class Reconciliation(Result):
     groups: tuple[ReconciledGroup, ...]
     """Groups, the largest difference first."""
     notes: tuple[str, ...]
-    """Faults of the tools that the conventions reproduce, and work that is not known."""
+    """Faults of the tools that the conventions reproduce, layers that are excluded, and work that is not known."""
 
     @property
     def difference(self) -> Dim:
@@ -107,7 +107,7 @@ def reconcile(before: Analysis, after: Analysis, *, depth: int | None = None) ->
     """
     groups: dict[tuple[str, str], list[_Change]] = {}
     per_mac = after.convention.per_mac
-    for row in after.leaves():
+    for row in after.counted_leaves():
         assert isinstance(row.node, OpNode)
         first = _work(before.parts(row.node), before.convention.per_mac, per_mac)
         second = _work(after.parts(row.node), per_mac, per_mac)
@@ -188,4 +188,6 @@ def _sum(values: Iterable[Dim]) -> Dim:
 
 def _notes(analysis: Analysis) -> Iterator[str]:
     yield from analysis.remarks
+    if analysis.exclusions is not None:
+        yield from (f"excluded: {part.pattern}" for part in analysis.exclusions.parts)
     yield from not_computed(analysis.unknown, analysis.declared)

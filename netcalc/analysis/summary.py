@@ -28,13 +28,14 @@ from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
 if TYPE_CHECKING:
+    from netcalc.analysis.exclusion import Exclusion
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
 
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "declared", "storage", "sizes", "growth"),
+    "shapes": (*_WORK, "excluded", "declared", "storage", "sizes", "growth"),
     "params": (*_WORK, "sizes"),
     "flops": ("storage", "sizes"),
 }
@@ -58,11 +59,13 @@ class _LayerFields(NamedTuple):
     """With `--receptive-field`: one for each spatial axis of the input; none if the layer does not depend on it."""
     calls: int = 1
     """With `--depth`, of a module that is called several times: number of its calls, whose figures are summed."""
+    excluded: int = 0
+    """With `--exclude`: number of instances that the totals leave out; of a part with `--depth`, as a whole."""
 
 
 @recorded(
     *("path", "op", Entry("inputs", "input_shapes"), Entry("outputs", "output_shapes"), "repeat", "instances"),
-    *(Entry("receptive_field", optional=True), Entry("calls", optional=True)),
+    *(Entry("receptive_field", optional=True), Entry("calls", optional=True), Entry("excluded", optional=True)),
 )
 class Layer(_LayerFields, Figures):
     """An operation, or with `--depth` a part of the network; figures count one instance."""
@@ -91,15 +94,19 @@ class Layer(_LayerFields, Figures):
 
     def further_fields(self) -> dict[str, Any]:
         """Return the fields that only some layers have."""
-        fields = {} if self.receptive_field is None else {"receptive_field": self.receptive_field}
-        return fields if self.calls == 1 else {**fields, "calls": self.calls}
+        fields: dict[str, Any] = {} if self.receptive_field is None else {"receptive_field": self.receptive_field}
+        fields |= {} if self.calls == 1 else {"calls": self.calls}
+        return fields if self.excluded == 0 else {**fields, "excluded": self.excluded}
 
     @classmethod
-    def of(cls, row: Row, receptive_field: Fields | None = None) -> Layer:
+    def of(cls, row: Row, receptive_field: Fields | None = None, excluded: int = 0) -> Layer:
         """Return the layer of a row of an analysis."""
         inputs, outputs = _types(row.inputs), _types(row.outputs)
         values, repeat = row.cost.values, row.repeat
-        return cls(row.path, row.op, inputs, outputs, values, repeat, row.title, row.ranges, receptive_field, row.calls)
+        return cls(
+            *(row.path, row.op, inputs, outputs, values, repeat, row.title, row.ranges, receptive_field, row.calls),
+            excluded,
+        )
 
 
 class Totals(Cost):
@@ -110,7 +117,7 @@ class Totals(Cost):
 
 @recorded(
     *("spec", "dtype", "checkpoint_dtype", "stored_as", Entry("convention", optional=True), "inputs", "outputs"),
-    *(Entry("totals", "shown_totals", optional=True), "layers"),
+    *(Entry("totals", "shown_totals", optional=True), Entry("excluded", optional=True), "layers"),
     *(Entry("unknown", optional=True), Entry("declared", optional=True), Entry("uncounted", optional=True)),
     Entry("counted_as", optional=True),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
@@ -187,17 +194,28 @@ class Summary(Result):
 
     @property
     def totals(self) -> Totals:
-        """Figures of the whole network."""
+        """Figures of the whole network, without layers that are excluded."""
         return Totals(self.analysis.total.values)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """Layers in order of execution."""
         analysis = self.analysis
-        if self.depth is None and not self.unroll:
+        if self.depth is None and not self.unroll and analysis.exclusions is None:
             return _main_layers(analysis, analysis.program.main)
         rows = analysis.rows(depth=self.depth, unroll=self.unroll)
-        return tuple(Layer.of(row, field_of_row(row, self.receptive)) for row in rows)
+        return tuple(Layer.of(row, field_of_row(row, self.receptive), self.excluded_of(row)) for row in rows)
+
+    @property
+    def excluded(self) -> tuple[Exclusion, ...]:
+        """With `--exclude`: the layers that the totals leave out, by pattern; their rows are in the list of layers."""
+        exclusions = self.analysis.exclusions
+        return () if exclusions is None else exclusions.shown(self.view, self.totals, self.phases)
+
+    def excluded_of(self, row: Row) -> int:
+        """Return the number of instances of a row that the totals leave out; of a part of the network, as a whole."""
+        exclusions = self.analysis.exclusions
+        return 0 if exclusions is None else exclusions.executions(row) if self.depth is None else exclusions.whole(row)
 
     @cached_property
     def modules(self) -> Mapping[str, Layer]:
@@ -305,6 +323,7 @@ class Summary(Result):
         values = {
             "convention": self.convention,
             "totals": self.shown_totals,
+            "excluded": self.excluded,
             "unknown": self.unknown,
             "declared": self.declared if self.view != "params" or self.analysis.declared_cost.params != 0 else None,
             "uncounted": self.uncounted,
@@ -363,6 +382,7 @@ def _all_layers(
                     ranges,
                     None,
                     1,
+                    0,
                 )
             )
 

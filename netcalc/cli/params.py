@@ -11,16 +11,17 @@ from netcalc.arguments import options_of
 from netcalc.cli.command_options import StoredOptions
 from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
 from netcalc.cli.verb import Call, verb
+from netcalc.exclude_options import ExcludeOptions
 from netcalc.options import LayerOptions, ModelOptions, SourceOptions
 
 
-@verb(LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
+@verb(LayerOptions, ExcludeOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
 def command(call: Call) -> None:
     """Report the parameters of a network, or the tensors of a checkpoint."""
     from netcalc.formats.checkpoints import is_checkpoint
 
     if not call["stored"] and not is_checkpoint(call["model"]):
-        return call.write(call.network().summary(view="params", **call.of(LayerOptions)))
+        return call.write(call.network().summary(view="params", **call.of(LayerOptions, ExcludeOptions)))
     from netcalc.loading import read_checkpoint
 
     _refuse_options(call)
@@ -30,11 +31,16 @@ def command(call: Call) -> None:
 def _refuse_options(call: Call) -> None:
     """Raise NetcalcError (E502) if options of a spec are given with a checkpoint."""
     if call.given(
-        *(name for name in options_of(ModelOptions) if name not in options_of(SourceOptions)), "train", "columns"
+        *(name for name in options_of(ModelOptions) if name not in options_of(SourceOptions)),
+        "train",
+        "columns",
+        "exclude",
     ):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
-        options_of_specs = "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune and --columns"
+        options_of_specs = (
+            "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune, --exclude and --columns"
+        )
         message = f"{options_of_specs} are for a spec, not for a checkpoint"
         hint = f"`netcalc verify SPEC --weights {call['model']}` compares it with a spec"
         raise NetcalcError(Diagnostic("E502", message, hint=hint))

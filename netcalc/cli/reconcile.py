@@ -54,7 +54,7 @@ def command(call: Call) -> int:
         return 0
     if call.of(ReconcileOptions):
         hint = "leave them out: --reported searches all conventions"
-        raise NetcalcError(Diagnostic("E502", "--from, --to and --depth are of two conventions", hint=hint))
+        raise NetcalcError(Diagnostic("E502", "--from, --to, --depth and --exclude are of two conventions", hint=hint))
     diagnosis = call.network().reconcile_reported(**reported)
     call.write(diagnosis)
     return 0 if diagnosis.ok else EXIT_CHECK

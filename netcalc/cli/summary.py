@@ -12,16 +12,16 @@ from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import (
-    BackwardOptions,
     ConventionOptions,
     LayerOptions,
     ModelOptions,
     PipelineOptions,
     SummaryOptions,
+    WorkOptions,
 )
 
 
-@verb(ConventionOptions, BackwardOptions, LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS)
+@verb(ConventionOptions, WorkOptions, LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS)
 def command(call: Call) -> int:
     """Report shapes, parameters and work of a network, or of the parts of a pipeline."""
     try:
@@ -41,7 +41,7 @@ def _pipeline(call: Call) -> int:
     from netcalc.cli import EXIT_INPUT
     from netcalc.loading import summarize_pipeline
 
-    others = {*options_of(BackwardOptions), *options_of(LayerOptions), *options_of(ModelOptions), "columns", "example"}
+    others = {*options_of(WorkOptions), *options_of(LayerOptions), *options_of(ModelOptions), "columns", "example"}
     if given := call.given(*sorted(others - {*options_of(PipelineOptions)} | {"example"})):
         message = f"--{given[0].replace('_', '-')} is for a network, not for a pipeline"
         hint = f"name one of its parts: `netcalc summary {call['model']}/PART`"

@@ -16,9 +16,9 @@ from netcalc.request import Request
 #: Options of plans that say nothing without one.
 _PLANS = ("phase", "logits", "recompute", "precision", "mixed", "micro_batch", "accumulate", "attention")
 #: Options of the counts, which plans do not take.
-_COUNTS = ("backward", "loss", "input_gradients", "complexity", "convention", "window")
+_COUNTS = ("backward", "loss", "input_gradients", "complexity", "convention", "window", "exclude")
 #: Options of everything but complexity.
-_OTHERS = ("memory", "fit", "device", "training", "backward", "loss", "input_gradients", "window", *_PLANS)
+_OTHERS = ("memory", "fit", "device", "training", "backward", "loss", "input_gradients", "window", "exclude", *_PLANS)
 AnyOptions = TypeVar("AnyOptions")
 
 

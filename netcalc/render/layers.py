@@ -50,6 +50,7 @@ class ReportView(NamedTuple):
 
     ``receptive`` are the receptive fields by path, for the layers of an unrolled report.  ``chosen`` are the names of
     the columns behind the paths, if a user chooses them.  ``order`` is the order of axes, if it is not their own.
+    ``by_module`` is True for rows in which all calls of a module are one.
     """
 
     analysis: Analysis
@@ -57,6 +58,7 @@ class ReportView(NamedTuple):
     receptive: Mapping[str, Fields] | None = None
     chosen: Sequence[str] = ()
     order: ChannelOrder | None = None
+    by_module: bool = False
 
     def share_figure(self) -> Figure:
         """The figure of which shares of the total are shown."""
@@ -102,6 +104,17 @@ class ReportView(NamedTuple):
     def share(self, cost: Cost) -> Share:
         """The share of a cost in the total."""
         return Share(self.share_figure().of(cost), self.share_figure().of(self.analysis.total))
+
+    def share_of(self, row: LayerRow) -> Share | Uncounted:
+        """The share of a row in the total, without what is excluded of it."""
+        exclusions = self.analysis.exclusions
+        if exclusions is None:
+            return self.share(row.total)
+        if self.by_module:
+            counted = row.total + exclusions.below(row).times(-1)
+            return Uncounted() if exclusions.whole(row) == row.repeat else self.share(counted)
+        times = row.repeat - exclusions.executions(row)
+        return self.share(row.cost.times(times)) if times else Uncounted()
 
 
 def layer_tree(report: ReportView, *, depth: int | None = None, unroll: bool = False) -> Table:
@@ -220,7 +233,7 @@ _CALLS = _Field(Column("calls", "total", ALWAYS - 3), lambda row: row.calls if r
 
 def _fields(report: ReportView, rows: Iterable[LayerRow]) -> list[_Field]:
     figures = [_figure_field(report, figure) for figure in report.figures]
-    share = _Field(Column("share", "share", ALWAYS - 2), lambda row: report.share(row.total))
+    share = _Field(Column("share", "share", ALWAYS - 2), report.share_of)
     receptive = [] if report.receptive is None else _receptive(report.receptive)
     if report.chosen:
         return [*_ordered(report, _chosen(report, share)), *receptive]

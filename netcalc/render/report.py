@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _UNITS = {"params": "parameters", "macs": "MAC", "flops": "FLOP"}
 #: Assumptions about symbolic sizes that are printed below a report.
 MAX_ASSUMPTIONS = 4
+#: Parameters that are named where a layer that uses them is excluded, and others are not.
+MAX_TIED = 3
 
 
 class _Report(Presentation[Summary]):
@@ -56,7 +58,8 @@ class _Report(Presentation[Summary]):
 
     def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
         order = _order(result, view)
-        report = ReportView(result.analysis, result.view, result.receptive, view.columns, order)
+        by_module = view.is_tree or result.depth is not None
+        report = ReportView(result.analysis, result.view, result.receptive, view.columns, order, by_module)
         if view.is_tree:
             table = layer_tree(report, depth=result.depth, unroll=result.unroll)
             return _page(result.analysis, result.view, table, order)
@@ -66,7 +69,8 @@ class _Report(Presentation[Summary]):
     def data(self, result: Summary, rows: Selected[Any], view: View) -> Table:
         order = _order(result, view)
         if view.columns:
-            report = ReportView(result.analysis, result.view, result.receptive, view.columns, order)
+            by_module = result.depth is not None
+            report = ReportView(result.analysis, result.view, result.receptive, view.columns, order, by_module)
             return layer_data(report, rows.shown)
         layers = rows.shown if order is None else [_ordered_layer(result, row, order) for row in rows.shown]
         return _layer_data(layers, result.view, result.phases)
@@ -86,7 +90,7 @@ def _order(result: Summary, view: View) -> ChannelOrder | None:
 
 def _ordered_layer(result: Summary, row: LayerRow, order: ChannelOrder) -> Any:
     """Return the layer of a row, with its shapes in an order of axes."""
-    layer: Any = Layer.of(row, field_of_row(row, result.receptive))
+    layer: Any = Layer.of(row, field_of_row(row, result.receptive), result.excluded_of(row))
     return layer._replace(inputs=order.all(row.inputs), outputs=order.all(row.outputs))
 
 
@@ -107,6 +111,9 @@ def _layer_data(layers: Sequence[Layer], view: Figures, phases: frozenset[Phase]
     if any(layer.calls > 1 for layer in layers):
         columns.append(Column("calls", "total"))
         rows = [[*row, layer.calls] for row, layer in zip(rows, layers, strict=True)]
+    if any(layer.excluded for layer in layers):
+        columns.append(Column("excluded", "total"))
+        rows = [[*row, layer.excluded] for row, layer in zip(rows, layers, strict=True)]
     if any(layer.receptive_field is not None for layer in layers):
         from netcalc.render.receptive_field import COLUMNS, plain_fields
 
@@ -230,6 +237,24 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         for operation, implementation in analysis.counted_as.items():
             yield Line(f"{operation}: the work of {implementation}")
     yield from _declared(report)
+    yield from _excluded(report)
+
+
+def _excluded(report: ReportView) -> Iterator[Line]:
+    """The layers that the totals leave out, and parameters of these that other layers use."""
+    exclusions, phases = report.analysis.exclusions, report.analysis.phases
+    for part in () if exclusions is None else exclusions.parts:
+        figures = []
+        if report.view in ("flops", "summary"):
+            figures.append(f"{exact(part.cost.macs)} MAC")
+            figures += [] if report.flops_are_macs else [f"{exact(part.cost.flops)} FLOP"]
+            figures += [f"{exact(part.cost.flops_total)} FLOP with the backward pass"] if "backward" in phases else []
+        if report.view in ("params", "summary"):
+            figures.append(f"{exact(part.cost.params)} parameters")
+        yield Line(f": {part.pattern} ({', '.join(figures)})", "excluded")
+        if part.tied:
+            shown = ", ".join(part.tied[:MAX_TIED]) + (" and others" if len(part.tied) > MAX_TIED else "")
+            yield Line(f"still counted, since other layers use it too: {shown}")
 
 
 def _declared(report: ReportView) -> Iterator[Line]:

@@ -24,7 +24,10 @@ from netcalc.options import ModelOptions, SelectOptions
 from netcalc.reconcile_options import NetworkReconciliationOptions, ReconcileOptions, ReportedOptions
 
 _OTHER = Declared("other", str | None, None, Argument(metavar="[MODEL]", help="A second model to reconcile with."))
-_OF_ONE = {"before": "--from", "after": "--to", "reported": "--reported", "reported_params": "--reported-params"}
+_OF_ONE = {
+    **{"before": "--from", "after": "--to", "exclude": "--exclude"},
+    **{"reported": "--reported", "reported_params": "--reported-params"},
+}
 
 
 @verb(

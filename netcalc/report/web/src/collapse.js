@@ -35,3 +35,6 @@ export function collapse(graph, closed) {
 export function deeper(graph, depth) {
   return new Set(graph.groups.filter((group) => group.opened_at > depth).map((group) => group.id))
 }
+
+/** As collapse, of groups in a list. */
+export const closed = (graph, groups) => collapse(graph, new Set(groups))

@@ -1,5 +1,5 @@
 // The interface of the built file, which is the global `netcalcGraph`.
 import './engine.js'
-export { collapse, deeper } from './collapse.js'
+export { closed, collapse, deeper } from './collapse.js'
 export { draw, style } from './draw.js'
 export { layout } from './layout.js'

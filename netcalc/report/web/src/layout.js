@@ -323,17 +323,18 @@ class Box {
   /** Extends the lines of ports to the border. */
   reachBorder(piece, points) {
     const [, shift] = this.shift
-    const to = (end, place, neighbor) => {
+    const to = (end, place) => {
       if (typeof end === 'string') return
       const name = `port ${end.leaving} ${end.port}`
       const border = this.ports.get(name).top ? -shift : this.height - shift
-      points[place] = [points[place][0], border]
       // ranks of ports may lie outside the border
       const outside = (y) => (this.ports.get(name).top ? y < border : y > border)
       for (const point of points) if (outside(point[1])) point[1] = border
+      if (points.at(place)[1] === border) return
+      points.splice(place === 0 ? 0 : points.length, 0, [points.at(place)[0], border])
     }
     to(piece.from, 0)
-    to(piece.to, points.length - 1)
+    to(piece.to, -1)
   }
 
   /** Distance of a port from the left border. */

@@ -26,7 +26,12 @@ ROOT = Path(__file__).parent.parent
 LIBRARIES = {"from-pytorch.md": "torch", "libraries.md": "transformers"}
 CHINESE = [ROOT / "README.zh-CN.md", *sorted((ROOT / "docs/zh").glob("**/*.md"))]  # with the blocks of English pages
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("**/*.md") if page not in CHINESE)]
-LINKED = [*CHINESE, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("[bn]*/**/README.md"))]
+LINKED = [
+    *CHINESE,
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(page for page in ROOT.glob("[bn]*/**/README.md") if "node_modules" not in page.parts),
+]
 _FENCE = re.compile(r"^```(\S+)?[ ]?(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 

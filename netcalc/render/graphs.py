@@ -30,16 +30,25 @@ class _Graph(Presentation[GraphReport]):
         yield Paragraph([Line(line) for line in mermaid(result)], verbatim=True)
 
     def data(self, result: GraphReport, rows: Selected[GraphNode], view: View) -> Table:
-        """Boxes with their figures."""
+        """Boxes with their figures, and the boxes that they read."""
         columns = [Column("id", "name"), Column("path", "path"), Column("operation", key="op"), Column("kind")]
         columns += [Column("group"), Column("parameters", "total", key="params"), Column("MACs", "total", key="macs")]
-        columns += [Column("times", "total"), Column("repeat", "total")]
-        cells = ([n.id, n.path, n.op, n.kind, n.group, n.params, n.macs, n.times, n.repeat] for n in rows.shown)
+        columns += [Column("times", "total"), Column("repeat", "total"), Column("reads"), Column("shapes")]
+        cells = (
+            [n.id, n.path, n.op, n.kind, n.group, n.params, n.macs, n.times, n.repeat, *_read(result, n.id)]
+            for n in rows.shown
+        )
         return Table(columns, [Row(row) for row in cells])
 
     def markdown(self, result: GraphReport, rows: Selected[GraphNode], view: View) -> Iterable[str]:
         """Mermaid in a block of Markdown."""
         return ("```mermaid", *mermaid(result), "```")
+
+
+def _read(graph: GraphReport, node: str) -> tuple[str, str]:
+    """Return the boxes whose tensors a box reads, and the shapes of these."""
+    edges = [edge for edge in graph.edges if edge.target == node]
+    return " ".join(edge.source for edge in edges), " ".join(str(edge.type) for edge in edges)
 
 
 def svg(graph: GraphReport) -> str:

@@ -6,12 +6,16 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import netcalc as package
 from tests.conftest import CommandResult
 from tests.records.test_records import validated
+
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def test_mermaid_is_printed(netcalc: Callable[..., CommandResult], golden: Callable[[str, str], None]) -> None:
@@ -78,3 +82,17 @@ def test_errors(
     ran = netcalc("graph", "mlp", *words)
     assert ran.code == 2 and message in ran.err + ran.out and "Traceback" not in ran.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "options"),
+    [("graph", "gpt2", {}), ("llama-3.1-8b", "llama-3-8b", {"depth": 2, "direction": "LR"})],
+)
+def test_pictures_of_the_documentation_are_drawn_by_netcalc(
+    name: str, spec: str, options: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    file = ROOT / "docs" / f"{name}.svg"
+    picture = package.load(spec).graph(**options).to_svg() + "\n"
+    if request.config.getoption("--update"):
+        file.write_text(picture, encoding="utf-8")
+    assert file.read_text(encoding="utf-8").rstrip("\n") + "\n" == picture

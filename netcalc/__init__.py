@@ -20,6 +20,7 @@ Without a network:
     compare_signals(first, ...)   signals and gradients of networks on the same data
     check(spec, ...)              shapes, requirements and published figures of specs
     reconcile_networks(a, b)      layers whose parameters or work make the difference of two networks
+    report(first, second)         page of one network, or of two side by side, for a browser
     reproduce(name, ...)          figures of papers and specs, computed anew
     describe(spec)                dims, vars, inputs and outputs of a spec
     list_specs(*words)            shipped specs
@@ -80,6 +81,9 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import TokensIn as TokensIn
     from netcalc.analysis.memory_table import MemoryPoint as MemoryPoint
     from netcalc.analysis.memory_table import MemoryTable as MemoryTable
+    from netcalc.analysis.page import NetworkPage as NetworkPage
+    from netcalc.analysis.page import ReportPage as ReportPage
+    from netcalc.analysis.page import Workings as Workings
     from netcalc.analysis.parallel.report import SplitReport as SplitReport
     from netcalc.analysis.parallel.split import Split as Split
     from netcalc.analysis.parallel.split import StageMemory as StageMemory
@@ -146,6 +150,7 @@ if TYPE_CHECKING:
     from netcalc.numerics.rounding.deviation import Deviation as Deviation
     from netcalc.numerics.trace import Histogram as Histogram
     from netcalc.numerics.trace import TraceRow as TraceRow
+    from netcalc.pages import report as report
     from netcalc.reconciling import reconcile_networks as reconcile_networks
     from netcalc.records import as_dict as as_dict
     from netcalc.reference.blocks import BlockReference as BlockReference
@@ -216,6 +221,7 @@ _EXPORTS = {
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.graph": ("GraphEdge", "GraphGroup", "GraphNode", "GraphReport"),
     "netcalc.analysis.memory_report": ("EngineMemory", "MemoryReport", "TokensIn"),
+    "netcalc.analysis.page": ("NetworkPage", "ReportPage", "Workings"),
     "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
     "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),
     "netcalc.analysis.reconciliation": ("ReconciledGroup", "ReconciledLayer", "ReconciledTotal", "Reconciliation"),
@@ -255,6 +261,7 @@ _EXPORTS = {
         "summarize_pipeline",
     ),
     "netcalc.network": ("LayerShapes", "Network"),
+    "netcalc.pages": ("report",),
     "netcalc.weights.content": (
         "Checkpoint",
         "CheckpointFile",

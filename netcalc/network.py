@@ -25,6 +25,7 @@ from netcalc.options import (
     TimeOptions,
     WorkOptions,
 )
+from netcalc.page_options import ReportOptions
 from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 from netcalc.request import Request
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.graph import GraphReport
     from netcalc.analysis.memory_report import MemoryReport
     from netcalc.analysis.memory_table import MemoryTable
+    from netcalc.analysis.page import ReportPage
     from netcalc.analysis.precision.report import StorageReport
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.reconciliation import Reconciliation
@@ -586,6 +588,28 @@ class Network:
         from netcalc.analysis.precision.report import storage_report
 
         return storage_report(self.request.program)
+
+    # -- show ---------------------------------------------------------------------------------------
+
+    @accepts
+    def report(self, **options: Unpack[ReportOptions]) -> ReportPage:
+        """Return the page that ``netcalc report`` writes: totals, layers, memory and their workings, and what is asked.
+
+        ``device`` adds the bound of :meth:`time`, and ``signal`` what :meth:`signal` measures.
+        :func:`netcalc.report` has two networks side by side.
+
+        Raises:
+            NetcalcError: as :meth:`analysis`, :meth:`memory`, :meth:`time` and :meth:`signal` do.
+
+        >>> import netcalc
+        >>> page = netcalc.load("mlp").report()
+        >>> page.networks[0].workings.layers["output"].sections[1].title
+        'parameters'
+        """
+        from netcalc.analysis.page import ReportPage
+        from netcalc.planning.page import network_page
+
+        return ReportPage((network_page(self, self.name, options),))
 
     # -- compare ------------------------------------------------------------------------------------
 

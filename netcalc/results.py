@@ -11,6 +11,8 @@ T = TypeVar("T")
 
 #: A number that is text in JSON where it is infinite or NaN.
 Real: TypeAlias = Annotated[float, "text if it is not finite"]
+#: Mark of a field that is a record of its own, whose schema is that of its name: ``Annotated[Summary, NESTED]``.
+NESTED = "a record of its own"
 
 
 class Entry(NamedTuple):

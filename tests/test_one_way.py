@@ -453,6 +453,20 @@ VERBS = {
             "train": Sample("--train", {"mode": "train"}, unseen=True),
         },
     ),
+    "report": Verb(
+        "report",
+        {
+            **COUNTS,
+            **EXCLUDE,
+            **STEPS,
+            "device": called("--device l4", device="l4"),
+            "attention": called("--phase training --attention eager", phase="training", attention="eager"),
+            "phase": called("--phase training", phase="training"),
+            "logits": Sample(f"{PREFILL_WORDS} --logits last", {"set": PREFILL}, {"logits": "last"}, model="gpt2"),
+            "signal": called("--signal", signal=True),
+        },
+        model="SPEC",
+    ),
     "check": Verb(
         "check",
         {
@@ -477,7 +491,16 @@ VERBS = {
     ),
 }
 #: Verbs of models, which are functions of the package.
-FUNCTIONS = {"compare", "check", "reproduce", "describe", "compare_training", "compare_signals", "reconcile_networks"}
+FUNCTIONS = {
+    "compare",
+    "check",
+    "reproduce",
+    "describe",
+    "compare_training",
+    "compare_signals",
+    "reconcile_networks",
+    "report",
+}
 #: Models, options of the page of a result, which JSON does not have, and `params --stored`, which shows a checkpoint.
 PAGE = {
     "other",

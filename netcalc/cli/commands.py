@@ -32,7 +32,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "reconcile": "Two conventions or models, and what makes the difference of their totals.",
         "reproduce": "Figures that papers print, computed anew.",
     },
-    "Show": {"graph": "The graph of a network as a picture, as Mermaid text, or for Graphviz."},
+    "Show": {
+        "graph": "The graph of a network as a picture, as Mermaid text, or for Graphviz.",
+        "report": "A page with everything about a network, or two side by side, for a browser.",
+    },
     "Convert": {"import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF."},
     "Reference": {
         "specs": "The specs that ship with netcalc, or the page of one.",

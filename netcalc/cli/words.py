@@ -18,6 +18,7 @@ MEANT = {
     **dict.fromkeys(("fits", "plan", "estimate", "gpu"), "fit"),
     **dict.fromkeys(("latency", "roofline", "speed", "throughput", "mfu"), "time"),
     **dict.fromkeys(("diff", "versus"), "compare"),
+    **dict.fromkeys(("page", "html", "browser", "dashboard", "netron"), "report"),
     **dict.fromkeys(("convert", "export"), "import"),
     **dict.fromkeys(("new", "create"), "init"),
     **dict.fromkeys(("limit", "limits", "guard", "assert"), "budget"),

@@ -35,6 +35,7 @@ _NAMES = (
         "reconcile-reported",
         "time",
         "pipeline",
+        "report",
     ),
 )
 #: The version of every record, 1 for a new one.

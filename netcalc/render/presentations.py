@@ -42,6 +42,7 @@ _MODULES = {
     "PipelineSummary": "pipelines",
     "Profile": "profile",
     "Reconciliation": "reconcile",
+    "ReportPage": "report_page",
     "Reproduction": "reproduction",
     "RoundingResult": "rounding",
     "RunResult": "runs",

@@ -26,6 +26,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "train": ("mlp --steps 1", {*REPORTS, ".npz", ".safetensors"}),
     "memory": ("mlp", {*REPORTS, ".svg", ".png"}),
     "budget": ("mlp --max-params 1M", {*REPORTS}),
+    "report": ("mlp", {".html", ".json"}),
     "reconcile": ("mlp --to fvcore", {*REPORTS}),
     "graph": ("mlp", {*REPORTS, ".svg", ".png", ".dot", ".gv", ".mmd"}),
     "fit": ("mlp", {*REPORTS}),
@@ -53,8 +54,8 @@ OTHERS = {
 }
 LINES = {**{f"{name} {rest}".strip(): written for name, (rest, written) in CALLS.items()}, **OTHERS}
 SUFFIXES = {suffix for written in LINES.values() for suffix in written} | {".pdf", ".onnx", ".v2"}
-#: Commands whose files hold tensors, which need a suffix.
-OF_TENSORS = ("run", "train")
+#: Commands whose files need a suffix: those that hold tensors, and a page for browsers.
+WITH_SUFFIX = ("run", "train", "report")
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +141,7 @@ def test_other_suffixes_are_refused_at_once(
 def test_without_a_suffix_the_format_counts(line: str, netcalc: Callable[..., CommandResult]) -> None:
     words = line.split()
     ran = netcalc(*words, "-o", "report")
-    if words[0] in OF_TENSORS:
+    if words[0] in WITH_SUFFIX:
         assert ran.code == 2 and "--output report: the name has no suffix" in ran.err
         return
     assert (ran.code, ran.out) == (0, "")

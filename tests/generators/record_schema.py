@@ -18,6 +18,7 @@ from netcalc.analysis import (
     reported,
     time_report,
 )
+from netcalc.analysis import page as report_page
 from netcalc.analysis.compare import COMPARED, Compared
 from netcalc.analysis.figures import FIGURES, STEP, Figure, View
 from netcalc.analysis.fit import report as fit
@@ -42,6 +43,7 @@ _VIEWS: tuple[View, ...] = ("shapes", "params", "flops", "summary")
 _MODULES = (
     *(
         budget,
+        report_page,
         checks,
         compare,
         explain,

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 from netcalc.dims import Poly
 from netcalc.models import Model
 from netcalc.records.writing import REFERENCE, VERSIONS, entries, schema_id
-from netcalc.results import Entry, Real
+from netcalc.results import NESTED, Entry, Real
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -79,6 +79,8 @@ class TypeSchemas:
             return {}
         if hint == Real:
             return self.of(float | str)
+        if origin is Annotated and NESTED in arguments:
+            return {"properties": {"schema": {"type": "string"}}, "required": ["schema"], "type": "object"}
         if origin is Annotated:
             return self.of(arguments[0])
         if hint in _SIMPLE:

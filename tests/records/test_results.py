@@ -35,6 +35,8 @@ _OPEN_IN = {
     "memory": {"ends", "caches", "beside", "totals"},
     "memory-table": {"sizes", "ranges", "caches", "totals"},
     "time": {"peaks", "roofs"},
+    # records of their own
+    "report": {"summary", "memory", "time", "signal", "comparison", "total", "layers", "times", "shares"},
 }
 
 
@@ -129,6 +131,11 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "graph": lambda folder: [
         _small().graph(depth=1),
         api.load("gemma-3-4b", symbolic=["batch"]).graph(show="none", direction="LR"),
+    ],
+    "report": lambda folder: [
+        _small().report(training="adamw", device="l4"),
+        api.report(_small(), "mlp", signal=True),
+        api.load("gpt2", symbolic=["length"]).report(),
     ],
     "budget": lambda folder: [
         _small().budget(max_params=1000, max_memory="1GiB"),

@@ -1,0 +1,101 @@
+"""The sections of the page of ``netcalc report``, of the methods of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from netcalc.analysis.explain_memory import explain_memory
+from netcalc.analysis.figures import FIGURES
+from netcalc.analysis.page import NetworkPage, Workings
+from netcalc.analysis.summary import Summary, layer_fields
+from netcalc.arguments import options_of, texts
+from netcalc.diagnostics import written
+from netcalc.dims import Poly, integer
+from netcalc.options import AttentionOptions, CountOptions, DeviceOptions, PhaseOptions, StepOptions
+from netcalc.page_options import ReportOptions
+from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.request import Request
+
+#: Parts of a request that are settings of a page, by the option that gives each.
+_ASKED = ("dtype", "mode", "quantize", "prune", "lora", "symbolic")
+
+
+def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPage:
+    """Return the sections on a network.
+
+    Args:
+        network: the network, a :class:`~netcalc.network.Network`.
+        title: its name on the page.
+        options: the options of ``report``, each with a value.
+    """
+    values: dict[str, Any] = {**options}
+    counts = _of(CountOptions, values)
+    of_layers = {**counts, "exclude": ()}  # what is left out of totals has a working of its own
+    steps = {**_of(PhaseOptions, values), **_of(StepOptions, values), **_of(AttentionOptions, values)}
+    device = values["device"]
+    summary = network.summary(**counts)
+    memory = network.memory(**steps)
+    time = None if device is None else network.time(device=device, **steps)
+    program = summary.analysis.program
+    workings = Workings(
+        total=network.explain(**counts),
+        layers={layer.path: network.explain(layer.title, **of_layers) for layer in summary.layers},
+        memory=explain_memory(_stored(network.request, options).program, memory),
+        time=None if time is None else network.explain(device=device, **steps),
+        times={}
+        if time is None
+        else {layer.path: network.explain(layer.path, device=device, **steps) for layer in time.layers},
+    )
+    return NetworkPage(
+        title,
+        program.about,
+        program.source,
+        dict(_settings(network.request, values)),
+        summary.analysis.convention.about,
+        summary,
+        shares_of(summary),
+        memory,
+        workings,
+        time,
+        network.signal() if values["signal"] else None,
+    )
+
+
+def shares_of(summary: Summary) -> Mapping[str, tuple[float, ...]]:
+    """Return the share that each layer has of the totals by figure; symbolic figures and totals of 0 are left out."""
+    shares = {}
+    for name in layer_fields("summary", summary.phases):
+        figure = FIGURES.get(name)
+        total = None if figure is None else figure.of(summary.totals)
+        if figure is None or not isinstance(total, int) or total <= 0:
+            continue
+        counts = [figure.of(layer) * layer.repeat for layer in summary.layers]
+        if not any(isinstance(count, Poly) for count in counts):
+            shares[name] = tuple(integer(count) / total for count in counts)
+    return shares
+
+
+def _of(group: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in options_of(group)}
+
+
+def _stored(request: Request, options: ReportOptions) -> Request:
+    """Return the request whose weights are those in memory."""
+    phase = phase_of(options["phase"], options["training"])
+    in_phase, _ = request_in_phase(request, phase, options["logits"])
+    return in_phase.with_open_storage()
+
+
+def _settings(request: Request, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield settings and options that are not the usual ones."""
+    for name, value in request.settings.items():
+        yield name, written(value, length=60)
+    for name in _ASKED:
+        asked = getattr(request, name)
+        if asked:
+            yield f"--{name}", " ".join(map(str, texts(asked))) if not isinstance(asked, Mapping) else written(asked)
+    for group in (CountOptions, DeviceOptions, PhaseOptions, StepOptions, AttentionOptions):
+        for name, option in options_of(group).items():
+            if values[name] != option.default and values[name] not in (None, (), False):
+                yield f"--{name.replace('_', '-')}", written(values[name], length=60)

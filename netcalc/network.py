@@ -244,8 +244,10 @@ class Network:
             view: ``"shapes"``, ``"params"``, ``"flops"`` or ``"summary"``: the figures that are shown and recorded.
 
         Raises:
-            NetcalcError: as :meth:`analysis` does; E502 for receptive fields without a spatial input.
+            NetcalcError: as :meth:`analysis` does; E502 for receptive fields without a spatial input; E701 for the view
+                ``"params"`` under a convention without a count of parameters.
         """
+        from netcalc.analysis.own_figures import require_parameters
         from netcalc.analysis.summary import Summary
 
         counted: WorkOptions = {
@@ -257,6 +259,8 @@ class Network:
         }
         fields = self.receptive_fields() if options["receptive_field"] else None
         analysis = self.analysis(convention, **counted)
+        if view == "params":
+            require_parameters(analysis.convention)
         return Summary(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
 
     @property

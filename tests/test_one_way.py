@@ -140,7 +140,7 @@ VERBS = {
         {**LAYERS, "receptive_field": called("--receptive-field", receptive_field=True)},
         call={"view": "shapes"},
     ),
-    "params": Verb("summary", {**LAYERS, **EXCLUDE}, call={"view": "params"}),
+    "params": Verb("summary", {**LAYERS, **EXCLUDE, "convention": COUNTS["convention"]}, call={"view": "params"}),
     "flops": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE}, call={"view": "flops"}),
     "summary": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE}, call={"view": "summary"}),
     "explain": Verb(

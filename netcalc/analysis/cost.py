@@ -277,9 +277,10 @@ class Analysis:
         """Return the place of an operation, if the convention reads it."""
         if not self.convention.by_place and self._quantities is None:
             return None
-        return Place(self._body_of(node) if self.convention.by_place else None, self._quantities)
+        return Place(self.body_of(node) if self.convention.by_place else None, self._quantities)
 
-    def _body_of(self, node: OpNode) -> Body | None:
+    def body_of(self, node: OpNode) -> Body | None:
+        """Return the body that an operation belongs to."""
         if not self._bodies:
             bodies, seen = [self.program.main], set[int]()
             while bodies:

@@ -15,6 +15,7 @@ from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.explain_declared import declared_sections, declared_steps
 from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.analysis.notes import not_computed_below
+from netcalc.analysis.own_figures import figure_sections, layer_sections
 from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.rows import present
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
@@ -157,6 +158,7 @@ def _operation(analysis: Analysis, row: Row, node: OpNode, window: int) -> Expla
         Section("parameters", tuple(_param_steps(node)), node.op.param_rule),
         *_storage_sections(node),
         *_work_sections(analysis, row, node),
+        *layer_sections(analysis, row),
     ]
     if analysis.backward is not None:
         from netcalc.analysis.explain_backward import backward_sections
@@ -268,7 +270,10 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         row.outputs,
         row.repeat,
         {},
-        (*(section for section in sections if section.steps), *(_main_layers(analysis) if is_network else ())),
+        (
+            *(section for section in sections if section.steps),
+            *((*figure_sections(analysis), *_main_layers(analysis)) if is_network else ()),
+        ),
         analysis.convention.name,
         (*program.notes, *not_computed_below(analysis, row.children)),
         analysis.total.weight_bytes if is_network else None,

@@ -17,6 +17,7 @@ from netcalc.analysis.folding import NumberedInstances, folded
 from netcalc.analysis.leading_terms import LeadingTerm, leading_terms
 from netcalc.analysis.modules import every_row
 from netcalc.analysis.notes import notes_in
+from netcalc.analysis.own_figures import CountedFigure, own_figures
 from netcalc.analysis.rows import present
 from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "excluded", "declared", "storage", "sizes", "growth"),
+    "shapes": (*_WORK, "excluded", "figures", "declared", "storage", "sizes", "growth"),
     "params": (*_WORK, "sizes"),
     "flops": ("storage", "sizes"),
 }
@@ -117,7 +118,8 @@ class Totals(Cost):
 
 @recorded(
     *("spec", "dtype", "checkpoint_dtype", "stored_as", Entry("convention", optional=True), "inputs", "outputs"),
-    *(Entry("totals", "shown_totals", optional=True), Entry("excluded", optional=True), "layers"),
+    *(Entry("totals", "shown_totals", optional=True), Entry("excluded", optional=True)),
+    *(Entry("figures", optional=True), "layers"),
     *(Entry("unknown", optional=True), Entry("declared", optional=True), Entry("uncounted", optional=True)),
     Entry("counted_as", optional=True),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
@@ -196,6 +198,11 @@ class Summary(Result):
     def totals(self) -> Totals:
         """Figures of the whole network, without layers that are excluded."""
         return Totals(self.analysis.total.values)
+
+    @cached_property
+    def figures(self) -> tuple[CountedFigure, ...]:
+        """Figures that the convention defines itself beside work: parameters, activations, sizes."""
+        return own_figures(self.analysis, self.view)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -324,6 +331,7 @@ class Summary(Result):
             "convention": self.convention,
             "totals": self.shown_totals,
             "excluded": self.excluded,
+            "figures": self.figures,
             "unknown": self.unknown,
             "declared": self.declared if self.view != "params" or self.analysis.declared_cost.params != 0 else None,
             "uncounted": self.uncounted,
@@ -337,6 +345,8 @@ class Summary(Result):
             "growth": self.growth,
             "assumptions": self.claims,
         }
+        if self.view == "params" and self.convention != "netcalc":
+            left_out = tuple(name for name in left_out if name != "convention")
         optional = {name: None if name in left_out else value or None for name, value in values.items()}
         return {"layers": self.record_layers(self.layers)} | optional
 

@@ -3,6 +3,9 @@
 A checkpoint (.safetensors, .npz, index.json, a folder of such files) may be given in place of a spec: its tensors are
 shown by the prefixes of their names, with element types and bytes. Only headers are read. --stored shows the weights
 of a model in this way: of a folder, or of a .gguf file with the bits of its elements.
+
+--convention adds the count of a tool or paper that counts parameters otherwise, such as torchinfo, thop or kaplan, with
+the operations that make the difference.
 """
 
 from __future__ import annotations
@@ -12,16 +15,17 @@ from netcalc.cli.command_options import StoredOptions
 from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
 from netcalc.cli.verb import Call, verb
 from netcalc.exclude_options import ExcludeOptions
-from netcalc.options import LayerOptions, ModelOptions, SourceOptions
+from netcalc.options import ConventionOptions, LayerOptions, ModelOptions, SourceOptions
 
 
-@verb(LayerOptions, ExcludeOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
+@verb(ConventionOptions, LayerOptions, ExcludeOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
 def command(call: Call) -> None:
     """Report the parameters of a network, or the tensors of a checkpoint."""
     from netcalc.formats.checkpoints import is_checkpoint
 
     if not call["stored"] and not is_checkpoint(call["model"]):
-        return call.write(call.network().summary(view="params", **call.of(LayerOptions, ExcludeOptions)))
+        chosen = call.of(ConventionOptions, LayerOptions, ExcludeOptions)
+        return call.write(call.network().summary(view="params", **chosen))
     from netcalc.loading import read_checkpoint
 
     _refuse_options(call)
@@ -35,11 +39,13 @@ def _refuse_options(call: Call) -> None:
         "train",
         "columns",
         "exclude",
+        "convention",
     ):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
         options_of_specs = (
-            "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune, --exclude and --columns"
+            "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune, --exclude, --columns and "
+            "--convention"
         )
         message = f"{options_of_specs} are for a spec, not for a checkpoint"
         hint = f"`netcalc verify SPEC --weights {call['model']}` compares it with a spec"

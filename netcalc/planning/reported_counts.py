@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from netcalc.analysis.conventions import CONVENTIONS, Convention
 from netcalc.analysis.cost import Analysis
+from netcalc.analysis.own_figures import own_figures
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import integer
 from netcalc.ir import OpNode
@@ -129,46 +130,40 @@ def recounted(request: Request, counted: Counted) -> int | None:
 
 
 def param_candidates(request: Request, most: int) -> Iterator[Counted]:
-    """Yield counts of parameters with at most so many changes; conventions that count the same layers are one."""
-    whole = [*_param_parts(request, None)]
+    """Yield counts of parameters with at most so many changes; conventions with the same count are one."""
+    whole = [*_param_parts(request)]
     total = sum(own for _, own, _, _ in whole)
     for words, value in _of_parts(whole):
         if len(words) <= most:
             yield Counted(FACTOR * value, len(words), (len(words), 0), words, (), "netcalc", "params", total, words)
-    by_layers: dict[tuple[tuple[str, int, int, int], ...], list[str]] = {}
+    by_value: dict[tuple[int, str], list[str]] = {}
     for convention in CONVENTIONS.values():
         try:
-            parts = tuple(_param_parts(request, convention))
-        except NetcalcError:
+            figures = own_figures(Analysis(request.program, convention), "params")
+        except NetcalcError:  # a formula for other networks
             continue
-        by_layers.setdefault(parts, []).append(convention.name)
-    for place, (parts, names) in enumerate(by_layers.items(), 1):
-        counted = f"parameters of layers that {_and(names)} count{'s' if len(names) == 1 else ''}"
-        for others, value in _of_parts(parts):
-            words = (counted, *others)
-            if value and len(words) <= most:
-                rank = (len(words), place)
-                yield Counted(FACTOR * value, len(words), rank, words, (), names[0], "summary", total, words)
+        for figure in figures:
+            value, title = integer(figure.value), figure.title if convention.name == "netcalc" else ""
+            if value != total and value:
+                by_value.setdefault((value, title), []).append(convention.name)
+    for place, ((value, title), names) in enumerate(by_value.items(), 1):
+        words = (title or f"parameters as {_and(names)} count{'s' if len(names) == 1 else ''} them",)
+        if most >= 1:
+            yield Counted(FACTOR * value, 1, (1, place), words, (), names[0], "params", value, ())
 
 
-def _param_parts(request: Request, convention: Convention | None) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the kind of each layer that counts, its parameters, those that are tied to others, and its buffers."""
-    counting = None if convention is None else Analysis(request.program, convention)
+def _param_parts(request: Request) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the kind of each layer, its parameters, those that are tied to others, and its buffers."""
     analysis = Analysis(request.program, CONVENTIONS["netcalc"])
     rows = [*analysis.leaves()]
     head = _head(rows)
     for row in rows:
         assert isinstance(row.node, OpNode)
-        if counting is not None and counting.node(row.node).flops == 0:
-            continue
         op = row.node.op.name
         kind = "head" if row is head else "embeddings" if op in _EMBEDDINGS else "positions" if op in _POSITIONS else ""
         tied = sum(integer(p.elements) for p in row.node.params if p.name in row.node.ties and not p.is_buffer)
         own, buffers = integer(row.cost.params) * row.repeat, integer(row.cost.buffers) * row.repeat
-        if counting is None:
-            yield kind, own, tied * row.repeat, buffers
-        else:  # a tool that hooks layers counts the parameters of each, tied ones too
-            yield kind, own + tied * row.repeat, 0, buffers
+        yield kind, own, tied * row.repeat, buffers
 
 
 def _of_parts(parts: Sequence[tuple[str, int, int, int]]) -> Iterator[tuple[tuple[str, ...], int]]:

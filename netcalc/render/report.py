@@ -12,6 +12,7 @@ from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
 from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.leading_terms import leading_terms
 from netcalc.analysis.notes import named, notes_in
+from netcalc.analysis.own_figures import CountedFigure, own_figures
 from netcalc.analysis.sizes import sizes_of
 from netcalc.analysis.summary import Layer, Summary, field_of_row, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -221,6 +222,8 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         yield Line(f", {_trained(total)}{_further_totals(total, bits)}", f"{measured(total.params)} parameters")
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
+    figures = own_figures(analysis, report.view)
+    yield from _own_figures(name, [figure for figure in figures if figure.unit == "parameters"])
     if report.view in ("flops", "summary"):
         least = "" if analysis.knows("forward") else "at least "
         yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
@@ -232,6 +235,7 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
             yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
             yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
+        yield from _own_figures(name, [figure for figure in figures if figure.unit != "parameters"])
         yield from map(Line, analysis.remarks)
         yield from storage_notes(analysis.program)
         for operation, implementation in analysis.counted_as.items():
@@ -255,6 +259,28 @@ def _excluded(report: ReportView) -> Iterator[Line]:
         if part.tied:
             shown = ", ".join(part.tied[:MAX_TIED]) + (" and others" if len(part.tied) > MAX_TIED else "")
             yield Line(f"still counted, since other layers use it too: {shown}")
+
+
+def _own_figures(convention: str, figures: Iterable[CountedFigure]) -> Iterator[Line]:
+    """Figures as a tool defines them, with the differences from netcalc and the faults of the tool."""
+    for figure in figures:
+        if figure.unit == "bytes":
+            megabytes = f" ({figure.value / 10**6:,.2f} MB)" if isinstance(figure.value, int) else ""
+            yield Line(f": {exact(figure.value)} B{megabytes}, as {convention} has it", figure.title)
+        elif figure.unit == "elements":
+            yield Line(f" as {convention} counts them", f"{measured(figure.value)} {figure.title}")
+        elif convention == "netcalc":
+            yield Line("", f"{measured(figure.value)} {figure.title}")
+        else:
+            parts = ", ".join(f"{op} {_signed(more)}" for op, more in figure.differences)
+            difference = f": {parts}" if parts else ", as netcalc does"
+            yield Line(f" as {convention} counts them{difference}", f"{measured(figure.value)} parameters")
+        yield from map(Line, figure.remarks)
+
+
+def _signed(value: Dim) -> str:
+    text = exact(value)
+    return text if text.startswith("-") else f"+{text}"
 
 
 def _declared(report: ReportView) -> Iterator[Line]:

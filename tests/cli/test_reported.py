@@ -48,7 +48,7 @@ def test_parameters_of_the_tools_are_explained() -> None:
     (tied, *_) = package.load("gpt2").reconcile_reported(reported_params="163.0M").explanations
     assert tied.choices == ("tied parameters at each use",) and tied.value == 124_439_808 + 50257 * 768
     (head, *_) = package.load("gpt2").reconcile_reported(reported_params="38.6M").explanations
-    assert head.choices == ("parameters of layers that thop counts",)
+    assert head.choices == ("parameters as thop counts them",)
 
 
 def test_commands_print_what_they_are_said_to(netcalc: Callable[..., CommandResult]) -> None:

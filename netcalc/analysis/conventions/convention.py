@@ -6,7 +6,8 @@ The count of an operation is a sum of :class:`Part`, each with the name of the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.conventions.scope import Forward, Place, RuleScope
 from netcalc.dims import Dim
@@ -18,6 +19,7 @@ from netcalc.opdef import Declared, Kind, Term
 ALL = "all"
 #: FLOPs of a multiply-add in declared figures.
 _DECLARED_PER_MAC = 2
+FigureUnit: TypeAlias = Literal["parameters", "elements", "bytes"]
 
 
 class Counted(NamedTuple):
@@ -73,12 +75,48 @@ class Pass(NamedTuple):
         return None
 
 
+class CountRule(NamedTuple):
+    """Count of a figure for an operation where the condition ``when`` holds; ``bug`` as of :class:`Rule`."""
+
+    when: Expression | None
+    counted: Expression
+    bug: str = ""
+
+
+class OwnFigure(NamedTuple):
+    """A figure that a tool or paper defines itself, beside its work.
+
+    ``unit`` is what is counted: ``parameters`` count at the first call of a layer, ``elements`` and ``bytes`` at every
+    call.  The first rule for an operation whose condition holds counts; ``total`` is instead an expression over figures
+    before it and the quantities of the network.  ``when`` is a condition over these quantities, without which a network
+    has no such figure.
+    """
+
+    name: str
+    title: str
+    unit: FigureUnit
+    rules: Mapping[str, tuple[CountRule, ...]]
+    total: Expression | None = None
+    when: Expression | None = None
+    bug: str = ""
+    reads_place: bool = False
+
+    def rule(self, scope: RuleScope) -> CountRule | None:
+        """Return the first rule for an operation whose condition holds; None if nothing of it counts."""
+        for name in (scope.node.op.name, ALL):
+            for rule in self.rules.get(name, ()):
+                if rule.when is None or rule.when.evaluate(scope):
+                    return rule
+        return None
+
+
 class Convention(NamedTuple):
     """A way of counting, as its file describes it; ``per_mac`` is the FLOPs of a multiply-add.
 
     ``backward`` is None for a convention that counts no backward pass.  ``by_element`` is True for a tool that ignores
     element types: an operation on complex numbers counts like one on real numbers.  ``by_place`` and ``by_network`` are
-    True if rules read the place of an operation, or quantities of the network.
+    True if rules read the place of an operation, or quantities of the network.  ``figures`` are what its tool shows
+    beside work.
     """
 
     name: str
@@ -91,6 +129,7 @@ class Convention(NamedTuple):
     by_place: bool = False
     by_network: bool = False
     version: str = ""
+    figures: Mapping[str, OwnFigure] = MappingProxyType({})
 
     @property
     def rules(self) -> Mapping[str, tuple[Rule, ...]]:

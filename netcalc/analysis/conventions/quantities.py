@@ -8,6 +8,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
+from netcalc.dtypes import ITEMSIZE, DType
 from netcalc.ir import Body, CallNode, OpNode, Program
 
 
@@ -22,9 +23,14 @@ class Quantities:
         return _Members(self)
 
     @cached_property
+    def _first_table(self) -> OpNode | None:
+        """The first table of tokens; None if there is none."""
+        return next((node for node in _operations(self._program.main) if node.op.name == "embedding"), None)
+
+    @property
     def _embedding(self) -> OpNode:
         """The first table of tokens; NetcalcError (E701) if there is none."""
-        found = next((node for node in _operations(self._program.main) if node.op.name == "embedding"), None)
+        found = self._first_table
         if found is None:
             name = self._program.name or "the network"
             hint = "`--convention netcalc` counts any network; this formula is for language models"
@@ -44,10 +50,39 @@ class Quantities:
         rows: Dim = self._embedding.params[0].shape[0]
         return rows
 
+    @cached_property
+    def has_head(self) -> bool:
+        """True for a language model: a linear layer has as many features as the first table has rows."""
+        if self._first_table is None:
+            return False
+        linear = (node for node in _operations(self._program.main) if node.op.name == "linear")
+        return any(node.output_types[0].shape[-1] == self.vocabulary for node in linear)
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+        return len(self._program.inputs)
+
+    @property
+    def input_bytes(self) -> Dim:
+        """Bytes of the inputs."""
+        total: Dim = 0
+        for spec in self._program.inputs:
+            total = total + spec.type.elements * ITEMSIZE[spec.type.dtype]
+        return total
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of floating-point tensors."""
+        return self._program.dtype
+
 
 _QUANTITIES: Mapping[str, Callable[[Quantities], Dim]] = {
     "tokens": lambda network: network.tokens,
     "vocabulary": lambda network: network.vocabulary,
+    "has_head": lambda network: network.has_head,
+    "inputs": lambda network: network.inputs,
+    "input_bytes": lambda network: network.input_bytes,
 }
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from netcalc.analysis.conventions.modules import called_module
 from netcalc.analysis.conventions.quantities import Quantities
 from netcalc.dims import Dim
-from netcalc.ir import Body, OpNode
+from netcalc.dtypes import ITEMSIZE
+from netcalc.ir import Body, OpNode, stored_bytes
 from netcalc.opdef import Kind, Term
 from netcalc.tensor_type import TensorType
 
@@ -156,6 +157,41 @@ class RuleScope(Mapping[str, Any]):
             total = total + (0 if param.is_buffer else param.elements)
         return total
 
+    def own(self) -> Dim:
+        """Return the elements of its own parameters, without those that are tied to others."""
+        node = self.node
+        total: Dim = 0
+        for param in node.params:
+            total = total + (0 if param.is_buffer or param.name in node.ties else param.elements)
+        return total
+
+    def matrices(self) -> Dim:
+        """Return the elements of all weights of products, tied ones too: parameters of two axes or more, no biases."""
+        total: Dim = 0
+        for param in self.node.params:
+            is_matrix = not param.is_buffer and len(param.shape) > 1 and "bias" not in param.name
+            total = total + (param.elements if is_matrix else 0)
+        return total
+
+    def buffers(self) -> Dim:
+        """Return the elements of its own buffers."""
+        total: Dim = 0
+        for param in self.node.params:
+            total = total + (param.elements if param.is_buffer and param.name not in self.node.ties else 0)
+        return total
+
+    def weight_bytes(self) -> Dim:
+        """Return the bytes of all parameters as they are stored, tied ones too."""
+        total: Dim = 0
+        for param in self.node.params:
+            total = total + (0 if param.is_buffer else stored_bytes(param, self.node, self.network().dtype))
+        return total
+
+    def output_bytes(self) -> Dim:
+        """Return the bytes of the first output."""
+        output = self.node.output_types[0]
+        return output.elements * ITEMSIZE[output.dtype]
+
     def active(self) -> Dim:
         """Return the elements of its own parameters that a token uses, without those that are tied to others."""
         node = self.node
@@ -200,7 +236,12 @@ NAMES: Mapping[str, Callable[[RuleScope], Any]] = {
     "params": RuleScope.params,
     "weights": RuleScope.weights,
     "weight": RuleScope.weight,
+    "own": RuleScope.own,
+    "matrices": RuleScope.matrices,
+    "buffers": RuleScope.buffers,
     "active": RuleScope.active,
+    "weight_bytes": RuleScope.weight_bytes,
+    "output_bytes": RuleScope.output_bytes,
     "tied": lambda scope: bool(scope.node.ties),
     "op": lambda scope: _Attributes(scope.node.op),
     "operation": lambda scope: scope.node.op.name,

@@ -10,6 +10,10 @@ A file has these keys::
     let: {NAME: EXPRESSION}    # names for the rules
     forward: [RULE]
     backward: [RULE]           # left out if no backward pass is counted
+    figures: {NAME: FIGURE}    # what the tool shows beside work: parameters, activations, sizes
+
+A figure is ``{title: TEXT, unit: parameters | elements | bytes, rules: [RULE], when: CONDITION, bug: TEXT}`` with rules
+``{of, when, count: EXPRESSION, bug}``, or has in place of rules a ``total``, an expression over figures before it.
 
 A rule is ``{of: OPERATION or [OPERATION] or all, when: CONDITION, macs: COUNT, others: COUNT, bug: TEXT}``.  A count is
 an expression or several by name; ``macs`` are multiply-adds, ``others`` FLOPs beside them.  The first rule for an
@@ -18,11 +22,11 @@ operation whose condition holds counts.  :data:`~netcalc.analysis.conventions.sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from netcalc.analysis.conventions.convention import ALL, Convention, Pass, Rule
+from netcalc.analysis.conventions.convention import ALL, Convention, CountRule, FigureUnit, OwnFigure, Pass, Rule
 from netcalc.analysis.conventions.scope import NAMES, OF_PLACE
 from netcalc.diagnostics import NetcalcError, did_you_mean
 from netcalc.expressions import Expression, ExpressionError, parse
@@ -47,6 +51,30 @@ class RuleTable(Model):
     bug: str = ""
 
 
+class CountTable(Model):
+    """A rule of a figure as it is written."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    operations: str | list[str] = Field(alias="of")
+    when: str | None = None
+    count: int | str
+    bug: str = ""
+
+
+class FigureTable(Model):
+    """A figure of a tool as it is written."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    title: Annotated[str, Field(min_length=1)]
+    unit: FigureUnit
+    when: str | None = None
+    bug: str = ""
+    rules: list[CountTable] = Field([])
+    total: str | None = None
+
+
 class ConventionTable(Model):
     """A file of a convention."""
 
@@ -62,6 +90,7 @@ class ConventionTable(Model):
     let: dict[str, int | str] = Field({})
     forward: list[RuleTable] = Field([])
     backward: list[RuleTable] | None = None
+    figures: dict[str, FigureTable] = Field({})
 
 
 def convention_of(
@@ -121,7 +150,38 @@ def convention_of(
         bool(reader.names & OF_PLACE) or (base is not None and base.by_place),
         "network" in reader.names or (base is not None and base.by_network),
         table.version or (base.version if base else ""),
+        _figures(table, cursor, let, trusted, base.figures if base else {}),
     )
+
+
+def _figures(
+    table: ConventionTable,
+    cursor: Cursor,
+    let: Mapping[str, Expression],
+    trusted: bool,
+    base: Mapping[str, OwnFigure],
+) -> Mapping[str, OwnFigure]:
+    """Return figures by name; those of a convention that is extended have its rules behind their own."""
+    figures: dict[str, OwnFigure] = dict(base)
+    for name, figure in table.figures.items():
+        place, reader = cursor["figures"][name], _Rules(let, trusted)
+        others = base[name].rules if name in base else {}
+        own = reader.counts(figure.rules, place)
+        rules = {key: (*own.get(key, ()), *others.get(key, ())) for key in (*own, *(others.keys() - own.keys()))}
+        if bool(rules) == (figure.total is not None):
+            raise place.error("E104", "a figure has either rules or a total")
+        known = (*figures, "network")
+        figures[name] = OwnFigure(
+            name,
+            figure.title,
+            figure.unit,
+            rules,
+            None if figure.total is None else _expression(figure.total, place["total"], {}, known),
+            None if figure.when is None else _expression(figure.when, place["when"], {}, ("network",)),
+            " ".join(figure.bug.split()),
+            bool(reader.names & OF_PLACE) or (name in base and base[name].reads_place),
+        )
+    return figures
 
 
 def _with(own: Mapping[str, tuple[Rule, ...]], base: Pass | None) -> Mapping[str, tuple[Rule, ...]]:
@@ -168,7 +228,21 @@ class _Rules:
             names = [table.operations] if isinstance(table.operations, str) else table.operations
             for name in names:
                 if not self._trusted:
-                    _check_operation(name, rule, place)
+                    expressions = [] if rule.when is None else [rule.when]
+                    _check_operation(name, [*expressions, *rule.macs.values(), *rule.others.values()], place)
+                rules[name] = (*rules.get(name, ()), rule)
+        return rules
+
+    def counts(self, tables: list[CountTable], figure: Cursor) -> dict[str, tuple[CountRule, ...]]:
+        """Return the rules of a figure by operation."""
+        rules: dict[str, tuple[CountRule, ...]] = {}
+        for index, table in enumerate(tables):
+            place = figure["rules"][index]
+            when = None if table.when is None else self._expression(table.when, place["when"])
+            rule = CountRule(when, self._expression(table.count, place["count"]), " ".join(table.bug.split()))
+            for name in [table.operations] if isinstance(table.operations, str) else table.operations:
+                if not self._trusted:
+                    _check_operation(name, [rule.counted] if when is None else [when, rule.counted], place)
                 rules[name] = (*rules.get(name, ()), rule)
         return rules
 
@@ -186,8 +260,10 @@ class _Rules:
         return expression
 
 
-def _expression(text: int | str, place: Cursor, let: Mapping[str, Expression]) -> Expression:
-    """Return an expression with the names of ``let`` replaced by what they stand for."""
+def _expression(
+    text: int | str, place: Cursor, let: Mapping[str, Expression], known: Collection[str] = NAMES
+) -> Expression:
+    """Return an expression of ``known`` names, with those of ``let`` replaced by what they stand for."""
     text = str(text)
     try:
         expression = parse(text)
@@ -196,8 +272,8 @@ def _expression(text: int | str, place: Cursor, let: Mapping[str, Expression]) -
             expression = parse(_with_names(text, {name: let[name].text for name in used}))
     except ExpressionError as error:
         raise place.error(error.code, error.message) from None
-    for name in sorted(expression.names() - NAMES.keys()):
-        hint = did_you_mean(name, NAMES) or f"the names are {', '.join(NAMES)}"
+    for name in sorted(expression.names().difference(known)):
+        hint = did_you_mean(name, known) or f"the names are {', '.join(known)}"
         raise place.error("E202", f"unknown name {name!r}", hint)
     return expression
 
@@ -208,8 +284,8 @@ def _with_names(text: str, meant: Mapping[str, str]) -> str:
     return re.sub(r"(?<![\w.'])([A-Za-z_]\w*)(?!['\w])", lambda m: f"({meant[m[1]]})" if m[1] in meant else m[1], text)
 
 
-def _check_operation(name: str, rule: Rule, place: Cursor) -> None:
-    """Raise NetcalcError for an operation that does not exist, or lacks an attribute that the rule reads."""
+def _check_operation(name: str, expressions: Iterable[Expression], place: Cursor) -> None:
+    """Raise NetcalcError for an operation that does not exist, or lacks an attribute that its rule reads."""
     from netcalc import ops
 
     if name == ALL:
@@ -218,8 +294,7 @@ def _check_operation(name: str, rule: Rule, place: Cursor) -> None:
     if operation is None:
         hint = did_you_mean(name, (*ops.names(), ALL))
         raise place["of"].error("E102", f"there is no operation {name!r}", hint or "`netcalc ops` lists them")
-    expressions = [rule.when] if rule.when is not None else []
-    for expression in (*expressions, *rule.macs.values(), *rule.others.values()):
+    for expression in expressions:
         for attribute in _attributes(expression.root):
             if attribute not in operation.model_fields:
                 known = operation.model_fields

@@ -1,0 +1,129 @@
+"""Figures that tools and papers define themselves, against what they print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcalc as package
+from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.own_figures import own_figures
+from netcalc.diagnostics import NetcalcError
+from tests.conftest import CommandResult
+from tests.oracle.tool_networks import NETWORKS
+
+RECORD = json.loads((Path(__file__).parent.parent / "truth" / "tool_figures.json").read_text(encoding="utf-8"))
+#: Non-embedding and total parameters in the table of https://github.com/EleutherAI/pythia.
+PYTHIA = {
+    "pythia-70m": (18_915_328, 70_426_624),
+    "pythia-410m": (302_311_424, 405_334_016),
+    "pythia-1b": (805_736_448, 1_011_781_632),
+    "pythia-6.9b": (6_444_163_072, 6_857_302_016),
+}
+FIGURES = """
+about: ours
+source: ours
+unit: MAC
+forward: []
+figures:
+  wide: {title: wide layers, unit: elements, rules: [{of: linear, when: op.out > 9, count: output.elements}]}
+  twice: {title: twice, unit: elements, total: 2 * wide}
+"""
+WRONG = [
+    ("of: linear", "of: lineal", "E102"),
+    ("op.out", "op.outs", "E103"),
+    ("2 * wide", "2 * wild", "E202"),
+    ("2 * wide", "2 *", "E201"),
+    (", total: 2 * wide", "", "E104"),
+    ("unit: elements, total", "unit: grams, total", "E104"),
+    ("count: output", "counts: output", "E101"),
+]
+
+
+def counted(model: str, convention: str, **settings: Any) -> dict[str, Any]:
+    network = package.load(model, set=settings, dtype="float32")
+    return {figure.name: figure for figure in own_figures(network.analysis(convention))}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("tool", RECORD)
+def test_figures_are_those_of_the_tools(tool: str, network: str) -> None:
+    reference, theirs = NETWORKS[network], dict(RECORD[tool]["figures"][network])
+    ours = counted(reference.spec, tool, **reference.settings)
+    # BERT and T5 were called without the further inputs that their specs have
+    absent = {"bert-base": 2, "t5-small": 1}.get(network, 0) * (128 * 8 + 64) if "input_size" in theirs else 0
+    for name in {"input_size", "total_size"} & theirs.keys():
+        theirs[name] += absent
+    assert {name: ours[name].value for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("model", PYTHIA)
+def test_non_embedding_parameters_are_as_published(model: str) -> None:
+    figure = counted(model, "netcalc")["non_embedding"]
+    assert (figure.value, figure.netcalc) == PYTHIA[model]
+
+
+def test_parameters_by_formulas_of_papers() -> None:
+    """Kaplan's 12·layers·d² of GPT-2, and the 123.65 M that nanoGPT prints for it."""
+    assert counted("gpt2", "kaplan")["parameters"].value == 12 * 12 * 768**2
+    assert f"{counted('gpt2', 'palm')['parameters'].value / 1e6:.2f}M" == "123.65M"
+
+
+def test_activations_of_timm_count_attention_in_several_operations() -> None:
+    """23,895,544 are those of timm's vit_base_patch16_224 without fused attention; the layers are torchvision's."""
+    (figure,) = own_figures(package.load("vit_b_16").analysis("timm"), "flops")
+    assert (figure.title, figure.value) == ("macts", 23_895_544)
+
+
+@pytest.mark.parametrize("model", ["gpt2", "vit_b_16", "t5-small", "resnet18", "albert-base-v2"])
+def test_differences_add_up(model: str) -> None:
+    network = package.load(model)
+    for convention in CONVENTIONS:
+        try:
+            figures = own_figures(network.analysis(convention), "params")
+        except NetcalcError as error:
+            assert error.diagnostics[0].code == "E701" and model in ("vit_b_16", "resnet18")
+            continue
+        for figure in figures:
+            assert figure.netcalc == network.params
+            assert sum(one.difference for one in figure.differences) == figure.value - figure.netcalc
+
+
+def test_pages_and_records(netcalc: Callable[..., CommandResult]) -> None:
+    page = " ".join(netcalc("params", "gpt2", "--convention", "torchinfo", "--depth", "1").out.split())
+    assert "163,037,184 (163 M) parameters as torchinfo counts them: linear +38,597,376 torchinfo counts tied" in page
+    ran = netcalc("params", "gpt2", "--convention", "thop", "--format", "json")
+    record: Mapping[str, Any] = json.loads(ran.out)
+    assert record["convention"] == "thop"
+    assert [figure["value"] for figure in record["figures"]] == [38_635_776]
+    assert "2,484,712 (2.48 M) macts as timm counts" in netcalc("flops", "resnet18", "-c", "timm").out
+    pages = netcalc("summary", "vit_b_16", "-c", "torchinfo", "--depth", "1").out
+    assert "Forward/backward pass size: 104,093,504 B (104.09 MB)" in pages
+    assert "torchinfo#366" in pages
+    assert netcalc("params", "gpt2", "--convention", "torch").code == 2
+
+
+def test_explain_opens_them(netcalc: Callable[..., CommandResult]) -> None:
+    assert "sum     2,484,712" in netcalc("explain", "resnet18", "-c", "timm").out
+    layer = netcalc("explain", "gpt2", "transformer.h.0.attn.c_attn", "-c", "kaplan").out
+    assert "parameters  matrices = 1,769,472" in layer
+    assert "85,056,000" in netcalc("explain", "gpt2").out
+    whole = " ".join(netcalc("explain", "vit_b_16", "-c", "torchinfo").out.split())
+    assert "602,176 + 104,093,504 + 232,268,704 = 336,964,384" in whole
+
+
+def test_figures_of_a_user(tmp_path: Path) -> None:
+    file = tmp_path / "ours.yaml"
+    file.write_text(FIGURES, encoding="utf-8")
+    wide, twice = own_figures(package.load("mlp").analysis(str(file)), "flops")
+    assert twice.value == 2 * wide.value > 0
+    for written, instead, code in WRONG:
+        assert FIGURES.count(written) == 1
+        file.write_text(FIGURES.replace(written, instead), encoding="utf-8")
+        with pytest.raises(NetcalcError) as caught:
+            package.load("mlp").analysis(str(file))
+        assert caught.value.diagnostics[0].code == code, (written, caught.value.diagnostics)

@@ -1,0 +1,98 @@
+"""Figures that tools show beside work: parameters, activations and sizes, at their defaults in evaluation mode.
+
+``python -m tests.oracle.tool_figures`` writes those of the networks of :mod:`tests.oracle.tool_networks` into
+``tests/truth/tool_figures.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.counting_tools import Called
+
+RECORD = Path(__file__).parent.parent / "truth" / "tool_figures.json"
+
+
+def _fvcore_activations(module: Any, inputs: Mapping[str, Any]) -> int:
+    from fvcore.nn import ActivationCountAnalysis
+
+    counted = ActivationCountAnalysis(Called(module, list(inputs)), tuple(inputs.values()))
+    counted.unsupported_ops_warnings(False).uncalled_modules_warnings(False).tracer_warnings("none")
+    return int(counted.total())
+
+
+def _fvcore(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    from fvcore.nn import parameter_count
+
+    return {"activations": _fvcore_activations(module, inputs), "parameters": parameter_count(module)[""]}
+
+
+def _fvcore_no_grad(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    import torch
+
+    with torch.no_grad():
+        return {"activations": _fvcore_activations(module, inputs)}
+
+
+def _thop(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    from thop import profile
+
+    return {"parameters": int(profile(Called(module, list(inputs)), tuple(inputs.values()), verbose=False)[1])}
+
+
+def _ptflops(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    from ptflops.pytorch_engine import get_model_parameters_number
+
+    return {"parameters": int(get_model_parameters_number(module))}
+
+
+def _torchinfo(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    import torchinfo
+
+    found = torchinfo.summary(module, input_data=dict(inputs), verbose=0, device="cpu")
+    sizes = found.total_input, found.total_output_bytes, found.total_param_bytes
+    names = ("parameters", "input_size", "pass_size", "params_size", "total_size")
+    return dict(zip(names, map(int, (found.total_params, *sizes, sum(sizes))), strict=True))
+
+
+#: Figures by name of the convention, with the package of the tool.
+TOOLS: Mapping[str, tuple[str, Callable[[Any, Mapping[str, Any]], dict[str, int]]]] = {
+    "fvcore": ("fvcore", _fvcore),
+    "fvcore-no-grad": ("fvcore", _fvcore_no_grad),
+    "thop": ("thop", _thop),
+    "ptflops": ("ptflops", _ptflops),
+    "torchinfo": ("torchinfo", _torchinfo),
+}
+
+
+def figures_of(tool: str, network: str) -> dict[str, int]:
+    """Return the figures of a tool for a network."""
+    from netcalc.formats.libraries.torchvision_import import import_torchvision
+
+    import_torchvision()
+    from tests.oracle.tool_networks import NETWORKS
+
+    reference = NETWORKS[network]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return TOOLS[tool][1](reference.module().eval(), reference.inputs())
+
+
+def _record() -> None:
+    from tests.oracle.tool_networks import NETWORKS
+
+    lines = []
+    for tool, (package, _) in TOOLS.items():
+        figures = {network: figures_of(tool, network) for network in NETWORKS}
+        entry = {"version": f"{package} {version(package)}", "figures": figures}
+        lines.append(f"{json.dumps(tool)}: {json.dumps(entry)}")
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _record()

@@ -73,6 +73,12 @@ def test_parameters_by_formulas_of_papers() -> None:
     assert f"{counted('gpt2', 'palm')['parameters'].value / 1e6:.2f}M" == "123.65M"
 
 
+def test_keras_counts_moving_statistics() -> None:
+    """The summary of keras.applications.MobileNetV2: 3,538,984 in total, 34,112 of them not trainable."""
+    figure = counted("mobilenet_v2", "keras")["parameters"]
+    assert (figure.value, figure.value - figure.netcalc) == (3_538_984, 34_112)
+
+
 def test_activations_of_timm_count_attention_in_several_operations() -> None:
     """23,895,544 are those of timm's vit_base_patch16_224 without fused attention; the layers are torchvision's."""
     (figure,) = own_figures(package.load("vit_b_16").analysis("timm"), "flops")

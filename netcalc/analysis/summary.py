@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
     "shapes": (*_WORK, "excluded", "figures", "declared", "storage", "sizes", "growth"),
-    "params": (*_WORK, "sizes"),
+    "params": (*_WORK[1:], "sizes"),  # the convention is that of the count of parameters
     "flops": ("storage", "sizes"),
 }
 
@@ -328,7 +328,7 @@ class Summary(Result):
         """Return the layers with the figures of the view, and None for optional fields that it leaves out."""
         left_out = _LEFT_OUT.get(self.view, ())
         values = {
-            "convention": self.convention,
+            "convention": self.convention if self.view != "params" or self.convention != "netcalc" else None,
             "totals": self.shown_totals,
             "excluded": self.excluded,
             "figures": self.figures,
@@ -345,8 +345,6 @@ class Summary(Result):
             "growth": self.growth,
             "assumptions": self.claims,
         }
-        if self.view == "params" and self.convention != "netcalc":
-            left_out = tuple(name for name in left_out if name != "convention")
         optional = {name: None if name in left_out else value or None for name, value in values.items()}
         return {"layers": self.record_layers(self.layers)} | optional
 

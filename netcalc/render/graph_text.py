@@ -30,6 +30,7 @@ COLORS: Mapping[Kind, tuple[str, str]] = {
     "other": ("#f5f5f4", "#44403c"),
 }
 _INK = "#0f172a"
+_SEPARATOR = " · "
 #: Characters of a text.
 _LONGEST = 60
 
@@ -46,13 +47,18 @@ def mermaid(graph: GraphReport) -> Iterator[str]:
         if named:
             yield f"  classDef {kind} fill:{fill},stroke:{stroke},color:{_INK}"
             yield f"  class {named} {kind}"
+    if graph.groups:
+        yield f"  classDef group fill:#f8fafc,stroke:#94a3b8,color:{_INK}"
+        yield f"  class {','.join(group.id for group in graph.groups)} group"
 
 
 def _mermaid_boxes(graph: GraphReport, group: str | None, margin: str) -> Iterator[str]:
     for node in graph.nodes:
         if node.group == group:
             start, end = ("([", "])") if node.kind in ("input", "output") else ("[", "]")
-            text = "<br>".join(map(_mermaid_text, lines_of(node, graph.show)))
+            # a line of its own for each figure, since Mermaid breaks long lines
+            lines = (part for line in lines_of(node, graph.show) for part in line.split(_SEPARATOR))
+            text = "<br>".join(map(_mermaid_text, lines))
             yield f'{margin}{node.id}{start}"{text}"{end}'
     for inner in graph.groups:
         if inner.group == group:
@@ -122,7 +128,7 @@ def lines_of(item: GraphNode | GraphGroup, show: Sequence[str]) -> list[str]:
         figures.append(f"{short(item.params, elements=True)} params")
     if "macs" in show and item.macs != 0:
         figures.append("MACs not known" if item.macs is None else work(item.macs, "MAC"))
-    return [*lines, " · ".join(figures)] if figures else lines
+    return [*lines, _SEPARATOR.join(figures)] if figures else lines
 
 
 def tensor_text(type_: TensorType) -> str:

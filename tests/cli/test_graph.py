@@ -14,7 +14,6 @@ import netcalc as package
 from tests.conftest import CommandResult
 from tests.records.test_records import validated
 
-
 ROOT = Path(__file__).parent.parent.parent
 
 

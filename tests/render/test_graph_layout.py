@@ -226,7 +226,7 @@ def test_hostile_names_stay_text_in_mermaid() -> None:
         "end",
         r"n\d+ (-->|-\.->)\|\"[^\"]*\"\| n\d+",
         r"classDef \w+ fill:#\w+,stroke:#\w+,color:#\w+",
-        r"class n\d+(,n\d+)* \w+",
+        r"class [ng]\d+(,[ng]\d+)* \w+",
     )
     for line in lines:
         assert any(re.fullmatch(token, line.strip()) for token in tokens), line

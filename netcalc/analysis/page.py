@@ -9,6 +9,7 @@ from typing import Annotated
 
 from netcalc.analysis.compare import Comparison
 from netcalc.analysis.explain import Explanation
+from netcalc.analysis.graph import GraphReport
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.signal.report import SignalReport
 from netcalc.analysis.summary import Summary
@@ -34,7 +35,7 @@ class Workings:
 
 
 @recorded(
-    *("title", "about", "source", "settings", "counted_by", "summary", "shares", "memory"),
+    *("title", "about", "source", "settings", "counted_by", "summary", "shares", "graph", "memory"),
     *(Entry("time", optional=True), Entry("signal", optional=True), "workings"),
 )
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class NetworkPage:
     """Totals and layers."""
     shares: Mapping[str, tuple[Real, ...]]
     """Share of each layer, all its instances, of the totals by figure, in the order of the layers."""
+    graph: Annotated[GraphReport, NESTED]
+    """The architecture, with all blocks opened."""
     memory: Annotated[MemoryReport, NESTED]
     """Weights, caches and activations."""
     workings: Workings

@@ -1,6 +1,6 @@
-"""Page for a browser in one file, report.html unless -o names another: totals, inputs and outputs, the table of layers,
-memory with what is live at the peak, and caches. A click on a number opens its working. The page needs no network and
-no other file.
+"""Page for a browser in one file, report.html unless -o names another: totals, inputs and outputs, the architecture as
+a graph that opens and closes, the table of layers, memory with what is live at the peak, and caches. A click on a
+number opens its working. The page needs no network and no other file.
 
 --device h100 adds the bound of `netcalc time` with a roofline, and --signal what `netcalc signal` measures.
 --quantize, --training adamw and --phase decode count as in other commands.

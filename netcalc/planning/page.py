@@ -12,11 +12,14 @@ from netcalc.analysis.summary import Summary, layer_fields
 from netcalc.arguments import options_of, texts
 from netcalc.diagnostics import written
 from netcalc.dims import Poly, integer
+from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH
 from netcalc.options import AttentionOptions, CountOptions, DeviceOptions, PhaseOptions, StepOptions
 from netcalc.page_options import ReportOptions
 from netcalc.planning.phases import phase_of, request_in_phase
 from netcalc.request import Request
 
+#: Depth of a graph that opens all blocks, of which there are fewer levels.
+_OPEN = MAX_DEPTH * MAX_BLOCK_DEPTH
 #: Parts of a request that are settings of a page, by the option that gives each.
 _ASKED = ("dtype", "mode", "quantize", "prune", "lora", "symbolic")
 
@@ -55,6 +58,7 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
         summary.analysis.convention.about,
         summary,
         shares_of(summary),
+        network.graph(convention=values["convention"], depth=_OPEN),
         memory,
         workings,
         time,

@@ -16,8 +16,10 @@ from netcalc.render.escapes import clean
 
 _BUILT = Path(__file__).parent.parent / "report" / "built"
 #: Scripts in order, of ``netcalc/report/web``.
-_SCRIPTS = ("page.js",)
+_SCRIPTS = ("graph.js", "page.js")
 _STYLES = "page.css"
+#: Licence of the library in the scripts, which every copy has.
+_LICENSE = "graph.LICENSE.txt"
 #: Integers that a double does not have exactly are texts in a page.
 _EXACT = 2**53
 #: Characters that could end the element of the data, or a line of a script, and halves of surrogate pairs.
@@ -43,6 +45,7 @@ def _lines(page: ReportPage) -> Iterator[str]:
     yield f"<style>{styles}</style>"
     yield from ("</head>", "<body>", '<div id="page"><noscript><p>This page needs JavaScript.</p></noscript></div>')
     yield f'<script type="application/json" id="data">{embedded(record(page))}</script>'
+    yield f"<!--\n{_built(_LICENSE).strip()}\n-->"
     yield from (f"<script>{script}</script>" for script in scripts)
     yield from ("</body>", "</html>")
 

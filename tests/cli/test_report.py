@@ -70,7 +70,7 @@ def test_the_page_has_the_records_of_the_commands(
     ran = netcalc("report", "gpt2", "--device", "h100")
     assert (ran.code, ran.out) == (0, "report.html is written; open it in a browser\n"), ran.err
     (page,) = Document(Path("report.html").read_text(encoding="utf-8")).data["networks"]
-    for name, words in {"summary": (), "memory": (), "time": ("--device", "h100")}.items():
+    for name, words in {"summary": (), "graph": ("--depth", "9"), "memory": (), "time": ("--device", "h100")}.items():
         assert page[name] == json.loads(netcalc(name, "gpt2", *words, "--format", "json").out)
     total = json.loads(netcalc("explain", "gpt2", "--format", "json").out)
     assert page["workings"]["total"] == total

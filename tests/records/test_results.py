@@ -36,7 +36,7 @@ _OPEN_IN = {
     "memory-table": {"sizes", "ranges", "caches", "totals"},
     "time": {"peaks", "roofs"},
     # records of their own
-    "report": {"summary", "memory", "time", "signal", "comparison", "total", "layers", "times", "shares"},
+    "report": {"summary", "graph", "memory", "time", "signal", "comparison", "total", "layers", "times", "shares"},
 }
 
 

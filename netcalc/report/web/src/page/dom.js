@@ -36,11 +36,11 @@ export function section(id, title, ...children) {
 }
 
 /** A table: columns are { title, number, wide }, rows are lists of cells, which are texts or elements. */
-export function table(columns, rows, { caption, className } = {}) {
+export function table(columns, rows, { caption, className, tall } = {}) {
   const kind = (column) => [column.number ? 'num' : '', column.prose ? 'prose' : ''].join(' ').trim() || null
   return h(
     'div',
-    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption ?? columns.map((each) => each.title).join(', ') },
+    { class: tall ? 'scroll tall' : 'scroll', tabindex: '0', role: 'region', 'aria-label': caption ?? columns.map((each) => each.title).join(', ') },
     h(
       'table',
       { class: className },

@@ -61,7 +61,7 @@ export function seconds(value) {
   return `${Number((value * 1e9).toPrecision(4))} ns`
 }
 
-export const percent = (share) => (typeof share === 'number' ? `${(100 * share).toFixed(share >= 0.0995 ? 1 : 2)} %` : '')
+export const percent = (share) => (share === 0 ? '0 %' : typeof share === 'number' ? `${(100 * share).toFixed(share >= 0.0995 ? 1 : 2)} %` : '')
 
 export const shape = (sizes) => (sizes.length ? sizes.map((size) => (DIGITS.test(String(size)) || /^\w+$/.test(size) ? size : `(${size})`)).join('×') : 'scalar')
 

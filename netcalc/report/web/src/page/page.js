@@ -1,6 +1,7 @@
 // The page of `netcalc report`: draws the records in the element `data`.
 import { append, h, section } from './dom.js'
 import { compare } from './compare.js'
+import { graph, graphColors } from './graph.js'
 import { layers } from './layers.js'
 import { caches, memory } from './memory.js'
 import { overview } from './overview.js'
@@ -21,6 +22,7 @@ const open = panel.open
 /** The sections: id, title, the networks that have it, and how it is drawn. */
 const SECTIONS = [
   { id: 'about', title: 'What it is', of: (network) => overview(network, open) },
+  { id: 'graph', title: 'Architecture', of: (network, place) => graph(network, place, open, go) },
   {
     id: 'layers',
     title: 'Layers',
@@ -56,6 +58,7 @@ function follow() {
   tables[Number(match[1])]?.show(path)
 }
 
+graphColors()
 const sections = SECTIONS.map(drawn).filter(Boolean)
 if (page.comparison) sections.splice(0, 0, section('compare', 'Side by side', compare(page, open)))
 const title = networks.map((network) => network.title).join(' and ')
@@ -66,7 +69,7 @@ append(root, [
   h(
     'header',
     { class: 'top' },
-    h('div', { class: 'title' }, h('h1', {}, title), themeButton()),
+    h('div', { class: 'title' }, h('h1', {}, title), themeButton(graphColors)),
     networks.map((network) => network.about && h('p', { class: 'lead' }, networks.length > 1 ? `${network.title}: ${network.about}` : network.about)),
   ),
   h('nav', { 'aria-label': 'Sections' }, h('ul', {}, sections.map((each) => h('li', {}, h('a', { href: `#${each.id}` }, each.querySelector('h2').textContent))))),

@@ -21,6 +21,7 @@ export function signal(network) {
     table(
       [{ title: 'Layer' }, { title: 'Operation' }, { title: 'Shape' }, ...figures.flatMap((name) => [{ title: `${name}, measured`, number: true }, { title: 'predicted', number: true }])],
       report.layers.map((layer) => [h('span', { class: 'mono' }, layer.path), layer.op, h('span', { class: 'mono' }, shape(layer.shape)), ...figures.flatMap((name) => [measured(layer.measured?.[name]), measured(layer.predicted?.[name])])]),
+      { tall: report.layers.length > 24 },
     ),
   ]
 }

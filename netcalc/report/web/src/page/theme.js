@@ -6,13 +6,17 @@ export const isDark = () => {
   return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches
 }
 
-export function themeButton() {
+export function themeButton(changed) {
   const name = () => (isDark() ? 'Light' : 'Dark')
   const button = h('button', { type: 'button', class: 'theme' }, name())
   button.addEventListener('click', () => {
     document.documentElement.dataset.theme = isDark() ? 'light' : 'dark'
     button.textContent = name()
+    changed()
   })
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (button.textContent = name()))
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    button.textContent = name()
+    changed()
+  })
   return button
 }

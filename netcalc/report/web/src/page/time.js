@@ -33,7 +33,7 @@ export function time(network, open) {
     ),
     roofline('Roofline', points, { peak: report.peak.flops * count, bandwidth: report.device.bandwidth * count }),
     h('p', { class: 'quiet' }, h('span', { class: 'key compute' }), 'bound by arithmetic ', h('span', { class: 'key memory' }), 'bound by memory'),
-    table([{ title: 'Layer' }, { title: 'Operation' }, { title: '×', number: true }, { title: 'FLOPs', number: true }, { title: 'Read + written', number: true }, { title: 'Time', number: true }, { title: 'Bound by' }], report.layers.map((layer) => row(layer, network, open))),
+    table([{ title: 'Layer' }, { title: 'Operation' }, { title: '×', number: true }, { title: 'FLOPs', number: true }, { title: 'Read + written', number: true }, { title: 'Time', number: true }, { title: 'Bound by' }], report.layers.map((layer) => row(layer, network, open)), { tall: report.layers.length > 24 }),
     h('ul', { class: 'quiet' }, [...report.assumptions, ...report.notes].map((text) => h('li', {}, text))),
   ]
 }

@@ -61,3 +61,6 @@ class ReportedOptions(TypedDict, total=False):
     reported_params: Annotated[
         str | None, Option(NAME, None, "Explain this number of parameters, as in 58.07M.", metavar="NUMBER")
     ]
+    reported_memory: Annotated[
+        str | None, Option(NAME, None, "Explain this number of bytes, as in 16.1GiB or 97.7MB.", metavar="BYTES")
+    ]

@@ -425,6 +425,7 @@ VERBS = {
             "after": called("--to fvcore", after="fvcore"),
             **EXCLUDE,
             "reported": called("--reported 50.7k", "reconcile_reported", reported="50.7k"),
+            "reported_memory": called("--reported-memory 1kB", "reconcile_reported", reported_memory="1kB"),
             "reported_params": called("--reported-params 1k", "reconcile_reported", reported_params="1k"),
             "convention": Sample(
                 "--convention fvcore", {}, {"convention": "fvcore"}, "reconcile_networks", model="SPEC OTHER"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.results import Result, recorded
 
+#: Figure of which a number is reported: MACs or FLOPs, parameters, or bytes.
+FigureName: TypeAlias = Literal["work", "params", "memory"]
 #: Chance above which it is printed that a drawn number would be explained too.
 NOTABLE = 0.05
 
@@ -47,7 +49,7 @@ class Diagnosis(Result):
     """Name of the spec."""
     reported: str
     """The number as it is printed."""
-    figure: Literal["work", "params"]
+    figure: FigureName
     unit: str
     """MAC or FLOP if the number has this unit; empty otherwise."""
     explanations: tuple[Explained, ...]

@@ -11,6 +11,7 @@ the totals. --set changes both models, or with a number one of them: --set 2:NAM
 embeddings, half of causal attention, forward or with backward, and prefixes of 1000 or 1024 are searched for what
 reproduces each printed digit. Up to ten explanations are listed, those with the fewest choices first, with the command
 that prints the figure. Sizes that --set fixes are not searched. The exit code is 1 if nothing explains the number.
+--reported-memory 16.1GiB does so for bytes: element types, schemes, caches, training, activations, batch and length.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ from netcalc.reconcile_options import NetworkReconciliationOptions, ReconcileOpt
 
 _OTHER = Declared("other", str | None, None, Argument(metavar="[MODEL]", help="A second model to reconcile with."))
 _OF_ONE = {
-    **{"before": "--from", "after": "--to", "exclude": "--exclude"},
-    **{"reported": "--reported", "reported_params": "--reported-params"},
+    "before": "--from",
+    "after": "--to",
+    "exclude": "--exclude",
+    "reported": "--reported",
+    "reported_params": "--reported-params",
+    "reported_memory": "--reported-memory",
 }
 
 

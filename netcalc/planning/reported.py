@@ -9,12 +9,12 @@ from fractions import Fraction
 from itertools import islice
 from math import ceil, floor
 from shlex import quote
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from netcalc.analysis.reported import Diagnosis, Explained
+from netcalc.analysis.reported import Diagnosis, Explained, FigureName
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.planning.reported_counts import FACTOR, Counted, param_candidates, recounted, work_candidates
-from netcalc.planning.reported_number import BASES, Reported, reported_number
+from netcalc.planning.reported_number import Reported, reported_bytes, reported_number
 from netcalc.reconcile_options import ReportedOptions
 from netcalc.request import Request
 
@@ -22,37 +22,43 @@ from netcalc.request import Request
 CHOICES = 3
 _SHOWN = 10
 _DRAWN = 1000
-_BINARY = "a prefix of powers of 1024"
+#: Options of numbers.
+_OPTIONS: dict[FigureName, Literal["reported", "reported_params", "reported_memory"]] = {
+    "work": "reported",
+    "params": "reported_params",
+    "memory": "reported_memory",
+}
 
 
 class _Match(NamedTuple):
     counted: Counted
     base: int
+    prefix: str = ""
+    """Words for a prefix of another base than the number says."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return (*self.counted.choices, self.prefix) if self.prefix else self.counted.choices
 
     @property
     def changes(self) -> int:
-        return self.counted.changes + (self.base != BASES[0])
+        return self.counted.changes + bool(self.prefix)
 
 
 def diagnosed(request: Request, options: ReportedOptions) -> Diagnosis:
-    """Return what explains a reported number of work or of parameters.
+    """Return what explains a reported number of work, parameters or bytes.
 
     Raises:
         NetcalcError: as :meth:`netcalc.Network.reconcile_reported` does.
     """
-    work, params = options["reported"], options["reported_params"]
-    if (work is None) == (params is None):
+    numbers = {name: options[key] for name, key in _OPTIONS.items() if options[key] is not None}
+    if len(numbers) != 1:
         raise NetcalcError(Diagnostic("E502", "one number is explained at a time", hint="--reported 11.29G"))
     if request.symbolic:
         raise NetcalcError(Diagnostic("E404", "a number is explained at sizes that are numbers: no --symbolic"))
-    text = work if work is not None else params
+    ((figure, text),) = numbers.items()
     assert text is not None
-    if work is not None:
-        number = reported_number(work, "--reported", units=True)
-        candidates = [*work_candidates(request, number.unit, CHOICES)]
-    else:
-        number = reported_number(text, "--reported-params", units=False)
-        candidates = [*param_candidates(request, CHOICES)]
+    number, candidates = _searched(request, figure, text)
     search = _Search(candidates, number)
     chances = search.chances()
     holding = _simplest(match for match in search.matches() if _holds(request, match))
@@ -61,13 +67,25 @@ def diagnosed(request: Request, options: ReportedOptions) -> Diagnosis:
     return Diagnosis(
         request.program.name,
         text.strip(),
-        "work" if work is not None else "params",
+        figure,
         number.unit,
         found,
         None if nearest is None else _explained(request, nearest, chances),
-        None if nearest is None else round(number.value - Fraction(nearest.counted.scaled, FACTOR)),
+        None if nearest is None else round(search.left_over(nearest)),
         len({candidate.scaled for candidate in candidates}),
     )
+
+
+def _searched(request: Request, figure: FigureName, text: str) -> tuple[Reported, list[Counted]]:
+    """Return the number that a text stands for, and the values among which it is looked for."""
+    if figure == "params":
+        return reported_number(text, "--reported-params", units=False), [*param_candidates(request, CHOICES)]
+    if figure == "memory":
+        from netcalc.planning.reported_memory import memory_candidates
+
+        return reported_bytes(text, "--reported-memory"), [*memory_candidates(request, CHOICES)]
+    number = reported_number(text, "--reported", units=True)
+    return number, [*work_candidates(request, number.unit, CHOICES)]
 
 
 class _Search:
@@ -81,17 +99,28 @@ class _Search:
     def matches(self) -> Iterable[_Match]:
         """Return the candidates that are printed as the number, those with the fewest choices first."""
         found = []
-        for base in BASES if self._number.power else BASES[:1]:
+        for base in self._number.bases:
             low, high = _bounds(self._number, base)
             inside = self._candidates[bisect_left(self._values, low) : bisect_right(self._values, high)]
-            found += [match for counted in inside if (match := _Match(counted, base)).changes <= CHOICES]
+            found += [match for counted in inside if (match := self._match(counted, base)).changes <= CHOICES]
         return sorted(found, key=lambda match: (match.changes, match.counted.rank, match.base))
 
     def nearest(self) -> Iterator[_Match]:
         """Yield the candidates from the nearest to the number on, those with the fewest choices first."""
-        value = self._number.value * FACTOR
-        ordered = sorted(self._candidates, key=lambda one: (abs(one.scaled - value), one.changes, one.rank))
-        yield from (_Match(counted, BASES[0]) for counted in ordered)
+        matches = [self._match(one, base) for base in self._number.bases for one in self._candidates]
+        yield from sorted(
+            (match for match in matches if match.changes <= CHOICES),
+            key=lambda match: (self._steps(match), match.changes, match.counted.rank),
+        )
+
+    def _steps(self, match: _Match) -> int:
+        """Return the distance of a match in steps of the last digit, below which the number says nothing."""
+        step: Fraction = self._number.step * match.base**self._number.power
+        return round(abs(self.left_over(match)) / step)
+
+    def left_over(self, match: _Match) -> Fraction:
+        """Return the number, with the prefix of a match, minus the value of this."""
+        return self._number.of(match.base) - Fraction(match.counted.scaled, FACTOR)
 
     def chances(self) -> Sequence[float]:
         """Return the share of drawn numbers that are explained, by the largest number of choices.
@@ -107,8 +136,8 @@ class _Search:
 
     def _share(self, drawn: Iterable[Reported], most: int) -> float:
         values = {
-            base: [one.scaled for one in self._candidates if _Match(one, base).changes <= most]
-            for base in (BASES if self._number.power else BASES[:1])
+            base: [one.scaled for one in self._candidates if self._match(one, base).changes <= most]
+            for base in self._number.bases
         }
         explained = 0
         for number in drawn:
@@ -116,12 +145,15 @@ class _Search:
             explained += any(bisect_left(own, low) < bisect_right(own, high) for own, low, high in bounds)
         return explained / _DRAWN
 
+    def _match(self, counted: Counted, base: int) -> _Match:
+        return _Match(counted, base, "" if base == self._number.bases[0] else f"a prefix of powers of {base}")
+
 
 def _simplest(matches: Iterable[_Match]) -> Iterator[_Match]:
     """Yield the matches that are not an earlier one with further choices, which change no digit."""
     earlier: list[frozenset[str]] = []
     for match in matches:
-        choices = frozenset((*match.counted.choices, *([_BINARY] if match.base != BASES[0] else [])))
+        choices = frozenset(match.choices)
         if not any(simpler <= choices for simpler in earlier):
             earlier.append(choices)
             yield match
@@ -139,18 +171,19 @@ def _holds(request: Request, match: _Match) -> bool:
 
 def _explained(request: Request, match: _Match, chances: Sequence[float]) -> Explained:
     counted = match.counted
-    choices = (*counted.choices, *([_BINARY] if match.base != BASES[0] else []))
     value = round(Fraction(counted.scaled, FACTOR))
-    command = " ".join(_command(request, counted))
-    return Explained(value, choices, command, counted.base, counted.arithmetic, chances[min(match.changes, CHOICES)])
+    command = " ".join(command_of(request, counted))
+    chance = chances[min(match.changes, CHOICES)]
+    return Explained(value, match.choices, command, counted.base, counted.arithmetic, chance)
 
 
-def _command(request: Request, counted: Counted) -> Iterator[str]:
+def command_of(request: Request, counted: Counted) -> Iterator[str]:
     """Yield the words of the command that prints the figure."""
     yield from ("netcalc", counted.verb, quote(str(request.model or request.program.name)))
     if request.mode is not None:
         yield f"--mode {request.mode}"
     if counted.convention != "netcalc":
         yield f"--convention {counted.convention}"
+    yield from map(quote, counted.options)
     for name, value in {**request.settings, **dict(counted.settings)}.items():
         yield f"--set {quote(f'{name}={value}')}"

@@ -21,9 +21,9 @@ from netcalc.request import Request
 #: Values are stored times this factor, so that halves of halves are whole numbers.
 FACTOR = 4
 #: Sizes that are searched.
-_BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 _RESOLUTIONS = (160, 192, 224, 256, 288, 299, 320, 384, 448, 512)
-_LENGTHS = (1, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+LENGTHS = (1, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 #: Operations that look up vectors, and those that give vectors of positions.
 _EMBEDDINGS = ("embedding", "embedding_bag")
 _POSITIONS = ("learned_positions", "relative_position_bias", "t5_position_bias")
@@ -55,6 +55,8 @@ class Counted(NamedTuple):
     base: int
     arithmetic: tuple[str, ...]
     plan: Plan | None = None
+    options: tuple[str, ...] = ()
+    """Further words of the command."""
 
 
 class _Figures(NamedTuple):
@@ -86,9 +88,9 @@ class _Figures(NamedTuple):
 def work_candidates(request: Request, unit: str, most: int) -> Iterator[Counted]:
     """Yield counts of work with at most so many changes; ``unit`` is the unit that the number has, if any."""
     batch = dict(request.program.dims).get("batch") if "batch" not in request.settings else None
-    twice = _changed(request, {"batch": 2 * batch}) if isinstance(batch, int) else None
-    for sizes in ({}, *_sizes(request)):
-        sized = _changed(request, sizes)
+    twice = changed_request(request, {"batch": 2 * batch}) if isinstance(batch, int) else None
+    for sizes in ({}, *other_sizes(request)):
+        sized = changed_request(request, sizes)
         for convention in CONVENTIONS.values() if sized is not None else ():
             assert sized is not None
             figures = _figures(sized, convention)
@@ -106,7 +108,7 @@ def work_candidates(request: Request, unit: str, most: int) -> Iterator[Counted]
 
 def _batches(counted: Counted, doubled: Counted, batch: int) -> Iterator[Counted]:
     """Yield a count at other batches, from those at a batch and at twice as much."""
-    for n in _BATCHES:
+    for n in BATCHES:
         if n != batch:
             more = n - batch
             yield counted._replace(
@@ -123,7 +125,7 @@ def recounted(request: Request, counted: Counted) -> int | None:
     """Return the value of a candidate, counted at its sizes; None if the network has none there."""
     if counted.plan is None:
         return counted.scaled
-    sized = _changed(request, dict(counted.settings))
+    sized = changed_request(request, dict(counted.settings))
     convention = CONVENTIONS[counted.convention]
     figures = None if sized is None else _figures(sized, convention)
     return None if figures is None else figures.value(counted.plan, convention.per_mac)
@@ -182,7 +184,7 @@ def _of_parts(parts: Sequence[tuple[str, int, int, int]]) -> Iterator[tuple[tupl
             yield (*words, "with buffers"), value + buffers
 
 
-def _sizes(request: Request) -> Iterator[dict[str, int]]:
+def other_sizes(request: Request) -> Iterator[dict[str, int]]:
     """Yield sizes of images and sequences other than those of the model; sizes that were set stay."""
     dims = dict(request.program.dims)
     free = {name: size for name, size in dims.items() if name not in request.settings}
@@ -190,10 +192,10 @@ def _sizes(request: Request) -> Iterator[dict[str, int]]:
         yield from ({"height": n, "width": n} for n in _RESOLUTIONS if (n, n) != (free["height"], free["width"]))
     for name, size in free.items():
         if name == "length" or name.endswith("_length"):
-            yield from ({name: n} for n in _LENGTHS if n != size)
+            yield from ({name: n} for n in LENGTHS if n != size)
 
 
-def _changed(request: Request, sizes: Mapping[str, int]) -> Request | None:
+def changed_request(request: Request, sizes: Mapping[str, int]) -> Request | None:
     """Return the request at other sizes; None if the network has none there."""
     if not sizes:
         return request

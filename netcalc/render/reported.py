@@ -12,6 +12,7 @@ from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
 
 _OWN = "as netcalc counts"
+_FIGURES = {"work": "work", "params": "parameters", "memory": "bytes"}
 
 
 class _Explanations(Presentation[Diagnosis]):
@@ -20,7 +21,7 @@ class _Explanations(Presentation[Diagnosis]):
     names = staticmethod(lambda explained: explained.choices or (_OWN,))
 
     def page(self, result: Diagnosis, rows: Selected[Explained], view: View) -> Page:
-        unit = result.unit or ("parameters" if result.figure == "params" else "work")
+        unit = result.unit or _FIGURES[result.figure]
         yield Paragraph([Line(f": {result.spec}, {unit}", f"reported {result.reported}")])
         if result.explanations:
             yield self.data(result, rows, view)._replace(omitted=len(rows.others))

@@ -148,6 +148,7 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "reconcile-reported": lambda folder: [
         _small().reconcile_reported(reported="11.29G"),
         _small().reconcile_reported(reported_params="1M"),
+        _small().reconcile_reported(reported_memory="1MB"),
         api.load("vit_b_16").reconcile_reported(reported="11.29GMAC"),
     ],
     "reconcile": lambda folder: [

@@ -159,7 +159,7 @@ class GraphTree:
 
     def _connect_body(self, body: Body, path: str, computed: dict[Value, _Item]) -> None:
         """Add the edges of a body at a path; ``computed`` has the leaf of each value, and takes those of the body."""
-        firsts = list(folded(body.nodes))
+        firsts = _by_body(folded(body.nodes))
         for node in body.nodes:
             place = join(path, _first_of(node, firsts))
             leaf = self._leaves.get(place)
@@ -297,14 +297,21 @@ class GraphTree:
         return not isinstance(row.node, OpNode) or not self._analysis.unknown_of(row.node)
 
 
-def _first_of(node: OpNode | CallNode, firsts: Iterable[Instances]) -> str:
+def _by_body(rows: Iterable[Instances]) -> Mapping[tuple[int, str], list[Instances]]:
+    """Return the numbered instances by the body and the name of their calls."""
+    result: dict[tuple[int, str], list[Instances]] = {}
+    for instances in rows:
+        if isinstance(instances.node, CallNode) and instances.numbers is not None:
+            result.setdefault((id(instances.node.body), instances.node.name), []).append(instances)
+    return result
+
+
+def _first_of(node: OpNode | CallNode, firsts: Mapping[tuple[int, str], list[Instances]]) -> str:
     """Return the name of the first of the equal instances to which those of a node belong."""
     if isinstance(node, OpNode) or node.start is None:
         return node.name
-    for instances in firsts:
-        other, numbers = instances.node, instances.numbers
-        same = isinstance(other, CallNode) and other.body is node.body and other.name == node.name
-        if same and numbers is not None and node.start in numbers:
+    for instances in firsts[id(node.body), node.name]:
+        if instances.numbers is not None and node.start in instances.numbers:
             return instances.name
     return node.instance(0)
 

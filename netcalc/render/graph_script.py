@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.limits import DRAW_SECONDS, MAX_DRAW_MEMORY, MAX_DRAWN
 
 #: The built script, which defines ``netcalcGraph``.
 SCRIPT = Path(__file__).parent.parent / "report" / "built" / "graph.js"
-#: Bytes that the engine may take.
-MEMORY_LIMIT = 2 << 30
 _HINT = 'pip install "netcalc-nn[graph]", or write a .mmd or .dot'
 
 
@@ -78,18 +77,27 @@ def _has_fonts() -> bool:
     return bytes(svg_to_bytes(svg_string=svg.format(text))) != bytes(svg_to_bytes(svg_string=svg.format("")))
 
 
-def called(function: str, record: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
-    """Return the result of a function of the script for a record."""
+def called(function: str, record: Mapping[str, Any], options: Any) -> Any:
+    """Return the result of a function of the script for a record; raises as :func:`graph_svg` does."""
     require_engine()
     import quickjs
 
+    drawn = len(record["nodes"]) + len(record["edges"])
+    if drawn > MAX_DRAWN:
+        raise _too_large(f"the graph has {drawn:,} boxes and edges (at most {MAX_DRAWN:,} in a picture)")
     context = quickjs.Context()
-    context.set_memory_limit(MEMORY_LIMIT)
-    context.set_max_stack_size(1 << 26)
+    context.set_memory_limit(MAX_DRAW_MEMORY)
+    context.set_time_limit(DRAW_SECONDS)
+    context.set_max_stack_size(1 << 22)
+    arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in (record, options))
+    context.eval(SCRIPT.read_text(encoding="utf-8"))
     try:
-        context.eval(SCRIPT.read_text(encoding="utf-8"))
-        arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in (record, options))
         return json.loads(context.eval(f"JSON.stringify(netcalcGraph.{function}({arguments}))"))
-    except quickjs.StackOverflow:
-        message = "the graph is too large to be laid out"
-        raise NetcalcError(Diagnostic("E502", message, hint="choose a smaller --depth")) from None
+    except (quickjs.StackOverflow, quickjs.JSException) as error:
+        if any(word in str(error) for word in ("interrupted", "out of memory", "stack")):
+            raise _too_large("the graph is too large to be laid out") from None
+        raise
+
+
+def _too_large(message: str) -> NetcalcError:
+    return NetcalcError(Diagnostic("E502", message, hint="choose a smaller --depth, or write a .mmd or .dot"))

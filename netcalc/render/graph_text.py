@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from netcalc.analysis.graph import GraphGroup, GraphNode, GraphReport, Kind
 from netcalc.render.escapes import clean
@@ -38,7 +39,7 @@ _LONGEST = 60
 def mermaid(graph: GraphReport) -> Iterator[str]:
     """Yield the lines of a Mermaid flowchart."""
     yield f"flowchart {graph.direction}"
-    yield from _mermaid_boxes(graph, None, "  ")
+    yield from _mermaid_boxes(graph, _members(graph), None, "  ")
     for edge in graph.edges:
         line = "-.->" if edge.back else "-->"
         yield f'  {edge.source} {line}|"{_mermaid_text(tensor_text(edge.type))}"| {edge.target}'
@@ -52,20 +53,33 @@ def mermaid(graph: GraphReport) -> Iterator[str]:
         yield f"  class {','.join(group.id for group in graph.groups)} group"
 
 
-def _mermaid_boxes(graph: GraphReport, group: str | None, margin: str) -> Iterator[str]:
+_Members: TypeAlias = tuple[dict[str | None, list[GraphNode]], dict[str | None, list[GraphGroup]]]
+
+
+def _members(graph: GraphReport) -> _Members:
+    """Return the boxes and the groups in each group."""
+    nodes: dict[str | None, list[GraphNode]] = {}
+    groups: dict[str | None, list[GraphGroup]] = {}
     for node in graph.nodes:
-        if node.group == group:
-            start, end = ("([", "])") if node.kind in ("input", "output") else ("[", "]")
-            # a line of its own for each figure, since Mermaid breaks long lines
-            lines = (part for line in lines_of(node, graph.show) for part in line.split(_SEPARATOR))
-            text = "<br>".join(map(_mermaid_text, lines))
-            yield f'{margin}{node.id}{start}"{text}"{end}'
-    for inner in graph.groups:
-        if inner.group == group:
-            text = " · ".join(map(_mermaid_text, lines_of(inner, graph.show)))
-            yield f'{margin}subgraph {inner.id}["{text}"]'
-            yield from _mermaid_boxes(graph, inner.id, margin + "  ")
-            yield f"{margin}end"
+        nodes.setdefault(node.group, []).append(node)
+    for group in graph.groups:
+        groups.setdefault(group.group, []).append(group)
+    return nodes, groups
+
+
+def _mermaid_boxes(graph: GraphReport, members: _Members, group: str | None, margin: str) -> Iterator[str]:
+    nodes, groups = members
+    for node in nodes.get(group, ()):
+        start, end = ("([", "])") if node.kind in ("input", "output") else ("[", "]")
+        # a line of its own for each figure, since Mermaid breaks long lines
+        lines = (part for line in lines_of(node, graph.show) for part in line.split(_SEPARATOR))
+        text = "<br>".join(map(_mermaid_text, lines))
+        yield f'{margin}{node.id}{start}"{text}"{end}'
+    for inner in groups.get(group, ()):
+        text = " · ".join(map(_mermaid_text, lines_of(inner, graph.show)))
+        yield f'{margin}subgraph {inner.id}["{text}"]'
+        yield from _mermaid_boxes(graph, members, inner.id, margin + "  ")
+        yield f"{margin}end"
 
 
 def _mermaid_text(text: str) -> str:
@@ -85,27 +99,26 @@ def dot(graph: GraphReport) -> Iterator[str]:
     yield f"  graph [rankdir={graph.direction}, fontname=Helvetica, fontsize=12]"
     yield '  node [shape=box, style="rounded,filled", fontname=Helvetica, fontsize=11, margin="0.12,0.06"]'
     yield '  edge [fontname=Helvetica, fontsize=9, color="#475569", fontcolor="#475569"]'
-    yield from _dot_boxes(graph, None, "  ")
+    yield from _dot_boxes(graph, _members(graph), None, "  ")
     for edge in graph.edges:
         style = ", style=dashed, constraint=false" if edge.back else ""
         yield f"  {edge.source} -> {edge.target} [label={_dot_text([tensor_text(edge.type)])}{style}]"
     yield "}"
 
 
-def _dot_boxes(graph: GraphReport, group: str | None, margin: str) -> Iterator[str]:
-    for node in graph.nodes:
-        if node.group == group:
-            fill, stroke = COLORS[node.kind]
-            shape = ", shape=oval" if node.kind in ("input", "output") else ""
-            label = _dot_text(lines_of(node, graph.show))
-            yield f'{margin}{node.id} [label={label}, fillcolor="{fill}", color="{stroke}"{shape}]'
-    for inner in graph.groups:
-        if inner.group == group:
-            yield f"{margin}subgraph cluster_{inner.id} {{"
-            label = _dot_text([" · ".join(lines_of(inner, graph.show))])
-            yield f'{margin}  label={label}; labeljust=l; style="rounded,dashed"; color="#94a3b8"'
-            yield from _dot_boxes(graph, inner.id, margin + "  ")
-            yield f"{margin}}}"
+def _dot_boxes(graph: GraphReport, members: _Members, group: str | None, margin: str) -> Iterator[str]:
+    nodes, groups = members
+    for node in nodes.get(group, ()):
+        fill, stroke = COLORS[node.kind]
+        shape = ", shape=oval" if node.kind in ("input", "output") else ""
+        label = _dot_text(lines_of(node, graph.show))
+        yield f'{margin}{node.id} [label={label}, fillcolor="{fill}", color="{stroke}"{shape}]'
+    for inner in groups.get(group, ()):
+        yield f"{margin}subgraph cluster_{inner.id} {{"
+        label = _dot_text([" · ".join(lines_of(inner, graph.show))])
+        yield f'{margin}  label={label}; labeljust=l; style="rounded,dashed"; color="#94a3b8"'
+        yield from _dot_boxes(graph, members, inner.id, margin + "  ")
+        yield f"{margin}}}"
 
 
 def _dot_text(lines: Sequence[str]) -> str:

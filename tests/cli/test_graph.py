@@ -95,3 +95,12 @@ def test_pictures_of_the_documentation_are_drawn_by_netcalc(
     if request.config.getoption("--update"):
         file.write_text(picture, encoding="utf-8")
     assert file.read_text(encoding="utf-8").rstrip("\n") + "\n" == picture
+
+
+@pytest.mark.parametrize("lines", [2_000, 6_000])  # too deep for the engine's stack, and above the limit
+def test_a_picture_that_is_too_large_is_an_error(lines: int) -> None:
+    layers = "\n".join(f"  - {{name: l{number}, linear: 8}}" for number in range(lines))
+    graph = package.loads(f"netcalc: 1\nname: long\ninputs: {{x: [1, 8]}}\nlayers:\n{layers}\n").graph()
+    with pytest.raises(package.NetcalcError, match=r"E502.*(too large|boxes and edges)"):
+        graph.to_svg()
+    assert len(graph.to_mermaid().splitlines()) > 2 * lines

@@ -374,13 +374,12 @@ class Network:
         """Return the explanation by formulas."""
         bytes_from, window = options["bytes_from"], options["window"]
         if options["memory"]:
-            if path or any(options[name] for name in ("backward", "training", "loss", "input_gradients", "exclude")):
-                message = "--memory explains the memory of a whole forward pass"
+            if path or any(options[name] for name in ("backward", "loss", "input_gradients", "exclude")):
+                message = "--memory explains the memory of a whole forward pass, or of a step of training"
                 raise NetcalcError(Diagnostic("E502", message))
-            from netcalc.analysis.explain_memory import explain_memory
+            from netcalc.planning.explained import explained_memory
 
-            report = self.memory(bytes_from=bytes_from)
-            return explain_memory(self.request.with_caches().with_open_storage().program, report)
+            return explained_memory(self.request, options, self._counted_files)
         if bytes_from != "headers":
             raise NetcalcError(Diagnostic("E502", "--bytes-from goes with --memory"))
         from netcalc.analysis.explain import explain

@@ -35,7 +35,7 @@ class Exclusion(NamedTuple):
 
 
 class ExcludedPart(NamedTuple):
-    """Layers that a pattern leaves out: the number of operations, their cost, and parameters that other layers use too."""
+    """Layers that a pattern leaves out: number of operations, cost, and parameters that other layers use too."""
 
     pattern: str
     layers: int

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.explain_declared import declared_sections, declared_steps
-from netcalc.analysis.figures import FIGURES, Figure
+from netcalc.analysis.figures import FIGURES, Figure, shown_totals
 from netcalc.analysis.notes import not_computed_below
 from netcalc.analysis.own_figures import figure_sections, layer_sections
 from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.rows import present
+from netcalc.analysis.sizes import activation_bytes, sizes_of
 from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, UndecidedError, value_at
@@ -31,6 +32,9 @@ from netcalc.results import Entry, Result, recorded
 if TYPE_CHECKING:
     from netcalc.analysis.backward_work import BackwardWork
     from netcalc.analysis.exclusion import ExcludedPart
+
+#: Rule of the bytes of activations.
+_ACTIVATIONS = "elements·bytes of the results of all operations; a view of another tensor has none of its own"
 
 __all__ = ["Explanation", "Section", "explain"]
 
@@ -250,12 +254,16 @@ def _ownership(param: Param, tie: Tie | None) -> str:
 
 def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
     figures = [f for f in FIGURES.values() if "explain" in f.fields and f.phase in analysis.phases]
-    if analysis.program.assigned:
+    if analysis.program.assigned and (row.node is not None or row.path):
         figures.insert(1, FIGURES["weight_bytes"])
     rules = dict.fromkeys(("flops", "flops_backward"), _convention(analysis.convention))
     program = analysis.program
     is_network = row.node is None and not row.path
     excluded = analysis.exclusions.parts if analysis.exclusions is not None and is_network else ()
+    if is_network:  # totals that reports show where they differ from others
+        further = shown_totals("summary", [analysis.total], analysis.phases)
+        same = analysis.total.params_trainable == analysis.total.params
+        figures += [f for f in further if f not in figures and not (same and f.name == "params_trainable")]
     sections = [_sum(row, figure, rules.get(figure.name, ""), excluded) for figure in figures]
     return Explanation(
         program.name,
@@ -272,12 +280,26 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
         {},
         (
             *(section for section in sections if section.steps),
-            *((*figure_sections(analysis), *_main_layers(analysis)) if is_network else ()),
+            *((*figure_sections(analysis), *_of_network(analysis)) if is_network else ()),
         ),
         analysis.convention.name,
         (*program.notes, *not_computed_below(analysis, row.children)),
         analysis.total.weight_bytes if is_network else None,
     )
+
+
+def _of_network(analysis: Analysis) -> Iterator[Section]:
+    """Yield the working of sizes in bytes, and of the largest layers."""
+    sizes = sizes_of(analysis)
+    activations = activation_bytes(analysis)
+    steps = [WorkingLine(f"results of {op}", "", "", size) for op, size in activations.items() if size != 0]
+    yield Section("bytes of activations", (*steps, WorkingLine("sum", "", "", sizes.activations)), _ACTIVATIONS)
+    parts = sizes._asdict()
+    total = parts.pop("total")
+    text = " + ".join(number_text(size) for size in parts.values())
+    lines = [WorkingLine(name, "", "", size) for name, size in parts.items()]
+    yield Section("size in bytes", (*lines, WorkingLine("sum", " + ".join(parts), text, total)), "if nothing is freed")
+    yield from _main_layers(analysis)
 
 
 def _main_layers(analysis: Analysis) -> Iterator[Section]:

@@ -12,7 +12,9 @@ from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.numbered import fold_numbered
+from netcalc.analysis.optimizers import optimizer_of_memory
 from netcalc.analysis.precision.report import StoredGroup, storage_report
+from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.analysis.working import Section, number_text, product_text
 from netcalc.dims import Dim, product
 from netcalc.dtypes import ITEMSIZE
@@ -25,6 +27,8 @@ _IDEAL = (
     "counted apart"
 )
 _EAGER = "what PyTorch allocates if it runs the operations one by one, caches included; see docs/activations.md"
+_KEPT = "tensors that PyTorch keeps, memory of several counted once; `netcalc explain PATH --backward` names them"
+_KEPT_IDEAL = "each operation as one kernel: the sections `saved` of `netcalc explain PATH --backward`"
 
 
 def explain_memory(program: Program, report: MemoryReport) -> Explanation:
@@ -39,6 +43,8 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
         sections.append(_activations("activations, ideal", _IDEAL, report.ideal))
     if report.eager is not None:
         sections.append(_activations("activations, eager", _EAGER, report.eager))
+    if report.training is not None:
+        sections += _training(report, report.training)
     sections.append(Section("total", tuple(_totals(report))))
     return explain_program(
         program, "memory", sections, convention="ideal", notes=report.notes, weight_bytes=report.weights
@@ -99,6 +105,19 @@ def _cells(report: MemoryReport, groups: Sequence[CacheGroup]) -> Iterator[Worki
         else:
             for part in group.parts:
                 yield _cell(f"{group.title}.{_name(part)}", part, 1)
+    grown = [(group.layers, _cell_bytes(group)) for group in groups if _cell_bytes(group) != 0]
+    if grown:
+        working = " + ".join(product_text(factors) for factors in grown)
+        yield WorkingLine("a token in all layers", "layers·bytes", working, report.token_bytes)
+
+
+def _cell_bytes(group: CacheGroup) -> Dim:
+    """Return the bytes that a position adds to a layer of a group."""
+    sizes = [part.cell_bytes for part in group.parts if part.positions is not None]
+    total: Dim = 0
+    for size in sizes:
+        total += size
+    return total
 
 
 def _cell(label: str, part: LayerCache, times: int) -> WorkingLine:
@@ -150,7 +169,42 @@ def _activations(title: str, rule: str, activations: Activations) -> Section:
     return Section(title, tuple(steps), rule)
 
 
+def _training(report: MemoryReport, training: TrainingMemory) -> Iterator[Section]:
+    """Yield what a step of training holds beside the weights, and its peak."""
+    for title, size in (("gradients", training.gradients), ("copy of the weights", training.master)):
+        whole = training.trained and size % training.trained == 0
+        text = f"{number_text(training.trained)}·{size // training.trained}" if whole else ""
+        step = WorkingLine("parameters that are trained", "elements·bytes" if whole else "", text, size)
+        yield Section(title, (step,) if size else (), "one for each element that is trained")
+    states = [WorkingLine(state.name, "", "", state.bytes) for state in training.states]
+    if states:
+        text = _sum_text(state.bytes for state in training.states)
+        states.append(WorkingLine("sum", "", text, training.state_bytes))
+    yield Section(
+        "states of the optimizer", tuple(states), optimizer_of_memory(training.optimizer or "").source if states else ""
+    )
+    if report.saved is not None:
+        kept = [WorkingLine(f"{by.op}, {by.tensors:,} tensors", "", "", by.bytes) for by in report.saved.operations]
+        kept.append(WorkingLine("sum", "", _sum_text(by.bytes for by in report.saved.operations), training.kept))
+        yield Section("kept for the backward pass", tuple(kept), _KEPT)
+        step = WorkingLine("kept by netcalc's tape", "", "", report.saved.ideal)
+        yield Section("kept for the backward pass, ideal", (step,), _KEPT_IDEAL)
+    peak = training.peak
+    parts = {"gradients": peak.gradients, "kept": peak.kept, "temporaries": peak.temporaries}
+    at = f"{peak.during}, {peak.at}" if peak.at else peak.during
+    steps = (
+        *(WorkingLine(name, "", "", size) for name, size in parts.items()),
+        WorkingLine(f"live at {at}", " + ".join(parts), _sum_text(parts.values()), peak.total),
+    )
+    yield Section("peak of the step", steps, "PyTorch's tensors, moment by moment; see docs/training-memory.md")
+
+
 def _totals(report: MemoryReport) -> Iterator[WorkingLine]:
+    if report.training is not None and report.trained is not None:
+        training = report.training
+        parts = [report.weights, report.buffers, training.master, training.state_bytes, training.peak.total]
+        formula = "weights + buffers + copy of the weights + states + peak"
+        yield WorkingLine("step of training", formula, _sum_text(parts), report.trained)
     if report.ideal is None:
         return
     for convention in report.conventions if report.kept else report.conventions[:1]:

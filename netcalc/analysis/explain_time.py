@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from netcalc.analysis.devices import Device
 from netcalc.analysis.explain import Explanation
@@ -23,8 +23,9 @@ _RATES = {"bandwidth": "B/s", "cache_bandwidth": "B/s", "node_link": "B/s", "net
 def explain_time(program: Program, report: TimeReport, path: str, layers: Sequence[LayerBound]) -> Explanation:
     """Return the working of layers of a report, or of the whole if these are all of them and the path is empty."""
     opened = layers if path else [layer for layer in layers if layer.seconds >= _SMALL * report.seconds]
-    sections = [*_device(report), *(_layer(report, layer) for layer in opened), *_sum(layers, opened)]
+    sections = [*_device(report), *(_layer(report, layer) for layer in opened), *_sum(layers, opened, path)]
     if not path:
+        sections += _totals(report, layers, opened)
         sections += _whole(report)
     only = layers[0] if len(layers) == 1 else None
     return Explanation(
@@ -92,6 +93,9 @@ def _roofs(report: TimeReport, layer: LayerBound) -> Iterator[WorkingLine]:
         yield WorkingLine("FLOPs of the fastest algorithm", "", "", layer.timed)
     moved = layer.read + layer.written
     yield WorkingLine("bytes", "read + written", f"{number_text(layer.read)} + {number_text(layer.written)}", moved)
+    if layer.intensity is not None:
+        text = f"{number_text(layer.flops)}/{number_text(moved)}"
+        yield WorkingLine("FLOPs a byte", "FLOPs/bytes", text, f"{layer.intensity:.8g}")
     if "compute" in layer.roofs:
         text = ""
         if len(layer.peaks) == 1:
@@ -127,7 +131,7 @@ def _network(device: Device, layer: LayerBound) -> Iterator[WorkingLine]:
             yield WorkingLine(f"network, {name} link", "", "", f"{number_text(sent)} B at a rate that is not published")
 
 
-def _sum(layers: Sequence[LayerBound], opened: Iterable[LayerBound]) -> Iterator[Section]:
+def _sum(layers: Sequence[LayerBound], opened: Iterable[LayerBound], path: str) -> Iterator[Section]:
     """Yield the sum of several layers; those that are not opened are one step."""
     listed = list(opened)
     steps = [WorkingLine(layer.title, "", "", seconds_value(layer.seconds)) for layer in listed]
@@ -137,8 +141,31 @@ def _sum(layers: Sequence[LayerBound], opened: Iterable[LayerBound]) -> Iterator
     total = sum(layer.seconds for layer in layers)
     text = " + ".join(f"{float(str(step.value).split()[0]):.8g}" for step in steps)
     steps.append(WorkingLine("sum", "", text, seconds_value(total)))
-    if len(layers) > 1:
+    if len(layers) > 1 or not path:
         yield Section("time of the layers", tuple(steps), "layers follow one another")
+
+
+def _totals(report: TimeReport, layers: Sequence[LayerBound], opened: Sequence[LayerBound]) -> Iterator[Section]:
+    """Yield the sums of work, bytes and roofs over all layers; those that are not opened are one step."""
+    figures: dict[str, Callable[[LayerBound], float]] = {
+        "FLOPs of the layers": lambda layer: layer.flops,
+        "bytes that are read": lambda layer: layer.read,
+        "bytes that are written": lambda layer: layer.written,
+    }
+    for roof in report.roofs:
+        figures[f"{roof} on its own"] = lambda layer, roof=roof: layer.roofs.get(roof, 0.0)  # type: ignore[misc]
+    for title, figure in figures.items():
+        steps = [(layer.title, figure(layer)) for layer in opened]
+        total = sum(map(figure, layers))
+        if len(opened) < len(layers):
+            steps.append((f"{len(layers) - len(opened):,} others", max(total - sum(map(figure, opened)), 0)))
+        lines = [WorkingLine(name, "", "", _shown(value)) for name, value in (*steps, ("sum", total))]
+        yield Section(title, tuple(lines), "layers follow one another")
+
+
+def _shown(value: float) -> int | str:
+    """Return a number as a value of a step, seconds with their unit."""
+    return value if isinstance(value, int) else seconds_value(value)
 
 
 def _whole(report: TimeReport) -> Iterator[Section]:
@@ -162,6 +189,9 @@ def _rates(report: TimeReport) -> Iterator[WorkingLine]:
     if not report.seconds:
         return
     seconds = f"{report.seconds:.8g}"
+    if report.intensity is not None:
+        text = f"{number_text(report.flops)}/({number_text(report.read)} + {number_text(report.written)})"
+        yield WorkingLine("FLOPs a byte", "FLOPs/(read + written)", text, f"{report.intensity:.8g}")
     if report.tokens is not None and report.tokens_per_second is not None:
         text = f"{number_text(report.tokens)}/{seconds}"
         yield WorkingLine("tokens/s", "tokens/bound", text, f"{report.tokens_per_second:.8g}")

@@ -32,10 +32,18 @@ def sizes_of(analysis: Analysis) -> Sizes:
     inputs = _bytes(spec.type for spec in analysis.program.inputs)
     weights, buffers = analysis.total.weight_bytes, analysis.total.buffer_bytes
     activations: Dim = 0
+    for size in activation_bytes(analysis).values():
+        activations += size
+    return Sizes(inputs, weights, buffers, activations, inputs + weights + buffers + activations)
+
+
+def activation_bytes(analysis: Analysis) -> dict[str, Dim]:
+    """Return the bytes of the results of all operations by their names, in order of first use; views have none."""
+    sizes: dict[str, Dim] = {}
     for row in analysis.leaves():
         if isinstance(row.node, OpNode) and not row.node.op.view:
-            activations += _bytes(row.node.output_types) * row.repeat
-    return Sizes(inputs, weights, buffers, activations, inputs + weights + buffers + activations)
+            sizes[row.op] = sizes.get(row.op, 0) + _bytes(row.node.output_types) * row.repeat
+    return sizes
 
 
 def _bytes(types: Iterable[TensorType]) -> Dim:

@@ -97,7 +97,7 @@ def _limited(request: Request, analysis: Analysis, limits: Mapping[str, tuple[in
 def _memory(request: Request) -> MemoryReport:
     from netcalc.analysis.memory_report import memory_report
 
-    return memory_report(request.program, cache=("ideal",))
+    return memory_report(request.with_caches().program, cache=("ideal",))
 
 
 def _peak(memory: MemoryReport, name: str) -> Dim:

@@ -1,4 +1,4 @@
-"""The working of ``time``, of ``fit``, of splits and of complexity, for ``netcalc explain``."""
+"""The working of ``time``, of ``fit``, of memory, of splits and of complexity, for ``netcalc explain``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from netcalc.analysis.explain import Explanation
 from netcalc.arguments import options_of
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.fit_options import FitOptions
-from netcalc.options import FormulaOptions, MemoryOptions, TimeOptions
+from netcalc.formats.counted_files import CountedFiles
+from netcalc.options import BytesFrom, FormulaOptions, MemoryOptions, TimeOptions
 from netcalc.planning.split_options import is_split
 from netcalc.request import Request
 
@@ -31,7 +32,7 @@ def is_planned(options: FormulaOptions) -> bool:
     if options["device"] is not None or options["fit"] or options["complexity"] or is_split(options):
         return True
     option = _given(options, _PLANS)
-    if option is not None:
+    if option is not None and not options["memory"]:
         hint = "--device h100, with --fit for what fits, or --memory --tp 2"
         raise NetcalcError(Diagnostic("E502", f"{option} explains a time, a fit or a split", hint=hint))
     return False
@@ -73,6 +74,34 @@ def explained(request: Request, path: str | None, options: FormulaOptions) -> Ex
     from netcalc.planning.explained_time import explained_time
 
     return explained_time(request, path, _as(TimeOptions, options))
+
+
+def explained_memory(
+    request: Request, options: FormulaOptions, counted_files: Callable[[BytesFrom], CountedFiles]
+) -> Explanation:
+    """Return the working of the memory of a pass or of a step of training, on one device.
+
+    Args:
+        request: the source and its settings.
+        options: the options of ``explain``.
+        counted_files: the bytes of the weights in the model's files, by where they are read.
+
+    Raises:
+        NetcalcError: as ``memory`` does.
+    """
+    from netcalc.analysis.explain_memory import explain_memory
+    from netcalc.analysis.precisions import precision_named
+    from netcalc.planning.memory import memory_of
+    from netcalc.planning.phases import request_in_phase
+
+    report = memory_of(request, _as(MemoryOptions, options), counted_files)
+    counted = request.with_caches()
+    if report.phase is not None:
+        counted = request_in_phase(request, report.phase, options["logits"])[0]
+    if report.training is not None:
+        dtype = precision_named(options["precision"], options["mixed"], options["attention"]).dtype
+        counted = counted if dtype is None else counted.with_dtype(dtype)
+    return explain_memory(counted.with_open_storage().program, report)
 
 
 def _as(kind: Callable[..., AnyOptions], options: FormulaOptions) -> AnyOptions:

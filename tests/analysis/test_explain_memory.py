@@ -66,6 +66,7 @@ def test_a_cache_of_a_window_opens_down_to_its_cells() -> None:
         ("600 + 1", 601),
         ("2·12·64·4", 6144),
         ("2·12·64·4", 6144),
+        ("6·6,144 + 6·6,144", 73_728),
     ]
     steps = {step.label: step for step in section(explanation, "caches and states, ideal").steps}
     window = steps["past_key_values.1,3,…,11: cells"]

@@ -39,8 +39,7 @@ def _refuse_options(call: Call) -> None:
         "train",
         "columns",
         "exclude",
-        "convention",
-    ):
+    ) or (call["convention"] != "netcalc"):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
         options_of_specs = (

@@ -1,4 +1,4 @@
-"""The hook of pre-commit and the installation of the action, in a repository made for the test."""
+"""The hook of pre-commit, the installation of the action, and uvx and pipx, from a repository made for the test."""
 
 from __future__ import annotations
 
@@ -67,3 +67,21 @@ def test_the_action_installs_its_own_version(hooks: Path, tmp_path: Path) -> Non
     command = [str(binaries / "python"), "-m", "netcalc", "check", "."]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("runner", "command"), [("uvx", ["uvx", "--from"]), ("pipx", ["pipx", "run", "--spec"])], ids=["uvx", "pipx"]
+)
+def test_the_wheel_runs_without_installation(runner: str, command: list[str], hooks: Path, tmp_path: Path) -> None:
+    program = shutil.which(runner, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if program is None:
+        pytest.skip(f"{runner} is not installed")
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "NETCALC_PURE": "1"}
+    environment.pop("PYTHONPATH", None)
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(hooks)]
+    subprocess.run(pip, env=environment, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    arguments = [program, *command[1:], str(wheel), "netcalc", "summary", "resnet34"]
+    ran = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "21,797,672 (21.8 M) parameters" in ran.stdout

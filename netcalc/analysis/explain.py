@@ -14,6 +14,7 @@ from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.explain_declared import declared_sections, declared_steps
 from netcalc.analysis.figures import FIGURES, Figure, shown_totals
+from netcalc.analysis.masked_attention import PAIRS, is_masked, pair_steps
 from netcalc.analysis.notes import not_computed_below
 from netcalc.analysis.own_figures import figure_sections, layer_sections
 from netcalc.analysis.precision.report import bits_of
@@ -199,6 +200,8 @@ def _work_sections(analysis: Analysis, row: Row, node: OpNode) -> Iterator[Secti
     rule = "; ".join((rule, *remarks)) if analysis.backward is None else rule
     counted = counted_steps(analysis.convention, row.repeat, (cost.macs, cost.flops), terms, parts)
     yield Section("work", tuple(term_steps(terms)), node.op.cost_rule)
+    if is_masked(node):
+        yield Section("pairs", pair_steps(node), PAIRS)
     yield Section("counted", tuple(counted), rule)
 
 

@@ -76,6 +76,7 @@ def _counts() -> Iterator[Opened]:
     yield from without_working(
         "part", "layers.*.params_trainable", "layers.*.weight_bytes", "figures.*.netcalc", "figures.*.differences.*"
     )
+    yield from without_working("part", "masked_attention.*")
     yield from without_working("numbering", "layers.*.repeat", "layers.*.instances.*", "layers.*.calls")
     yield from without_working("numbering", "layers.*.excluded", "excluded.*.layers")
     yield from without_working("part", "layers.*.inputs.*", "layers.*.outputs.*")
@@ -142,6 +143,7 @@ def _time() -> Iterator[Opened]:
         yield Opened(f"layers.*.{field}", ("{title}", "{title} ×*"), label, path="{title}")
     yield Opened("layers.*.roofs.*", ("{title}", "{title} ×*"), "{field}", path="{title}")
     yield from without_working("part", "layers.*.read", "layers.*.written", "layers.*.sent", "layers.*.sent_away")
+    yield from without_working("part", "masked_attention.*")
     yield from without_working("numbering", "layers.*.repeat")
     yield from without_working("given", "device.*", "devices", "peak.flops", "tokens", "efficiency", *_TYPES)
     # the options --efficiency and --tokens, which `explain` does not have

@@ -15,10 +15,11 @@ from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
 from netcalc.analysis.leading_terms import LeadingTerm, leading_terms
+from netcalc.analysis.masked_attention import MaskedAttention, masked_attention
 from netcalc.analysis.modules import every_row
 from netcalc.analysis.notes import notes_in
 from netcalc.analysis.own_figures import CountedFigure, own_figures
-from netcalc.analysis.rows import present
+from netcalc.analysis.rows import field_of_row, present
 from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim, claimed
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
 
 #: Fields of a record that count work, and those that a view leaves out.
-_WORK = ("convention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
+_WORK = ("convention", "masked_attention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
     "shapes": (*_WORK, "excluded", "figures", "declared", "storage", "sizes", "growth"),
     "params": (*_WORK[1:], "sizes"),  # the convention is that of the count of parameters
@@ -119,7 +120,7 @@ class Totals(Cost):
 @recorded(
     *("spec", "dtype", "checkpoint_dtype", "stored_as", Entry("convention", optional=True), "inputs", "outputs"),
     *(Entry("totals", "shown_totals", optional=True), Entry("excluded", optional=True)),
-    *(Entry("figures", optional=True), "layers"),
+    *(Entry("figures", optional=True), "layers", Entry("masked_attention", optional=True)),
     *(Entry("unknown", optional=True), Entry("declared", optional=True), Entry("uncounted", optional=True)),
     Entry("counted_as", optional=True),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
@@ -269,6 +270,11 @@ class Summary(Result):
         return self.analysis.declared
 
     @property
+    def masked_attention(self) -> MaskedAttention | None:
+        """In `flops` and `summary`, if masks of attention hide pairs: its MACs in three ways, and as counted."""
+        return masked_attention(self.analysis)
+
+    @property
     def phases(self) -> frozenset[Phase]:
         """Parts of a step of training that are counted."""
         return self.analysis.phases
@@ -332,6 +338,7 @@ class Summary(Result):
             "totals": self.shown_totals,
             "excluded": self.excluded,
             "figures": self.figures,
+            "masked_attention": self.masked_attention if "masked_attention" not in left_out else None,
             "unknown": self.unknown,
             "declared": self.declared if self.view != "params" or self.analysis.declared_cost.params != 0 else None,
             "uncounted": self.uncounted,
@@ -477,15 +484,6 @@ def storage_of(program: Program) -> StorageReport | None:
     from netcalc.analysis.precision.report import storage_report
 
     return storage_report(program)
-
-
-def field_of_row(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:
-    """Return the receptive field of a row; None if receptive fields are not known."""
-    if receptive is None:
-        return None
-    from netcalc.analysis.receptive_field import fields_of
-
-    return fields_of(row, receptive)
 
 
 def layer_fields(view: View, phases: frozenset[Phase] = FORWARD) -> tuple[str, ...]:

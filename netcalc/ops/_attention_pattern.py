@@ -38,6 +38,42 @@ def banded_with_globals(
     return PairCounts(everything.pairs - ordinary.pairs + local.pairs, everything.rows)
 
 
+def tiled_band(queries: Dim, keys: Dim, shift: Dim, left: Dim | None, right: Dim | None, size: int) -> Dim:
+    """Count the pairs in tiles of ``size`` queries and keys that have a pair of the band; tiles end at the edges."""
+    lowest = shift - (queries + keys + shift if left is None else left)
+    highest = shift + (queries + keys - shift if right is None else right)
+    rows, columns = queries // size, keys // size
+    last_row, last_column = queries - rows * size, keys - columns * size
+    # a tile has all differences j − i from its lower left corner to its upper right one
+    whole = band(rows, columns, 0, (size - 1 - lowest) // size, (highest + size - 1) // size).pairs
+    first, last = -((size - 1 - lowest - rows * size) // size), (highest + queries - 1) // size
+    below = _common(first, last, columns)
+    first, last = -((highest - (columns - 1) * size - 1) // size), (keys - 1 - lowest) // size
+    beside = _common(first, last, rows)
+    corner = _common(lowest - keys + 1 + rows * size, 0, 1) * _common(columns * size - queries + 1 - highest, 0, 1)
+    return whole * size * size + below * size * last_row + beside * size * last_column + corner * last_row * last_column
+
+
+def tiled_with_globals(
+    queries: Dim, keys: Dim, shift: Dim, window: tuple[Any, Any], tokens: Dim, *, causal: bool, size: int
+) -> Dim:
+    """Count the pairs in tiles that have a pair of a window or of the first ``tokens`` positions."""
+    left, right = window
+    columns = minimum(keys, -(-tokens // size) * size)
+    if causal:  # a global query sees global keys only
+        everywhere, rows = tiled_band(queries, columns, shift, None, 0, size), 0
+    else:
+        rows = minimum(queries, -(-maximum(tokens - shift, 0) // size) * size)
+        everywhere = rows * keys + (queries - rows) * columns
+    inner = shift + rows - columns
+    return everywhere + tiled_band(queries - rows, keys - columns, inner, left, 0 if causal else right, size)
+
+
+def _common(first: Dim, last: Dim, count: Dim) -> Dim:
+    """Return how many of 0 … count − 1 are from ``first`` to ``last``."""
+    return maximum(minimum(last, count - 1) - maximum(first, 0) + 1, 0)
+
+
 def _twice_below(queries: Dim, keys: Dim, diagonal: Dim) -> Dim:
     """Twice the number of pairs with j − i ≤ diagonal: row i has i + diagonal + 1 of them, limited to 0 … keys."""
 

@@ -23,7 +23,14 @@ from netcalc.opdef import (
     same_shape,
 )
 from netcalc.ops import operation
-from netcalc.ops._attention_pattern import Blocks, PairCounts, band, banded_with_globals
+from netcalc.ops._attention_pattern import (
+    Blocks,
+    PairCounts,
+    band,
+    banded_with_globals,
+    tiled_band,
+    tiled_with_globals,
+)
 from netcalc.ops._broadcast import broadcast, expands
 from netcalc.tensor_type import TensorType
 
@@ -234,3 +241,26 @@ class ScaledDotProductAttention(Operation):
         if self.global_tokens:
             return banded_with_globals(queries, keys, shift, (left, right), self.global_tokens, causal=self.causal)
         return band(queries, keys, shift, left, 0 if self.causal else right)
+
+    @property
+    def is_patterned(self) -> bool:
+        """True if a fixed pattern hides pairs, whatever masks are given."""
+        return self.causal or self.window is not None or self.blocks is not None
+
+    def tiled(self, queries: Dim, keys: Dim, size: int) -> Dim:
+        """Return the pairs in tiles of ``size`` queries and keys that have a pair of the pattern; or in its blocks."""
+        if self.blocks:
+            return self.kept(queries, keys).pairs
+        shift = keys - queries if self.alignment == "lower_right" else 0
+        left, right = self.window or (None, None)
+        if self.global_tokens:
+            window, tokens = (left, right), self.global_tokens
+            return tiled_with_globals(queries, keys, shift, window, tokens, causal=self.causal, size=size)
+        return tiled_band(queries, keys, shift, left, 0 if self.causal else right, size)
+
+    def macs_of_a_pair(self, ctx: Context, inputs: Sequence[Any]) -> Dim:
+        """Return the MACs of a query and a key in both products, over all heads."""
+        query, key, value = inputs[:3]
+        scores, result = self.leading(ctx, query, key, value)
+        macs: Dim = product(scores) * query.shape[-1] + product(result) * value.shape[-1]
+        return macs

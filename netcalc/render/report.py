@@ -13,8 +13,9 @@ from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.leading_terms import leading_terms
 from netcalc.analysis.notes import named, notes_in
 from netcalc.analysis.own_figures import CountedFigure, own_figures
+from netcalc.analysis.rows import field_of_row
 from netcalc.analysis.sizes import sizes_of
-from netcalc.analysis.summary import Layer, Summary, field_of_row, layer_fields
+from netcalc.analysis.summary import Layer, Summary, layer_fields
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
@@ -229,6 +230,7 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
         if analysis.backward is not None:
             yield Line(_passes(report))
+        yield from _masked_attention(analysis)
         if analysis.unknown:
             yield Line(f"work that is not known: {', '.join(analysis.unknown)}")
         if total.flops_expected != total.flops:
@@ -281,6 +283,29 @@ def _own_figures(convention: str, figures: Iterable[CountedFigure]) -> Iterator[
 def _signed(value: Dim) -> str:
     text = exact(value)
     return text if text.startswith("-") else f"+{text}"
+
+
+#: Letters of a formula within a line of text.
+MAX_FORMULA = 60
+
+
+def _masked_attention(analysis: Analysis) -> Iterator[Line]:
+    """The products of attention under masks: of the full rectangle, of what the masks keep, and of tiles."""
+    from netcalc.analysis.masked_attention import TILE, masked_attention
+
+    found = masked_attention(analysis)
+    if found is None or found.kept == found.full_rectangle:
+        return
+    full, kept = work(found.full_rectangle, "MAC"), work(found.kept, "MAC")
+    tiles = work(found.tiles, "MAC")
+    if len(tiles) > MAX_FORMULA:
+        tiles = "a formula in --format json"
+    counted = found.counted_as or work(found.counted, "MAC")
+    yield Line(
+        f": full rectangle {full}, kept by the masks {kept}, in the {TILE} × {TILE} tiles of a block-sparse kernel "
+        f"{tiles}; counted: {counted}",
+        "products of masked attention",
+    )
 
 
 def _declared(report: ReportView) -> Iterator[Line]:

@@ -89,13 +89,13 @@ def test_settings_apply_to_all_specs_or_to_one(netcalc: Callable[..., CommandRes
         ("E502", ["mlp", "--convention", "torch"]),
         ("E502", ["mlp", "--convention", "torch", "--convention", "torch"]),
         ("E502", ["mlp", "mlp", "--convention", "torch", "--convention", "fvcore"]),
-        ("E701", ["mlp", "--convention", "torch", "--convention", "keras"]),
+        ("E701", ["mlp", "--convention", "torch", "--convention", "mxnet"]),
         ("E502", ["-", "-"]),
         ("E005", ["mlp", "mpl"]),
         ("E501", ["mlp", "mlp", "--set", "hieght=3"]),
         ("E501", ["mlp", "mlp", "--set", "3:batch=3"]),
         ("E501", ["mlp", "mlp", "--set", "2:bach=3"]),
-        ("E701", ["mlp", "mlp", "--convention", "keras"]),
+        ("E701", ["mlp", "mlp", "--convention", "mxnet"]),
     ],
 )
 def test_invalid_arguments(code: str, arguments: list[str], netcalc: Callable[..., CommandResult]) -> None:

@@ -363,3 +363,10 @@ def shown_totals(view: View, totals: Iterable[Figures], phases: frozenset[Phase]
         and figure.phase in phases
         and (figure.part_of is None or any(figure.of(total) != FIGURES[figure.part_of].of(total) for total in totals))
     ]
+
+
+def layer_fields(view: View, phases: frozenset[Phase] = FORWARD) -> tuple[str, ...]:
+    """Return the fields of a layer in the JSON and CSV of a view, with the figures of some parts of a step."""
+    shapes = () if view == "params" else ("inputs", "outputs")
+    figures = (name for name, figure in FIGURES.items() if view in figure.fields and figure.phase in phases)
+    return ("path", "op", *shapes, *figures, "repeat", "instances")

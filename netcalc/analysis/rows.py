@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from netcalc.analysis.figures import Cost
 from netcalc.analysis.folding import Instances, Numbers
 from netcalc.ir import CallNode, Node, Value, join
-
-if TYPE_CHECKING:
-    from netcalc.analysis.receptive_field import Fields
 
 #: Numbers of the instances that a row stands for, with the path before the number, from the outermost level.
 Ranges: TypeAlias = tuple[tuple[str, Numbers], ...]
@@ -129,12 +126,3 @@ def cut(rows: tuple[Row, ...], depth: int, repeat: int) -> Iterator[Row]:
             yield from cut(row.children, depth, repeat * row.repeat)
         else:
             yield row._replace(repeat=row.repeat * repeat)
-
-
-def field_of_row(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:
-    """Return the receptive field of a row; None if receptive fields are not known."""
-    if receptive is None:
-        return None
-    from netcalc.analysis.receptive_field import fields_of
-
-    return fields_of(row, receptive)

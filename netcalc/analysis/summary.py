@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.counting import require_unrolled
-from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Figures, Phase, View, shown_totals
+from netcalc.analysis.figures import Cost, Figures, Phase, View, layer_fields, shown_totals
 from netcalc.analysis.folding import NumberedInstances, folded
 from netcalc.analysis.leading_terms import LeadingTerm, leading_terms
 from netcalc.analysis.masked_attention import MaskedAttention, masked_attention
 from netcalc.analysis.modules import every_row
 from netcalc.analysis.notes import notes_in
 from netcalc.analysis.own_figures import CountedFigure, own_figures
-from netcalc.analysis.rows import field_of_row, present
+from netcalc.analysis.rows import present
 from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim, claimed
@@ -486,11 +486,13 @@ def storage_of(program: Program) -> StorageReport | None:
     return storage_report(program)
 
 
-def layer_fields(view: View, phases: frozenset[Phase] = FORWARD) -> tuple[str, ...]:
-    """Return the fields of a layer in the JSON and CSV of a view, with the figures of some parts of a step."""
-    shapes = () if view == "params" else ("inputs", "outputs")
-    figures = (name for name, figure in FIGURES.items() if view in figure.fields and figure.phase in phases)
-    return ("path", "op", *shapes, *figures, "repeat", "instances")
+def field_of_row(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:
+    """Return the receptive field of a row; None if receptive fields are not known."""
+    if receptive is None:
+        return None
+    from netcalc.analysis.receptive_field import fields_of
+
+    return fields_of(row, receptive)
 
 
 def _types(values: Iterable[Value]) -> tuple[TensorType, ...]:

@@ -61,7 +61,8 @@ def tiled_with_globals(
     left, right = window
     columns = minimum(keys, -(-tokens // size) * size)
     if causal:  # a global query sees global keys only
-        everywhere, rows = tiled_band(queries, columns, shift, None, 0, size), 0
+        rows: Dim = 0
+        everywhere = tiled_band(queries, columns, shift, None, 0, size)
     else:
         rows = minimum(queries, -(-maximum(tokens - shift, 0) // size) * size)
         everywhere = rows * keys + (queries - rows) * columns

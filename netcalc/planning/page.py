@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netcalc.analysis.explain_memory import explain_memory
-from netcalc.analysis.figures import FIGURES
+from netcalc.analysis.figures import FIGURES, layer_fields
 from netcalc.analysis.page import NetworkPage, Workings
-from netcalc.analysis.summary import Summary, layer_fields
+from netcalc.analysis.summary import Summary
 from netcalc.arguments import options_of, texts
 from netcalc.diagnostics import written
 from netcalc.dims import Poly, integer

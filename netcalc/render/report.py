@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
-from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase
+from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase, layer_fields
 from netcalc.analysis.figures import View as Figures
 from netcalc.analysis.leading_terms import leading_terms
 from netcalc.analysis.notes import named, notes_in
 from netcalc.analysis.own_figures import CountedFigure, own_figures
-from netcalc.analysis.rows import field_of_row
 from netcalc.analysis.sizes import sizes_of
-from netcalc.analysis.summary import Layer, Summary, layer_fields
+from netcalc.analysis.summary import Layer, Summary, field_of_row
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure

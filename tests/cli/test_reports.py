@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netcalc.analysis.conventions import FIRST
-from netcalc.analysis.summary import layer_fields
+from netcalc.analysis.figures import layer_fields
 from tests.conftest import CommandResult
 
 SMALL = str(Path(__file__).parent.parent / "fixtures" / "small.yaml")

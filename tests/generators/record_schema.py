@@ -20,10 +20,10 @@ from netcalc.analysis import (
 )
 from netcalc.analysis import page as report_page
 from netcalc.analysis.compare import COMPARED, Compared
-from netcalc.analysis.figures import FIGURES, STEP, Figure, View
+from netcalc.analysis.figures import FIGURES, STEP, Figure, View, layer_fields
 from netcalc.analysis.fit import report as fit
 from netcalc.analysis.signal import report as signal
-from netcalc.analysis.summary import Summary, layer_fields
+from netcalc.analysis.summary import Summary
 from netcalc.dims import Dim
 from netcalc.engine import gradients, rounding, run
 from netcalc.records import errors

@@ -23,7 +23,8 @@ def reconcile_networks(
     Settings apply as in :func:`netcalc.compare`.
 
     Args:
-        first, second: networks, or specs by name or path.
+        first: network, or a spec by name or path.
+        second: the other one.
 
     Raises:
         NetcalcError: if a spec cannot be loaded; E701 for an unknown convention.

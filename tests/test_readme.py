@@ -47,3 +47,9 @@ def test_its_table_has_the_figures_of_hf_mem() -> None:
     assert (
         f"| {int(float(figure.computed.split()[0].replace(',', ''))):,} | | | | {figure.printed.split()[0]} |" in README
     )
+
+
+def test_its_table_has_the_ratios_of_the_benchmark() -> None:
+    tasks = json.loads((ROOT / "benchmarks/results/tools.json").read_text(encoding="utf-8"))["tasks"]
+    ratios = " | ".join(f"{tasks[tool]['ratio']:.0f}×" for tool in ("torchinfo", "fvcore", "ptflops"))
+    assert f"time | 1 | {ratios} |" in README

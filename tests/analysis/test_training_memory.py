@@ -97,6 +97,23 @@ def test_a_call_that_takes_fewer_values_than_the_one_before_gives_is_no_iteratio
     assert training is not None and training.kept > 0
 
 
+def test_keys_of_a_step_are_promoted_to_the_type_of_the_cache() -> None:
+    """torch.cat of a float32 cache and bfloat16 keys is float32 under autocast (torch 2.13)."""
+    spec = {
+        "netcalc": 1,
+        "inputs": {"x": [1, 2, 1, 8], **{f"past_{name}": [1, 2, 15, 8] for name in ("key", "value")}},
+        "layers": [
+            {"name": "k", "from": "x", "linear": {"out": 8, "bias": False}},
+            {"name": "cache", "from": ["k", "k", "past_key", "past_value"], "key_value_cache": {}},
+            {"from": ["cache.0"], "linear": {"out": 3, "bias": False}},
+        ],
+    }
+    memory = netcalc.load_data(spec).memory(training="sgd", precision="bf16-mixed").training
+    assert memory is not None
+    weight, keys = 3 * 8 * 2, 2 * 16 * 8 * 2  # the last layer keeps both as it casts them, the first its input alone
+    assert memory.kept == 2 * 8 * 2 + weight + keys
+
+
 def test_regions_are_pooled_in_float32_with_results_in_the_type_of_autocast() -> None:
     """torchvision's autocast casts image and boxes, keeps the boxes, and casts the pooled regions back."""
     spec = {

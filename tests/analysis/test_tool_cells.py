@@ -34,6 +34,11 @@ def test_a_cell_comes_out_to_the_printed_digits(tool: str, model: str) -> None:
     assert giga.quantize(printed) == printed
 
 
+def test_torchlens_counts_as_torchvision_does() -> None:
+    """TorchLens 2.36 prints 17.56 GMAC for vit_b_16."""
+    assert round(netcalc.load("vit_b_16").analysis("torchvision").total.flops / 1e9, 2) == 17.56
+
+
 def test_a_fault_of_a_tool_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["flops", "vit_b_16", "--convention", "thop", "--depth", "1"]) == 0
     text = " ".join(capsys.readouterr().out.split())

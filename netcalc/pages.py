@@ -30,8 +30,8 @@ def report(*models: Network | str | Path, **options: Unpack[ReportsOptions]) -> 
 
     >>> import netcalc
     >>> page = netcalc.report("resnet18", "resnet34")
-    >>> [network.title for network in page.networks], len(page.comparison.matches)
-    (['resnet18', 'resnet34'], 4)
+    >>> [network.title for network in page.networks], page.comparison.totals[1].params
+    (['resnet18', 'resnet34'], 21797672)
     """
     from netcalc.analysis.page import ReportPage
     from netcalc.planning.page import network_page

@@ -32,7 +32,7 @@ def reconcile_networks(
     >>> import netcalc
     >>> found = netcalc.reconcile_networks("resnet34", "resnet18")
     >>> found.params.difference, found.differing[0].path, found.differing[0].params.difference
-    (-10108160, 'layer3.[2-5]', -4725760)
+    (-10108160, 'layer3.2–5', -4722688)
     """
     from netcalc.analysis.compare import compare
     from netcalc.analysis.differences import reconcile_networks as reconciled

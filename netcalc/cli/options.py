@@ -37,18 +37,16 @@ class ModeOptions(TypedDict, total=False):
     train: Annotated[bool, Option(FLAG, False, "The same as --mode train, which is not a step of training.")]
 
 
+def _format(*names: str, about: str = "Output format.") -> Option:
+    return Option(choice(*names), None, about, ("--format", "-f"), shown_default=names[0])
+
+
 class FormatOptions(TypedDict, total=False):
     """Format of a result."""
 
     format: Annotated[
         str | None,
-        Option(
-            choice("table", "json", "csv", "markdown"),
-            None,
-            "Output format.",
-            ("--format", "-f"),
-            shown_default="table",
-        ),
+        _format("table", "json", "csv", "markdown"),
     ]
 
 
@@ -57,13 +55,7 @@ class GraphFormatOptions(TypedDict, total=False):
 
     format: Annotated[
         str | None,
-        Option(
-            choice("mermaid", "json", "csv", "markdown"),
-            None,
-            "Output format.",
-            ("--format", "-f"),
-            shown_default="mermaid",
-        ),
+        _format("mermaid", "json", "csv", "markdown"),
     ]
 
 
@@ -72,13 +64,7 @@ class TextFormatOptions(TypedDict, total=False):
 
     format: Annotated[
         str | None,
-        Option(
-            choice("table", "text", "json", "csv", "markdown"),
-            None,
-            "Output format; text is another name of table.",
-            ("--format", "-f"),
-            shown_default="table",
-        ),
+        _format("table", "text", "json", "csv", "markdown", about="Output format; text is another name of table."),
     ]
 
 
@@ -87,12 +73,14 @@ class CheckFormatOptions(TypedDict, total=False):
 
     format: Annotated[
         str | None,
-        Option(
-            choice("table", "json", "csv", "markdown", "github", "sarif"),
-            None,
-            "Output format; github: annotations of GitHub Actions; sarif: SARIF 2.1.0.",
-            ("--format", "-f"),
-            shown_default="table",
+        _format(
+            "table",
+            "json",
+            "csv",
+            "markdown",
+            "github",
+            "sarif",
+            about="Output format; github: annotations of GitHub Actions; sarif: SARIF 2.1.0.",
         ),
     ]
 

@@ -46,7 +46,7 @@ def require_file(option: str, path: str, suffixes: Sequence[str]) -> None:
     if not is_folder(Path(path).parent):
         raise NetcalcError(Diagnostic("E502", f"{option} {path}: there is no folder {str(Path(path).parent)!r}"))
     if suffix == ".png":
-        if suffixes[-len(GRAPHS) :] == GRAPHS:
+        if {*GRAPHS} <= {*suffixes}:  # a graph is drawn as SVG first
             from netcalc.render.graph_script import require_rasterizer
 
             require_rasterizer()

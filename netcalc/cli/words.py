@@ -12,7 +12,7 @@ MEANT = {
     **dict.fromkeys(("macs", "profile", "thop", "fvcore", "cost"), "flops"),
     **dict.fromkeys(("parameters", "weights"), "params"),
     **dict.fromkeys(("layers", "shape"), "shapes"),
-    **dict.fromkeys(("plot", "draw", "diagram", "plot_model", "torchview", "netron", "visualize", "mermaid"), "graph"),
+    **dict.fromkeys(("plot", "draw", "diagram", "plot_model", "torchview", "visualize", "mermaid"), "graph"),
     **dict.fromkeys(("operations", "operators", "blocks"), "ops"),
     **dict.fromkeys(("vram", "kv", "cache"), "memory"),
     **dict.fromkeys(("fits", "plan", "estimate", "gpu"), "fit"),

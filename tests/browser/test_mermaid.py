@@ -1,11 +1,9 @@
-"""Mermaid text of graphs, read and drawn by Mermaid itself in Chromium.
-
-It needs ``playwright``, Chromium, and ``npm ci --ignore-scripts`` in ``tests/web``.
+"""Mermaid text of graphs, read and drawn by Mermaid itself in Chromium; ``npm ci --ignore-scripts`` in ``tests/web``
+installs it.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,19 +27,15 @@ _DRAW = """async text => {
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium")
-    if program is None or not SCRIPT.exists():
-        pytest.skip("needs Chromium, and Mermaid in tests/web")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        opened = browser.new_page()
-        opened.set_content("<body></body>")
-        opened.add_script_tag(path=str(SCRIPT))
-        opened.evaluate("mermaid.initialize({startOnLoad: false, securityLevel: 'strict', maxTextSize: 1e6})")
-        yield opened
-        browser.close()
+def page(chromium: Any) -> Iterator[Any]:
+    if not SCRIPT.exists():
+        pytest.skip("needs Mermaid in tests/web")
+    opened = chromium.new_page()
+    opened.set_content("<body></body>")
+    opened.add_script_tag(path=str(SCRIPT))
+    opened.evaluate("mermaid.initialize({startOnLoad: false, securityLevel: 'strict', maxTextSize: 1e6})")
+    yield opened
+    opened.close()
 
 
 @pytest.mark.parametrize("name", ["hostile", *SPECS])

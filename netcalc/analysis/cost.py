@@ -214,6 +214,10 @@ class Analysis:
         """Return the cost of a body."""
         return self._body(body).cost
 
+    def nodes(self, nodes: Iterable[Node]) -> Cost:
+        """Return the cost of some nodes of one body, all iterations of calls included."""
+        return self._sum(nodes).cost
+
     def parts(self, node: OpNode) -> tuple[Part, ...]:
         """Return the work of the forward pass of one operation by the term that it comes from.
 

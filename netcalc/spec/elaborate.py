@@ -21,7 +21,7 @@ from netcalc.opdef import Context
 from netcalc.spec.checkpoint import checkpoint_entries
 from netcalc.spec.collisions import shared_paths
 from netcalc.spec.decoding import declared_caches
-from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.elaboration import Elaboration, Watch
 from netcalc.spec.evaluate import evaluate, evaluate_expression
 from netcalc.spec.initializers import initializers
 from netcalc.spec.input_ranges import with_ranges
@@ -44,6 +44,7 @@ def elaborate(
     symbolic: Collection[str] = (),
     training: bool = False,
     dtype: str | None = None,
+    watch: Watch | None = None,
 ) -> Program:
     """Return the program of a spec.
 
@@ -53,13 +54,14 @@ def elaborate(
         symbolic: names of dims that stay symbols.
         training: elaborate the training mode of each operation.
         dtype: element type of floating-point tensors; None for the spec's own.
+        watch: witness of the lines as they are elaborated, for which no sketch stands in.
 
     Raises:
         NetcalcError: with every independent error found.
     """
     document = loaded.document
     ctx = Context(training=training, dtype=document.dtype if dtype is None else float_type(dtype))
-    used, main, assumed = _settled(loaded, settings or {}, symbolic, ctx)
+    used, main, assumed = _settled(loaded, settings or {}, symbolic, ctx, watch)
     unread = unread_inputs(loaded, main.untaken)
     is_stored = bool(loaded.storage.rules) and (dtype is None or loaded.storage.of_file)
     storage_notes = tuple(_storage_notes(loaded, ctx.dtype, is_replaced=dtype is not None and not is_stored))
@@ -96,7 +98,7 @@ def elaborate(
 
 
 def _settled(
-    loaded: Loaded, settings: Mapping[str, Any], symbolic: Collection[str], ctx: Context
+    loaded: Loaded, settings: Mapping[str, Any], symbolic: Collection[str], ctx: Context, watch: Watch | None
 ) -> tuple[Settings, Main, tuple[Assumption, ...]]:
     """Return the values of dims and vars, the main body, and what was assumed of symbolic sizes.
 
@@ -106,8 +108,15 @@ def _settled(
     while True:
         with assumptions() as assumed, limited_work():
             used = resolve_settings(loaded, settings, symbolic, divisors)
-            main = sketched_main(loaded, used, ctx, elaborate_lines, _main) if settings and not symbolic else None
-            main = main or _main(Elaboration(loaded, used, ctx, elaborate_lines), is_default=not settings)
+            main = None
+            if settings and not symbolic and watch is None:
+                main = sketched_main(loaded, used, ctx, elaborate_lines, _main)
+            if main is None:
+                elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
+                elaboration.watch = watch
+                if watch is not None:
+                    watch.begin(elaboration)
+                main = _main(elaboration, is_default=not settings)
             for _ in _notes(loaded, used):
                 pass  # may assume more
         known = [Assumption(symbol(name) % divisor, "==", 0) for name, divisor in divisors.items()]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic
-from netcalc.ir import Body, InitRule, Value
+from netcalc.ir import Body, InitRule, Node, Value
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
 from netcalc.spec.body_cache import BODIES, SKETCHED, BodyKey, CachedBody, Record, has_symbols, hashable
@@ -24,6 +24,16 @@ from netcalc.spec.reporter import LineBudget, Reporter
 from netcalc.spec.same_body import DistinctBodies, Structure
 from netcalc.spec.scope import PartialBody, Scope
 from netcalc.spec.settings import Settings
+
+
+class Watch(Protocol):
+    """Witness of an elaboration: sees its lines with their results as they are made, also of a spec with errors."""
+
+    def begin(self, elaboration: Elaboration) -> None:
+        """Start anew: the lines that follow are those of this elaboration."""
+
+    def line(self, cursor: Cursor, scope: Scope, value: Value | None, nodes: list[Node]) -> None:
+        """See a line with its value, whose type is None after an error, and the nodes that it added to its body."""
 
 
 class Elaboration:
@@ -53,6 +63,7 @@ class Elaboration:
         self._store: BoundedCache[CachedBody] = loaded.kept if loaded.blocks else BODIES
         self._sketches = True
         self.may_count = False  # True for a sketch with symbolic numbers of iterations
+        self.watch: Watch | None = None
         self._elaborate_lines = elaborate_lines
 
     def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:

@@ -134,6 +134,20 @@ def load_cursor(document: Cursor, label: str, folder: Path | None = None, max_si
     return _assemble(document, label, folder or Path(), _Way(max_size))
 
 
+def load_opened(document: Cursor, path: Path, folder: Path | None = None, max_size: int = MAX_SPEC_SIZE) -> Loaded:
+    """Load the spec of a file from a document of it that is perhaps not saved.
+
+    It is as :func:`load_document` of the file, whose present text is not read.
+
+    Raises:
+        NetcalcError: as :func:`load_document`.
+    """
+    real = Path(os.path.realpath(path))
+    loaded = _assemble(document, label_of(path), folder or path.parent, _Way(max_size, (real,)))
+    loaded.path = real
+    return loaded
+
+
 def find_block(name: str, *files: Loaded) -> Block | None:
     """Return a block by name, from the first file that has or imports it, or a shipped one; None if there is none."""
     return next((file.blocks[name] for file in files if name in file.blocks), None) or shipped_block(name)
@@ -188,7 +202,7 @@ def _load(path: Path, way: _Way) -> Loaded:
 
 
 def _read_spec(path: Path, real: Path | None, way: _Way) -> Loaded:
-    label = _label(path)
+    label = label_of(path)
     text = read_spec(path, label, way.max_size)
     if way.files and not looks_like_spec(text):  # no part of another file may be shown in a message
         raise NetcalcError(Diagnostic("E004", f"{path} is not a spec: it has no key 'netcalc'"))
@@ -208,7 +222,8 @@ def _without_excerpt(error: Diagnostic, label: str) -> Diagnostic:
     return error._replace(span=error.span._replace(text="")) if error.span and error.span.file == label else error
 
 
-def _label(path: Path) -> str:
+def label_of(path: Path) -> str:
+    """Return the name of a file in the places of diagnostics."""
     try:
         return str(path.relative_to(specs_dir().parent))
     except ValueError:

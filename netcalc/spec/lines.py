@@ -35,6 +35,7 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
     for item in cursor.elements():
         elaboration.budget.spend(1, item)
         scope.current = None if current is None else Outputs.single(current)
+        before = len(scope.body.nodes)
         try:
             current = _elaborate_line(elaboration, item, scope, current)
         except TooLargeError as error:
@@ -44,6 +45,8 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
             current = _poison(item, scope)
         except Poisoned:
             current = _poison(item, scope)
+        if elaboration.watch is not None:
+            elaboration.watch.line(item, scope, current, scope.body.nodes[before:])
     scope.current = outer
     return current
 

@@ -1,0 +1,30 @@
+"""Specs as they are typed: diagnostics with ranges, and the results of every line, also of texts with errors.
+
+The engine of ``netcalc lsp`` and of the page in the browser.  It builds on :mod:`netcalc.spec`; its results are plain
+data, and places are counted as editors count them.
+
+>>> from netcalc.language import Document
+>>> document = Document("netcalc: 1\\ninputs: {x: [1, 8]}\\nlayers:\\n  - linear: 4\\n")
+>>> document.analyze().totals.params
+36
+"""
+
+from netcalc.language.analysis import Analysis, LineHint, Options, Tensor, Totals
+from netcalc.language.document import Document
+from netcalc.language.positions import Edit, Position, Range
+from netcalc.language.problems import Fix, Note, Problem
+
+__all__ = [
+    "Analysis",
+    "Document",
+    "Edit",
+    "Fix",
+    "LineHint",
+    "Note",
+    "Options",
+    "Position",
+    "Problem",
+    "Range",
+    "Tensor",
+    "Totals",
+]

@@ -34,7 +34,7 @@ def report(*models: Network | str | Path, **options: Unpack[ReportsOptions]) -> 
     (['resnet18', 'resnet34'], 21797672)
     """
     from netcalc.analysis.page import ReportPage
-    from netcalc.planning.page import network_page
+    from netcalc.planning.page import compared_pages, network_page
 
     models = several_models(models, options)
     if not 1 <= len(models) <= 2:
@@ -53,4 +53,5 @@ def report(*models: Network | str | Path, **options: Unpack[ReportsOptions]) -> 
         from netcalc.analysis.compare import compare
 
         comparison = compare([page.summary.analysis for page in pages])
+        pages = compared_pages(networks, pages, comparison, own)
     return ReportPage(pages, comparison)

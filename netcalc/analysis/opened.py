@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.figures import FIGURES, Figure
+from netcalc.results import recorded
 
 #: Reason why a field has no working of its own.
 #:
@@ -20,6 +21,7 @@ from netcalc.analysis.figures import FIGURES, Figure
 Reason: TypeAlias = Literal["given", "numbering", "part", "measured", "gap"]
 
 
+@recorded("field", "sections", "steps", "without", "where", "together", "reason")
 class Opened(NamedTuple):
     """Place of the working of a figure.
 
@@ -41,7 +43,7 @@ class Opened(NamedTuple):
     without: str = ""
     options: Mapping[str, Any] = {}
     path: str = ""
-    where: Mapping[str, Any] = {}
+    where: Mapping[str, str] = {}
     together: bool = False
     reason: Reason | Literal[""] = ""
 

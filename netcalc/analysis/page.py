@@ -11,11 +11,15 @@ from netcalc.analysis.compare import Comparison
 from netcalc.analysis.explain import Explanation
 from netcalc.analysis.graph import GraphReport
 from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.opened import OPENED, Opened
 from netcalc.analysis.signal.report import SignalReport
 from netcalc.analysis.summary import Summary
 from netcalc.analysis.time_report import TimeReport
 from netcalc.diagnostics import Diagnostic
 from netcalc.results import NESTED, Entry, Real, Result, recorded
+
+#: Records whose figures the workings of a page open.
+_OPENED = ("summary", "memory", "time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,19 @@ class Workings:
     total: Annotated[Explanation, NESTED]
     """Working of the totals."""
     layers: Mapping[str, Annotated[Explanation, NESTED]]
-    """Workings of the figures of layers by path."""
+    """Workings of the figures of layers by path; beside another network also of those that are compared."""
+    blocks: Mapping[str, Annotated[Explanation, NESTED]]
+    """Workings of the figures of blocks in the graph by path."""
+    operations: Mapping[str, Annotated[Explanation, NESTED]]
+    """Workings of the sums over all executions of an operation, of those in which two networks differ."""
     memory: Annotated[Explanation, NESTED]
     """Working of weights, caches, activations and their total."""
     time: Annotated[Explanation, NESTED] | None
     """Working of the bound of the time; null without a device."""
     times: Mapping[str, Annotated[Explanation, NESTED]]
     """Workings of the times of layers by path; empty without a device."""
+    signals: tuple[Annotated[Explanation, NESTED], ...]
+    """Workings of the signals of layers, in their order; empty unless signals were asked for."""
 
 
 @recorded(
@@ -71,7 +81,7 @@ class NetworkPage:
         return self.summary.analysis.program.warnings
 
 
-@recorded("networks", Entry("comparison", optional=True), name="report")
+@recorded("networks", Entry("comparison", optional=True), "opened", name="report")
 @dataclass(frozen=True, slots=True)
 class ReportPage(Result):
     """The page of a network, or of two side by side: the records of other verbs, and the workings of their figures."""
@@ -79,6 +89,11 @@ class ReportPage(Result):
     networks: tuple[NetworkPage, ...]
     comparison: Annotated[Comparison, NESTED] | None = None
     """Comparison of two networks."""
+
+    @property
+    def opened(self) -> Mapping[str, tuple[Opened, ...]]:
+        """Places where the workings open the fields of records, by the name of the record."""
+        return {name: OPENED[name] for name in _OPENED}
 
     def to_page(self) -> str:
         """Return the page as a document of HTML, which needs no other file and no network."""

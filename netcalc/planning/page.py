@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from netcalc.analysis.compare import Comparison
 from netcalc.analysis.explain_memory import explain_memory
+from netcalc.analysis.explain_operation import explain_operation
+from netcalc.analysis.explain_signal import explain_signals
 from netcalc.analysis.figures import FIGURES, layer_fields
 from netcalc.analysis.page import NetworkPage, Workings
 from netcalc.analysis.summary import Summary
@@ -41,14 +45,19 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
     memory = network.memory(**steps)
     time = None if device is None else network.time(device=device, **steps)
     program = summary.analysis.program
+    graph = network.graph(convention=values["convention"], depth=_OPEN)
+    signal = network.signal() if values["signal"] else None
     workings = Workings(
         total=network.explain(**counts),
         layers={layer.path: network.explain(layer.title, **of_layers) for layer in summary.layers},
+        blocks={group.path: network.explain(group.path, **of_layers) for group in graph.groups},
+        operations={},
         memory=explain_memory(_stored(network.request, options).program, memory),
         time=None if time is None else network.explain(device=device, **steps),
         times={}
         if time is None
         else {layer.path: network.explain(layer.path, device=device, **steps) for layer in time.layers},
+        signals=() if signal is None else explain_signals(program, signal),
     )
     return NetworkPage(
         title,
@@ -58,12 +67,37 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
         summary.analysis.convention.about,
         summary,
         shares_of(summary),
-        network.graph(convention=values["convention"], depth=_OPEN),
+        graph,
         memory,
         workings,
         time,
-        network.signal() if values["signal"] else None,
+        signal,
     )
+
+
+def compared_pages(
+    networks: Sequence[Any], pages: Sequence[NetworkPage], comparison: Comparison, options: ReportOptions
+) -> tuple[NetworkPage, ...]:
+    """Return the pages of two networks with the workings of the figures that their comparison shows.
+
+    Args:
+        networks: the networks.
+        pages: the page of each.
+        comparison: their comparison.
+        options: the options of ``report``, each with a value.
+    """
+    values = {**_of(CountOptions, {**options}), "exclude": ()}
+    compared = []
+    for place, (network, page) in enumerate(zip(networks, pages, strict=True)):
+        known = page.workings.layers
+        paths = [match.path for match in comparison.rows() if match.layers[place] is not None]
+        layers = {path: network.explain(path, **values) for path in paths if path not in known}
+        analysis = page.summary.analysis
+        names = [match.op for match in comparison.differing if match.executions[place]]
+        operations = {name: explain_operation(analysis, name) for name in names}
+        workings = replace(page.workings, layers={**known, **layers}, operations=operations)
+        compared.append(replace(page, workings=workings))
+    return tuple(compared)
 
 
 def shares_of(summary: Summary) -> Mapping[str, tuple[float, ...]]:

@@ -30,6 +30,40 @@ OVERLAPS = """() => {
   if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window')
   return found
 }"""
+#: Numbers of tables, cards and legends of a page that open no working, with the column that each is in.
+UNOPENED = """() => {
+  const found = []
+  for (const cell of document.querySelectorAll('main td.num, main .card, main .legend li')) {
+    const text = [...cell.childNodes].map((e) => e.textContent).join(' ').trim()
+    if (!/[1-9]/.test(text) || cell.querySelector('button.n')) continue
+    const row = cell.closest('tr')
+    const column = row ? row.closest('table').querySelectorAll('th')[[...row.children].indexOf(cell)].textContent : ''
+    found.push(`${cell.closest('section').id}: ${column || text}`)
+  }
+  return [...new Set(found)]
+}"""
+#: Numbers whose working, once it is opened, has no marked steps that are the number, or add up to it.
+MISPLACED = """(within) => {
+  const found = []
+  const digits = (text) => (/^-?[0-9,]+$/.test(text) ? BigInt(text.replaceAll(',', '')) : null)
+  for (const button of document.querySelectorAll(`${within} button.n`)) {
+    button.click()
+    const parts = [...document.querySelectorAll('#working .part')]
+    const asked = [...document.querySelectorAll('#working .step.asked output')].map((each) => each.textContent)
+    const exact = digits(button.title)
+    // a step may stand for equal tensors of several layers
+    const among = button.closest('.live') ? (each) => each % exact === 0n : (each) => each === exact
+    const fits = exact === null || asked.map(digits).some((each) => each !== null && among(each))
+    const marked = asked.length || document.querySelector('#working .part.asked')
+    if (!parts.length || (parts.length > 1 && !marked) || (asked.length && !fits)) {
+      const title = document.querySelector('#working h2').textContent
+      found.push(`${button.closest('section').id}: ${button.title} of ${title} is not in ${asked}`)
+    }
+  }
+  return found
+}"""
+#: Columns of numbers that have no working: numbers of instances, what is given, and what a step has in its label.
+WITHOUT_WORKING = {"layers: ×", "caches: Positions", "caches: ×", "time: ×", "memory: Tensors"}
 EIGHT = ("mlp", "resnet50", "gpt2", "vit_b_16", "efficientnet_b0", "llama-3.1-405b", "lstm", "t5-small")
 
 
@@ -57,6 +91,43 @@ def test_a_click_on_a_number_opens_its_working(written: Callable[..., Path], ope
     assert page.is_hidden("#working")
     page.click("#time .card button.n")
     assert "bandwidth" in page.inner_text("#working")
+
+
+@pytest.mark.parametrize(
+    ("models", "options"),
+    [
+        (("gpt2",), {"device": "h100", "phase": "decode"}),
+        (("resnet18",), {"device": "h100", "training": "adamw"}),
+        (("mlp",), {"signal": True}),
+        (("resnet18", "resnet34"), {}),
+        (("gpt2", "llama-3.2-1b"), {}),
+    ],
+)
+def test_every_number_opens_the_steps_that_end_in_it(
+    models: tuple[str, ...], options: dict[str, Any], written: Callable[..., Path], opened: Callable[..., Any]
+) -> None:
+    page = opened(written(*models, **options))
+    assert set(page.evaluate(UNOPENED)) <= WITHOUT_WORKING
+    assert page.evaluate(MISPLACED, "main") == []
+    assert page.locator("main button.n").count() > 30
+
+
+def test_figures_of_blocks_open_their_working(written: Callable[..., Path], opened: Callable[..., Any]) -> None:
+    page = opened(written("gpt2"))
+    page.click("#graph button:has-text('Close all')")
+    block = page.locator("#graph .node.k-block").first
+    block.locator(".figures").click()
+    assert page.inner_text("#working h2") == "transformer.h.0"
+    assert page.locator(
+        "#working output", has_text="7,087,872"
+    ).count()  # 12·768² + 13·768
+    page.keyboard.press("Escape")
+    assert block.get_attribute("aria-expanded") == "false"
+    block.focus()
+    page.keyboard.press("Enter")
+    page.locator("#graph .group[data-id]").first.focus()
+    page.keyboard.press("w")
+    assert page.inner_text("#working h2") == "transformer.h.0"
 
 
 def test_the_table_is_sorted_searched_and_copied(written: Callable[..., Path], opened: Callable[..., Any]) -> None:

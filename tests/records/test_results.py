@@ -36,7 +36,22 @@ _OPEN_IN = {
     "memory-table": {"sizes", "ranges", "caches", "totals"},
     "time": {"peaks", "roofs"},
     # records of their own
-    "report": {"summary", "graph", "memory", "time", "signal", "comparison", "total", "layers", "times", "shares"},
+    "report": {
+        "summary",
+        "graph",
+        "memory",
+        "time",
+        "signal",
+        "comparison",
+        "total",
+        "layers",
+        "times",
+        "shares",
+        "blocks",
+        "operations",
+        "opened",
+        "where",
+    },
 }
 
 

@@ -68,16 +68,16 @@ function tip(points) {
   return `<path class="tip" d="M${number(x)} ${number(y)}L${corner(1)}L${corner(-1)}Z"/>`
 }
 
-function textAt(line, x, y, anchor, extra = '') {
+function textAt(line, x, y, anchor, marked = false) {
   const weight = line.bold ? ' font-weight="600"' : ''
-  const quiet = line.bold ? '' : ' class="quiet"'
-  return `<text x="${number(x)}" y="${number(y)}" font-size="${line.size}"${weight}${quiet} text-anchor="${anchor}"${extra}>${escaped(line.text)}</text>`
+  const quiet = line.bold ? '' : ` class="quiet${marked && line.figures ? ' figures' : ''}"`
+  return `<text x="${number(x)}" y="${number(y)}" font-size="${line.size}"${weight}${quiet} text-anchor="${anchor}">${escaped(line.text)}</text>`
 }
 
-function drawnNode(node) {
+function drawnNode(node, marked) {
   const top = node.y + (node.height - node.lines.length * LINE_HEIGHT) / 2
   const radius = ['input', 'output'].includes(node.kind) ? node.height / 2 : 6
-  const lines = node.lines.map((line, row) => textAt(line, node.x + node.width / 2, top + row * LINE_HEIGHT + 12, 'middle'))
+  const lines = node.lines.map((line, row) => textAt(line, node.x + node.width / 2, top + row * LINE_HEIGHT + 12, 'middle', marked))
   const width = node.kind === 'block' ? 1.6 : 1.1
   return (
     `<g class="node k-${node.kind}" data-id="${escaped(node.id)}"><title>${escaped(`${node.path}: ${node.op}`)}</title>` +
@@ -86,9 +86,9 @@ function drawnNode(node) {
   )
 }
 
-function drawnGroup(group) {
+function drawnGroup(group, marked) {
   const texts = group.texts.map((text) =>
-    textAt(text, text.anchor === 'start' ? text.x : text.x + text.width, text.y + 12, text.anchor),
+    textAt(text, text.anchor === 'start' ? text.x : text.x + text.width, text.y + 12, text.anchor, marked),
   )
   return (
     `<g class="group" data-id="${escaped(group.id)}"><title>${escaped(`${group.path}: ${group.op}`)}</title>` +
@@ -118,7 +118,8 @@ function drawnLabel({ label }) {
 /**
  * The picture of a graph as the text of an SVG element.
  *
- * options: those of layout, and dark (true or false; by default the reader's setting), background (false for none), title.
+ * options: those of layout, and dark (true or false; by default the reader's setting), background (false for none), title, and
+ * marked (true for a class `figures` at the figures of boxes, which a page makes something to press).
  */
 export function draw(graph, options = {}) {
   const placed = options.layout ?? layout(graph, options)
@@ -129,10 +130,10 @@ export function draw(graph, options = {}) {
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" class="netcalc-graph" role="img" width="${number(width)}" height="${number(height)}" viewBox="0 0 ${number(width)} ${number(height)}">` +
     `<title>${escaped(title)}</title><style>${style(options)}</style>${back}` +
-    placed.groups.map(drawnGroup).join('') +
+    placed.groups.map((group) => drawnGroup(group, options.marked)).join('') +
     placed.edges.map((edge) => drawnEdge(edge, graph, across)).join('') +
     placed.edges.filter((edge) => edge.label).map(drawnLabel).join('') +
-    placed.nodes.map(drawnNode).join('') +
+    placed.nodes.map((node) => drawnNode(node, options.marked)).join('') +
     '</svg>'
   )
 }

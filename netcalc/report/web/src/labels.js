@@ -35,7 +35,7 @@ export function linesOf(item, show) {
     lines.push({ text: shortened(item.op, MOST, TEXT_SIZE), size: TEXT_SIZE, bold: false })
   }
   const figures = figuresOf(item, show)
-  if (figures.length) lines.push({ text: shortened(figures.join(' · '), MOST, TEXT_SIZE), size: TEXT_SIZE, bold: false })
+  if (figures.length) lines.push({ text: shortened(figures.join(' · '), MOST, TEXT_SIZE), size: TEXT_SIZE, bold: false, figures: true })
   const width = Math.max(...lines.map(({ text, size, bold }) => textWidth(text, size, bold)), 40) + 20
   return { lines, width: Math.ceil(width), height: lines.length * LINE + 10 }
 }
@@ -44,7 +44,7 @@ export function linesOf(item, show) {
 export function headingOf(item, show) {
   const left = [{ text: fitted(item.name, times(item), NAME_SIZE, true), size: NAME_SIZE, bold: true }]
   if (item.op !== 'sequence') left.push({ text: shortened(item.op, MOST, TEXT_SIZE), size: TEXT_SIZE, bold: false })
-  const right = figuresOf(item, show).map((text) => ({ text: shortened(text, MOST, TEXT_SIZE), size: TEXT_SIZE, bold: false }))
+  const right = figuresOf(item, show).map((text) => ({ text: shortened(text, MOST, TEXT_SIZE), size: TEXT_SIZE, bold: false, figures: true }))
   const widthOf = (lines) => Math.max(0, ...lines.map(({ text, size, bold }) => textWidth(text, size, bold)))
   const height = Math.max(left.length, right.length) * LINE
   return {

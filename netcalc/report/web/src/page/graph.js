@@ -15,9 +15,23 @@ export function graphColors() {
   if (!document.adoptedStyleSheets.includes(sheet)) document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
 }
 
+/** Make an element of a picture a button, by mouse and keys. */
+function press(element, label, run) {
+  element.classList.add('press')
+  element.setAttribute('tabindex', '0')
+  element.setAttribute('role', 'button')
+  element.setAttribute('aria-label', label)
+  element.addEventListener('click', run)
+  element.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return
+    event.preventDefault()
+    run()
+  })
+}
+
 class GraphView {
-  constructor(network, place, open, go) {
-    Object.assign(this, { network, place, open, go })
+  constructor(network, place, openers, go) {
+    Object.assign(this, { network, place, go, open: openers.panel.open })
     this.graph = network.graph
     this.groups = new Map(this.graph.groups.map((group) => [group.id, group]))
     this.scale = 1
@@ -49,12 +63,13 @@ class GraphView {
       this.canvas.replaceChildren(button)
       return
     }
-    const text = netcalcGraph.draw(shown, { background: false, direction: this.direction, title: this.network.title })
+    const text = netcalcGraph.draw(shown, { background: false, marked: true, direction: this.direction, title: this.network.title })
     // its own rules are those of `graphColors`: the policy of the page allows no element with styles
     this.canvas.innerHTML = text.replace(/<style>[^<]*<\/style>/, '')
     this.svg = this.canvas.querySelector('svg')
     this.size = [Number(this.svg.getAttribute('width')), Number(this.svg.getAttribute('height'))]
     for (const element of this.svg.querySelectorAll('.node, .group')) this.enable(element, shown)
+    for (const element of this.svg.querySelectorAll('.figures')) this.opening(element)
     this.zoom(1, this.scale)
     this.status.textContent = `${exact(shown.nodes.length)} boxes`
     this.mark()
@@ -70,6 +85,8 @@ class GraphView {
       const group = this.groups.get(id)
       label = `${node ? 'Open' : 'Close'} ${group.path}`
       run = () => this.toggle(id)
+      element.setAttribute('aria-keyshortcuts', 'w')
+      element.addEventListener('keydown', (event) => event.key === 'w' && this.block(group))
     } else if (this.network.workings.layers[node?.path]) {
       label = `Working of ${node.path}`
       run = () => {
@@ -78,17 +95,23 @@ class GraphView {
       }
     }
     if (!run) return
-    element.classList.add('press')
-    element.setAttribute('tabindex', '0')
-    element.setAttribute('role', 'button')
-    element.setAttribute('aria-label', label)
     if (this.groups.has(id)) element.setAttribute('aria-expanded', String(!node))
-    element.addEventListener('click', () => !this.moved && run())
-    element.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' && event.key !== ' ') return
-      event.preventDefault()
-      run()
+    press(element, label, () => !this.moved && run())
+  }
+
+  /** Let a click on the figures of a block open their working, while one on the block opens or closes it. */
+  opening(element) {
+    const group = this.groups.get(element.closest('[data-id]').dataset.id)
+    if (!group) return
+    element.addEventListener('click', (event) => {
+      event.stopPropagation()
+      if (!this.moved) this.block(group)
     })
+  }
+
+  block(group) {
+    const working = this.network.workings.blocks[group.path]
+    if (working) this.open(group.path, working)
   }
 
   toggle(id) {
@@ -210,11 +233,11 @@ class GraphView {
         this.status,
       ),
       this.canvas,
-      h('p', { class: 'quiet' }, 'A click on a block opens or closes it, on an operation shows its working. ×N is a block that is repeated.'),
+      h('p', { class: 'quiet' }, 'A click on a block opens or closes it; on its figures, or W, shows their working, as a click on an operation does. ×N is a block that is repeated.'),
     ]
   }
 }
 
-export function graph(network, place, open, go) {
-  return new GraphView(network, place, open, go).nodes()
+export function graph(network, place, openers, go) {
+  return new GraphView(network, place, openers, go).nodes()
 }

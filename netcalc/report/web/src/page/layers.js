@@ -1,8 +1,9 @@
 // The table of layers: sorted, filtered and searched, with a bar by share, and copied as CSV.
 import { h, shown } from './dom.js'
-import { exact, isNumber, order, percent, shapes } from './numbers.js'
-import { figuresOf, figureText, SECTIONS, titleOf } from './names.js'
-import { opener } from './working.js'
+import { exact, isNumber, measured, order, percent, shapes } from './numbers.js'
+import { figuresOf, figureText, titleOf } from './names.js'
+import { NOWHERE } from './places.js'
+import { derived, opener } from './working.js'
 
 // a text that a spreadsheet would evaluate begins with an apostrophe, as in the CSV that commands write
 const quoted = (value) => {
@@ -26,8 +27,8 @@ async function copy(text) {
 }
 
 class Layers {
-  constructor(network, place, open, go) {
-    Object.assign(this, { network, place, open, go })
+  constructor(network, place, openers, go) {
+    Object.assign(this, { network, place, openers, go })
     const { layers } = network.summary
     this.figures = figuresOf(layers).filter((name) => layers.some((layer) => layer[name] !== 0))
     this.shared = Object.keys(network.shares)
@@ -48,15 +49,15 @@ class Layers {
       { key: 'path', title: 'Layer', of: (row) => row.row, draw: (row) => this.link(row) },
       { key: 'op', title: 'Operation', of: (row) => row.layer.op, draw: (row) => row.layer.op },
       { key: 'repeat', title: '×', number: true, of: (row) => row.layer.repeat, draw: (row) => (row.layer.repeat > 1 ? `×${exact(row.layer.repeat)}` : '') },
-      this.share && { key: 'share', title: `Share of ${titleOf(this.share)}`, number: true, of: (row) => share[row.row], draw: (row) => this.bar(share[row.row]) },
+      this.share && { key: 'share', title: `Share of ${titleOf(this.share)}`, number: true, of: (row) => share[row.row], draw: (row) => this.bar(row, share[row.row]) },
       { key: 'outputs', title: 'Output', of: (row) => shapes(row.layer.outputs), draw: (row) => this.shape(row) },
       ...this.figures.map(exactOf),
     ].filter(Boolean)
   }
 
-  working(row, name) {
+  working(row, place = NOWHERE, value = null) {
     this.go(`layer=${this.place}:${encodeURIComponent(row.layer.path)}`)
-    this.open(row.label, this.network.workings.layers[row.layer.path], SECTIONS[name], row.layer.path)
+    this.openers.panel.open(row.label, this.network.workings.layers[row.layer.path], place, value)
   }
 
   link(row) {
@@ -69,19 +70,28 @@ class Layers {
 
   shape(row) {
     const text = shapes(row.layer.outputs)
-    return h('span', { class: 'mono' }, opener(text.length > 24 ? `${text.slice(0, 23)}…` : text, () => this.working(row, 'outputs'), text))
+    return h('span', { class: 'mono' }, opener(text.length > 24 ? `${text.slice(0, 23)}…` : text, () => this.working(row, { sections: ['shape'], steps: 'output*' }), text))
   }
 
   figure(row, name) {
     const value = row.layer[name]
     if (value === 0) return h('span', { class: 'quiet' }, '0')
     if (value === null || value === undefined) return '–'
-    return opener(figureText(name, value), () => this.working(row, name), exact(value))
+    const place = this.openers.place('summary', `layers.*.${name}`, row.layer)
+    return opener(figureText(name, value), () => this.working(row, place, value), exact(value))
   }
 
-  bar(share) {
+  bar(row, share) {
     const width = typeof share === 'number' ? Math.min(100, 100 * share) : 0
-    return h('span', { class: 'share' }, h('span', { class: 'bar', 'aria-hidden': 'true' }, h('span', { style: { width: `${width}%` } })), percent(share))
+    const bar = h('span', { class: 'bar', 'aria-hidden': 'true' }, h('span', { style: { width: `${width}%` } }))
+    return h('span', { class: 'share' }, bar, share ? opener(percent(share), () => this.shareOf(row, share), measured(share)) : percent(share))
+  }
+
+  /** The working of a share: of all instances of a layer, in the total. */
+  shareOf({ label, layer }, share) {
+    const [name, value, total] = [titleOf(this.share), layer[this.share], this.network.summary.totals[this.share]]
+    const times = layer.repeat > 1 ? `${exact(layer.repeat)}·` : ''
+    this.openers.panel.open(`Share of ${name}: ${label}`, derived(`Figures of all instances of a layer, as a share of the total of ${name}.`, [`${name} of one instance`, value], ['Total', total], ['Share', share, `${times}${exact(value)} / ${exact(total)}`]))
   }
 
   kept() {
@@ -168,8 +178,8 @@ class Layers {
   }
 }
 
-export function layers(network, place, open, go) {
-  const table = new Layers(network, place, open, go)
+export function layers(network, place, openers, go) {
+  const table = new Layers(network, place, openers, go)
   return { nodes: table.element(), csv: () => table.csv(), show: (path) => show(table, path) }
 }
 

@@ -2,7 +2,6 @@
 import { firstOf, h, table } from './dom.js'
 import { bytes, exact, isNumber, shape } from './numbers.js'
 import { byteColumns } from './charts.js'
-import { opener } from './working.js'
 
 function stack(parts, total) {
   const known = parts.filter(([, value]) => typeof value === 'number' && value > 0)
@@ -13,63 +12,74 @@ function stack(parts, total) {
     h(
       'ul',
       { class: 'legend' },
-      parts.map(([name, value, kind, open]) => h('li', {}, h('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${name} `, open ? opener(bytes(value), open, exact(value)) : bytes(value))),
-      total && h('li', { class: 'total' }, 'In all ', opener(bytes(total[0]), total[1], exact(total[0]))),
+      parts.map(([name, , kind, number]) => h('li', {}, h('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${name} `, number)),
+      total && h('li', { class: 'total' }, 'In all ', total),
     ),
   )
 }
 
-function live(peak, name, open) {
+function live(peak, kind, title, size) {
+  const name = (item) => (item.work ? `${item.path} (${item.work})` : item.path)
+  const at = (item) => ({ sections: [`activations, ${kind}`], path: name(item) })
   return h(
     'div',
     { class: 'live' },
-    h('h4', {}, `${name}: `, opener(bytes(peak.peak), () => open(`Activations, ${name.toLowerCase()}`, [`activations, ${name.split(' ')[0].toLowerCase()}`]), exact(peak.peak)), ' at ', h('span', { class: 'mono' }, peak.at)),
+    h('h4', {}, `${title}: `, size(`${kind}.peak`, peak.peak, title), ' at ', h('span', { class: 'mono' }, peak.at)),
     firstOf(
       peak.live,
       10,
-      (items) => table([{ title: 'Live at the peak' }, { title: 'Shape' }, { title: 'Type' }, { title: 'Bytes', number: true }], items.map((item) => [h('span', { class: 'mono' }, item.work ? `${item.path} (${item.work})` : item.path), h('span', { class: 'mono' }, shape(item.shape)), item.dtype, bytes(item.bytes)])),
+      (items) => table([{ title: 'Live at the peak' }, { title: 'Shape' }, { title: 'Type' }, { title: 'Bytes', number: true }], items.map((item) => [h('span', { class: 'mono' }, name(item)), h('span', { class: 'mono' }, shape(item.shape)), item.dtype, size(at(item), item.bytes, item.path)])),
       'tensors',
     ),
   )
 }
 
-function training(report, memory, open) {
+function training(report, memory, size) {
   const rows = [
-    ['Gradients', report.gradients],
-    report.master ? ['Master weights', report.master] : null,
-    ...report.states.map((state) => [`State ${state.name}`, state.bytes]),
-    ['Kept for the backward pass', report.kept],
+    ['Gradients', report.gradients, 'training.gradients'],
+    report.master ? ['Master weights', report.master, 'training.master'] : null,
+    ...report.states.map((state) => [`State ${state.name}`, state.bytes, 'training.states.*.bytes', state]),
+    ['Kept for the backward pass', report.kept, 'training.kept'],
   ].filter(Boolean)
   const way = [report.optimizer, report.precision, report.recompute !== 'none' && `recompute ${report.recompute}`].filter(Boolean).join(', ')
+  const at = (part) => size(`training.peak.${part}`, report.peak[part], 'Peak of the step')
   return [
     h('h3', {}, `A step of training${way ? `: ${way}` : ''}`),
-    table([{ title: 'Part' }, { title: 'Bytes', number: true }], rows.map(([name, value]) => [name, bytes(value)])),
-    report.peak && h('p', {}, `Peak during the ${report.peak.during}, at `, h('span', { class: 'mono' }, report.peak.at), `: ${bytes(report.peak.gradients)} of gradients, ${bytes(report.peak.kept)} kept, ${bytes(report.peak.temporaries)} of temporaries.`),
-    memory.saved && firstOf(memory.saved.operations, 8, (items) => table([{ title: 'Saved for the backward pass by' }, { title: 'Tensors', number: true }, { title: 'Bytes', number: true }], items.map((item) => [item.op, exact(item.tensors), bytes(item.bytes)])), 'operations'),
+    table([{ title: 'Part' }, { title: 'Bytes', number: true }], rows.map(([name, value, field, item]) => [name, size(field, value, name, item)])),
+    report.peak && h('p', {}, `Peak during the ${report.peak.during}, at `, h('span', { class: 'mono' }, report.peak.at), ': ', at('gradients'), ' of gradients, ', at('kept'), ' kept, ', at('temporaries'), ' of temporaries.'),
+    memory.saved && firstOf(memory.saved.operations, 8, (items) => table([{ title: 'Saved for the backward pass by' }, { title: 'Tensors', number: true }, { title: 'Bytes', number: true }], items.map((item) => [item.op, exact(item.tensors), size('saved.operations.*.bytes', item.bytes, `Saved by ${item.op}`, item)])), 'operations'),
   ]
 }
 
-export function memory(network, openWorking) {
+/** Bytes that open their working: at a field of the record, or a place. */
+const sizes = (network, openers) => (field, value, title, item) =>
+  openers.number(bytes(value), value, title, network.workings.memory, typeof field === 'string' ? openers.place('memory', field, item) : field)
+
+export function memory(network, openers) {
   const report = network.memory
-  const open = (title, sections) => openWorking(title, network.workings.memory, sections)
+  const size = sizes(network, openers)
   const ideal = report.conventions.find((each) => each.name === 'ideal')
+  const part = (name, value, kind, field, item) => [name, value, kind, size(field, value, name, item)]
   const parts = [
-    ['Weights', report.weights, 'weights', () => open('Weights', report.stored.map((each) => `weights, ${each.scheme}`))],
-    isNumber(report.buffers) && report.buffers !== 0 && ['Buffers', report.buffers, 'buffers', () => open('Buffers', ['buffers'])],
-    ideal && ideal.caches !== 0 && ['Caches', ideal.caches, 'caches', () => open('Caches', ['caches and states, ideal'])],
-    report.ideal && ['Activations at the peak', report.ideal.peak, 'activations', () => open('Activations', ['activations, ideal'])],
+    part('Weights', report.weights, 'weights', 'weights'),
+    isNumber(report.buffers) && report.buffers !== 0 && part('Buffers', report.buffers, 'buffers', 'buffers'),
+    ideal && ideal.caches !== 0 && part('Caches', ideal.caches, 'caches', 'conventions.*.caches', ideal),
+    report.ideal && part('Activations at the peak', report.ideal.peak, 'activations', 'ideal.peak'),
   ].filter(Boolean)
   const chart = report.layers.length > 0 && report.layers.every((layer) => typeof layer.bytes === 'number')
   return [
     report.phase && h('p', {}, `Phase: ${report.phase}${report.new !== null ? `, ${exact(report.new)} new positions after ${exact(report.past)}` : ''}`),
-    stack(parts, ideal && ideal.total !== null ? [ideal.total, () => open('Memory', ['total'])] : null),
+    stack(parts, ideal && ideal.total !== null ? size('conventions.*.total', ideal.total, 'Memory', ideal) : null),
     h('h3', {}, 'Activations by layer'),
     chart ? byteColumns('Live bytes by layer', report.layers.map((layer) => ({ label: layer.repeat > 1 ? `${layer.path} ×${layer.repeat}` : layer.path, value: layer.bytes }))) : h('p', { class: 'quiet' }, 'The bytes of symbolic sizes have no number.'),
-    h('div', { class: 'pair' }, report.ideal && live(report.ideal, 'Ideal execution', open), report.eager && live(report.eager, 'Eager execution', open)),
-    report.training && training(report.training, report, open),
+    h('div', { class: 'pair' }, report.ideal && live(report.ideal, 'ideal', 'Ideal execution', size), report.eager && live(report.eager, 'eager', 'Eager execution', size)),
+    report.training && training(report.training, report, size),
     report.notes?.length > 0 && h('ul', { class: 'quiet' }, report.notes.map((note) => h('li', {}, note))),
   ]
 }
+
+/** The place of a cache, which is in the working with those of other layers. */
+const ONE = { sections: ['caches and states, ideal'], together: true }
 
 /** Caches that differ by their layer alone, as one with their number. */
 function alike(kept) {
@@ -82,14 +92,19 @@ function alike(kept) {
   return [...groups.values()]
 }
 
-export function caches(network, openWorking) {
+export function caches(network, openers) {
   const report = network.memory
-  const open = (name) => openWorking(`Caches, ${name}`, network.workings.memory, [`caches and states, ${name}`])
+  const size = sizes(network, openers)
   return [
-    h('p', {}, `A further token takes ${bytes(report.token_bytes)}.`),
+    h('p', {}, 'A further token takes ', size('token_bytes', report.token_bytes, 'Caches of a token'), '.'),
     table(
       [{ title: 'Memory as reserved by' }, { title: 'Caches', number: true }, { title: 'With weights and activations', number: true }, { title: 'How', prose: true }],
-      report.conventions.map((each) => [each.name, opener(bytes(each.caches), () => open(each.name), exact(each.caches)), bytes(each.total), each.about]),
+      report.conventions.map((each) => [
+        each.name,
+        size('conventions.*.caches', each.caches, `Caches, ${each.name}`, each),
+        each.total === null ? '–' : size('conventions.*.total', each.total, `Memory, ${each.name}`, each),
+        each.about,
+      ]),
     ),
     firstOf(
       alike(report.kept),
@@ -97,7 +112,7 @@ export function caches(network, openWorking) {
       (items) =>
         table(
           [{ title: 'Cache or state' }, { title: 'Holds' }, { title: 'Cell' }, { title: 'Positions', number: true }, { title: 'Bytes of one, ideal', number: true }, { title: '×', number: true }],
-          items.map(([item, ...others]) => [h('span', { class: 'mono' }, others.length ? `${item.name} … ${others.at(-1).name}` : item.name), item.kind, h('span', { class: 'mono' }, `${shape(item.cell)} ${item.dtype}`), exact(item.positions), bytes(item.bytes.ideal), others.length ? `×${exact(others.length + 1)}` : '']),
+          items.map(([item, ...others]) => [h('span', { class: 'mono' }, others.length ? `${item.name} … ${others.at(-1).name}` : item.name), item.kind, h('span', { class: 'mono' }, `${shape(item.cell)} ${item.dtype}`), exact(item.positions), size(ONE, item.bytes.ideal, `Cache ${item.name}`), others.length ? `×${exact(others.length + 1)}` : '']),
         ),
       'caches',
     ),

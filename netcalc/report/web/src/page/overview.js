@@ -1,16 +1,15 @@
 // What the network is: totals, inputs and outputs, settings and convention.
 import { firstOf, h, table } from './dom.js'
 import { exact, shape } from './numbers.js'
-import { figureText, SECTIONS, titleOf } from './names.js'
-import { opener } from './working.js'
+import { figureText, titleOf } from './names.js'
 
-function card(network, name, value, open) {
+function card(network, name, value, openers) {
   const size = name.endsWith('_bytes')
   return h(
     'div',
     { class: 'card' },
     h('div', { class: 'what' }, titleOf(name)),
-    opener(figureText(name, value), () => open(titleOf(name), network.workings.total, SECTIONS[name])),
+    openers.number(figureText(name, value), value, titleOf(name), network.workings.total, openers.place('summary', `totals.${name}`)),
     h('div', { class: 'quiet' }, `${exact(value)}${size ? ' B' : ''}`),
   )
 }
@@ -21,7 +20,7 @@ function tensors(kind, record) {
   return firstOf(Object.entries(record), 6, (items) => table([{ title: kind }, { title: 'Shape' }], items.map(([name, tensor]) => [name, typed(tensor)])), kind.toLowerCase())
 }
 
-export function overview(network, open) {
+export function overview(network, openers) {
   const { summary } = network
   const settings = Object.entries(network.settings)
   const facts = [
@@ -36,7 +35,7 @@ export function overview(network, open) {
   const totals = Object.entries(summary.totals).filter(([name, value]) => value !== 0 && (name !== 'params_trainable' || value !== params))
   const remarks = [...(summary.notes ?? []), ...(summary.remarks ?? []), ...(summary.assumptions ?? [])]
   return [
-    h('div', { class: 'cards' }, totals.map(([name, value]) => card(network, name, value, open))),
+    h('div', { class: 'cards' }, totals.map(([name, value]) => card(network, name, value, openers))),
     h('div', { class: 'pair' }, tensors('Inputs', summary.inputs), tensors('Outputs', summary.outputs)),
     h('dl', { class: 'facts' }, facts.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
     summary.unknown?.length > 0 && h('p', { class: 'warn' }, `Work that is not known: ${summary.unknown.join(', ')}. Totals are at least these.`),

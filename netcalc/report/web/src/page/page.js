@@ -8,7 +8,7 @@ import { overview } from './overview.js'
 import { signal } from './signal.js'
 import { time } from './time.js'
 import { themeButton } from './theme.js'
-import { workingPanel } from './working.js'
+import { Openers, workingPanel } from './working.js'
 
 const page = JSON.parse(document.getElementById('data').textContent)
 const { networks } = page
@@ -17,24 +17,24 @@ const tables = []
 
 /** Change the fragment without another entry in the history. */
 const go = (fragment) => history.replaceState(null, '', `#${fragment}`)
-const open = panel.open
+const openers = new Openers(panel, page.opened)
 
 /** The sections: id, title, the networks that have it, and how it is drawn. */
 const SECTIONS = [
-  { id: 'about', title: 'What it is', of: (network) => overview(network, open) },
-  { id: 'graph', title: 'Architecture', of: (network, place) => graph(network, place, open, go) },
+  { id: 'about', title: 'What it is', of: (network) => overview(network, openers) },
+  { id: 'graph', title: 'Architecture', of: (network, place) => graph(network, place, openers, go) },
   {
     id: 'layers',
     title: 'Layers',
     of: (network, place) => {
-      tables[place] = layers(network, place, open, go)
+      tables[place] = layers(network, place, openers, go)
       return tables[place].nodes
     },
   },
-  { id: 'memory', title: 'Memory', of: (network) => memory(network, open) },
-  { id: 'caches', title: 'Caches', has: (network) => network.memory.kept.length > 0, of: (network) => caches(network, open) },
-  { id: 'time', title: 'Time', has: (network) => network.time, of: (network) => time(network, open) },
-  { id: 'signal', title: 'Signal', has: (network) => network.signal, of: (network) => signal(network) },
+  { id: 'memory', title: 'Memory', of: (network) => memory(network, openers) },
+  { id: 'caches', title: 'Caches', has: (network) => network.memory.kept.length > 0, of: (network) => caches(network, openers) },
+  { id: 'time', title: 'Time', has: (network) => network.time, of: (network) => time(network, openers) },
+  { id: 'signal', title: 'Signal', has: (network) => network.signal, of: (network) => signal(network, openers) },
 ]
 
 function drawn({ id, title, has = () => true, of }) {
@@ -60,7 +60,7 @@ function follow() {
 
 graphColors()
 const sections = SECTIONS.map(drawn).filter(Boolean)
-if (page.comparison) sections.splice(0, 0, section('compare', 'Side by side', compare(page, open)))
+if (page.comparison) sections.splice(0, 0, section('compare', 'Side by side', compare(page, openers)))
 const title = networks.map((network) => network.title).join(' and ')
 const root = document.getElementById('page')
 root.replaceChildren()

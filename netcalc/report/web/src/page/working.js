@@ -1,6 +1,7 @@
 // The panel with the working behind a number.
 import { h } from './dom.js'
 import { exact, measured, shapes } from './numbers.js'
+import { NOWHERE, partsAt, placeOf } from './places.js'
 
 const value = (number) => (typeof number === 'number' ? (Number.isInteger(number) ? exact(number) : measured(number)) : exact(number))
 
@@ -8,7 +9,7 @@ function stepRow(step) {
   const formula = [step.formula, step.substituted].filter(Boolean)
   return h(
     'div',
-    { class: 'step' },
+    { class: 'step', 'data-label': step.label },
     h('div', { class: 'label' }, step.label),
     h('div', { class: 'formula' }, formula.map((text) => h('div', {}, `= ${text}`))),
     h('output', { class: 'value' }, value(step.value)),
@@ -19,7 +20,7 @@ function drawn(working) {
   const attributes = Object.entries(working.attributes ?? {}).filter(([, item]) => item !== null)
   return [
     working.about && h('p', {}, working.about),
-    (working.inputs.length > 0 || working.outputs.length > 0) && working.inputs.length + working.outputs.length < 12 &&
+    (working.inputs?.length > 0 || working.outputs?.length > 0) && working.inputs.length + working.outputs.length < 12 &&
       h('p', { class: 'mono' }, `${shapes(working.inputs)} → ${shapes(working.outputs)}`),
     working.repeat > 1 && h('p', {}, `${exact(working.repeat)} instances; figures count one of them`),
     attributes.length > 0 &&
@@ -28,7 +29,7 @@ function drawn(working) {
       h(
         'section',
         { class: 'part', 'data-title': part.title },
-        h('h3', {}, part.title),
+        part.title && h('h3', {}, part.title),
         part.rule && h('p', { class: 'quiet' }, part.rule),
         part.steps.map(stepRow),
       ),
@@ -38,7 +39,25 @@ function drawn(working) {
   ]
 }
 
-/** The panel; `open(title, record, sections)` shows a record, with the first of the sections that it has in view. */
+/** The working of a number that relates others of the records: no explanation of its own, but its steps. */
+export const derived = (about, ...steps) => ({ about, sections: [{ title: '', steps: steps.map(([label, number, substituted = '']) => ({ label, formula: '', substituted, value: number })) }] })
+
+/** Mark steps, and say of several that the number which was asked for is their sum. */
+function mark(found, asked) {
+  const lines = found.flatMap(([, steps]) => steps)
+  for (const [part] of found) part.classList.add('asked')
+  for (const line of lines) line.classList.add('asked')
+  if (lines.length < 2 || asked === null) return
+  const numbers = lines.map((line) => line.querySelector('output').textContent)
+  const sum = stepRow({ label: 'in all', formula: '', substituted: numbers.join(' + '), value: asked })
+  sum.classList.add('asked')
+  found.at(-1)[0].append(sum)
+}
+
+/**
+ * The panel; `open(title, record, place, asked)` shows a record, with what is at a place of it in view.  `asked` is the
+ * number that is opened.
+ */
 export function workingPanel() {
   let from = null
   let closed = () => {}
@@ -58,7 +77,7 @@ export function workingPanel() {
     body,
   )
   document.addEventListener('keydown', (event) => event.key === 'Escape' && close())
-  const open = (title, record, sections = []) => {
+  const open = (title, record, place = NOWHERE, asked = null) => {
     if (panel.hidden) from = document.activeElement
     heading.textContent = ''
     heading.append(title)
@@ -66,18 +85,41 @@ export function workingPanel() {
     panel.hidden = false
     document.body.classList.add('working')
     body.scrollTop = 0
-    const parts = [...body.querySelectorAll('.part')]
-    const part = sections.map((name) => parts.find((each) => each.dataset.title === name || each.dataset.title.startsWith(`${name},`))).find(Boolean)
-    if (part) {
-      part.classList.add('asked')
-      body.scrollTop = part.offsetTop - body.offsetTop - 8
+    const found = partsAt([...body.querySelectorAll('.part')], place)
+    mark(found, asked)
+    if (found.length) {
+      // the title of the section stays in view unless the step is too far below it
+      const [part, [line]] = found[0]
+      const [top, below] = [part.offsetTop - body.offsetTop, (line ?? part).offsetTop - part.offsetTop]
+      body.scrollTop = below > body.clientHeight / 2 ? top + below - body.clientHeight / 2 : top - 8
     }
     heading.focus({ preventScroll: true })
   }
   return { element: panel, open, close, onclose: (run) => (closed = run) }
 }
 
-/** A number that opens its working. */
+/** Numbers that open their workings in a panel, at the places that are declared for the fields of records. */
+export class Openers {
+  constructor(panel, places) {
+    Object.assign(this, { panel, places })
+  }
+
+  /** The place of a field: `place('memory', 'stored.*.bytes', item)`. */
+  place(record, field, item) {
+    return placeOf(this.places[record], field, item)
+  }
+
+  /** A number as something to press; as a text if it is nothing, or has no working. */
+  number(text, value, title, working, place) {
+    const nothing = value === 0 || value === null || value === undefined
+    return nothing || !working ? text : opener(text, () => this.panel.open(title, working, place, value), digits(value))
+  }
+}
+
+/** All digits of a number. */
+const digits = (number) => (typeof number === 'number' && !Number.isInteger(number) ? String(number) : exact(number))
+
+/** A text that opens a working. */
 export function opener(text, run, label) {
   return h('button', { type: 'button', class: 'n', onclick: run, title: label ?? 'Show the working', 'aria-haspopup': 'dialog' }, text)
 }

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.browser.static_server import Served, serving
+
+#: Folder of the page that counts in the browser.
+DIST = Path(__file__).parent.parent.parent / "web/dist"
 #: Chromium as Debian installs it.
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 
@@ -47,3 +51,12 @@ def opened(chromium: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Served]:
+    """The page that counts in the browser, as ``python web/build.py`` built it, at a subpath."""
+    if not (DIST / "index.html").is_file():
+        pytest.skip("the page is not built: python web/build.py")
+    with serving(DIST) as served:
+        yield served

@@ -1,0 +1,205 @@
+"""The functions that the page of the browser asks for, as JSON texts; they are clients of netcalc's Python API.
+
+A document is a text with the options that the page has of it.  ``call`` answers with a result, or with the errors.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import netcalc
+from netcalc import NetcalcError
+from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH, MAX_SPEC_SIZE
+from netcalc.planning.page import shares_of
+from netcalc.records.errors import errors_record
+from netcalc.records.writing import record
+from netcalc.render.page_document import embedded
+from netcalc.spec.shipped import shipped_file
+
+#: Folder of the files that were dropped on the page.
+FOLDER = Path("/home/page")
+#: Rows of a table that the page draws.
+MOST_ROWS = 2000
+#: Options of a document that change its network.
+_OF_NETWORK = ("set", "dtype", "mode", "symbolic", "quantize", "lora")
+_OPEN = MAX_DEPTH * MAX_BLOCK_DEPTH
+_networks: dict[str, netcalc.Network] = {}
+
+
+def call(method: str, arguments: str) -> str:
+    """Return the answer to a question of the page, as JSON: ``result``, ``errors``, or the ``failure`` of netcalc."""
+    try:
+        return embedded({"result": _METHODS[method](**json.loads(arguments))})
+    except NetcalcError as error:
+        return embedded({"errors": _errors(error.diagnostics)})
+    except (Exception, RecursionError) as error:
+        trace = "".join(traceback.format_exception(error, limit=-6))
+        return embedded({"failure": f"{type(error).__name__}: {error}"[:500], "trace": trace[-4000:]})
+
+
+def _errors(diagnostics: Any) -> list[Any]:
+    errors: list[Any] = errors_record(diagnostics)["errors"]
+    return errors
+
+
+def _network(text: str, options: Mapping[str, Any]) -> netcalc.Network:
+    """Return the network of a document, kept for the next question about it."""
+    given = {name: options[name] for name in _OF_NETWORK if options.get(name)}
+    key = json.dumps([text, given], sort_keys=True)
+    if key in _networks:
+        _networks[key] = _networks.pop(key)
+        return _networks[key]
+    network = netcalc.loads(text, folder=FOLDER, **given)
+    _networks[key] = network
+    while len(_networks) > 4:
+        del _networks[next(iter(_networks))]
+    return network
+
+
+def _counted(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of counts among those of a document."""
+    names = ("convention", "training", "backward")
+    return {name: options[name] for name in names if options.get(name)}
+
+
+def _asked(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return options as the command line has them."""
+    asked = {}
+    for name in (*_OF_NETWORK, "convention", "training"):
+        value = options.get(name)
+        if name == "set":
+            asked |= dict(item.split("=", 1) for item in value or ())
+        elif value:
+            asked[f"--{name}"] = value if isinstance(value, str) else " ".join(value)
+    return asked
+
+
+def count(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return totals and layers of a document, as the page of a report has them."""
+    network = _network(text, options)
+    summary = network.summary(**_counted(options))
+    program = summary.analysis.program
+    counted = record(summary)
+    shares = shares_of(summary)
+    rows = len(counted["layers"])
+    counted["layers"] = counted["layers"][:MOST_ROWS]
+    return {
+        "title": network.name,
+        "about": program.about,
+        "source": program.source,
+        "settings": _asked(options),
+        "counted_by": summary.analysis.convention.about,
+        "summary": counted,
+        "rows": rows,
+        "shares": {name: values[:MOST_ROWS] for name, values in shares.items()},
+        "titles": {layer.path: layer.title for layer in summary.layers[:MOST_ROWS]},
+        "warnings": _errors(network.warnings),
+    }
+
+
+def sizes(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dims and vars of a document: type, default, limits and meaning, as ``netcalc specs`` has them."""
+    from netcalc.reference.specs import describe
+
+    described = record(describe(_network(text, {**options, "set": ()}).request.source, "netcalc"))
+    return {"dims": described["dims"], "vars": described["vars"]}
+
+
+def explain(text: str, options: Mapping[str, Any], path: str | None = None, memory: bool = False) -> dict[str, Any]:
+    """Return the working of a layer, of the totals, or of the memory."""
+    network = _network(text, options)
+    if memory:
+        return record(network.explain(memory=True))
+    return record(network.explain(path, **_counted(options)))
+
+
+def memory(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weights, caches and activations."""
+    asked = {name: options[name] for name in ("training", "phase") if options.get(name)}
+    return record(_network(text, options).memory(**asked))
+
+
+def graph(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the architecture with all blocks opened."""
+    return record(_network(text, options).graph(convention=options.get("convention") or "netcalc", depth=_OPEN))
+
+
+def compare(documents: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the comparison of two documents under the convention of the first."""
+    networks = [_network(each["text"], each["options"]) for each in documents]
+    convention = documents[0]["options"].get("convention") or "netcalc"
+    return record(netcalc.compare(*networks, convention=convention))
+
+
+def written(text: str, options: Mapping[str, Any], format: str) -> str:
+    """Return the summary of a document in ``json``, ``csv`` or ``markdown``."""
+    from netcalc.render.presentations import View, lines
+
+    summary = _network(text, options).summary(**_counted(options))
+    return "\n".join(lines(summary, View(format=format))) + "\n"
+
+
+def specs() -> list[dict[str, Any]]:
+    """Return the shipped specs with their figures."""
+    fields = ("name", "family", "about", "aliases", "params", "macs")
+    return [{name: spec[name] for name in fields} for spec in record(netcalc.list_specs())["specs"]]
+
+
+def spec(name: str) -> str:
+    """Return the text of a shipped spec."""
+    file = shipped_file(name)
+    if file is None:
+        netcalc.describe(name)  # raises with the nearest name
+        raise AssertionError(name)
+    return file.read_text()
+
+
+def choices() -> dict[str, list[str]]:
+    """Return the names of counting conventions and of schemes of storage that the page offers."""
+    from netcalc.analysis.conventions import CONVENTIONS
+    from netcalc.schemes.scheme import scheme_names
+
+    return {"conventions": [*CONVENTIONS], "schemes": scheme_names()}
+
+
+def imported(files: Mapping[str, str]) -> dict[str, str]:
+    """Return the spec of a model in files of other libraries, such as ``config.json``.
+
+    Args:
+        files: texts by name: a configuration, or that of an adapter with the one of its base model.
+    """
+    adapter = files.get("adapter_config.json")
+    name = "config.json" if adapter is None else "adapter_config.json"
+    folder = FOLDER / "imported"
+    folder.mkdir(parents=True, exist_ok=True)
+    if adapter is None:
+        (folder / name).write_text(files[name])
+    else:
+        (folder / name).write_text(adapter)
+        base = _base(adapter)
+        if base is not None and "config.json" in files:
+            (folder / base).mkdir(parents=True, exist_ok=True)
+            (folder / base / "config.json").write_text(files["config.json"])
+    return {"text": netcalc.import_spec(folder / name)}
+
+
+def _base(adapter: str) -> str | None:
+    """Return the name of the base model of an adapter if it can be the name of a folder."""
+    try:
+        name = json.loads(adapter).get("base_model_name_or_path")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    plain = isinstance(name, str) and 0 < len(name) <= 200
+    return name if plain and not name.startswith("/") and ".." not in name.split("/") else None
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (count, sizes, explain, memory, graph, compare, written, specs, spec, choices, imported)
+}
+#: Largest text that the page takes from a file.
+MOST_TEXT = int(MAX_SPEC_SIZE)

@@ -1,0 +1,188 @@
+// The result: totals, and the panels of layers, graph, memory and others, drawn by the parts of the report's page.
+import { append, h } from '../../netcalc/report/web/src/page/dom.js'
+import { compare } from '../../netcalc/report/web/src/page/compare.js'
+import { graph, graphColors } from '../../netcalc/report/web/src/page/graph.js'
+import { layers } from '../../netcalc/report/web/src/page/layers.js'
+import { caches, memory } from '../../netcalc/report/web/src/page/memory.js'
+import { figureText, SECTIONS, titleOf } from '../../netcalc/report/web/src/page/names.js'
+import { exact } from '../../netcalc/report/web/src/page/numbers.js'
+import { overview } from '../../netcalc/report/web/src/page/overview.js'
+import { opener, workingPanel } from '../../netcalc/report/web/src/page/working.js'
+import { installation } from './installation.js'
+
+/** Totals that are always in sight, those of training where there are any. */
+const SHOWN = ['params', 'params_trainable', 'macs', 'flops', 'flops_total', 'weight_bytes']
+
+/** A network as the parts of the report's page take it: workings are questions, which are asked when they are opened. */
+export function networkOf(answer, extra = {}) {
+  const working = (path) => ({ ask: { path }, path: answer.titles[path] ?? path })
+  return {
+    ...answer,
+    ...extra,
+    workings: {
+      total: { ask: {} },
+      memory: { ask: { memory: true } },
+      layers: Object.fromEntries(answer.summary.layers.map((layer) => [layer.path, working(layer.path)])),
+    },
+  }
+}
+
+const PANELS = [
+  { id: 'layers', title: 'Layers' },
+  { id: 'graph', title: 'Graph' },
+  { id: 'memory', title: 'Memory' },
+  { id: 'settings', title: 'Settings' },
+  { id: 'compare', title: 'Compare' },
+  { id: 'about', title: 'About' },
+  { id: 'run', title: 'Run' },
+]
+
+export class Results {
+  /** `host` has `current()`, `documents()`, `ask(method, document, more)`, and `settings`, the form of the settings. */
+  constructor(host) {
+    this.host = host
+    this.panel = 'layers'
+    this.other = null
+    this.drawing = 0
+    this.working = workingPanel()
+    this.working.onclose(() => (this.opened = null))
+    this.totals = h('div', { class: 'totals', role: 'group', 'aria-label': 'Totals' })
+    this.state = h('p', { class: 'state', role: 'status' })
+    this.tabs = h('div', { class: 'panels', role: 'tablist', 'aria-label': 'Results' })
+    this.body = h('div', { class: 'panel', role: 'tabpanel', id: 'panel', tabindex: '0' })
+    this.element = h('section', { class: 'result', 'aria-label': 'Result' }, h('div', { class: 'head' }, this.totals, this.state, this.tabs), this.body)
+    this.drawTabs()
+  }
+
+  drawTabs() {
+    const select = (id) => {
+      this.panel = id
+      this.drawTabs()
+      this.draw()
+      this.tabs.querySelector('[aria-selected=true]').focus()
+    }
+    const keys = (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+      if (!step) return
+      event.preventDefault()
+      const at = PANELS.findIndex((panel) => panel.id === this.panel)
+      select(PANELS[(at + step + PANELS.length) % PANELS.length].id)
+    }
+    this.tabs.replaceChildren(
+      ...PANELS.map(({ id, title }) =>
+        h('button', { type: 'button', role: 'tab', id: `tab-${id}`, 'aria-selected': String(id === this.panel), 'aria-controls': 'panel', tabindex: id === this.panel ? '0' : '-1', onclick: () => select(id), onkeydown: keys }, title),
+      ),
+    )
+    this.body.setAttribute('aria-labelledby', `tab-${this.panel}`)
+  }
+
+  /** Say what the figures are: those of the text, of an earlier one, or none. */
+  mark(text, kind = '') {
+    this.state.textContent = text
+    this.state.className = `state ${kind}`
+    this.element.classList.toggle('stale', kind === 'old')
+  }
+
+  drawTotals() {
+    const { answer } = this.host.current()
+    if (!answer) {
+      this.totals.replaceChildren(h('span', { class: 'quiet' }, 'No figures yet'))
+      return
+    }
+    const { totals } = answer.summary
+    const names = SHOWN.filter((name) => name in totals && (name !== 'params_trainable' || totals[name] !== totals.params))
+    const card = (name) => {
+      const value = totals[name]
+      return h('div', { class: 'total', 'data-figure': name }, h('span', { class: 'what' }, titleOf(name)), opener(figureText(name, value), () => this.open(titleOf(name), { ask: {} }, SECTIONS[name]), exact(value)), h('span', { class: 'exact' }, exact(value)))
+    }
+    const unknown = answer.summary.unknown?.length > 0 && h('p', { class: 'warn' }, `At least these: the work of ${answer.summary.unknown.join(', ')} is not known.`)
+    this.totals.replaceChildren(...names.map(card), ...[unknown].filter(Boolean))
+  }
+
+  /** Show a working, which is asked for; `record` has the question. */
+  async open(title, record, sections = []) {
+    if (!record?.ask) return
+    const document_ = record.document ?? this.host.current()
+    try {
+      const found = await this.host.ask('explain', document_, record.ask)
+      this.working.open(title, found, sections)
+      this.opened = { title, record, sections }
+    } catch (error) {
+      this.mark(error.message, 'warn')
+    }
+  }
+
+  /** Draw totals and the chosen panel of the current document. */
+  async draw() {
+    this.drawing += 1
+    const mine = this.drawing
+    const document_ = this.host.current()
+    this.drawTotals()
+    const before = { search: this.body.querySelector('.search')?.value, top: this.body.scrollTop, drawn: this.drawn }
+    let nodes
+    try {
+      nodes = await this.nodes(document_)
+    } catch (error) {
+      nodes = h('p', { class: 'warn' }, error.message)
+    }
+    if (mine !== this.drawing || nodes === undefined) return
+    this.body.replaceChildren()
+    append(this.body, [nodes])
+    this.drawn = `${document_.id} ${this.panel}`
+    if (before.drawn !== this.drawn) return
+    this.body.scrollTop = before.top
+    const search = this.body.querySelector('.search')
+    if (search && before.search) {
+      search.value = before.search
+      search.dispatchEvent(new Event('input'))
+    }
+  }
+
+  /** Close a working of an earlier text, or bring it up to date. */
+  follow() {
+    if (this.opened && !this.working.element.hidden) this.open(this.opened.title, this.opened.record, this.opened.sections)
+  }
+
+  async nodes(document_) {
+    if (this.panel === 'settings') return this.host.settings.nodes(document_)
+    if (this.panel === 'run') return installation(document_)
+    if (!document_.answer) return h('p', { class: 'quiet' }, document_.errors.length ? 'There are no figures before the problems of the spec are solved.' : 'Counting…')
+    const network = networkOf(document_.answer)
+    const open = (title, record, sections) => this.open(title, record, sections)
+    const go = () => {}
+    switch (this.panel) {
+      case 'layers': {
+        const more = document_.answer.rows > network.summary.layers.length && h('p', { class: 'warn' }, `The first ${exact(network.summary.layers.length)} of ${exact(document_.answer.rows)} rows; a saved CSV has all.`)
+        return [layers(network, 0, open, go).nodes, more]
+      }
+      case 'graph': {
+        graphColors()
+        return graph(networkOf(document_.answer, { graph: await this.host.ask('graph', document_) }), 0, open, go)
+      }
+      case 'memory': {
+        const full = networkOf(document_.answer, { memory: await this.host.ask('memory', document_) })
+        return [memory(full, open), full.memory.kept.length > 0 && [h('h2', {}, 'Caches'), caches(full, open)]]
+      }
+      case 'about':
+        return overview(network, open)
+      default:
+        return this.compared(document_, open)
+    }
+  }
+
+  async compared(document_, open) {
+    const others = this.host.documents().filter((each) => each !== document_)
+    if (!others.length) return h('p', {}, 'Open a second network in a tab of its own, and it is compared here.')
+    const other = others.find((each) => each.id === this.other) ?? others[0]
+    const select = h('select', { id: 'other' }, others.map((each) => h('option', { value: each.id, selected: each === other }, each.name)))
+    select.addEventListener('change', () => {
+      this.other = Number(select.value)
+      this.draw()
+    })
+    const head = h('p', { class: 'tools' }, h('label', { for: 'other' }, `${document_.name} beside `), select)
+    const comparison = await this.host.compare(document_, other)
+    const titled = [document_, other].map((each) => ({ title: each.name, workings: { total: { ask: {}, document: each } } }))
+    return [head, compare({ comparison, networks: titled }, open)]
+  }
+}
+

@@ -6,6 +6,7 @@ Each is a sum over operations by the rules of the convention (``figures`` of its
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from netcalc.analysis.conventions import CONVENTIONS, Convention, Place
@@ -14,6 +15,7 @@ from netcalc.analysis.conventions.quantities import Quantities
 from netcalc.analysis.conventions.scope import RuleScope
 from netcalc.analysis.cost import Analysis, Row
 from netcalc.analysis.figures import View
+from netcalc.analysis.greatest_module import greatest_module
 from netcalc.analysis.working import Section, number_text
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
@@ -68,6 +70,8 @@ class CountedFigure(NamedTuple):
     """Of parameters: operations that the convention counts otherwise; they add up to the difference."""
     remarks: tuple[str, ...]
     """Faults of the tool that change the figure."""
+    modules: tuple[str, ...] = ()
+    """Of the figure of the greatest module: those that have it."""
 
 
 def own_figures(analysis: Analysis, view: View = "summary") -> tuple[CountedFigure, ...]:
@@ -81,23 +85,24 @@ def own_figures(analysis: Analysis, view: View = "summary") -> tuple[CountedFigu
     wanted, values, counted = _SHOWN.get(view, ()), dict[str, Any](), list[CountedFigure]()
     network = Quantities(analysis.program)
     for figure in analysis.convention.figures.values():
-        if figure.unit == "parameters" and analysis.exclusions is not None:
+        if _is_of_weights(figure) and analysis.exclusions is not None:
             continue
-        if figure.unit not in wanted and not _is_needed(analysis.convention, wanted):
+        is_wanted = figure.unit in wanted or (view == "params" and figure.of_weights)
+        if not is_wanted and not _is_needed(analysis.convention, wanted):
             continue
         if figure.when is not None and not figure.when.evaluate({"network": network}):
             continue
         one = _counted(analysis, figure, network, values)
         values[figure.name] = one.value
-        if figure.unit in wanted:
+        if is_wanted:
             counted.append(one)
     return tuple(counted)
 
 
 def require_parameters(convention: Convention) -> None:
     """Raise NetcalcError (E701) for a convention that has no count of parameters of its own."""
-    if "parameters" not in convention.figures and convention.name != "netcalc":
-        known = [name for name, other in CONVENTIONS.items() if "parameters" in other.figures]
+    if not any(map(_is_of_weights, convention.figures.values())):
+        known = [name for name, other in CONVENTIONS.items() if any(map(_is_of_weights, other.figures.values()))]
         message = f"{convention.name} has no count of parameters"
         raise NetcalcError(Diagnostic("E701", message, hint=f"there are counts of {', '.join(known)}"))
 
@@ -108,7 +113,16 @@ def figure_sections(analysis: Analysis) -> Iterator[Section]:
     values = {figure.name: figure.value for figure in own_figures(analysis)}
     for name, value in values.items():
         figure = analysis.convention.figures[name]
-        if figure.total is not None:
+        if figure.greatest:
+            steps = [
+                WorkingLine(
+                    ", ".join(greatest_module(analysis, partial(_of_instance, analysis, figure, network))[1]),
+                    "",
+                    "",
+                    value,
+                )
+            ]
+        elif figure.total is not None:
             steps = [WorkingLine(name, figure.total.pretty(), figure.total.pretty(values), value)]
         else:
             sums: dict[str, Dim] = {}
@@ -141,6 +155,14 @@ def _title(analysis: Analysis, figure: OwnFigure) -> str:
     return "; ".join(filter(None, (f"{figure.title} of {analysis.convention.name}", figure.bug)))
 
 
+def _is_of_weights(figure: OwnFigure) -> bool:
+    return figure.unit == "parameters" or figure.of_weights
+
+
+def _of_instance(analysis: Analysis, figure: OwnFigure, network: Quantities, row: Row) -> Dim:
+    return _part(analysis, figure, row._replace(repeat=1), network)[0].counted
+
+
 def _is_needed(convention: Convention, wanted: tuple[FigureUnit, ...]) -> bool:
     return any(figure.total is not None and figure.unit in wanted for figure in convention.figures.values())
 
@@ -150,6 +172,9 @@ def _counted(analysis: Analysis, figure: OwnFigure, network: Quantities, values:
     if figure.total is not None:
         value = figure.total.evaluate({**values, "network": network})
         return CountedFigure(figure.name, figure.title, figure.unit, value, None, (), tuple(remarks))
+    if figure.greatest:
+        value, modules = greatest_module(analysis, partial(_of_instance, analysis, figure, network))
+        return CountedFigure(figure.name, figure.title, figure.unit, value, None, (), tuple(remarks), modules)
     total: Dim = 0
     more: dict[str, Dim] = {}
     for row in analysis.counted_leaves():
@@ -187,4 +212,4 @@ def _part(analysis: Analysis, figure: OwnFigure, row: Row, network: Quantities) 
 
 def _is_seen_again(figure: OwnFigure, row: Row, scope: RuleScope) -> bool:
     """Return True for parameters of a layer that is called again."""
-    return figure.unit == "parameters" and row.cost.params == 0 and scope.own() != 0
+    return _is_of_weights(figure) and row.cost.params == 0 and scope.own() != 0

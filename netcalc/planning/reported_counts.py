@@ -93,6 +93,8 @@ def work_candidates(request: Request, unit: str, most: int) -> Iterator[Counted]
         sized = changed_request(request, sizes)
         for convention in CONVENTIONS.values() if sized is not None else ():
             assert sized is not None
+            if convention.counts_as:
+                continue
             figures = _figures(sized, convention)
             if figures is None:
                 continue
@@ -145,6 +147,8 @@ def param_candidates(request: Request, most: int) -> Iterator[Counted]:
         except NetcalcError:  # a formula for other networks
             continue
         for figure in figures:
+            if figure.unit != "parameters":
+                continue
             value, title = integer(figure.value), figure.title if convention.name == "netcalc" else ""
             if value != total and value:
                 by_value.setdefault((value, title), []).append(convention.name)

@@ -223,7 +223,8 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
     figures = own_figures(analysis, report.view)
-    yield from _own_figures(name, [figure for figure in figures if figure.unit == "parameters"])
+    early = [figure for figure in figures if figure.unit == "parameters" or report.view == "params"]
+    yield from _own_figures(name, early)
     if report.view in ("flops", "summary"):
         least = "" if analysis.knows("forward") else "at least "
         yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
@@ -266,8 +267,11 @@ def _own_figures(convention: str, figures: Iterable[CountedFigure]) -> Iterator[
     """Figures as a tool defines them, with the differences from netcalc and the faults of the tool."""
     for figure in figures:
         if figure.unit == "bytes":
-            megabytes = f" ({figure.value / 10**6:,.2f} MB)" if isinstance(figure.value, int) else ""
-            yield Line(f": {exact(figure.value)} B{megabytes}, as {convention} has it", figure.title)
+            megabytes = ""
+            if isinstance(figure.value, int):
+                megabytes = f" ({figure.value / 10**6:,.2f} MB, {figure.value / 2**20:,.2f} MiB)"
+            layers = f", of {', '.join(figure.modules)}" if figure.modules else ""
+            yield Line(f": {exact(figure.value)} B{megabytes}{layers}, as {convention} has it", figure.title)
         elif figure.unit == "elements":
             yield Line(f" as {convention} counts them", f"{measured(figure.value)} {figure.title}")
         elif convention == "netcalc":

@@ -14,6 +14,7 @@ from netcalc.analysis.conventions import CONVENTIONS
 from netcalc.analysis.own_figures import own_figures
 from netcalc.diagnostics import NetcalcError
 from tests.conftest import CommandResult
+from tests.oracle.tool_figures import comparable
 from tests.oracle.tool_networks import NETWORKS
 
 RECORD = json.loads((Path(__file__).parent.parent / "truth" / "tool_figures.json").read_text(encoding="utf-8"))
@@ -23,6 +24,17 @@ PYTHIA = {
     "pythia-410m": (302_311_424, 405_334_016),
     "pythia-1b": (805_736_448, 1_011_781_632),
     "pythia-6.9b": (6_444_163_072, 6_857_302_016),
+}
+#: Fields of configurations, whose further fields have defaults.
+CONFIGURATIONS: Mapping[str, Any] = {
+    "vit": {"architectures": ["ViTForImageClassification"]},
+    "roberta": {
+        "architectures": ["RobertaModel"],
+        "vocab_size": 50265,
+        "max_position_embeddings": 514,
+        "type_vocab_size": 1,
+    },
+    "electra": {"architectures": ["ElectraModel"]},
 }
 FIGURES = """
 about: ours
@@ -52,7 +64,7 @@ def counted(model: str, convention: str, **settings: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("tool", RECORD)
 def test_figures_are_those_of_the_tools(tool: str, network: str) -> None:
-    reference, theirs = NETWORKS[network], dict(RECORD[tool]["figures"][network])
+    reference, theirs = NETWORKS[network], comparable(tool, network, RECORD[tool]["figures"][network])
     ours = counted(reference.spec, tool, **reference.settings)
     # BERT and T5 were called without the further inputs that their specs have
     absent = {"bert-base": 2, "t5-small": 1}.get(network, 0) * (128 * 8 + 64) if "input_size" in theirs else 0
@@ -79,6 +91,20 @@ def test_keras_counts_moving_statistics() -> None:
     assert (figure.value, figure.value - figure.netcalc) == (3_538_984, 34_112)
 
 
+@pytest.mark.parametrize(
+    ("model_type", "largest"), [("vit", 28_351_488), ("roberta", 156_010_528), ("electra", 15_627_264)]
+)
+def test_modules_are_those_of_the_reference(model_type: str, largest: int, tmp_path: Path) -> None:
+    """Sizes by accelerate 1.15.0 and transformers 5.23.0: calculate_maximum_sizes of the classes' defaults.
+
+    A layer of a ViT and the embeddings of RoBERTa stay whole; those of ELECTRA are split.
+    """
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type, **CONFIGURATIONS[model_type]}))
+    assert counted(str(tmp_path), "accelerate")["largest_layer"].value == largest
+    if model_type == "vit":  # torchvision's has no such list
+        assert counted("vit_b_16", "accelerate")["largest_layer"].value == 9_449_472
+
+
 def test_activations_of_timm_count_attention_in_several_operations() -> None:
     """23,895,544 are those of timm's vit_base_patch16_224 without fused attention; the layers are torchvision's."""
     (figure,) = own_figures(package.load("vit_b_16").analysis("timm"), "flops")
@@ -95,6 +121,8 @@ def test_differences_add_up(model: str) -> None:
             assert error.diagnostics[0].code == "E701" and model in ("vit_b_16", "resnet18")
             continue
         for figure in figures:
+            if figure.unit != "parameters":
+                continue
             assert figure.netcalc == network.params
             assert sum(one.difference for one in figure.differences) == figure.value - figure.netcalc
 
@@ -108,9 +136,12 @@ def test_pages_and_records(netcalc: Callable[..., CommandResult]) -> None:
     assert [figure["value"] for figure in record["figures"]] == [38_635_776]
     assert "2,484,712 (2.48 M) macts as timm counts" in netcalc("flops", "resnet18", "-c", "timm").out
     pages = netcalc("summary", "vit_b_16", "-c", "torchinfo", "--depth", "1").out
-    assert "Forward/backward pass size: 104,093,504 B (104.09 MB)" in pages
+    assert "Forward/backward pass size: 104,093,504 B (104.09 MB, 99.27 MiB)" in pages
     assert "torchinfo#366" in pages
     assert netcalc("params", "gpt2", "--convention", "torch").code == 2
+    page = " ".join(netcalc("params", "bert-base-cased", "--convention", "accelerate", "--top", "1").out.split())
+    assert "Largest Layer: 90,669,056 B (90.67 MB, 86.47 MiB), of embeddings, as accelerate has it" in page
+    assert "not their sum" in page
 
 
 def test_explain_opens_them(netcalc: Callable[..., CommandResult]) -> None:

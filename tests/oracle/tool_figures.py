@@ -1,14 +1,15 @@
 """Figures that tools show beside work: parameters, activations and sizes, at their defaults in evaluation mode.
 
-``python -m tests.oracle.tool_figures`` writes those of the networks of :mod:`tests.oracle.tool_networks` into
-``tests/truth/tool_figures.json``.
+``python -m tests.oracle.tool_figures [TOOL …]`` writes those of the networks of :mod:`tests.oracle.tool_networks` into
+``tests/truth/tool_figures.json``; those of other tools stay.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,19 @@ def _torchinfo(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
     return dict(zip(names, map(int, (found.total_params, *sizes, sum(sizes))), strict=True))
 
 
+def _accelerate(module: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
+    from accelerate.commands.estimate import estimate_training_usage
+    from accelerate.utils import calculate_maximum_sizes
+    from torch import nn
+
+    del inputs
+    # tensors of the network itself count one by one: the spec of nn.LSTM has it as a module
+    total, (largest, _) = calculate_maximum_sizes(module if [*module.children()] else nn.Sequential(module))
+    training, training_float16 = (max(estimate_training_usage(total, t).values()) for t in ("float32", "float16"))
+    sizes = {"largest_layer": largest, "total_size": total}
+    return {**sizes, "training": training, "training_float16": training_float16}
+
+
 #: Figures by name of the convention, with the package of the tool.
 TOOLS: Mapping[str, tuple[str, Callable[[Any, Mapping[str, Any]], dict[str, int]]]] = {
     "fvcore": ("fvcore", _fvcore),
@@ -67,6 +81,7 @@ TOOLS: Mapping[str, tuple[str, Callable[[Any, Mapping[str, Any]], dict[str, int]
     "thop": ("thop", _thop),
     "ptflops": ("ptflops", _ptflops),
     "torchinfo": ("torchinfo", _torchinfo),
+    "accelerate": ("accelerate", _accelerate),
 }
 
 
@@ -83,16 +98,24 @@ def figures_of(tool: str, network: str) -> dict[str, int]:
         return TOOLS[tool][1](reference.module().eval(), reference.inputs())
 
 
-def _record() -> None:
+def comparable(tool: str, network: str, figures: Mapping[str, int]) -> dict[str, int]:
+    """Return the figures of a tool without what is no part of the network in netcalc."""
+    if tool == "accelerate" and network == "mixture of experts":  # two tables of 16 rotary frequencies are constants
+        return {"largest_layer": figures["largest_layer"], "total_size": figures["total_size"] - 2 * 16 * 4}
+    return dict(figures)
+
+
+def _record(tools: Collection[str]) -> None:
     from tests.oracle.tool_networks import NETWORKS
 
-    lines = []
-    for tool, (package, _) in TOOLS.items():
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    for tool in tools:
+        package = TOOLS[tool][0]
         figures = {network: figures_of(tool, network) for network in NETWORKS}
-        entry = {"version": f"{package} {version(package)}", "figures": figures}
-        lines.append(f"{json.dumps(tool)}: {json.dumps(entry)}")
+        record[tool] = {"version": f"{package} {version(package)}", "figures": figures}
+    lines = [f"{json.dumps(tool)}: {json.dumps(record[tool])}" for tool in TOOLS]
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    _record()
+    _record(sys.argv[1:] or TOOLS)

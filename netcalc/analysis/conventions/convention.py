@@ -89,7 +89,8 @@ class OwnFigure(NamedTuple):
     ``unit`` is what is counted: ``parameters`` count at the first call of a layer, ``elements`` and ``bytes`` at every
     call.  The first rule for an operation whose condition holds counts; ``total`` is instead an expression over figures
     before it and the quantities of the network.  ``when`` is a condition over these quantities, without which a network
-    has no such figure.
+    has no such figure.  ``of_weights`` is True for bytes of parameters and buffers, which count at the first call of a
+    layer too.  ``greatest`` is True for the figure of the greatest module in place of the sum over all.
     """
 
     name: str
@@ -100,6 +101,8 @@ class OwnFigure(NamedTuple):
     when: Expression | None = None
     bug: str = ""
     reads_place: bool = False
+    of_weights: bool = False
+    greatest: bool = False
 
     def rule(self, scope: RuleScope) -> CountRule | None:
         """Return the first rule for an operation whose condition holds; None if nothing of it counts."""
@@ -116,7 +119,7 @@ class Convention(NamedTuple):
     ``backward`` is None for a convention that counts no backward pass.  ``by_element`` is True for a tool that ignores
     element types: an operation on complex numbers counts like one on real numbers.  ``by_place`` and ``by_network`` are
     True if rules read the place of an operation, or quantities of the network.  ``figures`` are what its tool shows
-    beside work.
+    beside work.  ``counts_as`` is the convention whose work a tool without a count of its own is given.
     """
 
     name: str
@@ -130,6 +133,7 @@ class Convention(NamedTuple):
     by_network: bool = False
     version: str = ""
     figures: Mapping[str, OwnFigure] = MappingProxyType({})
+    counts_as: str = ""
 
     @property
     def rules(self) -> Mapping[str, tuple[Rule, ...]]:

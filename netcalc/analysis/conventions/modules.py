@@ -5,7 +5,8 @@ Tools that hook modules count what a module of a class they know computes, and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,17 @@ def called_module(block: str, operation: str) -> str:
     classes = of_block.get("modules", {})
     found = classes.get(operation) or classes.get("all") or tables["operations"].get(operation, FUNCTION)
     return str(found)
+
+
+def is_whole(block: str, names: Collection[str]) -> bool:
+    """Return True for a block that the reference of a network keeps on one device.
+
+    Args:
+        block: name of the block.
+        names: name of the network, and its model type.
+    """
+    patterns = _tables()["whole"].get(block, ())
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from netcalc.analysis.conventions.modules import called_module
 from netcalc.analysis.conventions.quantities import Quantities
@@ -187,6 +187,15 @@ class RuleScope(Mapping[str, Any]):
             total = total + (0 if param.is_buffer else stored_bytes(param, self.node, self.network().dtype))
         return total
 
+    def float32_bytes(self) -> Dim:
+        """Return the bytes of its own parameters and buffers with all floating-point numbers in float32."""
+        node, total = self.node, cast("Dim", 0)
+        for param in node.params:
+            if param.name not in node.ties:
+                dtype = param.dtype if param.dtype is not None else "float32"
+                total = total + param.elements * (4 if dtype.startswith(("float", "bfloat")) else ITEMSIZE[dtype])
+        return total
+
     def output_bytes(self) -> Dim:
         """Return the bytes of the first output."""
         output = self.node.output_types[0]
@@ -241,6 +250,7 @@ NAMES: Mapping[str, Callable[[RuleScope], Any]] = {
     "buffers": RuleScope.buffers,
     "active": RuleScope.active,
     "weight_bytes": RuleScope.weight_bytes,
+    "float32_bytes": RuleScope.float32_bytes,
     "output_bytes": RuleScope.output_bytes,
     "tied": lambda scope: bool(scope.node.ties),
     "op": lambda scope: _Attributes(scope.node.op),

@@ -14,6 +14,9 @@ A file has these keys::
 
 A figure is ``{title: TEXT, unit: parameters | elements | bytes, rules: [RULE], when: CONDITION, bug: TEXT}`` with rules
 ``{of, when, count: EXPRESSION, bug}``, or has in place of rules a ``total``, an expression over figures before it.
+``weights: true`` is for bytes of parameters and buffers, which count at the first call of a layer; ``greatest: module``
+takes the greatest module of the reference in place of the sum.  ``NAME: null`` leaves out a figure of the convention
+that is extended.
 
 A rule is ``{of: OPERATION or [OPERATION] or all, when: CONDITION, macs: COUNT, others: COUNT, bug: TEXT}``.  A count is
 an expression or several by name; ``macs`` are multiply-adds, ``others`` FLOPs beside them.  The first rule for an
@@ -71,6 +74,8 @@ class FigureTable(Model):
     unit: FigureUnit
     when: str | None = None
     bug: str = ""
+    weights: bool = False
+    greatest: Literal["module"] | None = None
     rules: list[CountTable] = Field([])
     total: str | None = None
 
@@ -90,7 +95,7 @@ class ConventionTable(Model):
     let: dict[str, int | str] = Field({})
     forward: list[RuleTable] = Field([])
     backward: list[RuleTable] | None = None
-    figures: dict[str, FigureTable] = Field({})
+    figures: dict[str, FigureTable | None] = Field({})
 
 
 def convention_of(
@@ -151,6 +156,7 @@ def convention_of(
         "network" in reader.names or (base is not None and base.by_network),
         table.version or (base.version if base else ""),
         _figures(table, cursor, let, trusted, base.figures if base else {}),
+        "" if table.extends is None or {"kinds", "forward", "backward"} & cursor.data.keys() else table.extends,
     )
 
 
@@ -164,6 +170,9 @@ def _figures(
     """Return figures by name; those of a convention that is extended have its rules behind their own."""
     figures: dict[str, OwnFigure] = dict(base)
     for name, figure in table.figures.items():
+        if figure is None:
+            figures.pop(name, None)
+            continue
         place, reader = cursor["figures"][name], _Rules(let, trusted)
         others = base[name].rules if name in base else {}
         own = reader.counts(figure.rules, place)
@@ -180,6 +189,8 @@ def _figures(
             None if figure.when is None else _expression(figure.when, place["when"], {}, ("network",)),
             " ".join(figure.bug.split()),
             bool(reader.names & OF_PLACE) or (name in base and base[name].reads_place),
+            figure.weights,
+            figure.greatest is not None,
         )
     return figures
 

@@ -10,21 +10,29 @@ data, and places are counted as editors count them.
 """
 
 from netcalc.language.analysis import Analysis, LineHint, Options, Tensor, Totals
+from netcalc.language.completion import Completion
 from netcalc.language.document import Document
-from netcalc.language.positions import Edit, Position, Range
+from netcalc.language.hovering import Hover
+from netcalc.language.navigation import Location, Part
+from netcalc.language.positions import Edit, Position, Range, applied
 from netcalc.language.problems import Fix, Note, Problem
 
 __all__ = [
     "Analysis",
+    "Completion",
     "Document",
     "Edit",
     "Fix",
+    "Hover",
     "LineHint",
+    "Location",
     "Note",
     "Options",
+    "Part",
     "Position",
     "Problem",
     "Range",
     "Tensor",
     "Totals",
+    "applied",
 ]

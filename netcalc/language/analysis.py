@@ -18,6 +18,7 @@ from netcalc.dims import Dim
 from netcalc.ir import OpNode, Program, Value, join
 from netcalc.language.positions import Lines
 from netcalc.language.problems import Problem, problems_of
+from netcalc.language.remarks import remarks
 from netcalc.language.repair import UNRELATED, repaired_texts
 from netcalc.language.watching import Seen, Watcher
 from netcalc.limits import MAX_SPEC_SIZE
@@ -131,6 +132,7 @@ class State(NamedTuple):
     costs: Costs | None = None
     complete: bool = True  # False if the cursor is that of a text without some part
     diagnostics: tuple[Diagnostic, ...] = ()
+    folder: Path | None = None  # of the files beside the text
 
 
 def analyze(text: str, path: Path | None = None, folder: Path | None = None, options: Options | None = None) -> State:
@@ -144,7 +146,8 @@ def analyze(text: str, path: Path | None = None, folder: Path | None = None, opt
     """
     options = options or Options()
     label = "<text>" if path is None else label_of(path)
-    state = State(Lines(text), label)
+    beside = folder or (None if path is None else path.parent)
+    state = State(Lines(text), label, folder=beside)
     try:
         checked_size(text, label, options.max_size)
         cursor = parse_yaml(text, label)
@@ -253,6 +256,7 @@ def analysis_of(state: State) -> Analysis:
             totals = _totals(state.program, state.costs)
         except NetcalcError as error:
             problems += problems_of(error.diagnostics, state.lines, state.label)
+        problems += remarks(state.program, state.watcher, state.lines)
     return Analysis(tuple(problems), hints_of(state), totals)
 
 

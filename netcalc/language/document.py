@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.language.analysis import Analysis, Options, State, analysis_of, analyze
-from netcalc.language.positions import Edit, applied
+from netcalc.language.completion import Completion, complete, described
+from netcalc.language.facts import Facts
+from netcalc.language.formatting import formatted
+from netcalc.language.hovering import Hover, hover
+from netcalc.language.navigation import Location, Part, definitions, references, rename, renamed_range, tree
+from netcalc.language.positions import Edit, Lines, Position, Range, applied
+from netcalc.language.problems import Fix
 
 
 class Document:
@@ -39,6 +46,7 @@ class Document:
         self._text = text
         self._state: State | None = None
         self._analysis: Analysis | None = None
+        self._facts: Facts | None = None
 
     @property
     def text(self) -> str:
@@ -68,7 +76,7 @@ class Document:
 
     def forget(self) -> None:
         """Analyze the text anew when something is asked next, as files that it extends may have changed."""
-        self._state = self._analysis = None
+        self._state = self._analysis = self._facts = None
 
     def analyze(self) -> Analysis:
         """Return what is wrong with the text, the results of its lines, and the totals if there is no error."""
@@ -82,3 +90,72 @@ class Document:
         if self._state is None:
             self._state = analyze(self._text, self.path, self.folder, self._options)
         return self._state
+
+    @property
+    def facts(self) -> Facts:
+        """The names and lines of the text."""
+        if self._facts is None:
+            self._facts = Facts(self.state)
+        return self._facts
+
+    def hover(self, position: Position) -> Hover | None:
+        """Return the text about the thing at a place, such as the working of a line; None if there is none."""
+        return hover(self.facts, position)
+
+    def complete(self, position: Position) -> tuple[Completion, ...]:
+        """Return what may stand at a place; an editor keeps what fits the letters before it."""
+        return complete(self.facts, position)
+
+    def describe(self, name: str) -> str:
+        """Return the page of an operation or block in Markdown, for a completion; an empty text for another name."""
+        return described(self.facts, name)
+
+    def definitions(self, position: Position) -> tuple[Location, ...]:
+        """Return the places where the name at a place is defined, perhaps in another file."""
+        return definitions(self.facts, position)
+
+    def references(self, position: Position, *, with_definitions: bool = True) -> tuple[Location, ...]:
+        """Return all places in the text of the name at a place."""
+        return references(self.facts, position, with_definitions=with_definitions)
+
+    def renamed_range(self, position: Position) -> Range | None:
+        """Return the range of the name at a place, if the text defines it; None if there is none."""
+        return renamed_range(self.facts, position)
+
+    def rename(self, position: Position, name: str) -> tuple[Edit, ...]:
+        """Return the edits that give the name at a place another name everywhere in the text.
+
+        Raises:
+            NetcalcError: if the text does not define the name, or the other one is taken or no name; and if the network
+                would be another one.
+        """
+        edits = rename(self.facts, position, name)
+        self._require_same(applied(self._text, list(edits)))
+        return edits
+
+    def _require_same(self, text: str) -> None:
+        """Raise NetcalcError (E106) if a text has other problems or figures than this one."""
+        other = Document(text, self.path, folder=self.folder, options=self._options).analyze()
+        own = self.analyze()
+        same = [problem.code for problem in own.problems] == [problem.code for problem in other.problems]
+        shown = [[(hint.line, hint.text()) for hint in one.hints] for one in (own, other)]
+        if not same or shown[0] != shown[1]:
+            raise NetcalcError(Diagnostic("E106", "with this name the network would be another one"))
+
+    def symbols(self) -> tuple[Part, ...]:
+        """Return the tree of sections, declarations and lines."""
+        return tree(self.facts, self.analyze().hints)
+
+    def format(self) -> tuple[Edit, ...]:
+        """Return the edits that write the text in the usual form, with its comments; none if it cannot be read."""
+        text = formatted(self._text)
+        return () if text is None or text == self._text else (Edit(Lines(self._text).whole, text),)
+
+    def fixes(self, range_: Range) -> tuple[Fix, ...]:
+        """Return the changes that the hints of problems in a range propose."""
+        near = (problem for problem in self.analyze().problems if _touch(problem.range, range_))
+        return tuple(fix for problem in near for fix in problem.fixes)
+
+
+def _touch(one: Range, other: Range) -> bool:
+    return one.start <= other.end and other.start <= one.end

@@ -89,8 +89,8 @@ def _parts(lines: list[str], line: int, text: str) -> Iterator[tuple[int, int, s
     elif key in _NAMED and not _EXTENDS.search(text) and line > top:
         least = min((_indent(item) for item in lines[top + 1 : end] if _has_text(item)), default=0)
         entries = (n for n in range(line, top, -1) if _has_text(lines[n]) and _indent(lines[n]) == least)
-        if least and (start := next(entries, None)) is not None:
-            yield start, _end(lines, start, least), ""
+        if least and (entry := next(entries, None)) is not None:
+            yield entry, _end(lines, entry, least), ""
     elif key in UNRELATED or found is None or (line == top and found[2] and not _EXTENDS.search(text)):
         yield top, end, ""
 

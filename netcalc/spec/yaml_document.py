@@ -37,9 +37,26 @@ def parse_yaml(text: str, file: str) -> Cursor:
     Raises:
         NetcalcError: E001 (syntax), E002 (duplicate key) or E003 (a YAML feature or size that is not allowed).
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(text)
     # str.splitlines also splits at characters that are no line breaks in YAML 1.2
     lines = text.removesuffix("\n").split("\n")
+    reader = _DocumentReader(file, lines)
+    data = reader.read(_root(text, file, lines), (), None, 0)
+    return Cursor(data, (), reader.spans)
+
+
+def root_node(text: str) -> Node:
+    """Return the root node of a YAML document, with the marks of everything in it; errors as :func:`parse_yaml`."""
+    text = with_line_feeds(text)
+    return _root(text, "", text.removesuffix("\n").split("\n"))
+
+
+def with_line_feeds(text: str) -> str:
+    """Return a text without byte order mark, whose line breaks are line feeds."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _root(text: str, file: str, lines: list[str]) -> Node:
     try:
         node = plain_document(text)
     except TooManyValuesError as error:
@@ -48,9 +65,7 @@ def parse_yaml(text: str, file: str) -> Cursor:
     node = node or _compose_root(text, file, lines)
     if node is None:
         raise NetcalcError(Diagnostic("E001", "the document is empty", Span(file, 1, 1, 2)))
-    reader = _DocumentReader(file, lines)
-    data = reader.read(node, (), None, 0)
-    return Cursor(data, (), reader.spans)
+    return node
 
 
 def _compose_root(text: str, file: str, lines: list[str]) -> Node | None:

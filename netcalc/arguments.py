@@ -185,6 +185,7 @@ class Kind(NamedTuple):
         many: True if a value is made of several words.
         least: the least number.
         choices: the words that are accepted; any if there are none.
+        others: JSON types that are accepted in place of words.
     """
 
     expected: str
@@ -194,6 +195,7 @@ class Kind(NamedTuple):
     many: bool = False
     least: int | None = None
     choices: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def or_none(self) -> Kind:
         """Return the kind that accepts None too."""
@@ -211,20 +213,22 @@ THREADS = Kind("a whole number of at least 1, or None", _integer, optional=True,
 AMOUNT = Kind("a number above 0", _amount, word=float)
 RATE = Kind("a number of at least 0", _rate, word=float)
 RATES = Kind("a number of at least 0, or a list of them", _rates)
-NUMBERS = Kind("a mapping of names to numbers of at least 0", _numbers, many=True)
+NUMBERS = Kind("a mapping of names to numbers of at least 0", _numbers, many=True, others=("object",))
 PATH = Kind("a path", _path)
-SETTINGS = Kind("a mapping of names to values", _assignments, many=True)
-RANGES = Kind("ranges by name, a string, or a list of strings", _ranges, many=True)
+SETTINGS = Kind("a mapping of names to values", _assignments, many=True, others=("object",))
+RANGES = Kind("ranges by name, a string, or a list of strings", _ranges, many=True, others=("object",))
 INPUTS = Kind("a mapping of names to arrays", _mapping, many=True)
 SAMPLES = Kind("a path, a mapping of names to arrays, or 'synthetic'", _samples)
 WEIGHTS = Kind("a path, a list of paths, a mapping of names to arrays, or None", _weights, optional=True, many=True)
 INITIALIZERS = Kind("a string or a list of strings", _rules, many=True)
-ADAPTERS = Kind("a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, many=True)
-INDEX = Kind("indices of an element, such as 0,2, or None", _index, optional=True)
+ADAPTERS = Kind(
+    "a rank, a mapping of patterns to ranks, a string, or a list of strings", _adapters, many=True, others=("object",)
+)
+INDEX = Kind("indices of an element, such as 0,2, or None", _index, optional=True, others=("array",))
 FUNCTION = Kind("a function", _function)
-DEVICE = Kind("the name of a device, a number of bytes, or the path of a file", _device)
-TOKENS = Kind("a number of tokens", plain)
-BUDGET = Kind("a number of bytes", plain)
+DEVICE = Kind("the name of a device, a number of bytes, or the path of a file", _device, others=("integer",))
+TOKENS = Kind("a number of tokens", plain, others=("integer",))
+BUDGET = Kind("a number of bytes", plain, others=("integer",))
 LOSS = Kind("a name", plain, optional=True)
 CONVENTION = Kind("the name of a counting convention", _text)
 CONVENTIONS = Kind("the name of a counting convention or a list of names", _texts, many=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
 _CHUNK = 1 << 20
@@ -46,7 +47,11 @@ def exists(path: str | Path) -> bool:
 
 
 def _mode(path: str | Path) -> int:
-    """Return type and mode of what is at a path; 0 if it cannot be looked up."""
+    """Return type and mode of what is at a path; 0 if it cannot be looked up.
+
+    In a confined process a path elsewhere is an error (NetcalcError, E004), so that nothing shows if there is a file.
+    """
+    require_readable(path)
     try:
         return Path(path).stat().st_mode
     except (OSError, ValueError):  # a name too long, a folder that is closed, a circle of links, a null character

@@ -92,6 +92,10 @@ MAX_POINTS = Limit(1_000, "values of a range of `--over`, and points of all rang
 MAX_DRAWN = Limit(5_000, "boxes and edges in the picture of a graph", "E502", option="--depth")
 DRAW_SECONDS = Limit(60, "seconds that the layout of a picture may take", "E502", option="--depth")
 MAX_DRAW_MEMORY = Limit(1 << 30, "bytes that the layout of a picture may take", "E502", option="--depth")
+CALL_SECONDS = Limit(60, "seconds that a call of a tool of `netcalc mcp` may take", "E603", option="--timeout")
+MAX_RECORD = Limit(
+    200_000, "characters of the record that a tool of `netcalc mcp` returns", "E603", option="--max-record"
+)
 MAX_THREADS = Limit(1_024, "threads of a run", "E502")
 MAX_PASSES = Limit(10_000, "passes of a profile", "E502")
 MAX_LOOKUPS = Limit(500_000, "names under which parameters are looked up in a checkpoint", "E603")

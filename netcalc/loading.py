@@ -76,6 +76,7 @@ def load(spec: str | Path, **options: Unpack[ModelOptions]) -> Network:
     Args:
         spec: ``"resnet34"``, ``"my/net.yaml"`` or ``"-"``; or a ``config.json`` of Hugging Face, its folder, a
             ``.gguf`` file, or ``"hf:org/name"`` for a model on the Hub, of which the configuration is downloaded.
+            Text of several lines is the spec, or the configuration, itself.
 
     Raises:
         NetcalcError: with every error in the spec and the settings; E502 if an argument is of a wrong type.

@@ -23,7 +23,7 @@ from netcalc.spec.yaml_document import parse_yaml
 
 ROOT = Path(__file__).parent.parent
 #: Pages whose blocks need a library.
-LIBRARIES = {"from-pytorch.md": "torch", "libraries.md": "transformers"}
+LIBRARIES = {"assistants.md": "mcp", "from-pytorch.md": "torch", "libraries.md": "transformers"}
 CHINESE = [ROOT / "README.zh-CN.md", *sorted((ROOT / "docs/zh").glob("**/*.md"))]  # with the blocks of English pages
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("**/*.md") if page not in CHINESE)]
 LINKED = [

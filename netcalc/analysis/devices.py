@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from netcalc.amounts import size_in_bytes
 from netcalc.characters import conversion
+from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import PeakType
 
@@ -128,6 +129,7 @@ def device_in(path: str | Path) -> Device:
     """
     from netcalc.spec.yaml_document import parse_yaml
 
+    require_readable(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@
 from typing import Annotated, TypedDict, get_args
 
 from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
+from netcalc.limits import CALL_SECONDS, MAX_RECORD
 from netcalc.options import FLOAT_TYPE, Mode
 
 
@@ -138,6 +139,20 @@ class InputOptions(TypedDict, total=False):
             ("--input", "-i"),
             "NAME=VALUES|FILE",
         ),
+    ]
+
+
+class McpOptions(TypedDict, total=False):
+    """Options of ``mcp``."""
+
+    folder: Annotated[
+        str | None,
+        Option(PATH, None, "Folder whose files may be read.", metavar="FOLDER", shown_default="the current one"),
+    ]
+    network: Annotated[bool, Option(FLAG, False, "Permit models on the Hub, hf:org/name, which are downloaded.")]
+    timeout: Annotated[int, Option(COUNT, CALL_SECONDS, "Time that a call may take.", metavar="SECONDS")]
+    max_record: Annotated[
+        int, Option(COUNT, MAX_RECORD, "Longest record; an assistant has to read all of it.", metavar="CHARACTERS")
     ]
 
 

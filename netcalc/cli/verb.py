@@ -166,16 +166,27 @@ Writes: TypeAlias = Sequence[str] | Callable[[Call], Sequence[str]]
 class Verb:
     """A command: the function that runs it, its parameters, and the suffixes of the files that it writes."""
 
-    def __init__(self, run: Callable[[Call], int | None], parameters: Iterable[Declared], writes: Writes) -> None:
+    def __init__(
+        self,
+        run: Callable[[Call], int | None],
+        parameters: Iterable[Declared],
+        writes: Writes,
+        options: Mapping[str, Option] = {},
+    ) -> None:
         self._run = run
         self._writes = writes
         self.parameters = list(parameters)
+        self.options = options
         self.__doc__ = run.__doc__
 
     def __call__(self, **values: Any) -> int:
         """Run the command with values of its parameters; return the exit code."""
         call = Call(values)
         call.require_output(self._writes(call) if callable(self._writes) else self._writes)
+        return self.run(call)
+
+    def run(self, call: Call) -> int:
+        """Run the command on a call, which knows what becomes of its result; return the exit code."""
         return self._run(call) or 0
 
 
@@ -190,9 +201,10 @@ def verb(
         without: options of the groups that the command does not have.
         writes: suffixes of the files that ``--output`` may name, or a function that gives them for a call.
     """
-    options = {name: option for group in groups for name, option in options_of(group).items()}
-    read = (_declared(name, option) for name, option in options.items() if option.flags != () and name not in without)
-    return lambda run: Verb(run, [*arguments, *read], writes)
+    declared = {name: option for group in groups for name, option in options_of(group).items()}
+    options = {name: option for name, option in declared.items() if option.flags != () and name not in without}
+    read = [_declared(name, option) for name, option in options.items()]
+    return lambda run: Verb(run, [*arguments, *read], writes, options)
 
 
 def _declared(name: str, option: Option) -> Declared:

@@ -15,10 +15,11 @@ from netcalc.formats.hub import PREFIX as HUB_PREFIX
 from netcalc.formats.ignored import Ignored, check_found
 from netcalc.formats.reading import Reading
 from netcalc.formats.sources import Source, described, find_source
-from netcalc.formats.table import FORMATS, GGUF, TORCH, implementation, named_format
-from netcalc.spec.library import Loaded, load_cursor, load_document
+from netcalc.formats.table import CONFIG, FORMATS, GGUF, TORCH, implementation, named_format
+from netcalc.spec.library import Loaded, load_cursor, load_document, load_text
 from netcalc.spec.requirements import unmet_by_settings
 from netcalc.spec.settings import Settings
+from netcalc.spec.spec_files import checked_size, looks_like_spec
 
 if TYPE_CHECKING:
     from netcalc.formats.documents import Description
@@ -37,13 +38,17 @@ __all__ = [
     "pending_downloads",
 ]
 
+#: Name of a text in the places of errors.
+_TEXT = "<text>"
+
 
 def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # noqa: B008 - a tuple
     """Load a spec, or a model in a foreign format, which becomes a spec.
 
     Args:
-        model: a spec (a path, a name or ``-``); the configuration of a Hugging Face model, or its folder; a ``.gguf``
-            file; the name of a model on the Hub, ``hf:org/name[@revision]``, or of timm or torchvision, ``timm:name``.
+        model: a spec (a path, a name, its text, or ``-``); the configuration of a Hugging Face model, its folder, or
+            its text; a ``.gguf`` file; the name of a model on the Hub, ``hf:org/name[@revision]``, or of timm or
+            torchvision, ``timm:name``.
         reading: limits, the way to the spec, fields that are left out (those that it has are ``ignored`` of the
             result), and what a library is told that builds the model.
 
@@ -51,6 +56,8 @@ def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # no
         NetcalcError: with every error found; E007 if the model cannot be imported, E008 if the Hub cannot be read,
             E009 if its library cannot build it, E502 if only ``import`` takes it.
     """
+    if isinstance(model, str) and is_text(model):
+        return _load_text(model, reading)
     source = find_source(str(model), reading.max_size)
     if source is None or source.is_spec(reading.max_size):
         if reading.via == "library" or reading.examples:
@@ -58,6 +65,21 @@ def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # no
             raise NetcalcError(Diagnostic("E502", f"{model} is a spec, which no library builds", hint=hint))
         return load_document(model, reading.max_size)
     return _described(source, reading)[1]
+
+
+def is_text(model: str) -> bool:
+    """Return True for the text of a spec or of a configuration in place of its name: several lines, or a mapping."""
+    return "\n" in model or model.lstrip().startswith("{")
+
+
+def _load_text(text: str, reading: Reading) -> Loaded:
+    """Load a spec, or the configuration of a model, from its text."""
+    if looks_like_spec(text) or not text.lstrip().startswith("{"):
+        return load_text(text, max_size=reading.max_size)
+    from netcalc.formats.json_document import parse_json
+
+    content = parse_json(checked_size(text, _TEXT, reading.max_size), _TEXT)
+    return _described(Source(Path(_TEXT, CONFIG), _TEXT, "model", content=content), reading)[1]
 
 
 def _described(source: Source, reading: Reading) -> tuple[Description, Loaded]:

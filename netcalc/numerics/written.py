@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, written
 from netcalc.files import read_at_most
 from netcalc.limits import MAX_INPUT_TEXT
@@ -83,6 +84,7 @@ def read_rows(path: Path) -> Written:
 
 
 def _text_of(path: Path) -> str:
+    require_readable(path)
     try:
         with path.open("rb") as file:
             content = read_at_most(file, MAX_INPUT_TEXT + 1)

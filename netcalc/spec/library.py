@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -263,7 +264,8 @@ def _load_named(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
     """Load the file that ``extends`` or ``import`` names, from the folder of the spec or the shipped specs."""
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
-    path = next((c for c in candidates if is_file(c)), shipped_file(name)) or shipped().get(respelled(name) or "")
+    with _at(cursor):
+        path = next((c for c in candidates if is_file(c)), shipped_file(name)) or shipped().get(respelled(name) or "")
     if path is None:
         raise cursor.error(
             "E005",
@@ -274,7 +276,14 @@ def _load_named(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
         raise cursor.error("E006", f"{name!r} extends or imports itself, directly or through other specs")
     if len(way.files) >= MAX_EXTENDS:
         raise cursor.error("E006", f"over {MAX_EXTENDS} specs that extend or import each other")
-    try:
+    with _at(cursor):
         return _load(path, way if way.files else way._replace(files=(Path(),)))
+
+
+@contextmanager
+def _at(cursor: Cursor) -> Iterator[None]:
+    """Give errors without a place that of the name of a file."""
+    try:
+        yield
     except NetcalcError as error:
         raise NetcalcError(d if d.span else d._replace(span=cursor.span) for d in error.diagnostics) from None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from netcalc.characters import conversion
+from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.files import read_at_most
 from netcalc.spec.foreign_files import foreign_file
@@ -30,6 +31,7 @@ def read_spec(path: Path, label: str, max_size: int) -> str:
         NetcalcError: E004 if the file cannot be read, is of another kind, or a named pipe, which may have no writer;
             E003 if it is larger.
     """
+    require_readable(path)
     try:
         if not (stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode) or _DESCRIPTOR.fullmatch(str(path))):
             hint = "`-` reads standard input"

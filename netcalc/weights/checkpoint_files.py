@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.arrays import Array
+from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.files import exists
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import DamagedError, Header, clipped, exactly, file_error, opened, parsed_json, reading
@@ -82,6 +84,7 @@ def checkpoint_files(path: Path | Tensors) -> CheckpointFiles:
         return CheckpointFiles(path.name, path.files, path.index)
     if not isinstance(path, Path):
         return CheckpointFiles(path.name, [path])
+    require_readable(path)
     if os.path.isdir(path):  # noqa: PTH112 - raises nothing
         return _folder(path)
     if path.name.endswith(".index.json"):
@@ -157,7 +160,7 @@ def _indexed(path: Path, name: str | None = None) -> CheckpointFiles:
     """Open the shards that an index names, all of which must be there."""
     index = read_index(path, str(path))
     shards = dict.fromkeys(index.places.values())
-    missing = [shard for shard in shards if not os.path.exists(path.parent / shard)]  # noqa: PTH110 - raises nothing
+    missing = [shard for shard in shards if not exists(path.parent / shard)]
     if missing:
         texts = [f"{path}: the shard {shard[:_CLIPPED]} is missing" for shard in missing[:10]]
         raise NetcalcError([Diagnostic("E605", text) for text in texts])

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import ITEMSIZE
 from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
@@ -148,6 +149,7 @@ def opened(path: str | Path, most: int = MAX_TENSOR_HEADER) -> Iterator[tuple[io
         OSError: the file cannot be opened.
         DamagedError: it is no regular file: a pipe or a device could be endless, or wait for ever.
     """
+    require_readable(path)
     try:
         mode = Path(path).stat().st_mode
     except ValueError as error:  # a null character, or half of a surrogate pair

@@ -324,8 +324,10 @@ def _attributes(node: Node) -> Iterator[str]:
 def read_text(path: str | Path) -> str:
     """Return the text of a user's file; NetcalcError (E605) if it cannot be read."""
     from netcalc.characters import conversion
+    from netcalc.confinement import require_readable
     from netcalc.diagnostics import Diagnostic
 
+    require_readable(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from netcalc.confinement import require_network
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.hub.errors import diagnosed
 from netcalc.formats.hub.names import HubName
@@ -34,6 +35,7 @@ class Repository:
 
     def __init__(self, name: HubName) -> None:
         self.name = name
+        require_network(str(name))
         try:
             import huggingface_hub  # noqa: F401
         except ImportError:

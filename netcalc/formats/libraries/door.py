@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from netcalc.confinement import require_processes
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.formats.libraries.packages import installation, missing, versions
 from netcalc.formats.libraries.spec_cache import cached, keep, key_of
@@ -91,8 +92,9 @@ def _answer(request: Mapping[str, Any], label: str, timeout: int) -> dict[str, A
     """Return what the child process answers to a request.
 
     Raises:
-        NetcalcError: E009 if it takes too long, or ends without an answer.
+        NetcalcError: E009 if it takes too long, ends without an answer, or may not be started.
     """
+    require_processes(label)
     root = str(Path(__file__).parents[3])
     paths = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), root]
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)}

@@ -82,7 +82,7 @@ class Result:
         """Write the charts of the result below one another, replacing the file.
 
         Args:
-            path: an ``.svg`` or ``.png`` file; a PNG needs Pillow.
+            path: an ``.svg`` or ``.png`` file; a PNG needs resvg-py.
 
         Raises:
             NetcalcError: E502 for another suffix, a result without charts, or a file that cannot be written.

@@ -14,7 +14,7 @@ import pytest
 
 import netcalc as package
 from netcalc.analysis.signal.report import SignalReport, SignalRow
-from netcalc.render.plot_svg import charts_svg
+from netcalc.render.plot.svg import charts_svg
 from tests.conftest import CommandResult
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -46,14 +46,9 @@ def require_file(option: str, path: str, suffixes: Sequence[str]) -> None:
     if not is_folder(Path(path).parent):
         raise NetcalcError(Diagnostic("E502", f"{option} {path}: there is no folder {str(Path(path).parent)!r}"))
     if suffix == ".png":
-        if {*GRAPHS} <= {*suffixes}:  # a graph is drawn as SVG first
-            from netcalc.render.graph_script import require_rasterizer
+        from netcalc.render.rasterizer import require_rasterizer
 
-            require_rasterizer()
-        else:
-            from netcalc.render.plot_png import require_pillow
-
-            require_pillow()
+        require_rasterizer()
 
 
 def require_format(path: str, format_: str | None) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,40 +40,6 @@ def graph_svg(record: Mapping[str, Any], direction: str, show: Sequence[str]) ->
 def graph_layout(record: Mapping[str, Any], direction: str, show: Sequence[str]) -> Any:
     """Return places and sizes of boxes, groups, lines and labels, in pixels; raises as :func:`graph_svg` does."""
     return called("layout", record, {"direction": direction, "show": [*show]})
-
-
-def graph_png(svg: str, scale: float = 2) -> bytes:
-    """Return a picture as PNG, on a light background.
-
-    Raises:
-        NetcalcError: E502 without resvg-py, or if no font is installed.
-    """
-    require_rasterizer()
-    from resvg_py import svg_to_bytes
-
-    if not _has_fonts():
-        hint = "install a font, such as DejaVu Sans, or write an .svg"
-        raise NetcalcError(Diagnostic("E502", "a picture in PNG needs a font, and none is installed", hint=hint))
-    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff"))
-
-
-def require_rasterizer() -> None:
-    """Raise NetcalcError (E502) if resvg-py is not installed."""
-    try:
-        import resvg_py  # noqa: F401
-    except ImportError:
-        message = "a graph in PNG needs resvg-py, which is not installed"
-        raise NetcalcError(Diagnostic("E502", message, hint='pip install "netcalc-nn[graph]"')) from None
-
-
-@cache
-def _has_fonts() -> bool:
-    """Return True if text leaves a trace in a picture."""
-    from resvg_py import svg_to_bytes
-
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">{}</svg>'
-    text = '<text x="2" y="16" font-family="sans-serif" font-size="16">MM</text>'
-    return bytes(svg_to_bytes(svg_string=svg.format(text))) != bytes(svg_to_bytes(svg_string=svg.format("")))
 
 
 def called(function: str, record: Mapping[str, Any], options: Any) -> Any:

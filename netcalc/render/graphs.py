@@ -64,9 +64,9 @@ def write_graph(graph: GraphReport, path: str) -> None:
         case ".svg":
             content = svg(graph).encode()
         case ".png":
-            from netcalc.render.graph_script import graph_png
+            from netcalc.render.rasterizer import png_of
 
-            content = graph_png(svg(graph))
+            content = png_of(svg(graph))
         case ".html":
             content = "\n".join(_document(graph, None)).encode()
         case ".mmd":

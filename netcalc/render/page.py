@@ -52,7 +52,7 @@ def page_text(page: Page, terminal: Terminal = PLAIN) -> Iterator[str]:
         elif isinstance(part, Paragraph):
             yield from (clean(line.text) if part.verbatim else _line(line, terminal) for line in part.lines)
         else:
-            from netcalc.render.plot_text import chart_text
+            from netcalc.render.plot.text import chart_text
 
             yield from chart_text(part, terminal)
 
@@ -71,7 +71,7 @@ def page_markdown(page: Page) -> Iterator[str]:
             yield from (f"{line}  " for line in lines)
             yield last
         else:
-            from netcalc.render.plot_text import chart_text
+            from netcalc.render.plot.text import chart_text
 
             yield from ("```text", *chart_text(part), "```")
 
@@ -103,7 +103,7 @@ def page_html(page: Page) -> str:
     """Return the page as an element."""
     from html import escape
 
-    from netcalc.render.plot_svg import chart_svg
+    from netcalc.render.plot.svg import chart_svg
     from netcalc.render.table_html import table_html
 
     def written(part: Table | Paragraph | Drawing) -> str:

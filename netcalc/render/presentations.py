@@ -239,7 +239,7 @@ def charts(result: Any) -> Sequence[Drawing]:
 
 def save_charts(result: Any, path: str | Path) -> None:
     """Write the charts of a result to an .svg or .png file; NetcalcError (E502) if there are none."""
-    from netcalc.render.pictures import write_charts
+    from netcalc.render.plot.files import write_charts
 
     write_charts(str(path), charts(result))
 

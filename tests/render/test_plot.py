@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcalc.render.page import page_html, page_markdown, page_text
-from netcalc.render.plot import Chart, Series, axes
-from netcalc.render.plot_svg import chart_svg
-from netcalc.render.plot_text import chart_text
+from netcalc.render.plot import Chart, Series
+from netcalc.render.plot.axes import axes
+from netcalc.render.plot.svg import chart_svg
+from netcalc.render.plot.text import chart_text
 from netcalc.render.text import PLAIN, Terminal, width_of
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -21,6 +22,22 @@ _SVG = "{http://www.w3.org/2000/svg}"
 def _chart(*lines: list[tuple[float, float]], log_x: bool = False, log_y: bool = False) -> Chart:
     series = [Series(f"line {number}", points) for number, points in enumerate(lines)]
     return Chart("title", "step", "loss", series, log_x, log_y)
+
+
+def _elements(chart: Chart, kind: str) -> list[list[tuple[float, float]]]:
+    """Return the points of the lines of a kind in the SVG, without the samples of the legend."""
+    lines = ElementTree.fromstring(chart_svg(chart)).iter(f"{_SVG}polyline")
+    points = [line.attrib["points"].split() for line in lines if kind in line.attrib["class"].split()]
+    placed = [[(float(x), float(y)) for x, y in (point.split(",") for point in line)] for line in points]
+    return [line for line in placed if line[0] != (line[-1][0] - 24, line[-1][1])]
+
+
+def _lines(chart: Chart) -> list[list[tuple[float, float]]]:
+    return _elements(chart, "line")
+
+
+def _dots(chart: Chart) -> list[ElementTree.Element]:
+    return [e for e in ElementTree.fromstring(chart_svg(chart)).iter() if "dot" in e.get("class", "").split()]
 
 
 def _labels(chart: Chart) -> tuple[list[str], list[str]]:
@@ -69,11 +86,10 @@ def test_several_series_have_a_mark_each_and_take_turns() -> None:
 
 def test_values_that_are_not_finite_leave_a_gap() -> None:
     chart = _chart([(0, 1), (1, 2), (2, math.nan), (3, 2), (4, math.inf), (5, 1), (6, 2)])
-    lines = ElementTree.fromstring(chart_svg(chart)).findall(f"{_SVG}polyline")
-    assert [len(line.attrib["points"].split()) for line in lines] == [2, 2]
-    assert len(ElementTree.fromstring(chart_svg(chart)).findall(f"{_SVG}circle")) == 1
+    assert [len(points) for points in _lines(chart)] == [2, 2]
+    assert len(_dots(chart)) == 1
     zero = _chart([(0, 1.0), (1, 0.0), (2, 1.0)], log_y=True)
-    assert len(ElementTree.fromstring(chart_svg(zero)).findall(f"{_SVG}circle")) == 2
+    assert len(_dots(zero)) == 2
 
 
 def test_nothing_to_draw_is_said() -> None:
@@ -83,17 +99,18 @@ def test_nothing_to_draw_is_said() -> None:
 
 
 def test_points_of_an_svg() -> None:
-    """The plane is 628 wide from x = 72, and 312 high from y = 36."""
-    svg = ElementTree.fromstring(chart_svg(_chart([(0, 0), (1, 4), (2, 2)])))
-    line = svg.find(f"{_SVG}polyline")
-    assert line is not None
-    assert line.attrib["points"] == "72.0,348.0 386.0,36.0 700.0,192.0"
+    """The line begins and ends at the edges of the plane, whose frame is the axes."""
+    chart = _chart([(0, 0), (1, 4), (2, 2)])
+    (line,) = _lines(chart)
+    (left, top), (_, bottom), (right, _) = _elements(chart, "axis")[-1]
+    assert line == [(left, bottom), (pytest.approx((left + right) / 2, abs=0.1), top), (right, (top + bottom) / 2)]
+    assert bottom - top == 300
 
 
 def test_a_dashed_series_and_the_legend() -> None:
     points = [(0.0, 1.0), (1.0, 2.0)]
     svg = chart_svg(Chart("t", "x", "y", [Series("measured", points), Series("predicted", points, dashed=True)]))
-    dashed = [e for e in ElementTree.fromstring(svg).iter() if "stroke-dasharray" in e.attrib]
+    dashed = [e for e in ElementTree.fromstring(svg).iter() if "dashed" in e.get("class", "")]
     assert len(dashed) == 2  # the line, and its sample in the legend
     assert ">predicted</text>" in svg
     assert ">predicted</text>" not in chart_svg(Chart("t", "x", "y", [Series("predicted", points)]))
@@ -102,7 +119,7 @@ def test_a_dashed_series_and_the_legend() -> None:
 def test_names_are_escaped() -> None:
     chart = Chart("<b>\x1b[31m", "a & b", '"', [Series("<script>", [(0, 1)]), Series("\n", [(0, 1)])])
     root = ElementTree.fromstring(chart_svg(chart))
-    assert root.findtext(f"{_SVG}title") == "<b>\\x1b[31m"
+    assert root.findtext(f"{_SVG}g/{_SVG}title") == "<b>\\x1b[31m"
     assert "<script>" not in chart_svg(chart)
     assert all("\x1b" not in line and "\n" not in line for line in chart_text(chart))
 
@@ -130,9 +147,7 @@ _points = st.lists(st.tuples(_numbers, _numbers), max_size=6)
 def test_any_numbers_are_drawn_within_the_width(log: bool, lines: list[list[tuple[float, float]]], width: int) -> None:
     chart = _chart(*lines, log_x=log, log_y=log)
     assert all(width_of(line) <= width for line in chart_text(chart, Terminal(width=width)))
-    root = ElementTree.fromstring(chart_svg(chart))
-    for line in root.iter(f"{_SVG}polyline"):
-        for point in line.attrib["points"].split():
-            x, y = map(float, point.split(","))
-            assert 72 <= x <= 700
-            assert 36 <= y <= 348
+    frames = _elements(chart, "axis")
+    for points in _lines(chart):
+        (left, top), (_, bottom), (right, _) = frames[-1]
+        assert all(left <= x <= right and top <= y <= bottom for x, y in points)

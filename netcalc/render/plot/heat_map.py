@@ -1,21 +1,19 @@
-"""Heat maps: cells of a matrix as shades, as SVG, in PNG and in characters of a terminal.
+"""Heat maps: cells of a matrix as shades, as a picture and in characters of a terminal.
 
-The functions that draw charts (:mod:`~netcalc.render.plot_svg` and its siblings) draw maps by those of this module.
+The functions that draw charts (:mod:`~netcalc.render.plot.svg` and its siblings) draw maps by those of this module.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 from netcalc.render.escapes import clean
-from netcalc.render.plot import HeatMap
+from netcalc.render.plot.charts import HeatMap
+from netcalc.render.plot.metrics import shortened
+from netcalc.render.plot.scene import Box, Scene, Text
 from netcalc.render.text import PLAIN, Terminal, fill, width_of
-
-if TYPE_CHECKING:
-    from PIL.ImageDraw import ImageDraw
 
 Color: TypeAlias = tuple[int, int, int]
 
@@ -31,10 +29,9 @@ _STEPS = 64
 _SHADES, _BELOW, _MISSING = " ░▒▓█", " -+*#", "·"
 #: Share of the greatest value below which nothing is drawn.
 _FAINT = 0.004
-_LEFT, _TOP, _PLOT = 72, 36, 480
-_BAR, _HEIGHT = 580, 560
-#: Factor of sizes in PNG.
-_SCALE = 2
+#: Place of the cells and their size at most, place of the scale, and size of the picture.
+_LEFT, _TOP, _PLOT = 72, 44, 480
+_BAR, _WIDE, _HEIGHT = 580, 720, 572
 
 
 def limits(chart: HeatMap) -> tuple[float, float]:
@@ -116,59 +113,23 @@ def _scale(low: float, high: float) -> str:
 # -- pictures ---------------------------------------------------------------------------------------
 
 
-def map_height() -> int:
-    """Return the height of a map in an SVG."""
-    return _HEIGHT
-
-
-def map_svg(chart: HeatMap, width: int) -> Iterator[str]:
-    """Yield cells, axes and scale as elements of an SVG."""
+def map_scene(chart: HeatMap) -> Scene:
+    """Return the picture of a map: cells, axes and scale."""
     low, high = limits(chart)
-    yield f'<text x="{width / 2:g}" y="22" text-anchor="middle" font-size="14">{_text(chart.title)}</text>'
-    for left, top, right, bottom, color in _rectangles(chart, low, high):
-        size = f'width="{right - left:g}" height="{bottom - top:g}"'
-        yield f'<rect x="{left:g}" y="{top:g}" {size} fill="{_hex(color)}"/>'
     x, y, right, bottom = _frame(chart)
-    yield f'<rect x="{x:g}" y="{y:g}" width="{right - x:g}" height="{bottom - y:g}" fill="none" stroke="#333333"/>'
-    for place, label in _marks(chart, rows=False):
-        yield f'<text x="{place:g}" y="{bottom + 16:g}" text-anchor="middle">{label}</text>'
-    for place, label in _marks(chart, rows=True):
-        yield f'<text x="{x - 6:g}" y="{place:g}" dy="4" text-anchor="end">{label}</text>'
-    yield f'<text x="{(x + right) / 2:g}" y="{bottom + 34:g}" text-anchor="middle">{_text(chart.x)}</text>'
-    middle = f"{(y + bottom) / 2:g}"
-    yield f'<text x="16" y="{middle}" text-anchor="middle" transform="rotate(-90 16 {middle})">{_text(chart.y)}</text>'
+    items: list[Text | Box] = [Text(14, 25, shortened(clean(chart.title), _WIDE - 28, 14, bold=True), 14, role="head")]
+    for left, top, end, below, color in _rectangles(chart, low, high):
+        items.append(Box(left, top, end - left, below - top, _hex(color)))
+    items.append(Box(x, y, right - x, bottom - y, None))
+    items += [Text(place, bottom + 16, label, 12, "middle", role="quiet") for place, label in _marks(chart, rows=False)]
+    items += [Text(x - 6, place + 4, label, 12, "end", role="quiet") for place, label in _marks(chart, rows=True)]
+    items.append(Text((x + right) / 2, bottom + 34, clean(chart.x), 12, "middle", role="quiet"))
+    items.append(Text(26, (y + bottom) / 2, clean(chart.y), 12, "middle", -90, "quiet"))
     for top, height, color, label in _bar(low, high):
-        yield f'<rect x="{_BAR}" y="{top:g}" width="18" height="{height:g}" fill="{_hex(color)}"/>'
+        items.append(Box(_BAR, top, 18, height, _hex(color)))
         if label:
-            yield f'<text x="{_BAR + 24}" y="{top + height / 2:g}" dy="4">{label}</text>'
-
-
-def draw_map(draw: ImageDraw, chart: HeatMap, top: int, font: Any, ink: str) -> None:
-    """Draw a map whose upper edge is at ``top`` of a PNG."""
-    low, high = limits(chart)
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return x * _SCALE, top + y * _SCALE
-
-    draw.text(at(_LEFT + _PLOT / 2, 18), clean(chart.title), ink, font, anchor="mm")
-    for left, upper, right, bottom, color in _rectangles(chart, low, high):
-        draw.rectangle([at(left, upper), at(right, bottom)], fill=color)
-    x, y, right, bottom = _frame(chart)
-    draw.rectangle([at(x, y), at(right, bottom)], outline=ink)
-    for place, label in _marks(chart, rows=False):
-        draw.text(at(place, bottom + 12), label, ink, font, anchor="mm")
-    for place, label in _marks(chart, rows=True):
-        draw.text(at(x - 6, place), label, ink, font, anchor="rm")
-    draw.text(at((x + right) / 2, bottom + 30), clean(chart.x), ink, font, anchor="mm")
-    draw.text(at(x, y - 8), clean(chart.y), ink, font, anchor="lm")
-    for upper, height, color, label in _bar(low, high):
-        draw.rectangle([at(_BAR, upper), at(_BAR + 18, upper + height)], fill=color)
-        draw.text(at(_BAR + 24, upper + height / 2), label, ink, font, anchor="lm")
-
-
-def png_height() -> int:
-    """Return the height of a map in a PNG."""
-    return _HEIGHT * _SCALE
+            items.append(Text(_BAR + 24, top + height / 2 + 4, label, 12, role="quiet"))
+    return Scene(clean(chart.title), _WIDE, _HEIGHT, items)
 
 
 def _frame(chart: HeatMap) -> tuple[float, float, float, float]:
@@ -225,7 +186,3 @@ def _color(value: float, low: float, high: float) -> Color:
 
 def _hex(color: Color) -> str:
     return "#{:02x}{:02x}{:02x}".format(*color)
-
-
-def _text(text: str) -> str:
-    return escape(clean(text))

@@ -1,18 +1,12 @@
-"""Line charts, with linear or logarithmic axes, and heat maps, drawn as SVG, as PNG and in characters of a terminal.
-
-A chart is a part of a page, as a table is: ``yield Chart("loss", "step", "loss", [Series("loss", points)])`` in a page
-prints it in characters, and a page in HTML holds its SVG.  Apart from pages, :func:`~netcalc.render.plot_svg.chart_svg`
-returns the SVG as a document, and :func:`~netcalc.render.plot_text.chart_text` the lines of a terminal.  Points that
-are not finite, and those that are not positive on a logarithmic axis, leave a gap in their line.
-"""
+"""Axes of charts: ranges, prefixes of units, and marks with their labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-Point: TypeAlias = tuple[float, float]
+from netcalc.render.plot.charts import COUNT, Bars, Chart, pieces, stacked
 
 #: Greatest magnitude of a number that is drawn, so that differences stay finite.
 _MOST = 1e300
@@ -20,47 +14,25 @@ _MOST = 1e300
 _CLOSE = 1e-7
 #: Steps between marks of an axis, in powers of ten.
 _STEPS = (1, 2, 5, 10)
-
-
-class Series(NamedTuple):
-    """Line through points (x, y), in order; ``dashed`` for a prediction beside a measurement."""
-
-    name: str
-    points: Sequence[Point]
-    dashed: bool = False
-
-
-class Chart(NamedTuple):
-    """Line chart: title, names of the axes, and its series; ``log_x`` and ``log_y`` for logarithmic axes."""
-
-    title: str
-    x: str
-    y: str
-    series: Sequence[Series]
-    log_x: bool = False
-    log_y: bool = False
-
-
-class HeatMap(NamedTuple):
-    """Matrix whose elements are shades: title, names of the axes, and its rows from above."""
-
-    title: str
-    x: str
-    y: str
-    values: Sequence[Sequence[float]]
-
-
-#: What a page or a picture may hold.
-Drawing: TypeAlias = Chart | HeatMap
+#: Prefixes by the power of a thousand, or of 1024 for bytes.
+_PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E"}
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+#: Share of an axis above which a marked point has no room for its words.
+_ROOM = 0.88
 
 
 class Axis(NamedTuple):
-    """Range of an axis, on its own scale, and its marks with their labels."""
+    """Range of an axis, on its own scale, and its marks with their labels.
+
+    ``factor`` is the size of the unit with its prefix: values are divided by it.
+    """
 
     low: float
     high: float
     marks: Sequence[tuple[float, str]]
     log: bool
+    title: str = ""
+    factor: float = 1.0
 
     def share(self, place: float) -> float:
         """Return a place on the scale of the axis as a share, from 0 at the low end to 1 at the high end."""
@@ -68,42 +40,71 @@ class Axis(NamedTuple):
 
     def at(self, value: float) -> float:
         """Return the share of a value."""
-        return self.share(_scaled(value, self.log))
+        return self.share(_scaled(value / self.factor, self.log))
 
 
 def axes(chart: Chart, x_marks: int, y_marks: int) -> tuple[Axis, Axis] | None:
     """Return both axes with about so many marks, or None if no point can be drawn."""
-    points = [point for series in chart.series for piece in pieces(chart, series) for point in piece]
+    drawn = stacked(chart)
+    points = [point for series in drawn.series for piece in pieces(drawn, series) for point in piece]
     if not points:
         return None
-    horizontal = _axis((x for x, _ in points), chart.log_x, x_marks, rounded=False)
-    return horizontal, _axis((y for _, y in points), chart.log_y, y_marks, rounded=True)
+    across, up = [x for x, _ in points], [y for _, y in points]
+    if any(series.kind == "area" for series in chart.series) and not chart.log_y:
+        up.append(0.0)
+    horizontal = _axis(across, chart.log_x, x_marks, chart.x, chart.x_unit, rounded=False)
+    vertical = _axis(up, chart.log_y, y_marks, chart.y, chart.y_unit, rounded=True)
+    if any(vertical.at(mark.y) > _ROOM for mark in chart.marks):  # room for words above a marked point
+        top = vertical.high + (vertical.high - vertical.low) * 0.15
+        up.append(10.0 ** min(top, 300) if chart.log_y else top * vertical.factor)
+        vertical = _axis(up, chart.log_y, y_marks, chart.y, chart.y_unit, rounded=True)
+    return horizontal, vertical
 
 
-def pieces(chart: Chart, series: Series) -> Iterator[Sequence[Point]]:
-    """Yield the parts of a line between gaps."""
-    piece: list[Point] = []
-    for x, y in series.points:
-        if _drawable(x, chart.log_x) and _drawable(y, chart.log_y):
-            piece.append((x, y))
-        elif piece:
-            yield piece
-            piece = []
-    if piece:
-        yield piece
-
-
-def _drawable(value: float, log: bool) -> bool:
-    return math.isfinite(value) and (value > 0 or not log)
+def bar_axis(bars: Bars, marks: int) -> Axis:
+    """Return the axis of bars, which begins at 0."""
+    rows = zip(*(values.numbers for values in bars.series), strict=True)
+    ends = [sum(row) if bars.stacked else max(row) for row in rows]
+    finite = [end for end in ends if math.isfinite(end) and end > 0]
+    return _axis([0.0, *(finite or [1.0])], False, marks, bars.x, bars.x_unit, rounded=False)
 
 
 def _scaled(value: float, log: bool) -> float:
     return math.log10(value) if log else max(-_MOST, min(_MOST, value))
 
 
-def _axis(values: Iterable[float], log: bool, marks: int, *, rounded: bool) -> Axis:
+def _axis(values: Iterable[float], log: bool, marks: int, name: str, unit: str, *, rounded: bool) -> Axis:
     """Return an axis for values; a ``rounded`` one begins and ends at marks."""
     numbers = list(values)
+    prefix, factor = ("", 1.0) if log or not unit else _prefix(max(map(abs, numbers)), unit)
+    shown = prefix if unit == COUNT else f"{prefix}{unit}"
+    title = name if not shown else shown if not name else f"{name} ({shown})"
+    axis = _of_numbers([number / factor for number in numbers], log, marks, rounded=rounded)
+    if log and unit:
+        axis = axis._replace(marks=[(place, _with_prefix(10.0**place, unit)) for place, _ in axis.marks])
+    return axis._replace(title=title, factor=factor)
+
+
+def _prefix(size: float, unit: str) -> tuple[str, float]:
+    """Return the prefix for numbers up to ``size``, and its value."""
+    if size <= 0 or not math.isfinite(size):
+        return "", 1.0
+    if unit == "B":
+        power = max(0, min(len(_BINARY) - 1, math.floor(math.log2(size) / 10 + 1e-9)))
+        return _BINARY[power], 1024.0**power
+    power = math.floor(math.log10(size) / 3 + 1e-9)
+    power = max(-3 if unit == "s" else 0, min(6, power))
+    return _PREFIXES[power], 1000.0**power
+
+
+def _with_prefix(value: float, unit: str) -> str:
+    """Return a mark of a logarithmic axis: ``10``, ``100 k``, ``1 T``."""
+    prefix, factor = _prefix(value, unit if unit == "s" else COUNT)
+    number = _short(float(f"{value / factor:.3g}"))
+    return f"{number} {prefix}{'s' if unit == 's' else ''}".rstrip()
+
+
+def _of_numbers(numbers: Sequence[float], log: bool, marks: int, *, rounded: bool) -> Axis:
     low, high = _scaled(min(numbers), log), _scaled(max(numbers), log)
     integral = not log and all(float(value).is_integer() for value in numbers)
     size = max(abs(low), abs(high))

@@ -35,3 +35,18 @@ def test_a_pasted_spec_is_counted_as_it_is_edited(visit: CountingPage) -> None:
     visit.page.click("table.layers tr[data-path='linear_1'] button.n[title='9']")
     visit.page.locator("#working h2", has_text="linear_1").wait_for()
     assert "3·2" in visit.page.inner_text("#working .part[data-title=parameters]").replace(" ", "")
+
+
+def test_an_error_is_underlined_at_its_column_and_gone_after_its_fix(visit: CountingPage) -> None:
+    page = visit.page
+    page.click("button.new")
+    visit.paste("netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\nlayers:\n- {name: 'é𝒳', conv2d: {out: 4, kernal: 3}}\n")
+    page.locator(".cm-lintRange-error").wait_for()
+    assert page.locator(".cm-lintRange-error").inner_text() == "kernal"
+    assert "E103 4:33" in page.inner_text(".problems li")  # characters, not units of UTF-16
+    assert "earlier text" in page.inner_text(".state") and page.locator(".result.stale").count() == 1
+    page.click(".problems .fix")
+    visit.total("params", "112")  # 4·3·9 + 4
+    assert "kernel: 3" in visit.text()
+    assert page.locator(".cm-lintRange-error, .problems li, .result.stale").count() == 0
+    assert page.locator(".inlay").all_inner_texts() == ["→ 1×4×6×6 · 112"]

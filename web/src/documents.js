@@ -17,7 +17,7 @@ layers:
 
 export function document_(name, text, options = {}) {
   last += 1
-  return { id: last, name, text, options, answer: null, errors: [], stale: true }
+  return { id: last, name, text, options, answer: null, problems: [], hints: [], failure: null, stale: true }
 }
 
 export function kept() {

@@ -18,9 +18,9 @@ const colors = HighlightStyle.define([
 ])
 
 class Inlay extends WidgetType {
-  constructor(text) {
+  constructor(text, run) {
     super()
-    this.text = text
+    Object.assign(this, { text, run })
   }
 
   eq(other) {
@@ -28,7 +28,7 @@ class Inlay extends WidgetType {
   }
 
   toDOM() {
-    return h('span', { class: 'inlay', 'aria-hidden': 'true' }, this.text)
+    return h('span', { class: 'inlay', 'aria-hidden': 'true', onmousedown: () => this.run() }, this.text)
   }
 
   ignoreEvent() {
@@ -43,31 +43,28 @@ const inlays = StateField.define({
   update(shown, transaction) {
     let next = shown.map(transaction.changes)
     for (const effect of transaction.effects) {
-      if (effect.is(setInlays)) next = Decoration.set(effect.value.map(([at, text]) => Decoration.widget({ widget: new Inlay(text), side: 1 }).range(at)), true)
+      if (effect.is(setInlays)) next = Decoration.set(effect.value.map(([at, text, run]) => Decoration.widget({ widget: new Inlay(text, run), side: 1 }).range(at)), true)
     }
     return next
   },
   provide: (field) => EditorView.decorations.from(field),
 })
 
-/** Place of a line and column, which count from 1 in characters of Unicode, in a document of UTF-16. */
-export function placeOf(text, line, column) {
-  if (line < 1) return 0
-  if (line > text.lines) return text.length
-  const at = text.line(line)
-  let place = 0
-  for (let count = 1; count < column && place < at.length; count += 1) place += at.text.codePointAt(place) > 0xffff ? 2 : 1
-  return at.from + place
+/** Place of a line and a unit of UTF-16 in it, both from 0, in a document. */
+export function placeOf(doc, [line, character]) {
+  if (line >= doc.lines) return doc.length
+  const at = doc.line(line + 1)
+  return Math.min(at.from + character, at.to)
 }
 
-/** Line and column of a place, as `placeOf` takes them. */
-export function columnOf(text, place) {
-  const at = text.lineAt(place)
-  return [at.number, [...at.text.slice(0, place - at.from)].length + 1]
+/** Line and unit of a place, as `placeOf` takes them. */
+export function positionOf(doc, place) {
+  const at = doc.lineAt(place)
+  return [at.number - 1, place - at.from]
 }
 
 export class Editor {
-  /** `on.changed(text)` is called after each change, `on.complete(line, column)` and `on.hover` are asked for texts. */
+  /** `on.changed(text)` is called after each change, `on.complete(text, position)` and `on.hover` are asked for texts. */
   constructor(parent, on) {
     this.on = on
     this.parent = parent
@@ -92,6 +89,7 @@ export class Editor {
         highlightActiveLine(),
         highlightSelectionMatches(),
         yaml(),
+        EditorView.lineWrapping,
         syntaxHighlighting(colors),
         lintGutter(),
         inlays,
@@ -122,40 +120,39 @@ export class Editor {
   }
 
   /** Underline problems, and offer the fixes that come with them. */
-  problems(errors) {
+  problems(problems) {
     const { doc } = this.view.state
-    const found = errors.filter((error) => error.at?.line && error.own).map((error) => {
-      const from = placeOf(doc, error.at.line, error.at.column)
-      const to = Math.max(from, placeOf(doc, error.at.line, error.at.end))
-      const text = [`${error.code}: ${error.message}`, error.hint].filter(Boolean).join('\n')
+    const found = problems.filter((problem) => problem.range).map((problem) => {
+      const [from, to] = problem.range.map((position) => placeOf(doc, position))
       return {
+        // a place without characters, as the end of a text, is underlined at its neighbour
         from: from === to && from > 0 && from === doc.length ? from - 1 : from,
         to: from === to ? Math.min(doc.length, from + 1) : to,
-        severity: error.code.startsWith('W') ? 'warning' : 'error',
-        message: text,
-        actions: error.fixes.map((fix) => ({ name: fix.title, apply: () => this.apply(fix.edits) })),
+        severity: problem.severity === 'error' ? 'error' : 'warning',
+        message: [`${problem.code}: ${problem.message}`, problem.hint].filter(Boolean).join('\n'),
+        actions: problem.fixes.map((fix) => ({ name: fix.title, apply: () => this.apply(fix.edits) })),
       }
     })
     this.view.dispatch(setDiagnostics(this.view.state, found.sort((a, b) => a.from - b.from)))
   }
 
-  /** Apply edits of ranges of lines and columns. */
+  /** Apply edits of ranges of lines. */
   apply(edits) {
     const { doc } = this.view.state
-    const changes = edits.map(({ from, to, text }) => ({ from: placeOf(doc, ...from), to: placeOf(doc, ...to), insert: text }))
+    const changes = edits.map(({ range: [from, to], text }) => ({ from: placeOf(doc, from), to: placeOf(doc, to), insert: text }))
     this.view.dispatch({ changes, userEvent: 'input.fix' })
     this.view.focus()
   }
 
-  /** Show texts at the ends of lines: a list of line and text. */
+  /** Show texts at the ends of lines: a list of line, text and path. */
   inlays(list) {
     const { doc } = this.view.state
-    const places = list.filter(([line]) => line >= 1 && line <= doc.lines).map(([line, text]) => [doc.line(line).to, text])
+    const places = list.filter(([line]) => line < doc.lines).map(([line, text, path]) => [doc.line(line + 1).to, text, () => this.on.pressed(path)])
     this.view.dispatch({ effects: setInlays.of(places.sort((a, b) => a[0] - b[0])) })
   }
 
-  go(line, column) {
-    const place = placeOf(this.view.state.doc, line, column)
+  go(position) {
+    const place = placeOf(this.view.state.doc, position)
     this.view.dispatch({ selection: { anchor: place }, effects: EditorView.scrollIntoView(place, { y: 'center' }) })
     this.view.focus()
   }
@@ -164,15 +161,15 @@ export class Editor {
     const word = context.matchBefore(/[\w.\-/]*/)
     if (!context.explicit && word.from === word.to && !/[:{ \-,$]$/.test(context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos))) return null
     const { doc } = context.state
-    const found = await this.on.complete(doc.toString(), ...columnOf(doc, context.pos))
+    const found = await this.on.complete(doc.toString(), positionOf(doc, context.pos))
     if (!found || !found.options.length || context.aborted) return null
-    const from = found.from ? placeOf(doc, ...found.from) : word.from
+    const from = found.from ? placeOf(doc, found.from) : word.from
     return { from, options: found.options, validFor: /^[\w.\-/]*$/ }
   }
 
   async hover(view, place) {
     const { doc } = view.state
-    const found = await this.on.hover(doc.toString(), ...columnOf(doc, place))
+    const found = await this.on.hover(doc.toString(), positionOf(doc, place))
     if (!found) return null
     return { pos: place, above: true, create: () => ({ dom: h('div', { class: 'hover' }, found) }) }
   }

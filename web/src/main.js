@@ -30,7 +30,7 @@ class Page {
       compare: (...pair) => this.engine.ask('compare', { documents: pair.map(({ text, options }) => ({ text, options: asked(options) })) }),
       settings: this.settings,
     })
-    this.problems = new Problems({ go: (line, column) => this.goTo(line, column), fix: (edits) => this.editor.apply(edits) })
+    this.problems = new Problems({ go: (position) => this.goTo(position), fix: (edits) => this.editor.apply(edits) })
     this.open = openDialog({ ask: (method) => this.engine.ask(method), openSpec: (name) => this.openSpec(name), openFiles: (files) => this.openFiles(files) })
     this.save = saveDialog({ current: () => this.current(), written: (format) => this.written(format), link: () => this.link() })
     this.build()
@@ -64,6 +64,7 @@ class Page {
     )
     this.editor = new Editor(place, {
       changed: (text) => this.typed(text),
+      pressed: (path) => this.current().answer?.titles[path] && this.results.open(path, { ask: { path } }),
       complete: () => null,
       hover: () => null,
     })
@@ -102,7 +103,14 @@ class Page {
     }
     this.loading.textContent = stage === null ? '' : `${stage} …`
     document.body.classList.toggle('ready', stage === null)
-    if (stage === null) this.keepOffline()
+    if (stage === null) this.begun()
+  }
+
+  async begun() {
+    this.keepOffline()
+    this.choices ??= await this.engine.ask('choices')
+    this.settings.choices = this.choices
+    this.results.openers.places = this.choices.opened
   }
 
   keepOffline() {
@@ -116,9 +124,9 @@ class Page {
     for (const button of this.sides.children) button.setAttribute('aria-pressed', String(button.dataset.side === side))
   }
 
-  goTo(line, column) {
+  goTo(position) {
     this.show('spec')
-    this.editor.go(line, column)
+    this.editor.go(position)
   }
 
   drawTabs() {
@@ -198,8 +206,9 @@ class Page {
   }
 
   mark() {
-    const { answer, stale, errors, failure } = this.current()
-    const problems = errors.filter((error) => !error.code.startsWith('W')).length
+    const { answer, stale, problems: all, failure } = this.current()
+    const problems = all.filter((problem) => problem.severity === 'error').length
+    this.editor.view.dom.classList.toggle('old', stale || Boolean(failure))
     if (stale) this.results.mark(answer ? 'Figures of an earlier text; counting …' : 'Counting …', answer ? 'old' : '')
     else if (failure) this.results.mark(answer ? `Figures of an earlier text. ${failure}` : failure, answer ? 'old' : 'warn')
     else if (problems) this.results.mark(answer ? `Figures of an earlier text: this one has ${problems === 1 ? 'a problem' : `${problems} problems`}` : `The spec has ${problems === 1 ? 'a problem' : `${problems} problems`}`, answer ? 'old' : 'warn')
@@ -226,11 +235,11 @@ class Page {
     const same = () => each.text === text && JSON.stringify(each.options) === options
     let outcome
     try {
-      const answer = await this.ask('count', each)
-      outcome = { answer, errors: answer.warnings, failure: null }
+      const { network, problems, hints } = await this.ask('count', each)
+      outcome = { problems, hints, failure: null, ...(network && { answer: network }) }
     } catch (error) {
-      if (error instanceof Refused) outcome = { errors: error.errors, failure: null }
-      else if (error instanceof Failed) outcome = { errors: [], failure: error.message === 'stopped' ? 'Stopped; change the spec to count again.' : `netcalc failed, which is a bug: ${error.message}` }
+      if (error instanceof Refused) outcome = { problems: error.errors, hints: [], failure: null }
+      else if (error instanceof Failed) outcome = { problems: [], hints: [], failure: error.message === 'stopped' ? 'Stopped; change the spec to count again.' : `netcalc failed, which is a bug: ${error.message}` }
       else throw error
     }
     if (!same()) return
@@ -240,12 +249,14 @@ class Page {
 
   /** Show what is known of a document. */
   accept(each) {
-    const errors = each.errors.map((error) => ({ ...error, own: error.at?.file === '<text>' && error.at.line > 0, fixes: fixesOf(error) }))
-    if (!each.stale) this.editor.problems(errors)
-    this.problems.draw(errors)
+    if (!each.stale) {
+      this.editor.problems(each.problems)
+      this.editor.inlays(each.hints)
+    }
+    this.problems.draw(each.problems)
     this.mark()
     this.results.draw()
-    if (!each.stale && !each.errors.length) this.results.follow()
+    if (isCurrent(each)) this.results.follow()
   }
 
   async openSpec(name) {
@@ -286,13 +297,8 @@ class Page {
   }
 }
 
-/** Fixes that a hint of one name says. */
-function fixesOf(error) {
-  const meant = /^did you mean '([^']+)'\?/.exec(error.hint ?? '')
-  if (!meant || !error.at?.line) return []
-  const { line, column, end } = error.at
-  return [{ title: `Write ${meant[1]}`, edits: [{ from: [line, column], to: [line, end], text: meant[1] }] }]
-}
+/** True if the figures of a document are those of its text. */
+const isCurrent = ({ stale, failure, problems }) => !stale && !failure && problems.every((problem) => problem.severity !== 'error')
 
 const page = new Page()
 page.start()

@@ -13,10 +13,12 @@ from typing import Any
 
 import netcalc
 from netcalc import NetcalcError
+from netcalc.language import Document, Edit, Options, Position, Problem, Range
+from netcalc.loading import read_settings
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH, MAX_SPEC_SIZE
 from netcalc.planning.page import shares_of
-from netcalc.records.errors import errors_record
 from netcalc.records.writing import record
+from netcalc.records.writing import written as written_data
 from netcalc.render.page_document import embedded
 from netcalc.spec.shipped import shipped_file
 
@@ -24,10 +26,14 @@ from netcalc.spec.shipped import shipped_file
 FOLDER = Path("/home/page")
 #: Rows of a table that the page draws.
 MOST_ROWS = 2000
+#: Problems that the page lists.
+MOST_PROBLEMS = 100
 #: Options of a document that change its network.
 _OF_NETWORK = ("set", "dtype", "mode", "symbolic", "quantize", "lora")
 _OPEN = MAX_DEPTH * MAX_BLOCK_DEPTH
+#: Networks and documents of the last texts.
 _networks: dict[str, netcalc.Network] = {}
+_document = Document("", folder=FOLDER)
 
 
 def call(method: str, arguments: str) -> str:
@@ -35,15 +41,49 @@ def call(method: str, arguments: str) -> str:
     try:
         return embedded({"result": _METHODS[method](**json.loads(arguments))})
     except NetcalcError as error:
-        return embedded({"errors": _errors(error.diagnostics)})
+        return embedded({"errors": [_unplaced(each) for each in error.diagnostics]})
     except (Exception, RecursionError) as error:
         trace = "".join(traceback.format_exception(error, limit=-6))
         return embedded({"failure": f"{type(error).__name__}: {error}"[:500], "trace": trace[-4000:]})
 
 
-def _errors(diagnostics: Any) -> list[Any]:
-    errors: list[Any] = errors_record(diagnostics)["errors"]
-    return errors
+def _unplaced(error: netcalc.Diagnostic) -> dict[str, Any]:
+    """Return an error that is not one of the text, as ``_problem`` does."""
+    severity = "warning" if error.is_warning else "error"
+    notes = [fact.text for fact in error.related]
+    head = {"code": error.code, "severity": severity, "message": error.message, "range": None, "hint": error.hint}
+    return head | {"fixes": [], "notes": notes, "place": str(error.span or "")}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    own = problem.place.startswith("<text>:")
+    fixes = [{"title": fix.title, "edits": [*map(_edit, fix.edits)]} for fix in problem.fixes]
+    notes = [" ".join(filter(None, (note.message, "" if note.range else note.place))) for note in problem.notes]
+    head = {"code": problem.code, "severity": problem.severity, "message": problem.message, "hint": problem.hint}
+    place = problem.place.removeprefix("<text>:") if own else problem.place
+    placed = own or problem.range.end > Position(0, 0)
+    return head | {"range": _range(problem.range) if placed else None, "fixes": fixes, "notes": notes, "place": place}
+
+
+def _range(place: Range) -> list[list[int]]:
+    return [_position(place.start), _position(place.end)]
+
+
+def _position(position: Position) -> list[int]:
+    return [position.line, position.character]
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {"range": _range(edit.range), "text": edit.text}
+
+
+def _analyzed(text: str, options: Mapping[str, Any]) -> Document:
+    """Return the document of a text, which analyzes it when it is asked."""
+    settings = read_settings(options.get("set") or ())
+    symbolic = tuple(options.get("symbolic") or ())
+    _document.update(text)
+    _document.configure(Options(options.get("convention") or "netcalc", symbolic, settings, options.get("dtype")))
+    return _document
 
 
 def _network(text: str, options: Mapping[str, Any]) -> netcalc.Network:
@@ -79,6 +119,20 @@ def _asked(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def count(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is wrong with a document, the results of its lines, and its figures if there is no error."""
+    analysis = _analyzed(text, options).analyze()
+    problems = [*map(_problem, analysis.problems)]
+    network = None
+    if all(problem["severity"] != "error" for problem in problems):
+        try:
+            network = _figures(text, options)
+        except NetcalcError as error:
+            problems += map(_unplaced, error.diagnostics)
+    hints = [[hint.line, hint.text(), hint.path] for hint in analysis.hints[:MOST_ROWS]]
+    return {"problems": problems[:MOST_PROBLEMS], "hints": hints, "network": network}
+
+
+def _figures(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return totals and layers of a document, as the page of a report has them."""
     network = _network(text, options)
     summary = network.summary(**_counted(options))
@@ -96,9 +150,15 @@ def count(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "summary": counted,
         "rows": rows,
         "shares": {name: values[:MOST_ROWS] for name, values in shares.items()},
+        "stored": _stored(network) if options.get("quantize") else None,
         "titles": {layer.path: layer.title for layer in summary.layers[:MOST_ROWS]},
-        "warnings": _errors(network.warnings),
     }
+
+
+def _stored(network: netcalc.Network) -> dict[str, Any]:
+    """Return the bytes of the parameters as they are stored, and the bits of each."""
+    stored = network.storage()
+    return {"bytes": written_data(stored.bytes), "bits": stored.bits}
 
 
 def sizes(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +169,19 @@ def sizes(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"dims": described["dims"], "vars": described["vars"]}
 
 
-def explain(text: str, options: Mapping[str, Any], path: str | None = None, memory: bool = False) -> dict[str, Any]:
-    """Return the working of a layer, of the totals, or of the memory."""
+def explain(
+    text: str,
+    options: Mapping[str, Any],
+    path: str | None = None,
+    memory: bool = False,
+    operation: str | None = None,
+) -> dict[str, Any]:
+    """Return the working of a layer or block, of the totals, of the memory, or of all executions of an operation."""
     network = _network(text, options)
+    if operation is not None:
+        from netcalc.analysis.explain_operation import explain_operation
+
+        return record(explain_operation(network.analysis(**_counted(options)), operation))
     if memory:
         return record(network.explain(memory=True))
     return record(network.explain(path, **_counted(options)))
@@ -158,12 +228,20 @@ def spec(name: str) -> str:
     return file.read_text()
 
 
-def choices() -> dict[str, list[str]]:
-    """Return the names of counting conventions and of schemes of storage that the page offers."""
+def choices() -> dict[str, Any]:
+    """Return the names of conventions, schemes and optimizers, and the places where workings open fields of records."""
     from netcalc.analysis.conventions import CONVENTIONS
+    from netcalc.analysis.opened import OPENED
+    from netcalc.analysis.optimizers import optimizer_names
     from netcalc.schemes.scheme import scheme_names
 
-    return {"conventions": [*CONVENTIONS], "schemes": scheme_names()}
+    opened = {name: written_data(OPENED[name]) for name in ("summary", "memory")}
+    return {
+        "conventions": [*CONVENTIONS],
+        "schemes": scheme_names(),
+        "optimizers": [*optimizer_names()],
+        "opened": opened,
+    }
 
 
 def imported(files: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 import { append, h } from '../../netcalc/report/web/src/page/dom.js'
 
 export class Problems {
-  /** `on.go(line, column)` shows a place, `on.fix(edits)` applies a fix. */
+  /** `on.go(position)` shows a place, `on.fix(edits)` applies a fix. */
   constructor(on) {
     this.on = on
     this.list = h('ul')
@@ -14,21 +14,19 @@ export class Problems {
     this.message.textContent = text
   }
 
-  draw(errors) {
-    this.list.replaceChildren(...errors.slice(0, 100).map((error) => this.row(error)))
-    this.element.classList.toggle('none', !errors.length)
+  draw(problems) {
+    this.list.replaceChildren(...problems.map((problem) => this.row(problem)))
+    this.element.classList.toggle('none', !problems.length)
   }
 
-  row(error) {
-    const { at } = error
-    const place = at && (error.own ? `${at.line}:${at.column}` : [at.file, at.line && `${at.line}:${at.column}`, at.path].filter(Boolean).join(':'))
-    const head = [h('b', {}, error.code), place && ` ${place}`, ` ${error.message}`]
-    const row = h('li', { class: error.code.startsWith('W') ? 'warning' : 'error', 'data-code': error.code })
+  row(problem) {
+    const head = [h('b', {}, problem.code), problem.place && ` ${problem.place}`, ` ${problem.message}`]
+    const row = h('li', { class: problem.severity, 'data-code': problem.code })
     append(row, [
-      error.own ? h('button', { type: 'button', class: 'place', onclick: () => this.on.go(at.line, at.column) }, head) : h('span', {}, head),
-      error.hint && h('div', { class: 'quiet' }, error.hint),
-      error.related?.map((fact) => h('div', { class: 'quiet' }, fact.text)),
-      error.fixes.map((fix) => h('button', { type: 'button', class: 'fix', onclick: () => this.on.fix(fix.edits) }, fix.title)),
+      problem.range ? h('button', { type: 'button', class: 'place', onclick: () => this.on.go(problem.range[0]) }, head) : h('span', {}, head),
+      problem.hint && h('div', { class: 'quiet' }, problem.hint),
+      problem.notes.map((note) => h('div', { class: 'quiet' }, note)),
+      problem.fixes.map((fix) => h('button', { type: 'button', class: 'fix', onclick: () => this.on.fix(fix.edits) }, fix.title)),
     ])
     return row
   }

@@ -4,27 +4,30 @@ import { compare } from '../../netcalc/report/web/src/page/compare.js'
 import { graph, graphColors } from '../../netcalc/report/web/src/page/graph.js'
 import { layers } from '../../netcalc/report/web/src/page/layers.js'
 import { caches, memory } from '../../netcalc/report/web/src/page/memory.js'
-import { figureText, SECTIONS, titleOf } from '../../netcalc/report/web/src/page/names.js'
+import { figureText, titleOf } from '../../netcalc/report/web/src/page/names.js'
 import { exact } from '../../netcalc/report/web/src/page/numbers.js'
 import { overview } from '../../netcalc/report/web/src/page/overview.js'
-import { opener, workingPanel } from '../../netcalc/report/web/src/page/working.js'
+import { Openers, workingPanel } from '../../netcalc/report/web/src/page/working.js'
 import { installation } from './installation.js'
 
 /** Totals that are always in sight, those of training where there are any. */
-const SHOWN = ['params', 'params_trainable', 'macs', 'flops', 'flops_total', 'weight_bytes']
+const SHOWN = ['params', 'params_trainable', 'macs', 'flops', 'flops_total', 'weight_bytes', 'stored_bytes']
 
-/** A network as the parts of the report's page take it: workings are questions, which are asked when they are opened. */
+/** A working that is asked for when it is opened; `attributes` are those of any layer. */
+const later = (ask, more = {}) => ({ ask, attributes: { layer: true }, ...more })
+
+/** A network as the parts of the report's page take it: workings are questions. */
 export function networkOf(answer, extra = {}) {
-  const working = (path) => ({ ask: { path }, path: answer.titles[path] ?? path })
-  return {
-    ...answer,
-    ...extra,
-    workings: {
-      total: { ask: {} },
-      memory: { ask: { memory: true } },
-      layers: Object.fromEntries(answer.summary.layers.map((layer) => [layer.path, working(layer.path)])),
-    },
-  }
+  const layer = ({ path }) => [path, later({ path }, { path: answer.titles[path] ?? path })]
+  const blocks = (extra.graph?.groups ?? []).map(({ path }) => [path, later({ path })])
+  const workings = { total: later({}), memory: later({ memory: true }), layers: Object.fromEntries(answer.summary.layers.map(layer)), blocks: Object.fromEntries(blocks) }
+  return { ...answer, ...extra, workings }
+}
+
+/** A compared network: all of its layers and operations have workings. */
+function comparedOf(document_) {
+  const any = (ask) => new Proxy({}, { get: (_, name) => later(ask(name), { document: document_ }) })
+  return { title: document_.name, workings: { total: later({}, { document: document_ }), layers: any((path) => ({ path })), operations: any((operation) => ({ operation })) } }
 }
 
 const PANELS = [
@@ -46,6 +49,7 @@ export class Results {
     this.drawing = 0
     this.working = workingPanel()
     this.working.onclose(() => (this.opened = null))
+    this.openers = new Openers({ open: (...asked) => this.open(...asked) }, { summary: [], memory: [] })
     this.totals = h('div', { class: 'totals', role: 'group', 'aria-label': 'Totals' })
     this.state = h('p', { class: 'state', role: 'status' })
     this.tabs = h('div', { class: 'panels', role: 'tablist', 'aria-label': 'Results' })
@@ -89,24 +93,24 @@ export class Results {
       this.totals.replaceChildren(h('span', { class: 'quiet' }, 'No figures yet'))
       return
     }
-    const { totals } = answer.summary
+    const totals = { ...answer.summary.totals, ...(answer.stored && { stored_bytes: answer.stored.bytes }) }
     const names = SHOWN.filter((name) => name in totals && (name !== 'params_trainable' || totals[name] !== totals.params))
     const card = (name) => {
       const value = totals[name]
-      return h('div', { class: 'total', 'data-figure': name }, h('span', { class: 'what' }, titleOf(name)), opener(figureText(name, value), () => this.open(titleOf(name), { ask: {} }, SECTIONS[name]), exact(value)), h('span', { class: 'exact' }, exact(value)))
+      const number = this.openers.number(figureText(name, value), value, titleOf(name), later({}), this.openers.place('summary', `totals.${name}`))
+      return h('div', { class: 'total', 'data-figure': name }, h('span', { class: 'what' }, titleOf(name)), typeof number === 'string' ? h('span', { class: 'n' }, number) : number, h('span', { class: 'exact' }, exact(value)))
     }
     const unknown = answer.summary.unknown?.length > 0 && h('p', { class: 'warn' }, `At least these: the work of ${answer.summary.unknown.join(', ')} is not known.`)
     this.totals.replaceChildren(...names.map(card), ...[unknown].filter(Boolean))
   }
 
-  /** Show a working, which is asked for; `record` has the question. */
-  async open(title, record, sections = []) {
-    if (!record?.ask) return
-    const document_ = record.document ?? this.host.current()
+  /** Show a working: of the page, or one that is asked for. */
+  async open(title, record, place, asked) {
+    if (!record) return
     try {
-      const found = await this.host.ask('explain', document_, record.ask)
-      this.working.open(title, found, sections)
-      this.opened = { title, record, sections }
+      const found = record.ask ? await this.host.ask('explain', record.document ?? this.host.current(), record.ask) : record
+      this.working.open(title, found, place, asked)
+      this.opened = record.ask ? { title, record, place } : null
     } catch (error) {
       this.mark(error.message, 'warn')
     }
@@ -140,37 +144,39 @@ export class Results {
 
   /** Close a working of an earlier text, or bring it up to date. */
   follow() {
-    if (this.opened && !this.working.element.hidden) this.open(this.opened.title, this.opened.record, this.opened.sections)
+    if (this.working.element.hidden) return
+    if (this.opened) this.open(this.opened.title, this.opened.record, this.opened.place)
+    else this.working.close()
   }
 
   async nodes(document_) {
     if (this.panel === 'settings') return this.host.settings.nodes(document_)
     if (this.panel === 'run') return installation(document_)
-    if (!document_.answer) return h('p', { class: 'quiet' }, document_.errors.length ? 'There are no figures before the problems of the spec are solved.' : 'Counting…')
+    if (!document_.answer) return h('p', { class: 'quiet' }, document_.problems.length ? 'There are no figures before the problems of the spec are solved.' : 'Counting…')
     const network = networkOf(document_.answer)
-    const open = (title, record, sections) => this.open(title, record, sections)
+    const { openers } = this
     const go = () => {}
     switch (this.panel) {
       case 'layers': {
         const more = document_.answer.rows > network.summary.layers.length && h('p', { class: 'warn' }, `The first ${exact(network.summary.layers.length)} of ${exact(document_.answer.rows)} rows; a saved CSV has all.`)
-        return [layers(network, 0, open, go).nodes, more]
+        return [layers(network, 0, openers, go).nodes, more]
       }
       case 'graph': {
         graphColors()
-        return graph(networkOf(document_.answer, { graph: await this.host.ask('graph', document_) }), 0, open, go)
+        return graph(networkOf(document_.answer, { graph: await this.host.ask('graph', document_) }), 0, openers, go)
       }
       case 'memory': {
         const full = networkOf(document_.answer, { memory: await this.host.ask('memory', document_) })
-        return [memory(full, open), full.memory.kept.length > 0 && [h('h2', {}, 'Caches'), caches(full, open)]]
+        return [memory(full, openers), full.memory.kept.length > 0 && [h('h2', {}, 'Caches'), caches(full, openers)]]
       }
       case 'about':
-        return overview(network, open)
+        return overview(network, openers)
       default:
-        return this.compared(document_, open)
+        return this.compared(document_)
     }
   }
 
-  async compared(document_, open) {
+  async compared(document_) {
     const others = this.host.documents().filter((each) => each !== document_)
     if (!others.length) return h('p', {}, 'Open a second network in a tab of its own, and it is compared here.')
     const other = others.find((each) => each.id === this.other) ?? others[0]
@@ -181,8 +187,7 @@ export class Results {
     })
     const head = h('p', { class: 'tools' }, h('label', { for: 'other' }, `${document_.name} beside `), select)
     const comparison = await this.host.compare(document_, other)
-    const titled = [document_, other].map((each) => ({ title: each.name, workings: { total: { ask: {}, document: each } } }))
-    return [head, compare({ comparison, networks: titled }, open)]
+    return [head, compare({ comparison, networks: [comparedOf(document_), comparedOf(other)] }, this.openers)]
   }
 }
 

@@ -1,7 +1,7 @@
 // The form of dims and vars with their limits, and of what else is asked of a network.
 import { h } from '../../netcalc/report/web/src/page/dom.js'
 
-const TYPES = { dtype: ['bfloat16', 'float16', 'float32', 'float64'], mode: ['eval', 'train'], training: ['sgd', 'adam', 'adamw', 'lion'] }
+const TYPES = { dtype: ['bfloat16', 'float16', 'float32', 'float64'], mode: ['eval', 'train'] }
 
 const plain = (value) => (value === null || value === undefined ? 'null' : typeof value === 'object' ? JSON.stringify(value) : String(value))
 
@@ -66,7 +66,7 @@ export class Settings {
       ],
       this.group('Counting', [
         field('Convention', choice(this.choices.conventions, options.convention, 'netcalc', (value) => set('convention', value)), 'Which operations count, and how'),
-        field('Training', choice(TYPES.training, options.training, 'none', (value) => set('training', value)), 'A step of training by this optimizer'),
+        field('Training', choice(this.choices.optimizers, options.training, 'none', (value) => set('training', value)), 'A step of training by this optimizer'),
         field('Element type', choice(TYPES.dtype, options.dtype, "the spec's", (value) => set('dtype', value))),
         field('Mode', choice(TYPES.mode, options.mode, 'eval', (value) => set('mode', value))),
         this.quantization(options, set),

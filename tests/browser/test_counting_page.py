@@ -40,7 +40,7 @@ def test_a_pasted_spec_is_counted_as_it_is_edited(visit: CountingPage) -> None:
 def test_an_error_is_underlined_at_its_column_and_gone_after_its_fix(visit: CountingPage) -> None:
     page = visit.page
     page.click("button.new")
-    visit.paste("netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\nlayers:\n- {name: 'é𝒳', conv2d: {out: 4, kernal: 3}}\n")
+    visit.paste("netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\nlayers:\n- {name: 'é𠀀', conv2d: {out: 4, kernal: 3}}\n")
     page.locator(".cm-lintRange-error").wait_for()
     assert page.locator(".cm-lintRange-error").inner_text() == "kernal"
     assert "E103 4:33" in page.inner_text(".problems li")  # characters, not units of UTF-16
@@ -50,3 +50,20 @@ def test_an_error_is_underlined_at_its_column_and_gone_after_its_fix(visit: Coun
     assert "kernel: 3" in visit.text()
     assert page.locator(".cm-lintRange-error, .problems li, .result.stale").count() == 0
     assert page.locator(".inlay").all_inner_texts() == ["→ 1×4×6×6 · 112"]
+
+
+def test_operations_and_attributes_are_completed(visit: CountingPage) -> None:
+    page = visit.page
+    page.click("button.new")
+    visit.paste("netcalc: 1\ninputs: {x: [1, 3, 8, 8]}\nlayers:\n")
+    page.keyboard.type("- conv2")
+    page.locator(".cm-tooltip-autocomplete li", has_text="conv2d").first.wait_for()
+    page.locator(".cm-completionInfo", has_text="out").wait_for()  # the page of the operation
+    page.keyboard.press("Enter")
+    page.keyboard.type("4")
+    page.keyboard.press("Tab")
+    page.keyboard.type("3")
+    visit.total("params", "112")  # 4·3·9 + 4
+    assert "- conv2d: {out: 4, kernel: 3}" in visit.text()
+    page.hover(".cm-line:has-text('conv2d') >> text=conv2d")
+    page.locator(".cm-tooltip-hover", has_text="4·3·3·3 = 108").wait_for()

@@ -118,9 +118,7 @@ def test_figures_of_blocks_open_their_working(written: Callable[..., Path], open
     block = page.locator("#graph .node.k-block").first
     block.locator(".figures").click()
     assert page.inner_text("#working h2") == "transformer.h.0"
-    assert page.locator(
-        "#working output", has_text="7,087,872"
-    ).count()  # 12·768² + 13·768
+    assert page.locator("#working output", has_text="7,087,872").count()  # 12·768² + 13·768
     page.keyboard.press("Escape")
     assert block.get_attribute("aria-expanded") == "false"
     block.focus()

@@ -1,5 +1,5 @@
 // The editor: YAML, problems underlined at their columns, shapes at line ends, completion and hover text.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete'
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, pickedCompletion, snippet } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language'
@@ -9,6 +9,7 @@ import { EditorState, StateEffect, StateField } from '@codemirror/state'
 import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, WidgetType } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { h } from '../../netcalc/report/web/src/page/dom.js'
+import { markdown } from './markdown.js'
 
 const colors = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
@@ -158,20 +159,36 @@ export class Editor {
   }
 
   async completions(context) {
-    const word = context.matchBefore(/[\w.\-/]*/)
-    if (!context.explicit && word.from === word.to && !/[:{ \-,$]$/.test(context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos))) return null
-    const { doc } = context.state
-    const found = await this.on.complete(doc.toString(), positionOf(doc, context.pos))
-    if (!found || !found.options.length || context.aborted) return null
-    const from = found.from ? placeOf(doc, found.from) : word.from
-    return { from, options: found.options, validFor: /^[\w.\-/]*$/ }
+    const { doc, pos } = { doc: context.state.doc, pos: context.pos }
+    const before = context.state.sliceDoc(Math.max(0, pos - 1), pos)
+    if (!context.explicit && !/[\w$]/.test(before)) return null
+    const found = await this.on.complete(doc.toString(), positionOf(doc, pos))
+    if (!found?.length || context.aborted) return null
+    const from = placeOf(doc, found[0].edit.range[0])
+    return { from, to: pos, options: found.map((each) => this.option(each)), validFor: /^[\w.\-/]*$/ }
+  }
+
+  option({ label, kind, detail, documentation, edit, snippet: template }) {
+    const apply = (view, completion, _, to) => {
+      const { doc } = view.state
+      const start = placeOf(doc, edit.range[0])
+      const end = Math.max(to, placeOf(doc, edit.range[1]))
+      if (template && !template.includes('\\')) snippet(template.replace(/\$(\d+)/g, '${$1}'))(view, completion, start, end)
+      else view.dispatch({ changes: { from: start, to: end, insert: edit.text }, selection: { anchor: start + edit.text.length }, annotations: pickedCompletion.of(completion), userEvent: 'input.complete' })
+    }
+    const info = async () => {
+      const text = documentation || (['operation', 'block'].includes(kind) && (await this.on.describe(label)))
+      return text ? h('div', { class: 'hover' }, markdown(text)) : null
+    }
+    const types = { operation: 'function', block: 'class', attribute: 'property', value: 'constant', spec: 'namespace' }
+    return { label, type: types[kind] ?? 'variable', detail: detail.length > 60 ? `${detail.slice(0, 59)}…` : detail, apply, info }
   }
 
   async hover(view, place) {
     const { doc } = view.state
     const found = await this.on.hover(doc.toString(), positionOf(doc, place))
-    if (!found) return null
-    return { pos: place, above: true, create: () => ({ dom: h('div', { class: 'hover' }, found) }) }
+    if (!found || view.state.doc !== doc) return null
+    const [from, to] = found.range.map((position) => placeOf(doc, position))
+    return { pos: from, end: to, above: true, create: () => ({ dom: h('div', { class: 'hover' }, markdown(found.markdown)) }) }
   }
 }
-

@@ -65,8 +65,9 @@ class Page {
     this.editor = new Editor(place, {
       changed: (text) => this.typed(text),
       pressed: (path) => this.current().answer?.titles[path] && this.results.open(path, { ask: { path } }),
-      complete: () => null,
-      hover: () => null,
+      complete: (text, position) => this.place('complete', text, { position }),
+      hover: (text, position) => this.place('hover', text, { position }),
+      describe: (name) => this.place('describe', this.current().text, { name }),
     })
     this.drops()
   }
@@ -93,6 +94,16 @@ class Page {
   ask(method, each, more = {}) {
     if (!each) return this.engine.ask(method)
     return this.engine.ask(method, { text: each.text, options: asked(each.options), ...more })
+  }
+
+  /** Ask about a place of the text; nothing is said where there is no answer. */
+  async place(method, text, more) {
+    try {
+      return await this.ask(method, { text, options: this.current().options }, more)
+    } catch (error) {
+      if (error instanceof Refused || error instanceof Failed) return null
+      throw error
+    }
   }
 
   staged(stage) {

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import netcalc
 from netcalc import NetcalcError
 from netcalc.language import Document, Edit, Options, Position, Problem, Range
-from netcalc.loading import read_settings
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH, MAX_SPEC_SIZE
+from netcalc.loading import read_settings
 from netcalc.planning.page import shares_of
 from netcalc.records.writing import record
 from netcalc.records.writing import written as written_data
@@ -161,11 +161,29 @@ def _stored(network: netcalc.Network) -> dict[str, Any]:
     return {"bytes": written_data(stored.bytes), "bits": stored.bits}
 
 
+def complete(text: str, options: Mapping[str, Any], position: Sequence[int]) -> list[dict[str, Any]]:
+    """Return what may stand at a place of a text."""
+    found = _analyzed(text, options).complete(Position(*position))
+    fields = ("label", "kind", "detail", "documentation", "snippet")
+    return [{**{name: getattr(each, name) for name in fields}, "edit": _edit(each.edit)} for each in found]
+
+
+def hover(text: str, options: Mapping[str, Any], position: Sequence[int]) -> dict[str, Any] | None:
+    """Return the text about a place of a text, in Markdown."""
+    found = _analyzed(text, options).hover(Position(*position))
+    return None if found is None else {"markdown": found.markdown, "range": _range(found.range)}
+
+
+def describe(text: str, options: Mapping[str, Any], name: str) -> str:
+    """Return the page of an operation or block, in Markdown."""
+    return _analyzed(text, options).describe(name)
+
+
 def sizes(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return dims and vars of a document: type, default, limits and meaning, as ``netcalc specs`` has them."""
-    from netcalc.reference.specs import describe
+    from netcalc.reference.specs import describe as described_spec
 
-    described = record(describe(_network(text, {**options, "set": ()}).request.source, "netcalc"))
+    described = record(described_spec(_network(text, {**options, "set": ()}).request.source, "netcalc"))
     return {"dims": described["dims"], "vars": described["vars"]}
 
 
@@ -277,7 +295,10 @@ def _base(adapter: str) -> str | None:
 
 _METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (count, sizes, explain, memory, graph, compare, written, specs, spec, choices, imported)
+    for function in (
+        *(count, complete, hover, describe, sizes, explain, memory, graph, compare),
+        *(written, specs, spec, choices, imported),
+    )
 }
 #: Largest text that the page takes from a file.
 MOST_TEXT = int(MAX_SPEC_SIZE)

@@ -18,6 +18,10 @@ class BudgetOptions(ConventionOptions, total=False):
     max_params: Annotated[str | int | None, _limit("parameters, as in 25M")]
     max_macs: Annotated[str | int | None, _limit("multiply-adds of a forward pass, as in 4.1G")]
     max_flops: Annotated[str | int | None, _limit("operations of a forward pass, as in 8G")]
+    max_macts: Annotated[
+        str | int | None,
+        _limit("activations as timm and fvcore count them: elements of outputs of products, as in 11M"),
+    ]
     max_weights: Annotated[str | int | None, _limit("bytes of parameters, as in 100MiB", "BYTES")]
     max_activations: Annotated[str | int | None, _limit("bytes of activations at a time", "BYTES")]
     max_memory: Annotated[

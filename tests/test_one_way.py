@@ -396,6 +396,7 @@ VERBS = {
             "max_params": called("--max-params 1k", max_params="1k"),
             "max_macs": called("--max-macs 10", max_macs="10"),
             "max_flops": called("--max-flops 1M", max_flops="1M"),
+            "max_macts": called("--max-macts 1M", max_macts="1M"),
             "max_weights": called("--max-weights 1KiB", max_weights="1KiB"),
             "max_activations": called("--max-activations 1MB", max_activations="1MB"),
             "max_memory": called("--max-memory 100", max_memory=100),

@@ -12,8 +12,8 @@ from netcalc.analysis.figures import Cost
 from netcalc.dims import Dim, integer
 from netcalc.results import Result, recorded
 
-#: What a budget limits: numbers of parameters, multiply-adds and operations, and bytes.
-Limited: TypeAlias = Literal["params", "macs", "flops", "weights", "activations", "memory"]
+#: What a budget limits: numbers of parameters, multiply-adds, operations and elements of outputs, and bytes.
+Limited: TypeAlias = Literal["params", "macs", "flops", "macts", "weights", "activations", "memory"]
 
 
 #: Parts that are named of a figure which exceeds its limit.

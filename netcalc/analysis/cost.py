@@ -20,7 +20,8 @@ from netcalc.analysis.rows import Place as RowPlace
 from netcalc.analysis.rows import Ranges, Row, cut, grouped, parts_of, present
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import UndecidedError
+from netcalc.dims import Dim, UndecidedError
+from netcalc.expressions import ExpressionError
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join, stored_bytes
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.opdef import Context, Operation, Term
@@ -97,10 +98,11 @@ class Analysis:
 
     @property
     def phases(self) -> frozenset[Phase]:
-        """The parts of a step of training that are counted."""
+        """The parts of a step of training that are counted, and activations if the convention counts these."""
+        more: set[Phase] = {"activations"} if self.convention.counts_activations else set()
         if self.backward is None:
-            return FORWARD
-        return FORWARD_BACKWARD if self.backward.optimizer is None else STEP
+            return FORWARD | more
+        return (FORWARD_BACKWARD if self.backward.optimizer is None else STEP) | more
 
     @property
     def optimizer(self) -> str | None:
@@ -267,7 +269,10 @@ class Analysis:
         if type(op).expected_cost is not Operation.expected_cost:
             expected = self.convention.counts(node, self.terms(node, expected=True), training, backward, place)
         passes = self._passes(node, executed)
-        cost = Cost.of(self._weights(node), Work(node, executed, expected, *passes))
+        work = Work(node, executed, expected, *passes)
+        if self.convention.counts_activations:
+            work = work._replace(activations=self._activations(node, place))
+        cost = Cost.of(self._weights(node), work)
         return _Counts(
             self.convention,
             cost,
@@ -276,6 +281,13 @@ class Analysis:
             *self._not_computed(op, executed),
             {counted.remark: None for counted in (executed, *passes) if counted.remark},
         )
+
+    def _activations(self, node: OpNode, place: Place | None) -> Dim:
+        try:
+            return self.convention.activations(node, self.terms(node), self._context.training, place)
+        except ExpressionError as error:
+            message = f"activations of {self.convention.name}: {error.message}"
+            raise NetcalcError(Diagnostic(error.code, message, node.span)) from None
 
     def _place(self, node: OpNode) -> Place | None:
         """Return the place of an operation, if the convention reads it."""

@@ -264,7 +264,8 @@ def _row_explanation(analysis: Analysis, row: Row) -> Explanation:
     is_network = row.node is None and not row.path
     excluded = analysis.exclusions.parts if analysis.exclusions is not None and is_network else ()
     if is_network:  # totals that reports show where they differ from others
-        further = shown_totals("summary", [analysis.total], analysis.phases)
+        # activations have a section of the convention's figures
+        further = [f for f in shown_totals("summary", [analysis.total], analysis.phases) if f.name != "macts"]
         same = analysis.total.params_trainable == analysis.total.params
         figures += [f for f in further if f not in figures and not (same and f.name == "params_trainable")]
     sections = [_sum(row, figure, rules.get(figure.name, ""), excluded) for figure in figures]

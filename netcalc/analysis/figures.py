@@ -36,7 +36,8 @@ __all__ = [
 #: columns of ``flops`` with a backward pass.
 View: TypeAlias = Literal["shapes", "params", "flops", "summary", "operations", "compare", "explain", "passes"]
 #: Part of a step of training that work belongs to; figures of a part are shown if it is counted.
-Phase: TypeAlias = Literal["forward", "backward", "update"]
+#: Activations are a part of their own, which some conventions count.
+Phase: TypeAlias = Literal["forward", "backward", "update", "activations"]
 FORWARD: frozenset[Phase] = frozenset(("forward",))
 FORWARD_BACKWARD: frozenset[Phase] = frozenset(("forward", "backward"))
 STEP: frozenset[Phase] = frozenset(("forward", "backward", "update"))
@@ -113,7 +114,8 @@ class Figure:
         """True if the totals of a view include this figure."""
         if self.total is None or view == "shapes":
             return False
-        return view not in ("params", "flops") or view == ("flops" if self.unit in ("macs", "flops") else "params")
+        of_work = self.unit in ("macs", "flops") or self.phase == "activations"
+        return view not in ("params", "flops") or view == ("flops" if of_work else "params")
 
 
 class Figures:
@@ -273,12 +275,16 @@ class Figures:
         part_of="flops",
     )
 
-    activations_of_products = Figure(
+    macts = Figure(
         "macts",
-        "elements of the outputs of convolutions and matrix products, attention in several operations: the activations "
-        "of fvcore and the macts of timm",
+        "activations as the convention counts them, elements of the outputs of convolutions and matrix products; as "
+        "timm does where it does not",
         "elements",
-        work=lambda work: outputs_of_products(work.node),
+        work=lambda work: outputs_of_products(work.node) if work.activations is None else work.activations,
+        total="activations",
+        phase="activations",
+        fields=("flops", "summary"),
+        columns={"flops": 2, "summary": 4, "operations": 2},
     )
 
 

@@ -67,6 +67,7 @@ def _counts() -> Iterator[Opened]:
     yield Opened("sizes.*", ("size in bytes",), "{field}")
     yield Opened("figures.*.value", ("{name}",))
     layer = "{path}"
+    yield Opened("layers.*.macts", ("activations",), "activations", path=layer)
     yield Opened("layers.*.params", ("parameters",), "*", "*(*buffer*|*(*tied to*", path=layer)
     yield Opened("layers.*.buffers", ("parameters",), "*(buffer*", path=layer)
     yield Opened("layers.*.params_tied", ("parameters",), "*(tied to*", path=layer)
@@ -156,6 +157,8 @@ def _budget() -> Iterator[Opened]:
     """Yield the places of ``budget``: those of the counts and of ``memory``."""
     for name in ("params", "macs", "flops"):
         yield Opened("rows.*.counted", (_title(FIGURES[name]),), "sum", where={"figure": name})
+    activations = {"convention": "timm"}  # of a convention that does not count them
+    yield Opened("rows.*.counted", ("activations",), "sum", options=activations, where={"figure": "macts"})
     memory = {"memory": True}
     yield Opened("rows.*.counted", ("weights, *",), options=memory, where={"figure": "weights"})
     yield Opened("rows.*.counted", ("activations, ideal",), options=memory, where={"figure": "activations"})

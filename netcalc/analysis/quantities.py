@@ -27,6 +27,7 @@ class Work(NamedTuple):
 
     ``executed`` is all work, which does not depend on the data.  ``expected`` is its useful part if tokens are
     distributed evenly among experts.  ``backward`` is the backward pass, ``update`` the update of the parameters.
+    ``activations`` are None under a convention that does not count them.
     """
 
     node: OpNode
@@ -34,6 +35,7 @@ class Work(NamedTuple):
     expected: Counted
     backward: Counted = Counted(0, 0)
     update: Counted = Counted(0, 0)
+    activations: Dim | None = None
 
 
 #: Operations whose outputs ``fvcore.nn.ActivationCountAnalysis`` counts.

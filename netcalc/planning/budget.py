@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.memory_report import MemoryReport
 
 #: The figure of the report of costs, by what a budget limits.
-_COSTS = {"params": "params", "macs": "macs", "flops": "flops", "weights": "weight_bytes"}
+_COSTS = {"params": "params", "macs": "macs", "flops": "flops", "macts": "macts", "weights": "weight_bytes"}
 _MEMORY = ("activations", "memory")
 #: What a budget limits, in the order of the report.
 LIMITED = (*_COSTS, *_MEMORY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netcalc.analysis.budget import BudgetReport, BudgetRow
+from netcalc.analysis.conventions import convention_named
 from netcalc.analysis.figures import FIGURES
 from netcalc.render.numbers import bytes_text, exact
 from netcalc.render.page import Answer, Line, Page, Paragraph
@@ -29,6 +30,9 @@ class _Budget(Presentation[BudgetReport]):
                 yield _heaviest(row)
         if any(row.figure in ("macs", "flops") for row in result.rows):
             yield Paragraph([Line(f"work is counted as {result.convention} does")])
+        if any(row.figure == "macts" for row in result.rows):
+            convention = result.convention if convention_named(result.convention).counts_activations else "timm"
+            yield Paragraph([Line(f"macts are counted as {convention} does")])
 
     def data(self, result: BudgetReport, rows: Selected[BudgetRow], view: View) -> Table:
         """Figures with their limits; numbers alone for programs."""

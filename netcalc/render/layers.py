@@ -92,6 +92,8 @@ class ReportView(NamedTuple):
             title = f"forward {title}"
         if figure.unit == "flops" and convention.per_mac == 1:
             title = f"{convention.name} {title}"
+        if figure.name == "macts" and convention.counts_activations:
+            title = convention.figures["activations"].title
         return Column(title, _KINDS[figure.unit], ALWAYS - figure.columns.get(view, 0), figure.name)
 
     def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
@@ -266,15 +268,16 @@ def _chosen(report: ReportView, share: _Field) -> Iterator[_Field]:
     fields["calls"] = _Field(Column("calls", "total"), lambda row: row.calls)
     declared = filter(None, map(ops.find, report.analysis.by_operation))
     attributes = sorted({name for operation in declared for name in operation.model_fields})
+    phases = report.analysis.phases | {"activations"}
     for name in report.chosen:
-        if (figure := FIGURES.get(name.lower())) is not None and figure.phase in report.analysis.phases:
+        if (figure := FIGURES.get(name.lower())) is not None and figure.phase in phases:
             field = _figure_field(report, figure)
         elif name in fields:
             field = fields[name]
         elif name in attributes:
             field = _Field(Column(name), partial(_attribute, name))
         else:
-            known = [*fields, *(name for name, each in FIGURES.items() if each.phase in report.analysis.phases)]
+            known = [*fields, *(name for name, each in FIGURES.items() if each.phase in phases)]
             message = (
                 f"--columns {name}: there is no such column, and no operation of the network has such an attribute"
             )

@@ -323,6 +323,7 @@ class Budget(_Part):
     params: _Limit = Field(None, description="most parameters, as in 25M")
     macs: _Limit = Field(None, description="most multiply-adds of a forward pass, as in 4.1G")
     flops: _Limit = Field(None, description="most operations of a forward pass, as in 8G")
+    macts: _Limit = Field(None, description="most activations as timm and fvcore count them, as in 11M")
     weights: _Limit = Field(None, description="most bytes of parameters, as in 100MiB")
     activations: _Limit = Field(None, description="most bytes of activations at a time, as in 512KiB")
     memory: _Limit = Field(None, description="most bytes of weights, buffers, caches and activations at a time")

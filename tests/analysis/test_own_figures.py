@@ -11,6 +11,7 @@ import pytest
 
 import netcalc as package
 from netcalc.analysis.conventions import CONVENTIONS
+from netcalc.analysis.modules import every_row
 from netcalc.analysis.own_figures import own_figures
 from netcalc.diagnostics import NetcalcError
 from tests.conftest import CommandResult
@@ -109,6 +110,54 @@ def test_activations_of_timm_count_attention_in_several_operations() -> None:
     """23,895,544 are those of timm's vit_base_patch16_224 without fused attention; the layers are torchvision's."""
     (figure,) = own_figures(package.load("vit_b_16").analysis("timm"), "flops")
     assert (figure.title, figure.value) == ("macts", 23_895_544)
+
+
+#: fvcore 0.1.5.post20221221, torchvision 0.28.0: ActivationCountAnalysis(module, image).by_module().
+BY_MODULE = {
+    "resnet18": {
+        "": 2_484_712,
+        "conv1": 802_816,
+        "layer2": 501_760,
+        "layer2.0": 301_056,
+        "layer2.0.downsample": 100_352,
+    },
+    "vit_b_16": {
+        "": 16_491_496, "encoder": 16_339_968, "encoder.layers.encoder_layer_3": 1_361_664,
+        "encoder.layers.encoder_layer_3.mlp": 756_480, "encoder.layers.encoder_layer_3.self_attention": 605_184,
+    },
+    "swin_t": {"": 17_055_352, "features": 17_054_352, "features.3.1.attn": 983_136, "features.3.1.mlp": 752_640},
+}
+
+
+@pytest.mark.parametrize("model", BY_MODULE)
+def test_activations_by_layer(model: str) -> None:
+    analysis = package.load(model).analysis("fvcore")
+    rows = {row.path: row for row in every_row(analysis.modules(unroll=True))}
+    found = {path: rows[path].cost.macts for path in BY_MODULE[model] if path}
+    assert {"": analysis.total.macts, **found} == BY_MODULE[model]
+    for row in rows.values():
+        if row.children:
+            assert row.cost.macts == sum(child.total.macts for child in row.children)
+
+
+def test_activations_are_columns_and_limits(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
+    for convention, title in (("timm", "macts"), ("fvcore", "activations")):
+        table = netcalc("flops", "resnet18", "-c", convention, "--format", "markdown", "--columns", "macts").out
+        assert "| conv1 | 802,816 |" in table
+        heading = netcalc("flops", "resnet18", "-c", convention, "--depth", "1").out.partition("\nconv1")[0]
+        assert f" {title} " in heading
+        record = json.loads(netcalc("flops", "resnet18", "-c", convention, "--format", "json").out)
+        assert record["totals"]["macts"] == 2_484_712
+        assert sum(layer["macts"] * layer["repeat"] for layer in record["layers"]) == 2_484_712
+    assert "macts" not in json.loads(netcalc("flops", "resnet18", "--format", "json").out)["totals"]
+    ran = netcalc("budget", "resnet18", "--max-macts", "2.4M")
+    assert ran.code == 1 and "2,484,712" in ran.out and "macts are counted as timm does" in ran.out
+    # fused attention has no activations for fvcore, and 23,895,544 with it are timm's
+    assert netcalc("budget", "vit_b_16", "--max-macts", "17M", "-c", "fvcore").code == 0
+    assert netcalc("budget", "vit_b_16", "--max-macts", "17M", "-c", "timm").code == 1
+    spec = tmp_path / "limited.yaml"
+    spec.write_text("netcalc: 1\nextends: resnet18\nbudget: {macts: 2.4M}\n", encoding="utf-8")
+    assert netcalc("check", str(spec)).code == 1
 
 
 @pytest.mark.parametrize("model", ["gpt2", "vit_b_16", "t5-small", "resnet18", "albert-base-v2"])

@@ -19,6 +19,8 @@ from netcalc.opdef import Declared, Kind, Term
 ALL = "all"
 #: FLOPs of a multiply-add in declared figures.
 _DECLARED_PER_MAC = 2
+#: Name of the figure that activations of layers are, as fvcore and timm count them.
+ACTIVATIONS = "activations"
 FigureUnit: TypeAlias = Literal["parameters", "elements", "bytes"]
 
 
@@ -142,7 +144,29 @@ class Convention(NamedTuple):
 
     def has_rule(self, operation: str) -> bool:
         """Return True for an operation that a rule may count, which may read anything of a node."""
-        return operation in self.forward.rules or ALL in self.forward.rules
+        rules, outputs = self.forward.rules, self._activations.rules if self._activations else {}
+        return operation in rules or ALL in rules or operation in outputs or ALL in outputs
+
+    @property
+    def _activations(self) -> OwnFigure | None:
+        figure = self.figures.get(ACTIVATIONS)
+        return figure if figure is not None and figure.rules else None
+
+    @property
+    def counts_activations(self) -> bool:
+        """True for a convention that counts activations of each operation."""
+        return self._activations is not None
+
+    def activations(self, node: OpNode, terms: Sequence[Term], training: bool, place: Place | None = None) -> Dim:
+        """Return the activations of an operation, in elements, of a convention that counts them.
+
+        Raises:
+            ExpressionError: the rule cannot be evaluated.
+        """
+        assert self._activations is not None
+        scope = RuleScope(node, terms, training, self.by_element, (), place)
+        rule = self._activations.rule(scope)
+        return 0 if rule is None else rule.counted.evaluate(scope)  # type: ignore[no-any-return]
 
     def counts(
         self,

@@ -29,7 +29,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from netcalc.analysis.conventions.convention import ALL, Convention, CountRule, FigureUnit, OwnFigure, Pass, Rule
+from netcalc.analysis.conventions.convention import (
+    ACTIVATIONS,
+    ALL,
+    Convention,
+    CountRule,
+    FigureUnit,
+    OwnFigure,
+    Pass,
+    Rule,
+)
 from netcalc.analysis.conventions.scope import NAMES, OF_PLACE
 from netcalc.diagnostics import NetcalcError, did_you_mean
 from netcalc.expressions import Expression, ExpressionError, parse
@@ -144,6 +153,8 @@ def convention_of(
         backward = None
     if table.backward is not None:
         backward = Pass(kinds, _with(reader.read(table.backward, cursor, "backward"), backward))
+    figures = _figures(table, cursor, let, trusted, base.figures if base else {})
+    by_place = ACTIVATIONS in figures and figures[ACTIVATIONS].reads_place
     return Convention(
         name,
         table.about,
@@ -152,10 +163,10 @@ def convention_of(
         forward,
         backward,
         table.complex == "element",
-        bool(reader.names & OF_PLACE) or (base is not None and base.by_place),
+        by_place or bool(reader.names & OF_PLACE) or (base is not None and base.by_place),
         "network" in reader.names or (base is not None and base.by_network),
         table.version or (base.version if base else ""),
-        _figures(table, cursor, let, trusted, base.figures if base else {}),
+        figures,
         "" if table.extends is None or {"kinds", "forward", "backward"} & cursor.data.keys() else table.extends,
     )
 

@@ -3,7 +3,7 @@ import { build } from 'esbuild'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { loadPyodide } from 'pyodide'
 
 const [wheels, out] = process.argv.slice(2)
@@ -12,6 +12,12 @@ const report = '../netcalc/report'
 
 /** Files of Pyodide that the worker loads as they are. */
 const PYODIDE = ['pyodide.mjs', 'pyodide.asm.mjs']
+
+async function files(folder, under = '') {
+  const entries = await readdir(join(folder, under), { withFileTypes: true })
+  const lists = entries.map((entry) => (entry.isDirectory() ? files(folder, join(under, entry.name)) : [join(under, entry.name)]))
+  return (await Promise.all(lists)).flat().sort()
+}
 
 /** All Python packages as one archive of compiled modules and data, the standard library likewise, and licences. */
 async function packages() {
@@ -22,6 +28,12 @@ async function packages() {
   }
   python.FS.writeFile('/pack.py', await readFile(here('pack.py')))
   python.FS.writeFile('/netcalc_page.py', await readFile(here('src/netcalc_page.py')))
+  for (const name of await files(here('src/stand_ins'))) {
+    if (name.includes('__pycache__')) continue
+    const place = join('/stand_ins', name)
+    python.FS.mkdirTree(dirname(place))
+    python.FS.writeFile(place, await readFile(join(here('src/stand_ins'), name)))
+  }
   python.runPython('import sys; sys.path.insert(0, "/")\nimport pack; pack.pack("/packages", "/licences")')
   python.FS.writeFile('/library.zip', await readFile(here('node_modules/pyodide/python_stdlib.zip')))
   python.runPython('pack.pack_library("/library.zip")')
@@ -41,12 +53,6 @@ async function licences() {
   texts.push(`pyodide ${version}\n\nMozilla Public License 2.0, https://www.mozilla.org/MPL/2.0/\nSources: https://github.com/pyodide/pyodide, with CPython (Python Software Foundation License)\n`)
   texts.push(`@dagrejs/dagre\n\n${(await readFile(here(`${report}/built/graph.LICENSE.txt`), 'utf8')).trim()}\n`)
   return texts.join(`\n${'-'.repeat(80)}\n\n`)
-}
-
-async function files(folder, under = '') {
-  const entries = await readdir(join(folder, under), { withFileTypes: true })
-  const lists = entries.map((entry) => (entry.isDirectory() ? files(folder, join(under, entry.name)) : [join(under, entry.name)]))
-  return (await Promise.all(lists)).flat().sort()
 }
 
 await rm(out, { recursive: true, force: true })

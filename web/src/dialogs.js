@@ -1,6 +1,6 @@
 // The dialogs of ways in and ways out.
-import { h } from '../../netcalc/report/web/src/page/dom.js'
-import { elements, short } from '../../netcalc/report/web/src/page/numbers.js'
+import { h, table } from '../../netcalc/report/web/src/page/dom.js'
+import { bytes, elements, exact, shape, short } from '../../netcalc/report/web/src/page/numbers.js'
 
 const MOST = 60
 
@@ -32,7 +32,7 @@ export function openDialog(host) {
         h('li', {}, h('button', { type: 'button', 'data-spec': spec.name, onclick: () => host.openSpec(spec.name).then(() => element.close()) }, h('b', {}, spec.name), ` ${spec.about} `, h('span', { class: 'quiet' }, `${elements(spec.params)} parameters, ${short(spec.macs, 'MAC')}`))),
       ),
     )
-    status.textContent = found.length > MOST ? `${found.length} specs; the first ${MOST}` : `${found.length} specs`
+    status.textContent = found.length > MOST ? `${found.length} specs; the first ${MOST}` : found.length === 1 ? '1 spec' : `${found.length} specs`
   }
   search.addEventListener('input', draw)
   search.addEventListener('keydown', (event) => event.key === 'Enter' && list.querySelector('button')?.click())
@@ -95,6 +95,25 @@ export function saveDialog(host) {
   const show = async () => {
     status.textContent = ''
     link.value = await host.link()
+    element.showModal()
+  }
+  return { element, show }
+}
+
+/** The dialog of the tensors of a file, as its header lists them. */
+export function tensorsDialog() {
+  const body = h('div', {})
+  const element = dialog('tensors', 'Tensors', body)
+  const columns = [{ title: 'Tensor' }, { title: 'Shape' }, { title: 'Type' }, { title: 'Parameters', number: true }, { title: 'Bytes', number: true }]
+  const mono = (text) => h('span', { class: 'mono' }, text)
+  const show = (name, found) => {
+    const { tensors, totals, rows } = found
+    const more = rows > tensors.length && `; the first ${exact(tensors.length)} of them`
+    body.replaceChildren(
+      h('p', {}, h('b', {}, name), `: ${exact(totals.tensors)} tensors, ${exact(totals.params)} parameters (${elements(totals.params)}), ${exact(totals.bytes)} bytes (${bytes(totals.bytes)})${more || ''}`),
+      h('p', { class: 'quiet' }, 'A file of tensors does not say what is computed with them; with its config.json the network is counted.'),
+      table(columns, tensors.map((each) => [mono(each.name), mono(shape(each.shape)), each.dtype, exact(each.params), exact(each.bytes)]), { caption: `Tensors of ${name}` }),
+    )
     element.showModal()
   }
   return { element, show }

@@ -1,4 +1,4 @@
-// Files that are chosen or dropped: specs, configurations, and checkpoints, of which netcalc reads the headers.
+// Files that are chosen, dropped or pasted: specs, configurations, and checkpoints, of which netcalc reads the headers.
 
 const TEXT = 4_000_000
 
@@ -9,18 +9,31 @@ const textOf = async (file) => {
 
 const stem = (name) => name.replace(/\.[^.]*$/, '')
 
-const isConfiguration = (text) => /^\s*\{/.test(text) && !/^\s*\{\s*"?netcalc"?\s*:/.test(text)
+/** True for a text of JSON that is no spec. */
+export const isConfiguration = (text) => /^\s*\{\s*"/.test(text) && !/"netcalc"\s*:/.test(text)
 
-/** The documents that files are; configurations become specs. */
+/** The file that a text of JSON is: that of an adapter, or of a model. */
+const fileOf = (text) => (/"(peft_type|base_model_name_or_path)"\s*:/.test(text) ? 'adapter_config.json' : 'config.json')
+
+/** The spec of a configuration. */
+export const specOf = async (text, engine) => (await engine.ask('imported', { files: { [fileOf(text)]: text } })).text
+
+/** What files are: documents, of which configurations and GGUF files become specs, and lists of tensors. */
 export async function readFiles(files, engine) {
-  const json = files.filter((file) => /\.json$/i.test(file.name))
-  const documents = []
-  for (const file of files.filter((each) => !json.includes(each))) documents.push({ name: stem(file.name), text: await textOf(file) })
-  if (!json.length) return documents
-  const texts = {}
-  for (const file of json) texts[file.name.includes('adapter') ? 'adapter_config.json' : 'config.json'] = await textOf(file)
-  const [first] = json
-  return [...documents, { name: stem(first.name), text: (await engine.ask('imported', { files: texts })).text }]
+  const found = []
+  const configurations = []
+  for (const file of files) {
+    if (/\.gguf$/i.test(file.name)) found.push({ name: stem(file.name), text: (await engine.ask('imported_file', { name: file.name }, [file])).text })
+    else if (/\.(safetensors|npz|npy)$/i.test(file.name)) found.push({ name: file.name, tensors: await engine.ask('tensors', { name: file.name }, [file]) })
+    else {
+      const text = await textOf(file)
+      if (isConfiguration(text)) configurations.push([file, text])
+      else found.push({ name: stem(file.name), text })
+    }
+  }
+  if (configurations.length) {
+    const texts = Object.fromEntries(configurations.map(([, text]) => [fileOf(text), text]))
+    found.push({ name: stem(configurations[0][0].name), text: (await engine.ask('imported', { files: texts })).text })
+  }
+  return found
 }
-
-export { isConfiguration }

@@ -2,11 +2,11 @@
 import { h } from '../../netcalc/report/web/src/page/dom.js'
 import { graphColors } from '../../netcalc/report/web/src/page/graph.js'
 import { themeButton } from '../../netcalc/report/web/src/page/theme.js'
-import { openDialog, saveDialog } from './dialogs.js'
+import { openDialog, saveDialog, tensorsDialog } from './dialogs.js'
 import { asked, document_, FIRST, keep, kept } from './documents.js'
 import { Editor } from './editor.js'
 import { Engine, Failed, Refused } from './engine.js'
-import { readFiles } from './files.js'
+import { isConfiguration, readFiles, specOf } from './files.js'
 import { documentOf, fragmentOf } from './link.js'
 import { Problems } from './problems.js'
 import { Results } from './results.js'
@@ -33,6 +33,7 @@ class Page {
     this.problems = new Problems({ go: (position) => this.goTo(position), fix: (edits) => this.editor.apply(edits) })
     this.open = openDialog({ ask: (method) => this.engine.ask(method), openSpec: (name) => this.openSpec(name), openFiles: (files) => this.openFiles(files) })
     this.save = saveDialog({ current: () => this.current(), written: (format) => this.written(format), link: () => this.link() })
+    this.tensors = tensorsDialog()
     this.build()
   }
 
@@ -49,7 +50,7 @@ class Page {
       h(
         'header',
         { class: 'bar' },
-        h('h1', {}, h('a', { href: 'https://github.com/netcalc' }, 'netcalc')),
+        h('h1', {}, 'netcalc'),
         h('button', { type: 'button', class: 'open', onclick: () => this.open.show() }, 'Open'),
         h('button', { type: 'button', class: 'save', onclick: () => this.save.show() }, 'Save and share'),
         this.loading,
@@ -61,6 +62,7 @@ class Page {
       this.results.working.element,
       this.open.element,
       this.save.element,
+      this.tensors.element,
     )
     this.editor = new Editor(place, {
       changed: (text) => this.typed(text),
@@ -246,6 +248,11 @@ class Page {
     const same = () => each.text === text && JSON.stringify(each.options) === options
     let outcome
     try {
+      if (isConfiguration(text)) {
+        const spec = await specOf(text, this.engine)
+        if (same() && each === this.current()) this.editor.replace(spec)
+        return
+      }
       const { network, problems, hints } = await this.ask('count', each)
       outcome = { problems, hints, failure: null, ...(network && { answer: network }) }
     } catch (error) {
@@ -276,7 +283,11 @@ class Page {
 
   async openFiles(files) {
     try {
-      for (const { name, text } of await readFiles(files, this.engine)) this.add(document_(name, text))
+      for (const { name, text, tensors } of await readFiles(files, this.engine)) {
+        if (tensors) this.tensors.show(name, tensors)
+        else this.add(document_(name, text))
+      }
+      this.problems.say('')
     } catch (error) {
       this.problems.say(error.message)
     }

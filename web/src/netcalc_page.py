@@ -283,6 +283,18 @@ def imported(files: Mapping[str, str]) -> dict[str, str]:
     return {"text": netcalc.import_spec(folder / name)}
 
 
+def tensors(name: str) -> dict[str, Any]:
+    """Return the tensors of a file that is on the page, from its header."""
+    found = record(netcalc.read_checkpoint(FOLDER / "files" / name))
+    rows = found["tensors"]
+    return {**found, "rows": len(rows), "tensors": rows[:MOST_ROWS]}
+
+
+def imported_file(name: str) -> dict[str, str]:
+    """Return the spec of a model in one file that is on the page, from its header."""
+    return {"text": netcalc.import_spec(FOLDER / "files" / name)}
+
+
 def _base(adapter: str) -> str | None:
     """Return the name of the base model of an adapter if it can be the name of a folder."""
     try:
@@ -297,7 +309,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(count, complete, hover, describe, sizes, explain, memory, graph, compare),
-        *(written, specs, spec, choices, imported),
+        *(written, specs, spec, choices, imported, imported_file, tensors),
     )
 }
 #: Largest text that the page takes from a file.

@@ -1,0 +1,1 @@
+"""Parts of NumPy that readers of headers import."""

@@ -1,0 +1,1 @@
+"""The format of ``.npy`` files, which the page does not read."""

@@ -156,6 +156,12 @@ class McpOptions(TypedDict, total=False):
     ]
 
 
+class LspOptions(TypedDict, total=False):
+    """Options of ``lsp``."""
+
+    stdio: Annotated[bool, Option(FLAG, False, "The way to the editor: standard input and output, the only one.")]
+
+
 class StoredOptions(TypedDict, total=False):
     """Weights as they are stored."""
 

@@ -37,7 +37,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "A page with everything about a network, or two side by side, for a browser.",
     },
     "Convert": {"import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF."},
-    "Serve": {"mcp": "The counting verbs as tools of the Model Context Protocol, for assistants."},
+    "Serve": {
+        "lsp": "Errors, shapes and completion while a spec is typed, for editors.",
+        "mcp": "The counting verbs as tools of the Model Context Protocol, for assistants.",
+    },
     "Reference": {
         "specs": "The specs that ship with netcalc, or the page of one.",
         "ops": "The reference of operations and shipped blocks.",

@@ -9,13 +9,14 @@ data, and places are counted as editors count them.
 36
 """
 
-from netcalc.language.analysis import Analysis, LineHint, Options, Tensor, Totals
-from netcalc.language.completion import Completion
+from netcalc.language.analysis import Analysis, LineHint, Options, Tensor, Totals, checked_options
+from netcalc.language.completion import Completion, warm
 from netcalc.language.document import Document
 from netcalc.language.hovering import Hover
 from netcalc.language.navigation import Location, Part
-from netcalc.language.positions import Edit, Position, Range, applied
+from netcalc.language.positions import Edit, Lines, Position, Range, applied
 from netcalc.language.problems import Fix, Note, Problem
+from netcalc.spec.spec_files import looks_like_spec as is_spec
 
 __all__ = [
     "Analysis",
@@ -25,6 +26,7 @@ __all__ = [
     "Fix",
     "Hover",
     "LineHint",
+    "Lines",
     "Location",
     "Note",
     "Options",
@@ -35,4 +37,7 @@ __all__ = [
     "Tensor",
     "Totals",
     "applied",
+    "checked_options",
+    "is_spec",
+    "warm",
 ]

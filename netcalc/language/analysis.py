@@ -15,6 +15,7 @@ from netcalc.analysis.cost import Analysis as Costs
 from netcalc.analysis.figures import Cost
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
+from netcalc.expressions import ExpressionError, parse
 from netcalc.ir import OpNode, Program, Value, join
 from netcalc.language.positions import Lines
 from netcalc.language.problems import Problem, problems_of
@@ -23,7 +24,7 @@ from netcalc.language.repair import UNRELATED, repaired_texts
 from netcalc.language.watching import Seen, Watcher
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.cursor import Cursor
-from netcalc.spec.elaborate import elaborate
+from netcalc.spec.elaborate import elaborate, float_type
 from netcalc.spec.library import Loaded, label_of, load_cursor, load_opened
 from netcalc.spec.spec_files import checked_size
 from netcalc.spec.yaml_document import parse_yaml
@@ -48,6 +49,14 @@ class Options:
     """Largest text in bytes."""
 
 
+def checked_options(options: Options) -> Options:
+    """Return options; NetcalcError (E701, E502) for a convention or an element type that there is none of."""
+    convention_named(options.convention)
+    if options.dtype is not None:
+        float_type(options.dtype)
+    return options
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """Name, shape and element type of a tensor."""
@@ -57,7 +66,7 @@ class Tensor:
     dtype: str
 
     def __str__(self) -> str:
-        return "×".join(map(str, self.shape)) if self.shape else "scalar"
+        return "×".join(map(number_text, self.shape)) if self.shape else "scalar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ class LineHint:
         shapes = [f"→ {', '.join(map(str, self.outputs[:3]))}"] if "shape" in figures and self.outputs else []
         given = {"params": "", "macs": " MACs", "flops": " FLOPs"}
         numbers = [(getattr(self, name), unit) for name, unit in given.items() if name in figures]
-        shown = [f"{_grouped(number)}{unit}" for number, unit in numbers if number not in (0, None)]
+        shown = [f"{number_text(number, grouped=True)}{unit}" for number, unit in numbers if number not in (0, None)]
         more = [f"and {self.others} other{'s' if self.others > 1 else ''}"] if self.others else []
         return " · ".join((*shapes, *shown, *more))
 
@@ -348,8 +357,14 @@ def number(value: Dim) -> Number:
     return value if isinstance(value, int) else str(value)
 
 
-def _grouped(value: Number) -> str:
-    return f"{value:,}" if isinstance(value, int) else value
+def number_text(value: Number, *, grouped: bool = False) -> str:
+    """Return a number as hints have it: ``9,408`` if ``grouped``, ``⌊(height + 31)/32⌋`` for a symbolic one."""
+    if isinstance(value, int):
+        return f"{value:,}" if grouped else str(value)
+    try:
+        return parse(value).pretty()
+    except ExpressionError:
+        return value
 
 
 def _totals(program: Program, costs: Costs) -> Totals:

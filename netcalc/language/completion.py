@@ -37,7 +37,9 @@ from netcalc.spec.shipped import catalogue, shipped_blocks
 from netcalc.spec.yaml_document import parse_yaml
 
 #: What a completion stands for.
-CompletionKind: TypeAlias = Literal["operation", "block", "attribute", "modifier", "key", "name", "value", "spec"]
+CompletionKind: TypeAlias = Literal[
+    "operation", "block", "attribute", "modifier", "key", "name", "value", "spec", "file"
+]
 #: Word in place of what is asked for; no document has it.
 _MARK = "zz_netcalc_zz"
 _WORD = re.compile(r"[\w.-]*$")
@@ -88,6 +90,14 @@ def complete(facts: Facts, position: Position) -> tuple[Completion, ...]:
     range_ = Range(lines.position(position.line + 1, begin + 1), lines.position(position.line + 1, end + 1))
     found = _Completer(facts, marked, line[begin:column], range_, after=line[end:]).all()
     return tuple(found)
+
+
+def warm() -> None:
+    """Prepare the lists of operations and blocks, so that the first completion does not wait for them."""
+    operations()
+    grammar = Grammar({})
+    for name in shipped_blocks():
+        grammar.block(name)
 
 
 def described(facts: Facts, name: str) -> str:
@@ -384,4 +394,4 @@ class _Completer:
         """Yield the specs beside the file of the text."""
         folder = self.facts.state.folder
         for file in sorted(folder.glob("*.yaml"))[:200] if folder is not None else ():
-            yield self._make(file.stem, "spec", "file beside this one")
+            yield self._make(file.stem, "file", "file beside this one")

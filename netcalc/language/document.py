@@ -13,7 +13,7 @@ from netcalc.language.formatting import formatted
 from netcalc.language.hovering import Hover, hover
 from netcalc.language.navigation import Location, Part, definitions, references, rename, renamed_range, tree
 from netcalc.language.positions import Edit, Lines, Position, Range, applied
-from netcalc.language.problems import Fix
+from netcalc.language.problems import Problem
 
 
 class Document:
@@ -151,10 +151,9 @@ class Document:
         text = formatted(self._text)
         return () if text is None or text == self._text else (Edit(Lines(self._text).whole, text),)
 
-    def fixes(self, range_: Range) -> tuple[Fix, ...]:
-        """Return the changes that the hints of problems in a range propose."""
-        near = (problem for problem in self.analyze().problems if _touch(problem.range, range_))
-        return tuple(fix for problem in near for fix in problem.fixes)
+    def problems_in(self, range_: Range) -> tuple[Problem, ...]:
+        """Return the problems that touch a range, with the changes that their hints propose."""
+        return tuple(problem for problem in self.analyze().problems if _touch(problem.range, range_))
 
 
 def _touch(one: Range, other: Range) -> bool:

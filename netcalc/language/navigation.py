@@ -138,8 +138,9 @@ def _in_file(home: Loaded, span: Span) -> Location | None:
         file = file.parent
     if file is None:
         return None
-    start = Position(span.line - 1, span.column - 1)
-    return Location(Range(start, Position(span.line - 1, span.end - 1)), str(file.path))
+    lines = Lines(span.text)
+    start, end = (lines.position(1, column).character for column in (span.column, span.end))
+    return Location(Range(Position(span.line - 1, start), Position(span.line - 1, end)), str(file.path))
 
 
 # -- the tree ---------------------------------------------------------------------------------------

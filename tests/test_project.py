@@ -44,8 +44,8 @@ def test_hints_install_the_libraries_that_the_extras_name() -> None:
     assert project["name"] == "netcalc-nn"
     extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers")
     needed = {project["optional-dependencies"][extra][0] for extra in extras}
-    # a picture needs two libraries; the page for assistants installs netcalc with the one that it needs
-    needed |= {"netcalc-nn[graph]", "netcalc-nn[mcp]"}
+    # a picture needs two libraries; the pages for editors and assistants install netcalc with what they need
+    needed |= {"netcalc-nn[graph]", "netcalc-nn[lsp]", "netcalc-nn[mcp]"}
     files = [
         *(ROOT / "netcalc").rglob("*.py"),
         *(ROOT / "docs").rglob("*.md"),

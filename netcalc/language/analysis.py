@@ -91,11 +91,11 @@ class LineHint:
     skipped: bool
     """True if a condition leaves the line out."""
 
-    def text(self, figures: Iterable[str] = ("shape", "params")) -> str:
+    def text(self, figures: Iterable[str] = ("shapes", "params")) -> str:
         """Return the hint as it stands behind a line: ``→ 1×64×112×112 · 9,408``."""
         if self.skipped:
             return "→ left out"
-        shapes = [f"→ {', '.join(map(str, self.outputs[:3]))}"] if "shape" in figures and self.outputs else []
+        shapes = [f"→ {', '.join(map(str, self.outputs[:3]))}"] if "shapes" in figures and self.outputs else []
         given = {"params": "", "macs": " MACs", "flops": " FLOPs"}
         numbers = [(getattr(self, name), unit) for name, unit in given.items() if name in figures]
         shown = [f"{number_text(number, grouped=True)}{unit}" for number, unit in numbers if number not in (0, None)]

@@ -49,7 +49,7 @@ async def neovim(lsp_client: LanguageClient) -> AsyncIterator[None]:
     """A client that counts bytes, with settings from the start."""
     capabilities = client_capabilities("neovim")
     capabilities.general = types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf8])
-    settings = {"netcalc": {"symbolic": ["batch"], "hints": ["shape", "macs"], "convention": 3}}
+    settings = {"netcalc": {"symbolic": ["batch"], "hints": ["shapes", "macs"], "convention": 3}}
     await lsp_client.initialize_session(types.InitializeParams(capabilities, initialization_options=settings))
     yield
     await lsp_client.shutdown_session()
@@ -184,7 +184,7 @@ async def test_names_hovers_tree_and_form(client: LanguageClient, tmp_path: Path
 
 async def test_settings(client: LanguageClient, tmp_path: Path) -> None:
     file = opened(client, (tmp_path / "net.yaml").as_uri())
-    settings: dict[str, Any] = {"symbolic": ["batch"], "hints": ["shape", "flops"], "convention": "fvcore"}
+    settings: dict[str, Any] = {"symbolic": ["batch"], "hints": ["shapes", "flops"], "convention": "fvcore"}
     client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"netcalc": settings}))
     # fvcore counts 1 FLOP for a multiply-add: 30·30·8·27, and none for the bias
     assert (await file.hints())[5] == "→ batch×8×30×30 · 194,400·batch FLOPs"

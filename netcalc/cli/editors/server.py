@@ -125,6 +125,7 @@ def make_server() -> Server:
     server = Server()
     _follow(server)
     _answer_about_lines(server)
+    _complete(server)
     _answer_about_names(server)
     return server
 
@@ -222,8 +223,8 @@ def _answer_about_lines(server: Server) -> None:
         return None if found is None else types.Hover(markdown(found.markdown), places.range(found.range))
 
 
-def _answer_about_names(server: Server) -> None:
-    """Answer questions about names: completions, places and other names."""
+def _complete(server: Server) -> None:
+    """Answer what may stand at a place."""
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,
@@ -249,6 +250,10 @@ def _answer_about_names(server: Server) -> None:
         text = document.describe(item.label) if document is not None and item.documentation is None else ""
         item.documentation = markdown(text) if text else item.documentation
         return item
+
+
+def _answer_about_names(server: Server) -> None:
+    """Answer questions about names: their places, and other names for them."""
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def _(params: types.DefinitionParams) -> list[types.Location]:

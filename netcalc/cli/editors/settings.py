@@ -10,7 +10,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.language import Options, checked_options
 
 #: What may stand behind a line.
-FIGURES = ("shape", "params", "macs", "flops")
+FIGURES = ("shapes", "params", "macs", "flops")
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Settings:
     """Choices of a user, by which texts are analyzed and hints are written."""
 
     options: Options = field(default_factory=Options)
-    hints: tuple[str, ...] = ("shape", "params")
+    hints: tuple[str, ...] = ("shapes", "params")
 
 
 def read_settings(given: Any) -> tuple[Settings, list[str]]:
@@ -30,7 +30,7 @@ def read_settings(given: Any) -> tuple[Settings, list[str]]:
         return Settings(), ["netcalc: the settings should be an object"]
     wrong: list[str] = []
     values = dict(_values(data, wrong))
-    hints = values.pop("hints", ("shape", "params"))
+    hints = values.pop("hints", ("shapes", "params"))
     try:
         options = checked_options(Options(**values))
     except NetcalcError as error:

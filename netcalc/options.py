@@ -402,14 +402,7 @@ class PhaseOptions(TypedDict, total=False):
 
 
 class FormulaOptions(
-    CountOptions,
-    StoredOptions,
-    DeviceOptions,
-    PhaseOptions,
-    StepOptions,
-    AttentionOptions,
-    SplitOptions,
-    total=False,
+    CountOptions, StoredOptions, DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, SplitOptions, total=False
 ):
     """Options of ``explain`` that execute nothing."""
 
@@ -425,17 +418,10 @@ class FormulaOptions(
     ]
 
 
-class MemoryOptions(
-    DepthOptions,
-    StoredOptions,
-    AttentionOptions,
-    StepOptions,
-    PhaseOptions,
-    PlacementOptions,
-    SplitOptions,
-    total=False,
+class HeldOptions(
+    StoredOptions, AttentionOptions, StepOptions, PhaseOptions, PlacementOptions, SplitOptions, total=False
 ):
-    """Options of ``memory``."""
+    """Memory that is held."""
 
     cache: Annotated[
         str | Iterable[str],
@@ -466,8 +452,12 @@ class MemoryOptions(
     ]
 
 
-class TimeOptions(DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, SplitOptions, LayerOptions, total=False):
-    """Options of ``time``."""
+class MemoryOptions(DepthOptions, HeldOptions, total=False):
+    """Options of ``memory``."""
+
+
+class BoundOptions(DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, SplitOptions, total=False):
+    """Bound of a time."""
 
     efficiency: Annotated[
         float | None,
@@ -498,3 +488,7 @@ class TimeOptions(DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, Sp
     unfused: Annotated[
         bool, Option(FLAG, False, "Count operations without products as kernels of their own, as in eager mode.")
     ]
+
+
+class TimeOptions(BoundOptions, LayerOptions, total=False):
+    """Options of ``time``."""

@@ -4,10 +4,10 @@
 from typing import Annotated
 
 from netcalc.arguments import FLAG, Option
-from netcalc.options import AttentionOptions, CountOptions, DeviceOptions, ModelOptions, PhaseOptions, StepOptions
+from netcalc.options import BoundOptions, CountOptions, HeldOptions, ModelOptions
 
 
-class ReportOptions(CountOptions, DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, total=False):
+class ReportOptions(CountOptions, HeldOptions, BoundOptions, total=False):
     """Options of ``report`` on a network."""
 
     signal: Annotated[bool, Option(FLAG, False, "Measure activations and gradients at initialization, in NumPy.")]

@@ -110,6 +110,28 @@ STEPS = {
     "micro_batch": called("--phase training --micro-batch 1", phase="training", micro_batch=1),
     "accumulate": called("--training sgd --micro-batch 1 --accumulate 4", training="sgd", micro_batch=1, accumulate=4),
 }
+#: Options of a split of GPT-2.
+SPLITS = {
+    "tp": called("--tp 2", tp=2),
+    "pp": called("--pp 2", pp=2),
+    "dp": called("--training adam --dp 2", training="adam", dp=2),
+    "ep": called("--tp 2 --ep 1", tp=2, ep=1),
+    "cp": Sample(
+        f"--phase training --cp 2 {PREFILL_WORDS}",
+        {"set": PREFILL},
+        {"phase": "training", "cp": 2},
+    ),
+    "sp": Sample(
+        f"--phase training --tp 2 --sp {PREFILL_WORDS}",
+        {"set": PREFILL},
+        {"phase": "training", "tp": 2, "sp": True},
+    ),
+    "zero": called("--training adam --dp 2 --zero 2", training="adam", dp=2, zero="2"),
+    "fsdp": called("--training adam --dp 2 --fsdp", training="adam", dp=2, fsdp=True),
+    "virtual_stages": called(
+        "--training sgd --pp 2 --virtual-stages 1 --accumulate 1", training="sgd", pp=2, virtual_stages=1
+    ),
+}
 #: Options of the model for verbs that take GPT-2 at small sizes.
 OF_GPT2 = {
     "set": Sample("--set batch=2", {"set": {**SIZES, "batch": 2}}),
@@ -174,25 +196,7 @@ VERBS = {
             "logits": called("--logits last", logits="last"),
             "training": called("--training adam", training="adam"),
             **STEPS,
-            "tp": called("--tp 2", tp=2),
-            "pp": called("--pp 2", pp=2),
-            "dp": called("--training adam --dp 2", training="adam", dp=2),
-            "ep": called("--tp 2 --ep 1", tp=2, ep=1),
-            "cp": Sample(
-                f"--phase training --cp 2 {PREFILL_WORDS}",
-                {"set": PREFILL},
-                {"phase": "training", "cp": 2},
-            ),
-            "sp": Sample(
-                f"--phase training --tp 2 --sp {PREFILL_WORDS}",
-                {"set": PREFILL},
-                {"phase": "training", "tp": 2, "sp": True},
-            ),
-            "zero": called("--training adam --dp 2 --zero 2", training="adam", dp=2, zero="2"),
-            "fsdp": called("--training adam --dp 2 --fsdp", training="adam", dp=2, fsdp=True),
-            "virtual_stages": called(
-                "--training sgd --pp 2 --virtual-stages 1 --accumulate 1", training="sgd", pp=2, virtual_stages=1
-            ),
+            **SPLITS,
             "attention": called("--attention eager", attention="eager"),
             "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
             "gpu_layers": called("--gpu-layers 1", gpu_layers=1),
@@ -458,16 +462,43 @@ VERBS = {
     "report": Verb(
         "report",
         {
-            **COUNTS,
-            **EXCLUDE,
+            "convention": COUNTS["convention"],
+            "backward": COUNTS["backward"],
+            "training": called("--training adam", training="adam"),
+            "loss": called("--backward --loss logits", backward=True, loss="logits"),
+            "input_gradients": called(
+                "--backward --input-gradients past_key_values.0.key",
+                backward=True,
+                input_gradients=["past_key_values.0.key"],
+            ),
+            "exclude": called("--exclude lm_head", exclude=["lm_head"]),
             **STEPS,
             "device": called("--device l4", device="l4"),
-            "attention": called("--phase training --attention eager", phase="training", attention="eager"),
-            "phase": called("--phase training", phase="training"),
-            "logits": Sample(f"{PREFILL_WORDS} --logits last", {"set": PREFILL}, {"logits": "last"}, model="gpt2"),
+            "phase": called("--phase decode", phase="decode"),
+            "logits": called("--logits last", logits="last"),
+            "attention": called("--attention eager", attention="eager"),
+            "bytes_from": called("--bytes-from configuration", bytes_from="configuration")._replace(unseen=True),
+            "cache": called("--cache vllm", cache="vllm"),
+            "cache_dtype": called("--cache-dtype fp8", cache_dtype="fp8"),
+            "tokens_in": called("--tokens-in 1MiB", tokens_in="1MiB"),
+            "engine": called("--engine reference", engine="reference"),
+            "gpu_layers": called("--gpu-layers 1", gpu_layers=1),
+            "companion": called("--companion mlp", companion=["mlp"]),
+            "draft": called("--draft gpt2", draft="gpt2"),
+            **SPLITS,
+            "efficiency": called("--device l4 --efficiency 0.4", device="l4", efficiency=0.4),
+            "tokens": called("--training adam --device l4 --tokens 2M", training="adam", device="l4", tokens="2M"),
+            "arithmetic": called("--device l4 --arithmetic tf32", device="l4", arithmetic="tf32"),
+            "convolution": called("--device l4 --convolution winograd", device="l4", convolution="winograd"),
+            "unfused": called("--device l4 --unfused", device="l4", unfused=True),
             "signal": called("--signal", signal=True),
+            **OF_GPT2,
+            "symbolic": Sample("--symbolic past", {"symbolic": ["past"]}),
+            "max_spec_size": Sample("--max-spec-size 50000", {"max_spec_size": 50000}, unseen=True),
         },
-        model="SPEC",
+        " ".join(f"--set {name}={size}" for name, size in SIZES.items()),
+        {"set": SIZES},
+        model="gpt2",
     ),
     "check": Verb(
         "check",
@@ -614,7 +645,7 @@ def of_api(verb: Verb, sample: Sample, files: Mapping[str, str]) -> Any:
     if (sample.method or verb.method) in FUNCTIONS:
         models = [placed(model, files) for model in (sample.model or verb.model).split()]
         function = getattr(package, sample.method or verb.method)
-        result = function(*models, **{**verb.call, **sample.load, **sample.call})
+        result = function(*models, **{**verb.load, **verb.call, **sample.load, **sample.call})
         return json.loads(json.dumps(record(result, selection(sample.words))))
     network = package.load(placed(sample.model or verb.model, files), **{**verb.load, **sample.load})
     call = placed({**verb.call, **sample.call}, files)

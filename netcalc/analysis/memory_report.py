@@ -79,6 +79,7 @@ class EngineMemory(NamedTuple):
         "attention",
         "saved",
         "training",
+        Entry("step", "trained"),
         "engine",
         "tokens_in",
         "placement",
@@ -173,7 +174,7 @@ class MemoryReport(Result):
 
     @property
     def trained(self) -> int | None:
-        """The most bytes at a time in a step of training, weights and buffers included; None without training."""
+        """The most bytes at a time in a step of training, weights and buffers included; null without training."""
         if self.training is None:
             return None
         return integer(self.weights) + integer(self.buffers) + self.training.total

@@ -113,6 +113,8 @@ def _memory() -> Iterator[Opened]:
     yield Opened("training.states.*.bytes", ("states of the optimizer",), "{name}", options=step)
     for name in ("gradients", "kept", "temporaries"):
         yield Opened(f"training.peak.{name}", ("peak of the step",), name, options=step)
+    yield Opened("training.peak.total", ("peak of the step",), options=step)
+    yield Opened("step", ("total",), "step of training", options=step)
     yield from without_working("part", "stored.*.elements", "kept.*.cell.*", "kept.*.cell_bytes", "kept.*.cells.*")
     yield from without_working("part", "training.trained", "saved.operations.*.tensors")
     yield from without_working("given", "past", "new", "kept.*.sequences", "kept.*.positions", "kept.*.window")
@@ -148,7 +150,10 @@ def _time() -> Iterator[Opened]:
     yield from without_working("part", "layers.*.read", "layers.*.written", "layers.*.sent", "layers.*.sent_away")
     yield from without_working("part", "masked_attention.*")
     yield from without_working("numbering", "layers.*.repeat")
-    yield from without_working("given", "device.*", "devices", "peak.flops", "tokens", "efficiency", *_TYPES)
+    yield from without_working("part", "layers.*.rate", "roofline.ridge")
+    yield from without_working(
+        "given", "device.*", "devices", "peak.flops", "roofline.*", "tokens", "efficiency", *_TYPES
+    )
     # the options --efficiency and --tokens, which `explain` does not have
     yield from without_working("gap", "estimated_seconds", "run.*")
 

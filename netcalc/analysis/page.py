@@ -36,6 +36,8 @@ class Workings:
     """Workings of the sums over all executions of an operation, of those in which two networks differ."""
     memory: Annotated[Explanation, NESTED]
     """Working of weights, caches, activations and their total."""
+    split: tuple[Annotated[Explanation, NESTED], ...]
+    """Workings of a device of each stage of a split, and of what the fullest sends; empty without a split."""
     time: Annotated[Explanation, NESTED] | None
     """Working of the bound of the time; null without a device."""
     times: Mapping[str, Annotated[Explanation, NESTED]]

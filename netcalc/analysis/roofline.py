@@ -29,7 +29,21 @@ FLOPS_PER_MAC = 2
 Limit: TypeAlias = Literal["compute", "memory", "cache", "network"]
 
 
-@recorded("path", "title", "op", "repeat", "flops", "read", "written", "sent", "intensity", "seconds", "limit", "roofs")
+@recorded(
+    "path",
+    "title",
+    "op",
+    "repeat",
+    "flops",
+    "read",
+    "written",
+    "sent",
+    "intensity",
+    "seconds",
+    "rate",
+    "limit",
+    "roofs",
+)
 class LayerBound(NamedTuple):
     """Work, traffic and least time of a layer, of all its instances together."""
 
@@ -67,6 +81,11 @@ class LayerBound(NamedTuple):
         """FLOPs for a byte; null without any byte."""
         moved = self.read + self.written
         return self.flops / moved if moved else None
+
+    @property
+    def rate(self) -> float | None:
+        """FLOP/s at the bound; null for a layer that takes no time."""
+        return self.flops / self.seconds if self.seconds else None
 
     @property
     def limit(self) -> Limit | None:

@@ -61,9 +61,24 @@ class Peak(NamedTuple):
     """FLOP/s; null if it is not published."""
 
 
+@recorded("flops", "bandwidth", "ridge")
+class Roofline(NamedTuple):
+    """Rates that no layer exceeds: of all devices together, with a split of one device."""
+
+    flops: int | None
+    """Peak in FLOP/s; null if it is not published."""
+    bandwidth: int | None
+    """Bytes a second; null if it is not published."""
+
+    @property
+    def ridge(self) -> float | None:
+        """FLOPs for a byte from which the peak is the limit, and below which the bandwidth is; null without both."""
+        return self.flops / self.bandwidth if self.flops and self.bandwidth else None
+
+
 @recorded(
     *("spec", "dtype", "checkpoint_dtype", "stored_as", "inputs", "outputs", "phase", Entry("training", "optimizer")),
-    *("device", "devices", "peak", "attention", "tokens", "flops", "read", "written", "intensity"),
+    *("device", "devices", "peak", "roofline", "attention", "tokens", "flops", "read", "written", "intensity"),
     *("seconds", "limit", "roofs", "tokens_per_second", "mfu", "efficiency", "estimated_seconds"),
     *(Entry("split", optional=True), Entry("run", optional=True), "layers", "unknown", "assumptions", "notes"),
     name="time",
@@ -143,6 +158,13 @@ class TimeReport(Result):
     def written(self) -> int:
         """Bytes that are written."""
         return sum(layer.written for layer in self.layers)
+
+    @property
+    def roofline(self) -> Roofline:
+        """Rates that no layer exceeds."""
+        bandwidth, together = self.device.bandwidth, self.devices if self.split is None else 1
+        peak = self.peak.flops if self.split is None else self.device.peaks.get(self.peak.dtype)
+        return Roofline(peak, None if bandwidth is None else bandwidth * together)
 
     @property
     def intensity(self) -> float | None:

@@ -23,6 +23,7 @@ from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS
 from netcalc.options import AttentionKernel, Mixed, PrecisionName
+from netcalc.results import recorded
 
 #: Moments of a step, in words.
 _DURING = {
@@ -59,6 +60,7 @@ class OptimizerState(NamedTuple):
     bytes: int
 
 
+@recorded("during", "at", "gradients", "kept", "temporaries", "total")
 class Peak(NamedTuple):
     """The moment of a step at which most memory is live, beside weights, buffers, and states of the optimizer."""
 

@@ -2,8 +2,8 @@
 a graph that opens and closes, the table of layers, memory with what is live at the peak, and caches. A click on a
 number opens its working. The page needs no network and no other file.
 
---device h100 adds the bound of `netcalc time` with a roofline, and --signal what `netcalc signal` measures.
---quantize, --training adamw and --phase decode count as in other commands.
+--device h100 adds the bound of `netcalc time` with a roofline, and --signal what `netcalc signal` measures. The options
+of `netcalc memory` and `netcalc time` apply: --quantize, --training adamw, --phase decode, --cache vllm, --tp 8.
 
 Two models are side by side, with their differences. --set changes each that has the dim or var; --set 2:NAME=VALUE
 changes the second one only, as --quantize 2:int8 and --prune 2:0.5 do; a single model is then compared with itself.

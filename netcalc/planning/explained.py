@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from netcalc.analysis.explain import Explanation
 from netcalc.arguments import options_of
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.fit_options import FitOptions
 from netcalc.formats.counted_files import CountedFiles
-from netcalc.options import BytesFrom, FormulaOptions, MemoryOptions, TimeOptions
+from netcalc.options import BytesFrom, FormulaOptions, HeldOptions, MemoryOptions, TimeOptions
 from netcalc.planning.split_options import is_split
 from netcalc.request import Request
+
+if TYPE_CHECKING:
+    from netcalc.analysis.memory_report import MemoryReport
 
 #: Options of plans that say nothing without one.
 _PLANS = ("phase", "logits", "recompute", "precision", "mixed", "micro_batch", "accumulate", "attention")
@@ -89,12 +92,24 @@ def explained_memory(
     Raises:
         NetcalcError: as ``memory`` does.
     """
+    from netcalc.planning.memory import memory_of
+
+    memory_options = _as(MemoryOptions, options)
+    return memory_working(request, memory_of(request, memory_options, counted_files), memory_options)
+
+
+def memory_working(request: Request, report: MemoryReport, options: HeldOptions) -> Explanation:
+    """Return the working of the memory that a report of a request has.
+
+    Args:
+        request: the source and its settings.
+        report: its memory.
+        options: the options of the report, each with a value.
+    """
     from netcalc.analysis.explain_memory import explain_memory
     from netcalc.analysis.precisions import precision_named
-    from netcalc.planning.memory import memory_of
     from netcalc.planning.phases import request_in_phase
 
-    report = memory_of(request, _as(MemoryOptions, options), counted_files)
     counted = request.with_caches()
     if report.phase is not None:
         counted = request_in_phase(request, report.phase, options["logits"])[0]

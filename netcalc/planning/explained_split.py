@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netcalc.analysis.explain import Explanation
 from netcalc.analysis.explain_split import explain_split
-from netcalc.analysis.parallel.report import split_report
+from netcalc.analysis.parallel.report import SplitReport, split_report
+from netcalc.analysis.parallel.split import SplitFigures
+from netcalc.ir import Program
 from netcalc.options import MemoryOptions
 from netcalc.planning.memory import training_of
 from netcalc.planning.phases import phase_of, request_in_phase, require_training
@@ -13,11 +17,26 @@ from netcalc.request import Request
 
 
 def explained_split(request: Request, options: MemoryOptions) -> Explanation:
-    """Return the working of the split that options ask for.
+    """Return the working of the fullest device of the split that options ask for.
 
     Raises:
         NetcalcError: as ``memory`` does with the options of a split.
     """
+    program, figures, report = _split(request, options)
+    return explain_split(program, figures, report)
+
+
+def explained_stages(request: Request, options: MemoryOptions) -> tuple[Explanation, ...]:
+    """Return the working of a device of each pipeline stage of a split.
+
+    Raises:
+        NetcalcError: as ``memory`` does with the options of a split.
+    """
+    program, figures, report = _split(request, options)
+    return tuple(explain_split(program, figures, replace(report, fullest=stage)) for stage in report.stages)
+
+
+def _split(request: Request, options: MemoryOptions) -> tuple[Program, SplitFigures, SplitReport]:
     phase = phase_of(options["phase"], options["training"])
     request, _ = request_in_phase(request, phase, options["logits"])
     training = None
@@ -29,4 +48,4 @@ def explained_split(request: Request, options: MemoryOptions) -> Explanation:
     else:
         require_training(options)
     figures, split = figures_of_split(request, options, training)
-    return explain_split(request.program, figures, split_report(figures, split))
+    return request.program, figures, split_report(figures, split)

@@ -7,19 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from netcalc.analysis.compare import Comparison
-from netcalc.analysis.explain_memory import explain_memory
+from netcalc.analysis.explain import Explanation
 from netcalc.analysis.explain_operation import explain_operation
 from netcalc.analysis.explain_signal import explain_signals
+from netcalc.analysis.explain_time import explain_time, layers_at
 from netcalc.analysis.figures import FIGURES, layer_fields
 from netcalc.analysis.page import NetworkPage, Workings
 from netcalc.analysis.summary import Summary
+from netcalc.analysis.time_report import TimeReport
 from netcalc.arguments import options_of, texts
-from netcalc.diagnostics import written
+from netcalc.diagnostics import Diagnostic, NetcalcError, written
 from netcalc.dims import Poly, integer
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH
-from netcalc.options import AttentionOptions, CountOptions, DeviceOptions, PhaseOptions, StepOptions
+from netcalc.options import BoundOptions, CountOptions, HeldOptions, MemoryOptions
 from netcalc.page_options import ReportOptions
-from netcalc.planning.phases import phase_of, request_in_phase
+from netcalc.planning.explained import memory_working
+from netcalc.planning.explained_split import explained_stages
+from netcalc.planning.phases import request_in_phase
 from netcalc.request import Request
 
 #: Depth of a graph that opens all blocks, of which there are fewer levels.
@@ -39,26 +43,27 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
     values: dict[str, Any] = {**options}
     counts = _of(CountOptions, values)
     of_layers = {**counts, "exclude": ()}  # what is left out of totals has a working of its own
-    steps = {**_of(PhaseOptions, values), **_of(StepOptions, values), **_of(AttentionOptions, values)}
-    device = values["device"]
+    held = _of(HeldOptions, values)
     summary = network.summary(**counts)
-    memory = network.memory(**steps)
-    time = None if device is None else network.time(device=device, **steps)
-    program = summary.analysis.program
+    memory = network.memory(**held)
+    time = _time(network, values)
     graph = network.graph(convention=values["convention"], depth=_OPEN)
     signal = network.signal() if values["signal"] else None
+    timed = None if time is None else request_in_phase(network.request, time.phase, values["logits"])[0].program
     workings = Workings(
         total=network.explain(**counts),
         layers={layer.path: network.explain(layer.title, **of_layers) for layer in summary.layers},
         blocks={group.path: network.explain(group.path, **of_layers) for group in graph.groups},
         operations={},
-        memory=explain_memory(_stored(network.request, options).program, memory),
-        time=None if time is None else network.explain(device=device, **steps),
+        memory=memory_working(network.request, memory, options),
+        split=() if memory.split is None else _stages(network, held),
+        time=None if time is None or timed is None else explain_time(timed, time, "", time.layers),
         times={}
-        if time is None
-        else {layer.path: network.explain(layer.path, device=device, **steps) for layer in time.layers},
-        signals=() if signal is None else explain_signals(program, signal),
+        if time is None or timed is None
+        else {layer.path: explain_time(timed, time, layer.path, layers_at(time, layer.path)) for layer in time.layers},
+        signals=() if signal is None else explain_signals(network.program, signal),
     )
+    program = summary.analysis.program
     return NetworkPage(
         title,
         program.about,
@@ -100,6 +105,11 @@ def compared_pages(
     return tuple(compared)
 
 
+def _stages(network: Any, held: dict[str, Any]) -> tuple[Explanation, ...]:
+    options: MemoryOptions = MemoryOptions(**held, depth=None)  # type: ignore[typeddict-item]
+    return explained_stages(network.request, options)
+
+
 def shares_of(summary: Summary) -> Mapping[str, tuple[float, ...]]:
     """Return the share that each layer has of the totals by figure; symbolic figures and totals of 0 are left out."""
     shares = {}
@@ -118,11 +128,15 @@ def _of(group: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in options_of(group)}
 
 
-def _stored(request: Request, options: ReportOptions) -> Request:
-    """Return the request whose weights are those in memory."""
-    phase = phase_of(options["phase"], options["training"])
-    in_phase, _ = request_in_phase(request, phase, options["logits"])
-    return in_phase.with_open_storage()
+def _time(network: Any, values: Mapping[str, Any]) -> TimeReport | None:
+    """Return the bound of the time on the device; None without a device, with which no option of a time may be."""
+    if values["device"] is not None:
+        bound: TimeReport = network.time(**_of(BoundOptions, values))
+        return bound
+    for name, option in options_of(BoundOptions).items():
+        if name not in options_of(HeldOptions) and values[name] != option.default:
+            raise NetcalcError(Diagnostic("E502", f"--{name.replace('_', '-')} is of a time", hint="--device h100"))
+    return None
 
 
 def _settings(request: Request, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -132,8 +146,13 @@ def _settings(request: Request, values: Mapping[str, Any]) -> Iterator[tuple[str
     for name in _ASKED:
         asked = getattr(request, name)
         if asked:
-            yield f"--{name}", " ".join(map(str, texts(asked))) if not isinstance(asked, Mapping) else written(asked)
-    for group in (CountOptions, DeviceOptions, PhaseOptions, StepOptions, AttentionOptions):
-        for name, option in options_of(group).items():
-            if values[name] != option.default and values[name] not in (None, (), False):
-                yield f"--{name.replace('_', '-')}", written(values[name], length=60)
+            yield f"--{name}", written(asked) if isinstance(asked, Mapping) else _text(asked)
+    for name, option in options_of(ReportOptions).items():
+        value = values[name]
+        if name != "signal" and value != option.default and value not in (None, (), False):
+            yield f"--{name.replace('_', '-')}", "" if value is True else _text(value)
+
+
+def _text(value: Any) -> str:
+    """Return the value of an option as a command line has it."""
+    return " ".join(map(str, texts(value))) if isinstance(value, str | list | tuple) else written(value, length=60)

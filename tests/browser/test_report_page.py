@@ -63,7 +63,35 @@ MISPLACED = """(within) => {
   return found
 }"""
 #: Columns of numbers that have no working: numbers of instances, what is given, and what a step has in its label.
-WITHOUT_WORKING = {"layers: ×", "caches: Positions", "caches: ×", "time: ×", "memory: Tensors"}
+WITHOUT_WORKING = {
+    *("layers: ×", "layers: excluded", "caches: Positions", "caches: ×", "time: ×", "memory: Tensors", "split: Layers"),
+    *(f"{section}: {column}" for section in ("split", "time") for column in ("Ranks", "Span", "Calls", "Tensors")),
+}
+#: Requests of plans.
+SPLIT: dict[str, Any] = {
+    "set": {"vocab": 50260},
+    "training": "adamw",
+    "tp": 4,
+    "dp": 2,
+    "zero": "1",
+    "device": "h100:8",
+}
+STAGES: dict[str, Any] = {
+    "training": "sgd",
+    "precision": "bf16-mixed",
+    "pp": 2,
+    "micro_batch": 1,
+    "accumulate": 4,
+    "device": "h100:2",
+}
+SERVED: dict[str, Any] = {
+    "quantize": "int4-g128",
+    "phase": "decode",
+    "cache": "vllm",
+    "cache_dtype": "fp8",
+    "device": "h100",
+}
+PLACED: dict[str, Any] = {"quantize": "int4-g128", "phase": "decode", "gpu_layers": 8}
 EIGHT = ("mlp", "resnet50", "gpt2", "vit_b_16", "efficientnet_b0", "llama-3.1-405b", "lstm", "t5-small")
 
 
@@ -97,7 +125,10 @@ def test_a_click_on_a_number_opens_its_working(written: Callable[..., Path], ope
     ("models", "options"),
     [
         (("gpt2",), {"device": "h100", "phase": "decode"}),
-        (("resnet18",), {"device": "h100", "training": "adamw"}),
+        (("resnet18",), {"device": "h100", "training": "adamw", "exclude": ["layer1.*"]}),
+        (("gpt2",), SPLIT),
+        (("gpt2",), STAGES),
+        (("llama-3.2-1b",), SERVED),
         (("mlp",), {"signal": True}),
         (("resnet18", "resnet34"), {}),
         (("gpt2", "llama-3.2-1b"), {}),
@@ -110,6 +141,28 @@ def test_every_number_opens_the_steps_that_end_in_it(
     assert set(page.evaluate(UNOPENED)) <= WITHOUT_WORKING
     assert page.evaluate(MISPLACED, "main") == []
     assert page.locator("main button.n").count() > 30
+
+
+def test_requests_are_shown_as_asked_for(written: Callable[..., Path], opened: Callable[..., Any]) -> None:
+    page = opened(written("gpt2", **SPLIT, efficiency=0.4, tokens="300B"), width=390)
+    asked = page.locator("#about code").all_inner_texts()
+    assert {"vocab=50260", "--training adamw", "--tp 4", "--zero 1", "--device h100:8"} <= set(asked)
+    report = netcalc.load("gpt2", set=SPLIT["set"]).memory(training="adamw", tp=4, dp=2, zero="1")
+    fullest = page.locator("#split .total button.n").get_attribute("title")
+    assert report.split is not None and fullest == f"{report.split.fullest.total:,}"
+    step = page.locator("#memory .stack .total button.n").get_attribute("title")
+    assert step == f"{report.trained:,}"
+    assert "A whole training" in page.inner_text("#time") and "At 40.0 % of the peak" in page.inner_text("#time")
+    assert page.evaluate(OVERLAPS) == []
+    page = opened(written("llama-3.2-1b", **PLACED), width=390)
+    asked = page.locator("#about code").all_inner_texts()
+    assert {"--quantize int4-g128", "--gpu-layers 8"} <= {*asked}
+    assert "8 of 17 layers on the device" in page.inner_text("#memory")
+    assert page.evaluate(OVERLAPS) == []
+    page = opened(written("llama-3.2-1b", phase="decode", tokens_in="24GB"))
+    assert "Tokens of each sequence in 22.4 GiB" in page.inner_text("#memory")
+    page = opened(written("resnet18", engine="fast"))
+    assert "NumPy's engine, fast" in page.inner_text("#memory")
 
 
 def test_figures_of_blocks_open_their_working(written: Callable[..., Path], opened: Callable[..., Any]) -> None:

@@ -79,6 +79,21 @@ def test_the_page_has_the_records_of_the_commands(
     assert page["workings"]["layers"]["transformer.h.0.mlp.c_fc"] == layer
 
 
+def test_options_of_memory_and_time_are_those_of_the_page(netcalc: Callable[..., CommandResult]) -> None:
+    step = ("--training", "adamw", "--tp", "3", "--dp", "2", "--zero", "1")
+    served = ("--quantize", "int8", "--phase", "decode", "--cache", "vllm", "--cache-dtype", "fp8")
+    for words, bound in (
+        (step, ("--device", "h100:6", "--efficiency", "0.4", "--tokens", "1B")),
+        (served, ("--device", "h100", "--arithmetic", "int8", "--unfused")),
+    ):
+        model = ("gpt2", "--set", "vocab=50259")
+        (page,) = validated(netcalc("report", *model, *words, *bound, "--format", "json"), "report")["networks"]
+        assert page["memory"] == json.loads(netcalc("memory", *model, *words, "--format", "json").out)
+        timed = [word for word in words if word not in ("--cache", "vllm", "--cache-dtype", "fp8")]
+        assert page["time"] == json.loads(netcalc("time", *model, *timed, *bound, "--format", "json").out)
+    assert netcalc("report", "mlp", "--efficiency", "0.4").code == 2
+
+
 def test_two_models_are_compared(netcalc: Callable[..., CommandResult]) -> None:
     shown = netcalc("report", "resnet18", "resnet34", "--format", "json")
     record = validated(shown, "report")

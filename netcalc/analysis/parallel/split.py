@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from netcalc.analysis.parallel.exchanges import Collective, Exchange, Exchanges
 from netcalc.analysis.parallel.pieces import RankProgram, divisors
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
+from netcalc.results import recorded
 
 #: Ranks that exchange data: of tensor, context, expert, data and pipeline parallelism.
 Group: TypeAlias = Literal["tensor", "context", "expert", "data", "pipeline"]
@@ -192,6 +193,10 @@ def _between(units: Sequence[AnyUnit], layers: int, number: int, parts: int) -> 
         done += unit.times
 
 
+@recorded(
+    *("stage", "layers", "weights", "gathered", "gradients", "states", "activations", "caches", "in_flight", "ideal"),
+    "total",
+)
 class StageMemory(NamedTuple):
     """Memory of a device of a pipeline stage, in bytes."""
 

@@ -1,6 +1,6 @@
 // Charts: columns over layers, and points or lines on logarithmic axes.
 import { h, s } from './dom.js'
-import { bytes, measured, short } from './numbers.js'
+import { bytes, mark, measured, short } from './numbers.js'
 
 const WIDTH = 960
 const HEIGHT = 300
@@ -87,23 +87,26 @@ class Axes {
   }
 }
 
-const power = (value) => (value >= 1e-3 && value < 1e4 ? String(Number(value.toPrecision(3))) : value.toExponential(0))
 
-/** Layers by their FLOPs for a byte, below the roofs of a device. */
-export function roofline(label, points, { peak, bandwidth }) {
-  const shown = points.filter((point) => point.x > 0 && point.y > 0)
-  if (!shown.length) return null
-  const ridge = peak / bandwidth
-  const axes = new Axes([...shown.map((point) => point.x), ridge], [...shown.map((point) => point.y), peak], { xLog: true })
+/**
+ * Layers by their FLOPs for a byte, below the roofs of a device.
+ *
+ * points: { x, y, kind, label, open }; rates: { flops, bandwidth, ridge }.
+ */
+export function roofline(label, points, { flops, bandwidth, ridge }) {
+  const drawn = points.filter((point) => point.x > 0 && point.y > 0)
+  if (!drawn.length || ridge === null) return null
+  const axes = new Axes([...drawn.map((point) => point.x), ridge], [...drawn.map((point) => point.y), flops], { xLog: true })
   const [first, last] = [10 ** axes.x.least, 10 ** axes.x.most]
+  // the slanted roof begins where it enters the picture
   const start = Math.max(first, 10 ** axes.y.least / bandwidth)
-  const roof = [[start, start * bandwidth], [Math.max(ridge, start), peak], [last, peak]].map(([x, y]) => `${axes.xOf(x)},${axes.yOf(y)}`).join(' ')
+  const roof = [[start, start * bandwidth], [Math.max(ridge, start), flops], [last, flops]].map(([x, y]) => `${axes.xOf(x)},${axes.yOf(y)}`).join(' ')
   return picture(
     label,
-    axes.lines(power, (value) => short(value)),
+    axes.lines(mark, mark),
     s('polyline', { points: roof, class: 'roof' }),
-    textAt(WIDTH - RIGHT, axes.yOf(peak) - 7, 'end', `${short(peak, 'FLOP/s')}`, 'mark'),
-    shown.map((point) => s('circle', { cx: axes.xOf(point.x), cy: axes.yOf(point.y), r: 4.5, class: `dot ${point.kind}` }, s('title', {}, point.label))),
+    textAt(WIDTH - RIGHT, axes.yOf(flops) - 7, 'end', `${short(flops, 'FLOP/s')}`, 'mark'),
+    drawn.map((point) => s('circle', { cx: axes.xOf(point.x), cy: axes.yOf(point.y), r: 4.5, class: `dot press ${point.kind}`, onclick: point.open }, s('title', {}, point.label))),
     textAt(LEFT, 14, 'start', 'FLOP/s', 'quiet'),
     textAt(WIDTH - RIGHT, HEIGHT - 6, 'end', 'FLOPs for a byte', 'quiet'),
   )
@@ -117,7 +120,7 @@ export function depthLines(label, lines) {
   const axes = new Axes(all.map(([x]) => x), all.map(([, y]) => y), { xLog: false })
   return picture(
     label,
-    axes.lines(power, power),
+    axes.lines(mark, mark),
     drawn.map((line) => [
       s('polyline', { points: line.points.map(([x, y]) => `${axes.xOf(x)},${axes.yOf(y)}`).join(' '), class: `line ${line.kind}` }),
       line.points.map(([x, y, name]) => s('circle', { cx: axes.xOf(x), cy: axes.yOf(y), r: 3, class: `dot ${line.kind}` }, s('title', {}, `${name}: ${measured(y)}`))),

@@ -70,7 +70,7 @@ class Layers {
 
   shape(row) {
     const text = shapes(row.layer.outputs)
-    return h('span', { class: 'mono' }, opener(text.length > 24 ? `${text.slice(0, 23)}…` : text, () => this.working(row, { sections: ['shape'], steps: 'output*' }), text))
+    return h('span', { class: 'mono' }, opener(text.length > 24 ? `${text.slice(0, 23)}…` : text, () => this.working(row, { sections: ['shape'], steps: 'output*' }), `Shape ${text}`))
   }
 
   figure(row, name) {
@@ -78,6 +78,7 @@ class Layers {
     if (value === 0) return h('span', { class: 'quiet' }, '0')
     if (value === null || value === undefined) return '–'
     const place = this.openers.place('summary', `layers.*.${name}`, row.layer)
+    if (place.reason === 'numbering') return exact(value)
     return opener(figureText(name, value), () => this.working(row, place, value), exact(value))
   }
 

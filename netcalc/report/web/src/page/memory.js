@@ -2,21 +2,7 @@
 import { firstOf, h, table } from './dom.js'
 import { bytes, exact, isNumber, shape } from './numbers.js'
 import { byteColumns } from './charts.js'
-
-function stack(parts, total) {
-  const known = parts.filter(([, value]) => typeof value === 'number' && value > 0)
-  return h(
-    'div',
-    { class: 'stack' },
-    h('div', { class: 'stackbar', 'aria-hidden': 'true' }, known.map(([, value, kind]) => h('span', { class: kind, style: { 'flex-grow': String(value) } }))),
-    h(
-      'ul',
-      { class: 'legend' },
-      parts.map(([name, , kind, number]) => h('li', {}, h('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${name} `, number)),
-      total && h('li', { class: 'total' }, 'In all ', total),
-    ),
-  )
-}
+import { stack } from './stack.js'
 
 function live(peak, kind, title, size) {
   const name = (item) => (item.work ? `${item.path} (${item.work})` : item.path)
@@ -51,6 +37,26 @@ function training(report, memory, size) {
   ]
 }
 
+/** Bytes on a device and on its host, by the convention of caches. */
+function placement(report) {
+  const places = [report.device, report.host]
+  const rows = Object.keys(report.device.totals).map((name) => [name, ...places.flatMap((place) => [bytes(place.caches[name]), bytes(place.totals[name])])])
+  return [
+    h('h3', {}, `${exact(report.gpu_layers)} of ${exact(report.layers)} layers on the device`),
+    table([{ title: 'Place' }, { title: 'Weights', number: true }, { title: 'Activations', number: true }], places.map((place) => [place.name, bytes(place.weights), bytes(place.activations)])),
+    table([{ title: 'Caches as reserved by' }, ...places.flatMap((place) => [{ title: `Caches, ${place.name}`, number: true }, { title: `In all, ${place.name}`, number: true }])], rows),
+    report.beside.length > 0 && table([{ title: 'Beside it' }, { title: 'Weights', number: true }], report.beside.map((model) => [`${model.role} ${model.name}`, bytes(model.weights)])),
+  ]
+}
+
+function tokens(report) {
+  const number = (value) => (value === null ? 'any number' : value === -1 ? 'the weights do not fit' : exact(value))
+  return [
+    h('h3', {}, `Tokens of each sequence in ${bytes(report.budget)}`),
+    table([{ title: 'Caches as reserved by' }, { title: 'Tokens', number: true }], Object.entries(report.tokens).map(([name, value]) => [name, report.ends[name] ? `${number(value)}: ${report.ends[name]}` : number(value)])),
+  ]
+}
+
 /** Bytes that open their working: at a field of the record, or a place. */
 const sizes = (network, openers) => (field, value, title, item) =>
   openers.number(bytes(value), value, title, network.workings.memory, typeof field === 'string' ? openers.place('memory', field, item) : field)
@@ -60,20 +66,36 @@ export function memory(network, openers) {
   const size = sizes(network, openers)
   const ideal = report.conventions.find((each) => each.name === 'ideal')
   const part = (name, value, kind, field, item) => [name, value, kind, size(field, value, name, item)]
+  const held = [part('Weights', report.weights, 'weights', 'weights'), isNumber(report.buffers) && report.buffers !== 0 && part('Buffers', report.buffers, 'buffers', 'buffers')]
+  const step = report.training
   const parts = [
-    part('Weights', report.weights, 'weights', 'weights'),
-    isNumber(report.buffers) && report.buffers !== 0 && part('Buffers', report.buffers, 'buffers', 'buffers'),
-    ideal && ideal.caches !== 0 && part('Caches', ideal.caches, 'caches', 'conventions.*.caches', ideal),
-    report.ideal && part('Activations at the peak', report.ideal.peak, 'activations', 'ideal.peak'),
+    ...held,
+    ...(step
+      ? [
+          step.master !== 0 && part('Master weights', step.master, 'master', 'training.master'),
+          ...step.states.map((state) => part(`State ${state.name}`, state.bytes, 'states', 'training.states.*.bytes', state)),
+          step.peak.gradients !== 0 && part('Gradients', step.peak.gradients, 'gradients', 'training.peak.gradients'),
+          step.peak.kept !== 0 && part('Kept for the backward pass', step.peak.kept, 'kept', 'training.peak.kept'),
+          step.peak.temporaries !== 0 && part('Temporaries', step.peak.temporaries, 'activations', 'training.peak.temporaries'),
+        ]
+      : [
+          ideal && ideal.caches !== 0 && part('Caches', ideal.caches, 'caches', 'conventions.*.caches', ideal),
+          report.ideal && part('Activations at the peak', report.ideal.peak, 'activations', 'ideal.peak'),
+        ]),
   ].filter(Boolean)
+  const total = step ? size('step', report.step, 'Step of training') : ideal && ideal.total !== null ? size('conventions.*.total', ideal.total, 'Memory', ideal) : null
   const chart = report.layers.length > 0 && report.layers.every((layer) => typeof layer.bytes === 'number')
   return [
     report.phase && h('p', {}, `Phase: ${report.phase}${report.new !== null ? `, ${exact(report.new)} new positions after ${exact(report.past)}` : ''}`),
-    stack(parts, ideal && ideal.total !== null ? size('conventions.*.total', ideal.total, 'Memory', ideal) : null),
-    h('h3', {}, 'Activations by layer'),
+    step && h('p', {}, 'A step of training when most is live.'),
+    stack(parts, total),
+    report.training && training(report.training, report, size),
+    report.placement && placement(report.placement),
+    report.tokens_in && tokens(report.tokens_in),
+    report.engine && h('p', {}, `NumPy's engine, ${report.engine.name}: ${bytes(report.engine.peak)}, of which ${bytes(report.engine.weights)} are weights.`),
+    h('h3', {}, step ? 'Activations of a forward pass, by layer' : 'Activations by layer'),
     chart ? byteColumns('Live bytes by layer', report.layers.map((layer) => ({ label: layer.repeat > 1 ? `${layer.path} ×${layer.repeat}` : layer.path, value: layer.bytes }))) : h('p', { class: 'quiet' }, 'The bytes of symbolic sizes have no number.'),
     h('div', { class: 'pair' }, report.ideal && live(report.ideal, 'ideal', 'Ideal execution', size), report.eager && live(report.eager, 'eager', 'Eager execution', size)),
-    report.training && training(report.training, report, size),
     report.notes?.length > 0 && h('ul', { class: 'quiet' }, report.notes.map((note) => h('li', {}, note))),
   ]
 }

@@ -45,6 +45,13 @@ export function short(value, unit = '') {
   return prefix || unit ? `${text} ${prefix}${unit}` : text
 }
 
+/** A mark of an axis: 1 k, 200 G, 0.01. */
+export function mark(value) {
+  if (value < 1e-3) return value.toExponential(0)
+  const [text, prefix] = scaled(value, 1000, PREFIXES, 4)
+  return `${Number(text)} ${prefix}`.trim()
+}
+
 /** A number of elements in four digits: 21.8 M, 174.6 B. */
 export function elements(value) {
   return isNumber(value) ? scaled(value, 1000, ELEMENTS, 4).filter(Boolean).join(' ') : exact(value)

@@ -6,6 +6,7 @@ import { layers } from './layers.js'
 import { caches, memory } from './memory.js'
 import { overview } from './overview.js'
 import { signal } from './signal.js'
+import { split } from './split.js'
 import { time } from './time.js'
 import { themeButton } from './theme.js'
 import { Openers, workingPanel } from './working.js'
@@ -32,6 +33,7 @@ const SECTIONS = [
     },
   },
   { id: 'memory', title: 'Memory', of: (network) => memory(network, openers) },
+  { id: 'split', title: 'Split', has: (network) => network.memory.split, of: (network) => split(network, openers) },
   { id: 'caches', title: 'Caches', has: (network) => network.memory.kept.length > 0, of: (network) => caches(network, openers) },
   { id: 'time', title: 'Time', has: (network) => network.time, of: (network) => time(network, openers) },
   { id: 'signal', title: 'Signal', has: (network) => network.signal, of: (network) => signal(network, openers) },

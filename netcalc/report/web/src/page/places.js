@@ -27,7 +27,7 @@ function covers(label, path) {
 /** Where the field of a record is opened: sections, steps, and labels that do not count. */
 export function placeOf(places, field, item = {}) {
   const place = places.find((each) => matches(field, each.field) && Object.entries(each.where).every(([name, value]) => item[name] === value))
-  if (!place || place.reason) return NOWHERE
+  if (!place || place.reason) return { ...NOWHERE, reason: place?.reason ?? 'gap' }
   const own = { ...item, field: field.split('.').at(-1) }
   return {
     sections: place.sections.map((title) => filled(title, own)),

@@ -2,6 +2,7 @@
 import { h, table } from './dom.js'
 import { bytes, exact, measured, percent, seconds, short } from './numbers.js'
 import { roofline } from './charts.js'
+import { traffic } from './split.js'
 
 function row(layer, network, openers) {
   const item = { ...layer, path: layer.title }
@@ -17,23 +18,69 @@ function row(layer, network, openers) {
   ]
 }
 
+/** A whole training. */
+function run(report) {
+  const rows = [
+    ['Tokens', exact(report.tokens)],
+    ['FLOPs', short(report.flops)],
+    ['FLOPs in days at a PFLOP/s', measured(report.pf_days)],
+    [report.efficiency === null ? 'Days at the bound' : `Days at ${percent(report.efficiency)} of the peak`, measured(report.days)],
+    report.energy_kwh !== null && ['Energy at full power, kWh', measured(report.energy_kwh)],
+  ].filter(Boolean)
+  return [h('h3', {}, 'A whole training'), table([{ title: 'Figure' }, { title: 'Value', number: true }], rows)]
+}
+
+/** The part of a bound that follows from the split: work of the slowest stage, and what its device sends. */
+function split(report, of) {
+  const place = { sections: ['step'] }
+  const rows = [
+    [`Work of a device of stage ${exact(report.stage)}`, report.work],
+    report.fill > 0 && ['It waits for other stages', report.fill],
+    report.sending !== null && ['It sends, beside its work', report.sending],
+  ].filter(Boolean)
+  return [
+    h('h3', {}, 'A step on the devices of the split'),
+    table([{ title: 'At least' }, { title: 'Time', number: true }], rows.map(([name, value]) => [name, of(seconds(value), value, name, place)])),
+    report.traffic.length > 0 && traffic(report.traffic, (text, value, title) => of(text, value, title, { sections: ['bytes that a device sends in a step'], steps: `${title}*` })),
+    report.bubble > 0 && h('p', { class: 'quiet' }, `Bubble of the pipeline: ${measured(report.bubble)} of the time of its work.`),
+  ]
+}
+
 export function time(network, openers) {
   const report = network.time
   const count = report.devices
   const of = (text, value, title, field) => openers.number(text, value, title, network.workings.time, typeof field === 'string' ? openers.place('time', field) : field)
-  const rated = (text, value, name) => of(text, value, `${name} of ${report.device.title}`, { sections: [`${name} of ${report.device.title}`] })
-  const points = report.layers.map((layer) => ({ x: layer.intensity, y: layer.seconds > 0 ? layer.flops / layer.seconds : 0, kind: layer.limit, label: `${layer.title}: ${seconds(layer.seconds)}, ${layer.limit}` }))
+  const rated = (text, value, place) => of(text, value, report.device.title, place)
+  const place = { sections: [`peak of ${report.device.title}`] }
+  const points = report.layers.map((layer) => ({
+    x: layer.intensity,
+    y: layer.rate,
+    kind: layer.limit,
+    label: `${layer.title}: ${seconds(layer.seconds)}, ${layer.limit}`,
+    open: () => openers.panel.open(`Time of ${layer.title}`, network.workings.times[layer.path], openers.place('time', 'layers.*.seconds', { ...layer, path: layer.title })),
+  }))
   const rate = report.tokens_per_second === null || report.tokens_per_second === undefined ? null : `${measured(Math.round(report.tokens_per_second))} tokens/s`
+  const card = (what, number, ...about) => h('div', { class: 'card' }, h('div', { class: 'what' }, what), number, h('div', { class: 'quiet' }, about))
+  const device = report.device
   return [
     h(
       'div',
       { class: 'cards' },
-      h('div', { class: 'card' }, h('div', { class: 'what' }, 'At least'), of(seconds(report.seconds), report.seconds, 'Bound of the time', 'seconds'), h('div', { class: 'quiet' }, `bound by ${report.limit}`)),
-      h('div', { class: 'card' }, h('div', { class: 'what' }, 'Device'), h('strong', {}, `${count > 1 ? `${exact(count)} × ` : ''}${report.device.title}`), h('div', { class: 'quiet' }, rated(short(report.peak.flops, 'FLOP/s'), report.peak.flops, 'peak'), ` in ${report.peak.dtype}, `, rated(short(report.device.bandwidth, 'B/s'), report.device.bandwidth, 'bandwidth'))),
-      h('div', { class: 'card' }, h('div', { class: 'what' }, 'Utilization at this bound'), report.mfu === null ? h('strong', {}, '–') : of(percent(report.mfu), report.mfu, 'MFU', 'mfu'), h('div', { class: 'quiet' }, rate === null ? 'of the peak' : of(rate, report.tokens_per_second, 'Tokens a second', 'tokens_per_second'))),
+      card('At least', of(seconds(report.seconds), report.seconds, 'Bound of the time', 'seconds'), `bound by ${report.limit}`),
+      report.estimated_seconds !== null && card(`At ${percent(report.efficiency)} of the peak`, h('strong', {}, seconds(report.estimated_seconds)), 'as asked for, and at least the bound'),
+      card(
+        'Device',
+        h('strong', {}, `${count > 1 ? `${exact(count)} × ` : ''}${device.title}`),
+        device.peaks[report.peak.dtype] !== undefined && [rated(short(device.peaks[report.peak.dtype], 'FLOP/s'), device.peaks[report.peak.dtype], place), ` in ${report.peak.dtype}, `],
+        rated(short(device.bandwidth, 'B/s'), device.bandwidth, { sections: [`bandwidth of ${device.title}`] }),
+        count > 1 && ', of one',
+      ),
+      card('Utilization at this bound', report.mfu === null ? h('strong', {}, '–') : of(percent(report.mfu), report.mfu, 'MFU', 'mfu'), rate === null ? 'of the peak' : of(rate, report.tokens_per_second, 'Tokens a second', 'tokens_per_second')),
     ),
-    roofline('Roofline', points, { peak: report.peak.flops * count, bandwidth: report.device.bandwidth * count }),
-    h('p', { class: 'quiet' }, h('span', { class: 'key compute' }), 'bound by arithmetic ', h('span', { class: 'key memory' }), 'bound by memory'),
+    report.run && run(report.run),
+    report.split && split(report.split, of),
+    roofline(report.split ? 'Roofline of a device' : 'Roofline', points, report.roofline),
+    h('p', { class: 'quiet' }, h('span', { class: 'key compute' }), 'bound by arithmetic ', h('span', { class: 'key memory' }), 'bound by memory', report.split && [' ', h('span', { class: 'key network' }), 'bound by what is sent']),
     table([{ title: 'Layer' }, { title: 'Operation' }, { title: '×', number: true }, { title: 'FLOPs', number: true }, { title: 'Read + written', number: true }, { title: 'Time', number: true }, { title: 'Bound by' }], report.layers.map((layer) => row(layer, network, openers)), { tall: report.layers.length > 24 }),
     h('ul', { class: 'quiet' }, [...report.assumptions, ...report.notes].map((text) => h('li', {}, text))),
   ]

@@ -21,6 +21,7 @@ Without a network:
     check(spec, ...)              shapes, requirements and published figures of specs
     reconcile_networks(a, b)      layers whose parameters or work make the difference of two networks
     report(first, second)         page of one network, or of two side by side, for a browser
+    compute_optimal(flops)        parameters and tokens for a budget of training, by scaling laws
     reproduce(name, ...)          figures of papers and specs, computed anew
     describe(spec)                dims, vars, inputs and outputs of a spec
     list_specs(*words)            shipped specs
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
     from netcalc.analysis.graph import GraphGroup as GraphGroup
     from netcalc.analysis.graph import GraphNode as GraphNode
     from netcalc.analysis.graph import GraphReport as GraphReport
+    from netcalc.analysis.laws import ComputeOptimal as ComputeOptimal
+    from netcalc.analysis.laws import Optimum as Optimum
     from netcalc.analysis.memory import Memory as Memory
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
     from netcalc.analysis.memory_report import MemoryReport as MemoryReport
@@ -130,6 +133,7 @@ if TYPE_CHECKING:
     from netcalc.engine.rounding import OutputError as OutputError
     from netcalc.engine.rounding import RoundingResult as RoundingResult
     from netcalc.engine.run import RunResult as RunResult
+    from netcalc.laws import compute_optimal as compute_optimal
     from netcalc.loading import check as check
     from netcalc.loading import compare as compare
     from netcalc.loading import compare_signals as compare_signals
@@ -227,6 +231,8 @@ _EXPORTS = {
     "netcalc.analysis.reconciliation": ("ReconciledGroup", "ReconciledLayer", "ReconciledTotal", "Reconciliation"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reconciling": ("reconcile_networks",),
+    "netcalc.laws": ("compute_optimal",),
+    "netcalc.analysis.laws": ("ComputeOptimal", "Optimum"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),
     "netcalc.reference.operations": ("Listed", "OperationReference"),

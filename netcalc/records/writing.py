@@ -36,6 +36,7 @@ _NAMES = (
         "time",
         "pipeline",
         "report",
+        "compute-optimal",
     ),
 )
 #: The version of every record, 1 for a new one.

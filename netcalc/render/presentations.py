@@ -28,6 +28,7 @@ _MODULES = {
     "CheckReport": "checks",
     "Checkpoint": "checkpoints",
     "Comparison": "compare",
+    "ComputeOptimal": "laws",
     "Diagnosis": "reported",
     "Explanation": "explanation",
     "FitReport": "fit",

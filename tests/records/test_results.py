@@ -171,6 +171,10 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         _small().reconcile(before="torch", after="fvcore", depth=1),
         api.load("gpt2", symbolic=["length"]).reconcile(after="fvcore", depth=2),
     ],
+    "compute-optimal": lambda folder: [
+        api.compute_optimal("5.76e23"),
+        api.compute_optimal(params="70B", law=["besiroglu", "chinchilla-1"]),
+    ],
     "fit": lambda folder: [
         _small().fit(),
         _small().fit(device="8GiB", reserve="1%"),

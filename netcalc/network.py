@@ -524,7 +524,9 @@ class Network:
 
     @accepts
     def reconcile(self, **options: Unpack[ReconcileOptions]) -> Reconciliation:
-        """Return the totals of a forward pass under two conventions, and the groups of terms that make the difference.
+        """Return the totals under two conventions, and the groups of terms that make the difference.
+
+        They are totals of a forward pass; with ``backward`` of both passes, and with ``training`` of a step.
 
         Raises:
             NetcalcError: as :meth:`analysis` does for each convention.
@@ -536,17 +538,25 @@ class Network:
         """
         from netcalc.analysis.reconciliation import reconcile
 
-        before = self.analysis(options["before"] or "torchvision", exclude=options["exclude"])
-        after = self.analysis(options["after"] or "netcalc", exclude=options["exclude"])
-        return reconcile(before, after, depth=options["depth"])
+        is_backward = options["backward"] or options["training"] is not None
+        first = options["before"] or ("torch" if is_backward else "torchvision")
+        before = self.analysis(
+            first,
+            backward=options["backward"],
+            training=options["training"],
+            loss=options["loss"],
+            input_gradients=options["input_gradients"],
+            exclude=options["exclude"],
+        )
+        return reconcile(before, before.under(options["after"] or "netcalc"), depth=options["depth"])
 
     @accepts
     def reconcile_reported(self, **options: Unpack[ReportedOptions]) -> Diagnosis:
         """Return what explains a reported number: choices of counting that reproduce each of its digits.
 
         Raises:
-            NetcalcError: E502 for a text that is no number, or has no unit, and for two numbers; E404 for symbolic
-                sizes.
+            NetcalcError: E502 for a text that is no number, or has no unit, for two numbers, and for a ``convention``
+                that is shipped and searched anyway; E404 for symbolic sizes; as :meth:`analysis` does for a file.
 
         >>> import netcalc
         >>> netcalc.load("vit_b_16").reconcile_reported(reported="11.29G").explanations[0].choices

@@ -4,11 +4,10 @@
 from typing import Annotated, TypedDict
 
 from netcalc.arguments import CONVENTION, NAME, Option
-from netcalc.exclude_options import ExcludeOptions
-from netcalc.options import DepthOptions, ModelOptions
+from netcalc.options import DepthOptions, ModelOptions, WorkOptions
 
 
-class ReconcileOptions(DepthOptions, ExcludeOptions, total=False):
+class ReconcileOptions(DepthOptions, WorkOptions, total=False):
     """Options of a reconciliation of two conventions."""
 
     before: Annotated[
@@ -19,7 +18,7 @@ class ReconcileOptions(DepthOptions, ExcludeOptions, total=False):
             "Counting convention of the first total.",
             ("--from",),
             metavar="NAME",
-            shown_default="torchvision",
+            shown_default="torchvision; torch for a backward pass",
         ),
     ]
     after: Annotated[
@@ -35,15 +34,15 @@ class ReconcileOptions(DepthOptions, ExcludeOptions, total=False):
     ]
 
 
-class NetworkReconciliationOptions(ModelOptions, DepthOptions, total=False):
-    """Options of a reconciliation of two networks."""
+class _OneConvention(TypedDict, total=False):
+    """The convention of two networks, or one of a user's own among which a number is looked for."""
 
     convention: Annotated[
         str | None,
         Option(
             CONVENTION,
             None,
-            "Of two models: counting convention of the work.",
+            "Of two models: counting convention of the work. With --reported: a file of one's own, searched too.",
             ("--convention", "-c"),
             metavar="NAME",
             shown_default="netcalc",
@@ -51,7 +50,11 @@ class NetworkReconciliationOptions(ModelOptions, DepthOptions, total=False):
     ]
 
 
-class ReportedOptions(TypedDict, total=False):
+class NetworkReconciliationOptions(ModelOptions, DepthOptions, _OneConvention, total=False):
+    """Options of a reconciliation of two networks."""
+
+
+class ReportedOptions(_OneConvention, total=False):
     """A number that another source reports."""
 
     reported: Annotated[

@@ -189,6 +189,11 @@ class Request:
     def _variants(self) -> dict[tuple[Mode | None, str | None], Self]:
         return {}
 
+    @cached_property
+    def derived(self) -> dict[Any, Any]:
+        """Results that are kept with the request."""
+        return {}
+
     @property
     def normalizing(self) -> Self:
         """The request in training mode if batch norms normalize nothing without; the same if a batch is too small."""

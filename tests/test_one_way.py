@@ -428,6 +428,7 @@ VERBS = {
         {
             "before": called("--from torch", before="torch"),
             "after": called("--to fvcore", after="fvcore"),
+            **COUNTS,
             **EXCLUDE,
             "reported": called("--reported 50.7k", "reconcile_reported", reported="50.7k"),
             "reported_memory": called("--reported-memory 1kB", "reconcile_reported", reported_memory="1kB"),

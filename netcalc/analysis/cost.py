@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "Ranges", "Row", "analyze"]
 
+_PHASES: tuple[Phase, ...] = ("forward", "backward", "update")
+
 
 class _Counts(NamedTuple):
     """Cost of an operation or a body under a convention, and the operations whose work it counts in a special way."""
@@ -71,8 +73,20 @@ class Analysis:
         depends = backward is not None or convention.by_network
         self.settings = None if depends else (convention.name, program.training, program.dtype)
         self._quantities = Quantities(self.program) if convention.by_network else None
+        self._exclude = exclude
         #: The layers that are left out of the totals, if any.
         self.exclusions = self._exclusions(exclude) if exclude else None
+
+    def under(self, convention: str) -> Analysis:
+        """Return the costs of the same layers and passes under another convention.
+
+        Raises:
+            NetcalcError: E701 if there is no such convention, or if it counts no backward passes.
+        """
+        chosen = convention_named(convention)
+        if self.backward is not None:
+            require_backward(chosen)
+        return Analysis(self.program, chosen, self.backward, self._exclude)
 
     @cached_property
     def total(self) -> Cost:
@@ -103,6 +117,11 @@ class Analysis:
         if self.backward is None:
             return FORWARD | more
         return (FORWARD_BACKWARD if self.backward.optimizer is None else STEP) | more
+
+    @property
+    def ordered_phases(self) -> tuple[Phase, ...]:
+        """The parts of a step of training that are counted, in their order."""
+        return tuple(phase for phase in _PHASES if phase in self.phases)
 
     @property
     def optimizer(self) -> str | None:
@@ -235,6 +254,14 @@ class Analysis:
         terms, place = self.backward.terms(node), self._place(node)
         forward = self.convention.counts(node, self.terms(node), self._context.training, terms, place)
         return self.convention.backward_parts(node, terms, forward, place)
+
+    def update_parts(self, node: OpNode) -> tuple[Part, ...]:
+        """Return the work of the update of the parameters of one operation by its terms, if it is counted."""
+        return () if self.backward is None else self.convention.update_parts(self.backward.update(node))
+
+    def parts_of(self, node: OpNode, phase: Phase) -> tuple[Part, ...]:
+        """Return the work of one operation in a part of a step of training by the term that it comes from."""
+        return {"forward": self.parts, "backward": self.backward_parts, "update": self.update_parts}[phase](node)
 
     def terms(self, node: OpNode, *, expected: bool = False) -> tuple[Term, ...]:
         """Return the terms of the work of one operation: all work that is executed, or the useful work only."""

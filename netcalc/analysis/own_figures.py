@@ -99,6 +99,17 @@ def own_figures(analysis: Analysis, view: View = "summary") -> tuple[CountedFigu
     return tuple(counted)
 
 
+def figure_parts(analysis: Analysis, name: str) -> Iterator[tuple[Row, Dim]]:
+    """Yield what a figure counts of each operation, of all its instances; nothing of an expression over other figures.
+
+    Raises:
+        NetcalcError: as :func:`own_figures` does.
+    """
+    figure, network = analysis.convention.figures[name], Quantities(analysis.program)
+    for row in analysis.counted_leaves() if figure.total is None else ():
+        yield row, _part(analysis, figure, row, network)[0].counted
+
+
 def require_parameters(convention: Convention) -> None:
     """Raise NetcalcError (E701) for a convention that has no count of parameters of its own."""
     if not any(map(_is_of_weights, convention.figures.values())):

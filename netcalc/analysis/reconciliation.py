@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from netcalc.analysis.conventions import Part
 from netcalc.analysis.cost import Analysis
+from netcalc.analysis.figures import Phase
 from netcalc.analysis.notes import not_computed
 from netcalc.analysis.rows import Row
 from netcalc.dims import Dim
@@ -32,6 +33,8 @@ class ReconciledLayer(NamedTuple):
 class ReconciledGroup(NamedTuple):
     """Work of one name in all operations of a kind, where the conventions differ in it."""
 
+    phase: Phase
+    """Part of a step of training: `forward`, `backward` or `update`."""
     op: str
     """Name of the operation; empty for the change of the unit."""
     term: str
@@ -61,7 +64,7 @@ class ReconciledTotal:
     work: Dim
 
 
-@recorded("spec", "before", "after", "difference", "depth", "groups", "notes", name="reconcile")
+@recorded("spec", "before", "after", "difference", "phases", "optimizer", "depth", "groups", "notes", name="reconcile")
 @dataclass(frozen=True, slots=True)
 class Reconciliation(Result):
     """Totals under two conventions, and the groups of terms whose differences add up to that of the totals."""
@@ -72,6 +75,10 @@ class Reconciliation(Result):
     """The total under the first convention."""
     after: ReconciledTotal
     """The total under the second convention."""
+    phases: tuple[Phase, ...]
+    """Parts of a step of training that are counted."""
+    optimizer: str | None
+    """Name of the optimizer whose update is counted, if any."""
     depth: int | None
     """Number of parts of the paths of layers; null for groups without layers."""
     groups: tuple[ReconciledGroup, ...]
@@ -102,41 +109,46 @@ def reconcile(before: Analysis, after: Analysis, *, depth: int | None = None) ->
     """Reconcile the costs of one program under two conventions.
 
     Args:
-        before, after: the costs of the forward pass.
+        before, after: the costs, of the same passes (:meth:`~netcalc.analysis.cost.Analysis.under`).
         depth: number of parts of the paths of layers; None for no layers.
     """
-    groups: dict[tuple[str, str], list[_Change]] = {}
+    groups: dict[tuple[Phase, str, str], list[_Change]] = {}
     per_mac = after.convention.per_mac
+    macs: Dim = 0
     for row in after.counted_leaves():
         assert isinstance(row.node, OpNode)
-        first = _work(before.parts(row.node), before.convention.per_mac, per_mac)
-        second = _work(after.parts(row.node), per_mac, per_mac)
-        for term, old, new in _changes(first, second):
-            groups.setdefault((row.op, term), []).append(_Change(row, term, old, new))
-    found = [_group(op, term, changes, depth) for (op, term), changes in groups.items()]
+        for phase in after.ordered_phases:
+            parts = before.parts_of(row.node, phase)
+            macs = macs + sum((part.macs for part in parts), 0) * row.repeat
+            first = _work(parts, before.convention.per_mac, per_mac)
+            second = _work(after.parts_of(row.node, phase), per_mac, per_mac)
+            for term, old, new in _changes(first, second):
+                groups.setdefault((phase, row.op, term), []).append(_Change(row, term, old, new))
+    found = [_group(*key, changes, depth) for key, changes in groups.items()]
     if all(isinstance(group.difference, int) for group in found):
         found.sort(key=lambda group: -abs(int(group.difference)))
     return Reconciliation(
         after.program.name,
         _total(before),
         _total(after),
+        after.ordered_phases,
+        after.optimizer,
         depth,
-        (*_change_of_unit(before, per_mac), *found),
+        (*_change_of_unit(macs, before.convention.per_mac, per_mac), *found),
         tuple(dict.fromkeys([*_notes(before), *_notes(after)])),
     )
 
 
 def _total(analysis: Analysis) -> ReconciledTotal:
     convention = analysis.convention
-    return ReconciledTotal(convention.name, _UNITS[convention.per_mac], analysis.total.flops)
+    return ReconciledTotal(convention.name, _UNITS[convention.per_mac], analysis.total.flops_total)
 
 
-def _change_of_unit(before: Analysis, per_mac: int) -> Iterator[ReconciledGroup]:
+def _change_of_unit(macs: Dim, own: int, per_mac: int) -> Iterator[ReconciledGroup]:
     """Yield the group of multiply-adds that count more often, or less often, under the second convention."""
-    own = before.convention.per_mac
     if own != per_mac:
-        macs = before.total.macs
-        yield ReconciledGroup("", f"1 MAC = {max(own, per_mac)} FLOPs", 1, macs * own, macs * per_mac, ())
+        text = f"1 MAC = {max(own, per_mac)} FLOPs"
+        yield ReconciledGroup("forward", "", text, 1, macs * own, macs * per_mac, ())
 
 
 def _work(parts: Iterable[Part], own: int, per_mac: int) -> dict[str, Dim]:
@@ -160,7 +172,7 @@ def _changes(before: dict[str, Dim], after: dict[str, Dim]) -> Iterator[tuple[st
         yield term, before.get(term, 0), after.get(term, 0)
 
 
-def _group(op: str, term: str, changes: list[_Change], depth: int | None) -> ReconciledGroup:
+def _group(phase: Phase, op: str, term: str, changes: list[_Change], depth: int | None) -> ReconciledGroup:
     layers: dict[str, list[_Change]] = {}
     for change in changes:
         path = ".".join(change.row.title.split(".")[:depth])
@@ -170,6 +182,7 @@ def _group(op: str, term: str, changes: list[_Change], depth: int | None) -> Rec
         for path, own in layers.items()
     )
     return ReconciledGroup(
+        phase,
         op,
         term,
         sum(change.row.repeat for change in changes),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 from math import ceil, floor
 from shlex import quote
 from typing import Literal, NamedTuple
 
+from netcalc.analysis.conventions import Convention
 from netcalc.analysis.reported import Diagnosis, Explained, FigureName
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.planning.reported_counts import FACTOR, Counted, param_candidates, recounted, work_candidates
+from netcalc.planning.reported_counts import FACTOR, Counted, searched_conventions
 from netcalc.planning.reported_number import Reported, reported_bytes, reported_number
 from netcalc.reconcile_options import ReportedOptions
 from netcalc.request import Request
@@ -58,12 +59,12 @@ def diagnosed(request: Request, options: ReportedOptions) -> Diagnosis:
         raise NetcalcError(Diagnostic("E404", "a number is explained at sizes that are numbers: no --symbolic"))
     ((figure, text),) = numbers.items()
     assert text is not None
-    number, candidates = _searched(request, figure, text)
+    number, candidates = _searched(request, figure, text, options["convention"])
     search = _Search(candidates, number)
     chances = search.chances()
-    holding = _simplest(match for match in search.matches() if _holds(request, match))
+    holding = _simplest(match for match in search.matches() if _holds(match))
     found = tuple(_explained(request, match, chances) for match in islice(holding, _SHOWN))
-    nearest = None if found else next((match for match in search.nearest() if _holds(request, match)), None)
+    nearest = None if found else next((match for match in search.nearest() if _holds(match)), None)
     return Diagnosis(
         request.program.name,
         text.strip(),
@@ -76,16 +77,34 @@ def diagnosed(request: Request, options: ReportedOptions) -> Diagnosis:
     )
 
 
-def _searched(request: Request, figure: FigureName, text: str) -> tuple[Reported, list[Counted]]:
+def _searched(request: Request, figure: FigureName, text: str, own: str | None) -> tuple[Reported, list[Counted]]:
     """Return the number that a text stands for, and the values among which it is looked for."""
+    option = f"--{_OPTIONS[figure].replace('_', '-')}"
+    if figure == "memory":
+        number = reported_bytes(text, option)
+    else:
+        number = reported_number(text, option, units=figure == "work")
+    conventions = searched_conventions(own)
+    key = diagnosed, figure, number.unit, None if own is None else id(conventions[own])
+    if key not in request.derived:
+        request.derived[key] = [*_candidates(request, figure, conventions, number.unit)]
+    return number, request.derived[key]
+
+
+def _candidates(
+    request: Request, figure: FigureName, conventions: Mapping[str, Convention], unit: str
+) -> Iterator[Counted]:
     if figure == "params":
-        return reported_number(text, "--reported-params", units=False), [*param_candidates(request, CHOICES)]
+        from netcalc.planning.reported_params import param_candidates
+
+        return param_candidates(request, conventions, CHOICES)
     if figure == "memory":
         from netcalc.planning.reported_memory import memory_candidates
 
-        return reported_bytes(text, "--reported-memory"), [*memory_candidates(request, CHOICES)]
-    number = reported_number(text, "--reported", units=True)
-    return number, [*work_candidates(request, number.unit, CHOICES)]
+        return memory_candidates(request, conventions, CHOICES)
+    from netcalc.planning.reported_work import work_candidates
+
+    return work_candidates(request, conventions, unit, CHOICES)
 
 
 class _Search:
@@ -106,17 +125,21 @@ class _Search:
         return sorted(found, key=lambda match: (match.changes, match.counted.rank, match.base))
 
     def nearest(self) -> Iterator[_Match]:
-        """Yield the candidates from the nearest to the number on, those with the fewest choices first."""
-        matches = [self._match(one, base) for base in self._number.bases for one in self._candidates]
-        yield from sorted(
-            (match for match in matches if match.changes <= CHOICES),
-            key=lambda match: (self._steps(match), match.changes, match.counted.rank),
-        )
+        """Yield the candidates from the nearest to the number on, those with the fewest choices first.
 
-    def _steps(self, match: _Match) -> int:
-        """Return the distance of a match in steps of the last digit, below which the number says nothing."""
-        step: Fraction = self._number.step * match.base**self._number.power
-        return round(abs(self.left_over(match)) / step)
+        The distance is in steps of the last digit, below which the number says nothing.
+        """
+        number, found = self._number, list[tuple[int, int, tuple[int, ...], int, int]]()
+        for base in number.bases:
+            unit = base**number.power * FACTOR
+            places = number.step.denominator
+            value, step = int(number.digits * unit * places), int(number.step * unit * places)
+            other = base != number.bases[0]
+            for index, counted in enumerate(self._candidates):
+                if counted.changes + other <= CHOICES:
+                    steps = (2 * abs(value - counted.scaled * places) + step) // (2 * step)
+                    found.append((steps, counted.changes + other, counted.rank, index, base))
+        yield from (self._match(self._candidates[index], base) for *_, index, base in sorted(found))
 
     def left_over(self, match: _Match) -> Fraction:
         """Return the number, with the prefix of a match, minus the value of this."""
@@ -136,7 +159,7 @@ class _Search:
 
     def _share(self, drawn: Iterable[Reported], most: int) -> float:
         values = {
-            base: [one.scaled for one in self._candidates if self._match(one, base).changes <= most]
+            base: [c.scaled for c in self._candidates if c.changes + (base != self._number.bases[0]) <= most]
             for base in self._number.bases
         }
         explained = 0
@@ -164,9 +187,10 @@ def _bounds(number: Reported, base: int) -> tuple[int, int]:
     return ceil(low * FACTOR), floor(high * FACTOR)
 
 
-def _holds(request: Request, match: _Match) -> bool:
+def _holds(match: _Match) -> bool:
     """Return True if the value is what a count at the sizes of the explanation gives, too."""
-    return recounted(request, match.counted) == match.counted.scaled
+    again = match.counted.again
+    return again is None or again() == match.counted.scaled
 
 
 def _explained(request: Request, match: _Match, chances: Sequence[float]) -> Explained:

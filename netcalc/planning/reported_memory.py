@@ -13,6 +13,9 @@ from netcalc.analysis.activations.peaks import activations
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, conventions, element_type
 from netcalc.analysis.caches.layers import LayerCache, applied_to, kept_by, reserved
+from netcalc.analysis.conventions import Convention
+from netcalc.analysis.cost import Analysis
+from netcalc.analysis.own_figures import own_figures
 from netcalc.analysis.precision.totals import StoredTotals
 from netcalc.analysis.stored_weights import stored_weights
 from netcalc.analysis.training_memory import Training
@@ -23,7 +26,8 @@ from netcalc.ir import Program
 from netcalc.options import Mixed, Phase, PrecisionName
 from netcalc.planning.defaults import common_schemes
 from netcalc.planning.phases import request_in_phase
-from netcalc.planning.reported_counts import BATCHES, FACTOR, LENGTHS, Counted, changed_request, other_sizes
+from netcalc.planning.reported_counts import FACTOR, Counted
+from netcalc.planning.reported_sizes import BATCHES, LENGTHS, changed_request, free_batch, other_sizes
 from netcalc.planning.training import TrainingStep, training_step
 from netcalc.request import Request
 
@@ -34,6 +38,8 @@ _SCHEMES = ("f16", "q5_0", "q4_0", "mxfp4_moe")
 _CACHE_TYPES = ("fp8", "q8_0")
 #: Further numbers of positions, for caches.
 _LONG = (4096 * 4, 4096 * 8, 4096 * 16, 4096 * 32, 4096 * 48, 4096 * 64)
+#: Rank of the sizes of tools, behind netcalc's own.
+_LAST = 9
 _OPTIMIZERS = ("adam", "momentum", "sgd", "adafactor", "adam8bit", "muon")
 _PRECISIONS: tuple[tuple[PrecisionName | None, Mixed | None], ...] = (
     (None, None),
@@ -84,9 +90,9 @@ class _Stored(NamedTuple):
         return self.weights + self.buffers
 
 
-def memory_candidates(request: Request, most: int) -> Iterator[Counted]:
+def memory_candidates(request: Request, conventions: Mapping[str, Convention], most: int) -> Iterator[Counted]:
     """Yield memory in bytes with at most so many choices."""
-    for candidate in _candidates(request):
+    for candidate in (*_candidates(request), *_of_figures(request, conventions)):
         if candidate.changes <= most:
             yield candidate
 
@@ -101,6 +107,27 @@ def _candidates(request: Request) -> Iterator[Counted]:
         yield from _of_caches(typed, forms)
         yield from _of_passes(typed, forms, dtype == own)
     yield from _of_training(request)
+
+
+def _of_figures(request: Request, conventions: Mapping[str, Convention]) -> Iterator[Counted]:
+    """Yield the sizes in bytes that tools define, at the batch of the model and at others."""
+    batch = free_batch(request)
+    sizes = [{}, *({"batch": n} for n in BATCHES if n != batch)] if batch is not None else [{}]
+    conventions = {name: c for name, c in conventions.items() if any(f.unit == "bytes" for f in c.figures.values())}
+    for at in sizes if conventions else ():
+        sized = changed_request(request, at)
+        for convention in conventions.values() if sized is not None else ():
+            assert sized is not None
+            try:
+                figures = own_figures(Analysis(sized.program, convention))
+            except NetcalcError:  # rules that read what the network does not have
+                continue
+            for figure in figures:
+                if figure.unit == "bytes":
+                    words = _Words().and_(f"{figure.title} of {convention.name}")
+                    words = words.and_(_sizes_text(at), **at) if at else words
+                    counted = words.counted(integer(figure.value))
+                    yield counted._replace(convention=convention.name, verb="summary", rank=(_LAST, 0, len(at)))
 
 
 def _forms(request: Request, words: _Words, every: bool) -> Iterator[_Stored]:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 
-_NUMBER = re.compile(r"(\d{1,30}(?:,\d{3})*)(\.\d{1,12})?\s*(?:([kKMGBTP])?\s*(MAC|FLOP)?s?)", re.ASCII)
+_NUMBER = re.compile(r"(\d{1,30}(?:,\d{3})*)(\.\d{1,12})?\s*(?:([kKMGBTPEZ])?\s*(MAC|FLOP)?s?)", re.ASCII)
 _BYTES = re.compile(r"(\d{1,30}(?:,\d{3})*)(\.\d{1,12})?\s*(?:([kKMGTP])(i?)B?|B|bytes?)?", re.ASCII)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5, "e": 6, "z": 7}
 #: Bases of prefixes, the usual one first.
 BASES = (1000, 1024)
 

@@ -14,17 +14,18 @@ _UNIT = "unit"
 
 class _Groups(Presentation[Reconciliation]):
     selected_list = listed = "groups"
-    columns = keys_of("op", "term", "executions", "before", "after", "difference")
+    columns = keys_of("phase", "op", "term", "executions", "before", "after", "difference")
     names = staticmethod(lambda group: (group.op or _UNIT, group.term))
 
     def page(self, result: Reconciliation, rows: Selected[ReconciledGroup], view: View) -> Page:
-        yield Paragraph([Line(f": {result.spec}, one forward pass", "reconcile")])
+        yield Paragraph([Line(f": {result.spec}, {_passes(result)}", "reconcile")])
         table = self.data(result, rows, view)
-        shown = Row(["difference", "", None, None, None, result.difference])
+        blank = [None] * (len(table.columns) - 3)
+        shown = Row(["difference", "", *blank, result.difference])
         if result.groups:
             yield table._replace(totals=[shown], omitted=len(rows.others))
         if result.depth is not None and any(group.layers for group in rows.shown):
-            yield _layers(rows)
+            yield _layers(rows, len(result.phases) > 1)
         if result.notes:
             yield Paragraph([Line(note, hanging="  ") for note in result.notes])
         yield Answer([Paragraph([_total(result.before), _total(result.after), _difference(result)])])
@@ -39,26 +40,39 @@ class _Groups(Presentation[Reconciliation]):
             Column("difference", "total"),
         ]
         cells = ([g.op or _UNIT, g.term, g.executions, g.before, g.after, g.difference] for g in rows.shown)
-        return Table(columns, [Row(row) for row in cells])
+        if len(result.phases) == 1 and not view.in_full:
+            return Table(columns, [Row(row) for row in cells])
+        columns.insert(2, Column("pass", "text", key="phase"))
+        return Table(
+            columns,
+            [Row([*row[:2], g.phase if g.op else "", *row[2:]]) for g, row in zip(rows.shown, cells, strict=True)],
+        )
 
 
 PRESENTATIONS = {"Reconciliation": _Groups()}
 
 
-def _layers(rows: Selected[ReconciledGroup]) -> Table:
+def _layers(rows: Selected[ReconciledGroup], passes: bool) -> Table:
     columns = [
         Column("layer", "path"),
         Column("operation", "text"),
         Column("work", "text"),
+        *([Column("pass", "text")] if passes else []),
         Column("executions", "count", priority=20),
         Column("difference", "total"),
     ]
     cells = (
-        [layer.path, group.op, group.term, layer.executions, layer.difference]
+        [layer.path, group.op, group.term, *([group.phase] if passes else []), layer.executions, layer.difference]
         for group in rows.shown
         for layer in group.layers
     )
     return Table(columns, [Row(row) for row in cells])
+
+
+def _passes(result: Reconciliation) -> str:
+    if result.optimizer is not None:
+        return f"one step of training with {result.optimizer}"
+    return "one forward pass" if len(result.phases) == 1 else "one forward and backward pass"
 
 
 def _total(total: ReconciledTotal) -> Line:

@@ -122,8 +122,11 @@ BY_MODULE = {
         "layer2.0.downsample": 100_352,
     },
     "vit_b_16": {
-        "": 16_491_496, "encoder": 16_339_968, "encoder.layers.encoder_layer_3": 1_361_664,
-        "encoder.layers.encoder_layer_3.mlp": 756_480, "encoder.layers.encoder_layer_3.self_attention": 605_184,
+        "": 16_491_496,
+        "encoder": 16_339_968,
+        "encoder.layers.encoder_layer_3": 1_361_664,
+        "encoder.layers.encoder_layer_3.mlp": 756_480,
+        "encoder.layers.encoder_layer_3.self_attention": 605_184,
     },
     "swin_t": {"": 17_055_352, "features": 17_054_352, "features.3.1.attn": 983_136, "features.3.1.mlp": 752_640},
 }

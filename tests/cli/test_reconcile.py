@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,35 @@ def test_groups_of_every_pair_add_up_to_the_difference(model: str) -> None:
         for group in result.groups:
             if group.op:
                 assert sum(layer.difference for layer in group.layers) == group.difference, (first, second, group.op)
+
+
+@pytest.mark.parametrize("model", ["vit_b_16", "swin_t", "gpt2", "resnet50", "lstm"])
+@pytest.mark.parametrize("passes", [{"backward": True}, {"training": "adamw"}], ids=str)
+def test_groups_add_up_with_a_backward_pass_and_in_training(model: str, passes: dict[str, Any]) -> None:
+    network, counted = package.load(model), [name for name, c in CONVENTIONS.items() if c.backward is not None]
+    totals = dict[str, int]()
+    for convention in counted:
+        try:
+            totals[convention] = int(network.cost(convention, **passes).flops_total)
+        except package.NetcalcError as error:
+            assert "E701" in str(error)  # formulas of language models
+    assert len(totals) >= 3
+    for first, second in combinations(totals, 2):
+        result = network.reconcile(before=first, after=second, depth=1, **passes)
+        assert result.before.work == totals[first] and result.after.work == totals[second]
+        assert sum(group.difference for group in result.groups) == totals[second] - totals[first], (first, second)
+        for group in result.groups:
+            if group.op:
+                assert sum(layer.difference for layer in group.layers) == group.difference, (first, second, group)
+
+
+def test_a_backward_pass_differs_by_recomputation() -> None:
+    """Matrices and attention of all layers run again, and the head does not (arXiv:2104.04473, Eq. 3)."""
+    groups = package.load("gpt2").reconcile(before="chinchilla", after="narayanan", backward=True).groups
+    again = [group for group in groups if group.term == "recomputation"]
+    layers, attention = 2 * 1024 * 12 * 12 * 768**2, 4 * 12 * 1024**2 * 768
+    assert sorted(group.difference for group in again) == sorted([layers, attention])
+    assert all(group.phase == "backward" for group in again)
 
 
 def test_fused_attention_and_norms_are_what_fvcore_counts_otherwise() -> None:
@@ -86,6 +116,9 @@ def test_a_page_shows_groups_and_layers(
     ran = netcalc("reconcile", "vit_b_16", "--from", "thop", "--to", "ptflops", "--depth", "2")
     assert (ran.code, ran.err) == (0, "") and all(len(line) <= 80 for line in ran.out.splitlines())
     golden("reconcile/conventions.txt", ran.out)
+    ran = netcalc("reconcile", "gpt2", "--from", "megatron", "--to", "narayanan", "--backward")
+    assert (ran.code, ran.err) == (0, "") and all(len(line) <= 80 for line in ran.out.splitlines())
+    golden("reconcile/backward.txt", ran.out)
     record = validated(netcalc("reconcile", "mlp", "--to", "torchinfo", "--format", "json"), "reconcile")
     assert sum(group["after"] - group["before"] for group in record["groups"]) == record["difference"]
 

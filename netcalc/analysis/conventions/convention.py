@@ -222,6 +222,10 @@ class Convention(NamedTuple):
         """Return the work of an update of parameters under the convention, from the terms of its work."""
         return Counted(*_sums(self._of_kinds(self.forward, terms)))
 
+    def update_parts(self, terms: Sequence[Term]) -> tuple[Part, ...]:
+        """Return the work that :meth:`counts_update` returns the sum of, by the term that it comes from."""
+        return tuple(self._of_kinds(self.forward, terms))
+
     def counts_backward(
         self, node: OpNode, terms: Sequence[Term], forward: Counted | None = None, place: Place | None = None
     ) -> Counted:

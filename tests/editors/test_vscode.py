@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,11 +14,9 @@ from typing import Any
 
 import pytest
 
-from netcalc.cli.commands import COMMANDS
-
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "editors" / "vscode"
-SPEC = "# a comment\nnetcalc: 1\ninputs: {x: [1, 8]}\nlayers: [{linear: 4}]\n"
+SPEC = "# a comment\nnetcalc: 1\ndims: {batch: 1}\ninputs: {x: [batch, 8]}\nlayers:\n  - linear: 4\n"
 OTHER = "services: {netcalc: {image: x}}\n  netcalc: 1\n"
 
 pytestmark = pytest.mark.skipif(
@@ -79,6 +79,7 @@ def test_a_spec_starts_the_server_once(packed: Path) -> None:
         "convention": "torch",
         "symbolic": ["batch"],
         "hints": ["macs"],
+        "settings": {},
     }
     assert started["options"]["documentSelector"] == [{"language": "yaml"}]
 
@@ -103,22 +104,35 @@ def test_a_command_that_is_missing_is_one_message(packed: Path) -> None:
     assert error.startswith("netcalc: `/work space/bin/missing lsp` cannot be started.")
 
 
-@pytest.mark.skipif("lsp" not in COMMANDS, reason="this netcalc has no language server")
-def test_the_command_is_a_language_server(packed: Path) -> None:
+def test_the_command_is_a_language_server_that_takes_the_settings(packed: Path) -> None:
     pytest.importorskip("pygls")
-    run = _activated(packed, SPEC)["started"][0]["run"]
-    options = _activated(packed, SPEC)["started"][0]["options"]["initializationOptions"]
-    assert run["command"] == "netcalc"
-    hello = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": options}
-    messages = [
-        {"id": 1, "method": "initialize", "params": hello},
+    chosen = {"symbolic": ["batch"], "hints": ["shapes", "macs"], "settings": {"batch": 2}, "dtype": "float16"}
+    (started,) = _activated(packed, SPEC, **chosen)["started"]
+    options, text = started["options"]["initializationOptions"], {"uri": "file:///net.yaml"}
+    assert options == {"convention": "netcalc", **chosen}
+    options["symbolic"] = []
+    lines = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}, "initializationOptions": options}},
         {"method": "initialized", "params": {}},
-        {"id": 2, "method": "shutdown"},
+        {
+            "method": "textDocument/didOpen",
+            "params": {"textDocument": {**text, "languageId": "yaml", "version": 1, "text": SPEC}},
+        },
+        {"id": 2, "method": "textDocument/inlayHint", "params": {"textDocument": text, "range": lines}},
+        {"id": 3, "method": "shutdown"},
         {"method": "exit"},
     ]
     bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
     sent = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
-    command = [sys.executable, "-m", "netcalc", *run["args"]]
-    done = subprocess.run(command, input=sent, capture_output=True, timeout=60, check=False)
+    command = [sys.executable, "-m", "netcalc", *started["run"]["args"]]
+    done = subprocess.run(command, input=sent, capture_output=True, timeout=60, check=False, env=_environment())
     assert done.returncode == 0, done.stderr
-    assert b'"inlayHintProvider"' in done.stdout and b'"hoverProvider"' in done.stdout
+    answers = [json.loads(body) for body in re.findall(rb"\r\n\r\n(\{.*?\})(?=Content-Length|$)", done.stdout)]
+    (hints,) = [answer["result"] for answer in answers if answer.get("id") == 2]
+    assert [hint["label"].strip() for hint in hints] == ["→ 2×4 · 64 MACs"]
+    assert not [answer for answer in answers if answer.get("method") == "window/showMessage"]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -38,6 +38,7 @@ async function start(): Promise<void> {
   const settings = vscode.workspace.getConfiguration("netcalc");
   const folder = vscode.workspace.workspaceFolders?.find((each) => each.uri.scheme === "file")?.uri.fsPath;
   const server = serverCommand(settings.get("path", "netcalc"), folder);
+  const dtype = settings.get<string | null>("dtype", null);
   const started = new LanguageClient(
     "netcalc",
     "netcalc",
@@ -48,6 +49,8 @@ async function start(): Promise<void> {
         convention: settings.get("convention", "netcalc"),
         symbolic: settings.get("symbolic", []),
         hints: settings.get("hints", ["shapes", "params"]),
+        settings: settings.get("settings", {}),
+        ...(dtype === null ? {} : { dtype }),
       },
     },
   );

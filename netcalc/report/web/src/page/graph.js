@@ -20,7 +20,8 @@ function press(element, label, run) {
   element.classList.add('press')
   element.setAttribute('tabindex', '0')
   element.setAttribute('role', 'button')
-  element.setAttribute('aria-label', label)
+  // its texts are its name
+  element.setAttribute('aria-description', label)
   element.addEventListener('click', run)
   element.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' && event.key !== ' ') return
@@ -67,6 +68,8 @@ class GraphView {
     // its own rules are those of `graphColors`: the policy of the page allows no element with styles
     this.canvas.innerHTML = text.replace(/<style>[^<]*<\/style>/, '')
     this.svg = this.canvas.querySelector('svg')
+    // a picture would hide what can be pressed in it
+    this.svg.setAttribute('role', 'group')
     this.size = [Number(this.svg.getAttribute('width')), Number(this.svg.getAttribute('height'))]
     for (const element of this.svg.querySelectorAll('.node, .group')) this.enable(element, shown)
     for (const element of this.svg.querySelectorAll('.figures')) this.opening(element)

@@ -9,6 +9,8 @@ function dialog(id, title, ...content) {
   const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Close', onclick: () => element.close() }, '×')
   element.append(h('div', { class: 'bar' }, h('h2', { id: `${id}-title` }, title), close), ...content)
   element.addEventListener('click', (event) => event.target === element && element.close())
+  // a field of a search takes the key for itself
+  element.addEventListener('keydown', (event) => event.key === 'Escape' && element.close())
   return element
 }
 

@@ -121,6 +121,7 @@ export class Results {
     this.drawing += 1
     const mine = this.drawing
     const document_ = this.host.current()
+    this.body.setAttribute('aria-busy', 'true')
     this.drawTotals()
     const before = { search: this.body.querySelector('.search')?.value, top: this.body.scrollTop, drawn: this.drawn }
     let nodes
@@ -132,6 +133,7 @@ export class Results {
     if (mine !== this.drawing || nodes === undefined) return
     this.body.replaceChildren()
     append(this.body, [nodes])
+    this.body.setAttribute('aria-busy', 'false')
     this.drawn = `${document_.id} ${this.panel}`
     if (before.drawn !== this.drawn) return
     this.body.scrollTop = before.top

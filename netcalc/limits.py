@@ -96,6 +96,7 @@ CALL_SECONDS = Limit(60, "seconds that a call of a tool of `netcalc mcp` may tak
 MAX_RECORD = Limit(
     200_000, "characters of the record that a tool of `netcalc mcp` returns", "E603", option="--max-record"
 )
+MAX_CALL = Limit(32 << 20, "bytes of a message to `netcalc mcp`; a longer one is passed over", "E003")
 MAX_THREADS = Limit(1_024, "threads of a run", "E502")
 MAX_PASSES = Limit(10_000, "passes of a profile", "E502")
 MAX_LOOKUPS = Limit(500_000, "names under which parameters are looked up in a checkpoint", "E603")

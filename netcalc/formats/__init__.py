@@ -60,9 +60,7 @@ def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # no
         return _load_text(model, reading)
     source = find_source(str(model), reading.max_size)
     if source is None or source.is_spec(reading.max_size):
-        if reading.via == "library" or reading.examples:
-            hint = "leave out --via library and --example"
-            raise NetcalcError(Diagnostic("E502", f"{model} is a spec, which no library builds", hint=hint))
+        _require_no_library(str(model), reading)
         return load_document(model, reading.max_size)
     return _described(source, reading)[1]
 
@@ -75,11 +73,19 @@ def is_text(model: str) -> bool:
 def _load_text(text: str, reading: Reading) -> Loaded:
     """Load a spec, or the configuration of a model, from its text."""
     if looks_like_spec(text) or not text.lstrip().startswith("{"):
-        return load_text(text, max_size=reading.max_size)
+        _require_no_library(_TEXT, reading)
+        return load_text(text, _TEXT, max_size=reading.max_size)
     from netcalc.formats.json_document import parse_json
 
     content = parse_json(checked_size(text, _TEXT, reading.max_size), _TEXT)
     return _described(Source(Path(_TEXT, CONFIG), _TEXT, "model", content=content), reading)[1]
+
+
+def _require_no_library(name: str, reading: Reading) -> None:
+    """Check that a spec is not read as a model that a library builds; NetcalcError (E502) if it is."""
+    if reading.via == "library" or reading.examples:
+        hint = "leave out --via library and --example"
+        raise NetcalcError(Diagnostic("E502", f"{name} is a spec, which no library builds", hint=hint))
 
 
 def _described(source: Source, reading: Reading) -> tuple[Description, Loaded]:

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 import netcalc
+from netcalc.cli import main
 from netcalc.cli.assistants.tools import RECORDS
 from netcalc.cli.commands import command_module
 from netcalc.cli.plain_arguments import plain_arguments
@@ -366,6 +367,28 @@ def test_malformed_messages_are_survived(place: Path) -> None:
     assert [answers[number]["error"]["code"] for number in (1, 2, 3)] == [-32601, -32602, -32602]
     assert answers[4]["result"]["structuredContent"]["totals"]["params"] == 535_818
     raw.end()
+
+
+def test_a_message_that_is_too_long_is_passed_over(place: Path) -> None:
+    raw = Raw(place)
+    raw.greet()
+    raw.answer(0)
+    before = psutil.Process(raw.process.pid).memory_info().rss
+    long = json.dumps({"jsonrpc": "2.0", **_call(1, "params", model="x" * (100 << 20))}).encode()
+    raw.send(long, _call(2, "params", model=SPEC))
+    assert raw.answer(2)["result"]["structuredContent"]["totals"]["params"] == 36
+    assert psutil.Process(raw.process.pid).memory_info().rss < before + (120 << 20)
+    raw.end()
+
+
+def test_bad_options_are_errors_of_the_command(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["mcp", "--folder", str(place / "nowhere")]) == 2
+    assert "nowhere: there is no such folder" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert main(["mcp"]) == 2
+    assert 'pip install "netcalc-nn[mcp]"' in capsys.readouterr().err
 
 
 def test_a_cancelled_call_ends_its_process_and_the_end_of_input_ends_all(place: Path) -> None:

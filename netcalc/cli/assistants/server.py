@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import sys
+from typing import Any, cast
 
 import anyio
+import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.lowlevel import Server
@@ -13,9 +16,12 @@ from mcp.server.stdio import stdio_server
 from netcalc.cli.assistants.pool import Pool, Service
 from netcalc.cli.assistants.tools import RECORDS, Tool, tools
 from netcalc.diagnostics import NetcalcError
+from netcalc.limits import MAX_CALL
 from netcalc.records.errors import errors_record
 from netcalc.version import __version__
 
+#: Bytes of a message that is too long which are looked at: none that could be one.
+_BEGINNING = 1_000
 _INSTRUCTIONS = """\
 netcalc counts shapes, parameters, operations and memory of neural networks exactly, from a shipped spec, a file, or
 the text of a YAML spec. Take its figures in place of estimates. `specs` lists networks by a word, and with a name the
@@ -54,10 +60,32 @@ async def _serve(service: Service) -> None:
         on_call_tool=call_tool,
     )
     try:
-        async with stdio_server() as (requests, answers):
+        async with stdio_server(cast("Any", _Lines())) as (requests, answers):
             await server.run(requests, answers, server.create_initialization_options())
     finally:
         await pool.close()
+
+
+class _Lines:
+    """Lines of standard input; of one that is too long the beginning stands for it, which is no message."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stdin.buffer
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True)
+        if not line:
+            raise StopAsyncIteration
+        return line.decode("utf-8", "replace")
+
+    def _line(self) -> bytes:
+        line = rest = self._stream.readline(MAX_CALL)
+        while len(line) == MAX_CALL and rest and not rest.endswith(b"\n"):
+            rest = self._stream.readline(MAX_CALL)
+        return line if rest is line else line[:_BEGINNING]
 
 
 def _described(tool: Tool, network: bool) -> types.Tool:
@@ -76,8 +104,6 @@ def _described(tool: Tool, network: bool) -> types.Tool:
 
 def _result(answer: Any) -> types.CallToolResult:
     """Return the result of a call: the record as text too, for clients that know no structured content."""
-    import json
-
     if "record" in answer:
         texts = [answer["record"], *filter(None, [answer["warnings"]])]
         return types.CallToolResult(content=_content(*texts), structured_content=json.loads(answer["record"]))
@@ -88,8 +114,6 @@ def _result(answer: Any) -> types.CallToolResult:
 
 
 def _failure(text: str, record: Any) -> types.CallToolResult:
-    import json
-
     return types.CallToolResult(content=_content(text, json.dumps(record)), is_error=True)
 
 

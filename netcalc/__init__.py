@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.graph import GraphNode as GraphNode
     from netcalc.analysis.graph import GraphReport as GraphReport
     from netcalc.analysis.laws import ComputeOptimal as ComputeOptimal
+    from netcalc.analysis.laws import CurvePoint as CurvePoint
     from netcalc.analysis.laws import Optimum as Optimum
     from netcalc.analysis.memory import Memory as Memory
     from netcalc.analysis.memory_report import EngineMemory as EngineMemory
@@ -232,7 +233,7 @@ _EXPORTS = {
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reconciling": ("reconcile_networks",),
     "netcalc.laws": ("compute_optimal",),
-    "netcalc.analysis.laws": ("ComputeOptimal", "Optimum"),
+    "netcalc.analysis.laws": ("ComputeOptimal", "CurvePoint", "Optimum"),
     "netcalc.reference.blocks": ("BlockReference",),
     "netcalc.reference.operation_list": ("OperationList", "OperationPage"),
     "netcalc.reference.operations": ("Listed", "OperationReference"),

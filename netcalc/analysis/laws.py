@@ -15,7 +15,7 @@ In each form N and D are powers of the budget.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,8 @@ _FOLDER = Path(__file__).parent.parent / "data" / "laws"
 _EACH = 6
 #: Largest numbers that are asked for: powers of them are still numbers.
 _MOST = 1e100
+#: Points of a curve of equal FLOPs on either side of the best size, and the doublings that they span.
+_STEPS, _DOUBLINGS = 16, 4
 
 
 class Power(NamedTuple):
@@ -54,6 +56,7 @@ class Law(NamedTuple):
         params: parameters that are best, by the budget.
         tokens: tokens that are best, by the budget.
         loss: nats for a token that the law predicts at a budget, parameters and tokens; None if it predicts none.
+        has_curves: True if the loss depends on parameters and tokens, and not on the budget alone.
         runs: ranges of parameters and tokens that it was fitted to.
     """
 
@@ -65,6 +68,7 @@ class Law(NamedTuple):
     params: Power
     tokens: Power
     loss: Callable[[float, float, float], float] | None
+    has_curves: bool
     runs: tuple[tuple[float, float], tuple[float, float]]
     notes: tuple[str, ...]
 
@@ -75,12 +79,28 @@ class Law(NamedTuple):
         loss = None if self.loss is None else self.loss(flops, params, tokens)
         exponents = self.params.exponent, self.tokens.exponent
         about = self.title, self.about, self.source, self.counts
-        return Optimum(self.name, flops, params, tokens, loss, *exponents, not inside, *about, self.notes)
+        curve = tuple(self._curve(flops, params)) if self.has_curves else ()
+        return Optimum(self.name, flops, params, tokens, loss, *exponents, not inside, curve, *about, self.notes)
+
+    def _curve(self, flops: float, params: float) -> Iterator[CurvePoint]:
+        assert self.loss is not None
+        for step in range(-_STEPS, _STEPS + 1):
+            size = params * 2 ** (_DOUBLINGS * step / _STEPS)
+            tokens = flops / (_EACH * size)
+            yield CurvePoint(size, tokens, self.loss(flops, size, tokens))
+
+
+class CurvePoint(NamedTuple):
+    """A size on a curve of equal FLOPs."""
+
+    params: float
+    tokens: float
+    loss: float
 
 
 @recorded(
     *("law", "flops", "params", "tokens", "tokens_per_param", "loss", "params_exponent", "tokens_exponent"),
-    *("extrapolated", "title", "about", "source", "counts", "notes"),
+    *("extrapolated", "curve", "title", "about", "source", "counts", "notes"),
 )
 class Optimum(NamedTuple):
     """The parameters and tokens that a law takes to be best."""
@@ -98,6 +118,8 @@ class Optimum(NamedTuple):
     """Power of the budget with which the tokens grow."""
     extrapolated: bool
     """True beyond the parameters and tokens of the runs that the law was fitted to."""
+    curve: tuple[CurvePoint, ...]
+    """Sizes around the best one with the same budget; none of a law that predicts no loss of them."""
     title: str
     about: str
     source: str
@@ -195,7 +217,8 @@ def _law(name: str, entry: Mapping[str, Any], paper: Mapping[str, Any]) -> Law:
     ranges = tuple(runs["params"]), tuple(runs["tokens"])
     source = f"{paper['source']}, {entry['source']}"
     notes = tuple(entry.get("notes", ()))
-    return Law(name, paper["title"], entry["about"], source, paper["counts"], params, tokens, loss, ranges, notes)
+    has_curves, about = form == "loss", (paper["title"], entry["about"], source, paper["counts"])
+    return Law(name, *about, params, tokens, loss, has_curves, ranges, notes)
 
 
 _Form = tuple[Power, Power, Callable[[float, float, float], float] | None]

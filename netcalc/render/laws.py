@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from netcalc.analysis.laws import ComputeOptimal, Optimum
 from netcalc.render.numbers import short
 from netcalc.render.page import Line, Page, Paragraph
+from netcalc.render.plot.charts import COUNT, Chart, Mark, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Table
@@ -26,6 +27,17 @@ class _Laws(Presentation[ComputeOptimal]):
         if any(row.extrapolated for row in rows.shown):
             yield Paragraph([Line("* beyond the parameters or tokens of the runs that the law was fitted to")])
         yield Paragraph([_source(row) for row in rows.shown])
+
+    def charts(self, result: ComputeOptimal) -> Iterable[Chart]:
+        """Return the losses of sizes that take the same FLOPs, by law, with the best size of each."""
+        curves = [row for row in result.laws if row.curve]
+        if not curves:
+            return ()
+        series = [Series(row.law, [(point.params, point.loss) for point in row.curve]) for row in curves]
+        marks = [Mark(row.params, row.loss, _count(row.params)) for row in curves if row.loss is not None]
+        budgets = " and ".join(dict.fromkeys(_power(row.flops) for row in curves))
+        title = f"loss by size at {budgets} FLOPs"
+        return [Chart(title, "parameters", "nats/token", series, log_x=True, x_unit=COUNT, marks=marks)]
 
     def data(self, result: ComputeOptimal, rows: Selected[Optimum], view: View) -> Table:
         """Sizes by law; numbers alone for programs."""

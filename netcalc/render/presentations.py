@@ -234,7 +234,10 @@ def charts(result: Any) -> Sequence[Drawing]:
     if drawn := [*presentation_of(result).charts(result)]:
         return drawn
     message = f"{type(result).__name__} has no charts"
-    hint = "results of memory, time, signal and train have charts, and a run with traced tensors that are kept"
+    hint = (
+        "results of memory, time, signal, train and compute_optimal have charts, and a run with traced tensors that "
+        "are kept"
+    )
     raise NetcalcError(Diagnostic("E502", message, hint=hint))
 
 

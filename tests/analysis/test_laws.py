@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,6 +112,23 @@ def test_the_optimum_is_the_least_loss_on_a_curve_of_equal_flops(law: str) -> No
     losses = [chosen.loss(flops, size, flops / (6 * size)) for size in sizes]
     assert losses.index(min(losses)) == 200 and best.loss == pytest.approx(losses[200], rel=1e-12)
     assert all(a > b for a, b in pairwise(losses[:201])) and all(a < b for a, b in pairwise(losses[200:]))
+
+
+def test_curves_of_equal_flops() -> None:
+    report = netcalc.compute_optimal(3e22, law=["besiroglu", "kaplan"])
+    best, without = report.laws
+    assert without.curve == ()
+    assert all(6 * point.params * point.tokens == pytest.approx(3e22, rel=1e-12) for point in best.curve)
+    assert min(best.curve, key=lambda point: point.loss).params == best.params
+    assert best.curve[-1].params / best.curve[0].params == pytest.approx(256)
+
+
+def test_the_chart_marks_the_best_sizes(tmp_path: Path) -> None:
+    netcalc.compute_optimal("5.76e23").save_charts(tmp_path / "curves.svg")
+    text = (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert "loss by size at 5.76e23 FLOPs" in text and "72.2 G" in text and "40.3 G" in text
+    with pytest.raises(NetcalcError, match="has no charts"):
+        netcalc.compute_optimal(1e21, law="chinchilla-1").save_charts(tmp_path / "none.svg")
 
 
 @given(st.sampled_from(law_names()), st.floats(1e15, 1e30), st.sampled_from(["params", "tokens"]))

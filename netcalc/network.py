@@ -508,7 +508,7 @@ class Network:
     def graph(self, **options: Unpack[GraphOptions]) -> GraphReport:
         """Return the graph of the network: boxes for operations and blocks, and the tensors between them.
 
-        In a notebook it shows as a picture; ``save_charts("graph.svg")`` writes one.
+        In a notebook it shows as a picture; ``plot("graph.svg")`` writes one.
 
         Raises:
             NetcalcError: as :meth:`analysis` does; E502 for unknown figures.

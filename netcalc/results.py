@@ -78,16 +78,16 @@ class Result:
         columns = self.to_dict()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def save_charts(self, path: str | Path) -> None:
+    def plot(self, path: str | Path) -> None:
         """Write the charts of the result below one another, replacing the file.
 
         Args:
-            path: an ``.svg`` or ``.png`` file; a PNG needs resvg-py.
+            path: an ``.svg`` file, which follows light and dark mode, or a ``.png``, which needs the extra ``plot``.
 
         Raises:
             NetcalcError: E502 for another suffix, a result without charts, or a file that cannot be written.
         """
-        _presentations().save_charts(self, path)
+        _presentations().plot(self, path)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return the page as text and HTML, for notebooks."""

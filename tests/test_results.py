@@ -38,16 +38,19 @@ def test_no_value_is_none() -> None:
 def test_charts_are_saved(tmp_path: Path) -> None:
     net = netcalc.load("mlp")
     for name, result in {"memory": net.memory(), "signal": net.signal(), "train": net.train(2)}.items():
-        result.save_charts(tmp_path / f"{name}.svg")
+        result.plot(tmp_path / f"{name}.svg")
         assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_results_without_charts(tmp_path: Path) -> None:
-    summary = netcalc.load("mlp").summary()
-    with pytest.raises(NetcalcError, match="Summary has no charts"):
-        summary.save_charts(tmp_path / "summary.svg")
-    with pytest.raises(NetcalcError, match=r"memory\.pdf: a picture is an \.svg or a \.png"):
-        netcalc.load("gpt2").memory().save_charts(tmp_path / "memory.pdf")
+    with pytest.raises(NetcalcError, match="this Summary has no charts"):
+        netcalc.load("mlp").summary(view="shapes").plot(tmp_path / "summary.svg")
+    with pytest.raises(NetcalcError, match="charts need numbers in place of batch"):
+        netcalc.load("resnet18", symbolic=["batch"]).memory().plot(tmp_path / "memory.svg")
+    with pytest.raises(NetcalcError, match="a chart needs a number in place of"):
+        netcalc.load("resnet18", symbolic=["batch"]).summary(view="flops").plot(tmp_path / "flops.svg")
+    with pytest.raises(NetcalcError, match=r"memory\.pdf: \.pdf files are not written here"):
+        netcalc.load("gpt2").memory().plot(tmp_path / "memory.pdf")
     assert not [*tmp_path.iterdir()]
 
 

@@ -200,7 +200,7 @@ class GraphReport(Result):
         """Return the graph in the language of Graphviz, with blocks as clusters."""
         return "\n".join(_presentation().dot(self))
 
-    def save_charts(self, path: str | Path) -> None:
+    def plot(self, path: str | Path) -> None:
         """Write the picture or its text, replacing the file.
 
         Args:

@@ -43,6 +43,6 @@ def command(call: Call) -> None:
     """Draw the graph of a model."""
     graph = call.network().graph(**call.of(GraphOptions))
     if suffix_of(call["output"]) in GRAPHS:
-        graph.save_charts(call["output"])
+        graph.plot(call["output"])
     else:
         call.write(graph)

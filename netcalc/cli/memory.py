@@ -18,8 +18,8 @@ that are loaded beside.
 --over length=2048,8192 --over batch=1,8 prints the table of totals at these sizes, of other sizes and vars alike;
 length=log:1k:128k:8 has equal ratios, and 2k is 2,048. --phase, --cache and --training count as for one point.
 
-A chart shows the activations by layer; -o FILE.svg writes it, or .png with the extra 'plot'. --depth, --sort, --top and
---filter list layers with their live bytes.
+A chart shows the activations by layer on weights and caches, with the peak; -o FILE.svg writes it, or .png with the
+extra 'plot'. --depth draws deeper layers, and lists them as --sort, --top and --filter do, with their live bytes.
 """
 
 from __future__ import annotations

@@ -107,6 +107,12 @@ ROW_OPTIONS = (SelectOptions, FormatOptions, OutputOptions, ModelOptions, ModeOp
 TEXT_ROW_OPTIONS = (SelectOptions, TextFormatOptions, OutputOptions, ModelOptions, ModeOptions)
 
 
+class ChartOptions(TypedDict, total=False):
+    """Charts of commands that print none by themselves."""
+
+    charts: Annotated[bool, Option(FLAG, False, "Print charts below the tables; -o FILE.svg or .png writes them.")]
+
+
 class LayoutOptions(TypedDict, total=False):
     """Order of axes."""
 

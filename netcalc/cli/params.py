@@ -6,19 +6,27 @@ of a model in this way: of a folder, or of a .gguf file with the bits of its ele
 
 --convention adds the count of a tool or paper that counts parameters otherwise, such as torchinfo, thop or kaplan, with
 the operations that make the difference.
+
+--charts draws the layers with most parameters as bars, or those that --sort, --top and --filter select; -o FILE.svg
+writes the bars, or .png with the extra 'plot'.
 """
 
 from __future__ import annotations
 
 from netcalc.arguments import options_of
 from netcalc.cli.command_options import StoredOptions
-from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
+from netcalc.cli.options import ROW_OPTIONS, ChartOptions, ColumnOptions, LayoutOptions
+from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
 from netcalc.exclude_options import ExcludeOptions
 from netcalc.options import ConventionOptions, LayerOptions, ModelOptions, SourceOptions
 
 
-@verb(ConventionOptions, LayerOptions, ExcludeOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS, StoredOptions)
+@verb(
+    *(ConventionOptions, LayerOptions, ExcludeOptions, ColumnOptions, LayoutOptions, ChartOptions, *ROW_OPTIONS),
+    StoredOptions,
+    writes=(*REPORTS, *PICTURES),
+)
 def command(call: Call) -> None:
     """Report the parameters of a network, or the tensors of a checkpoint."""
     from netcalc.formats.checkpoints import is_checkpoint
@@ -38,13 +46,14 @@ def _refuse_options(call: Call) -> None:
         *(name for name in options_of(ModelOptions) if name not in options_of(SourceOptions)),
         "train",
         "columns",
+        "charts",
         "exclude",
     ) or (call["convention"] != "netcalc"):
         from netcalc.diagnostics import Diagnostic, NetcalcError
 
         options_of_specs = (
-            "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune, --exclude, --columns and "
-            "--convention"
+            "--set, --symbolic, --mode, --train, --dtype, --lora, --quantize, --prune, --exclude, --columns, "
+            "--charts and --convention"
         )
         message = f"{options_of_specs} are for a spec, not for a checkpoint"
         hint = f"`netcalc verify SPEC --weights {call['model']}` compares it with a spec"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
+from netcalc.cli.options import ROW_OPTIONS, ChartOptions, ColumnOptions, LayoutOptions
+from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, Verb, verb
 from netcalc.options import ConventionOptions, LayerOptions, ReportName, SummaryOptions
 
@@ -10,7 +11,13 @@ from netcalc.options import ConventionOptions, LayerOptions, ReportName, Summary
 def report_command(view: ReportName, *groups: type) -> Verb:
     """Return the command that writes a view of a summary; ``groups`` are the options that not all views have."""
 
-    @verb(*groups, LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS)
+    drawn = view != "shapes"
+    further = (ChartOptions,) if drawn else ()
+
+    @verb(
+        *(*groups, LayerOptions, ColumnOptions, LayoutOptions, *further, *ROW_OPTIONS),
+        writes=(*REPORTS, *PICTURES) if drawn else REPORTS,
+    )
     def command(call: Call) -> None:
         call.write(call.network().summary(view=view, **call.of(ConventionOptions, SummaryOptions)))
 

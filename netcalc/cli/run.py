@@ -57,7 +57,7 @@ def command(call: Call) -> None:
     _check(call)
     result = _result(call)
     if call["plot"] is not None:
-        result.save_charts(call["plot"])
+        call.plot(result, call["plot"])
     call.write(result)
 
 

@@ -16,8 +16,9 @@ Several models are compared, on the same data with the same seeds: one table, on
 second model only; after a single model it makes a second one, as in netcalc signal mlp --set 2:hidden=[64].
 
 --init takes initializers as in netcalc run. --compare-init, repeatable, compares initializers layer by layer. --depth
-joins layers into groups; --sort, --top and --filter select rows. --plot writes charts of variances and gradients as
-.svg, or as .png with the extra 'plot'; --charts prints them.
+joins layers into groups; --sort, --top and --filter select rows. --charts prints charts of variances and
+gradients below the table, --plot FILE.svg writes them beside it, -o FILE.svg in its place; a .png needs the extra
+'plot'.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 from netcalc.cli.command_options import InputOptions, SeveralOptions
 from netcalc.cli.command_options import SignalOptions as CommandOptions
 from netcalc.cli.options import MODELS, TEXT_ROW_OPTIONS
-from netcalc.cli.suffixes import PICTURES, require_file
+from netcalc.cli.suffixes import PICTURES, REPORTS, require_file
 from netcalc.cli.verb import Call, verb
 from netcalc.run_options import SignalComparisonOptions, SignalOptions
 
@@ -40,6 +41,7 @@ from netcalc.run_options import SignalComparisonOptions, SignalOptions
     SeveralOptions,
     arguments=(MODELS,),
     without=("symbolic", "lora", "quantize", "prune"),
+    writes=(*REPORTS, *PICTURES),
 )
 def command(call: Call) -> None:
     """Measure and predict signals and gradients at initialization."""
@@ -47,7 +49,7 @@ def command(call: Call) -> None:
         require_file("--plot", call["plot"], PICTURES)
     result = _result(call)
     if call["plot"] is not None:
-        result.save_charts(call["plot"])
+        call.plot(result, call["plot"])
     call.write(result)
 
 

@@ -3,12 +3,16 @@
 A module that is called several times is one row, with the number of its calls and their sums. A pipeline of diffusers
 is a list of its parts with their figures and totals; --set unet:NAME=VALUE changes one of them, as --quantize unet:int8
 and --prune unet:0.5 do.
+
+--charts draws the layers with most parameters and most work as bars, or those that --sort, --top and --filter select;
+-o FILE.svg writes the bars, or .png with the extra 'plot'.
 """
 
 from __future__ import annotations
 
 from netcalc.arguments import options_of
-from netcalc.cli.options import ROW_OPTIONS, ColumnOptions, LayoutOptions
+from netcalc.cli.options import ROW_OPTIONS, ChartOptions, ColumnOptions, LayoutOptions
+from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.options import (
@@ -21,7 +25,10 @@ from netcalc.options import (
 )
 
 
-@verb(ConventionOptions, WorkOptions, LayerOptions, ColumnOptions, LayoutOptions, *ROW_OPTIONS)
+@verb(
+    *(ConventionOptions, WorkOptions, LayerOptions, ColumnOptions, LayoutOptions, ChartOptions, *ROW_OPTIONS),
+    writes=(*REPORTS, *PICTURES),
+)
 def command(call: Call) -> int:
     """Report shapes, parameters and work of a network, or of the parts of a pipeline."""
     try:

@@ -13,7 +13,8 @@ kernels of their own. --attention eager writes and reads scores. --arithmetic tf
 Several devices (h100:16) share all work evenly, unless --tp, --pp, --dp and the like say how it is split: then the
 layers are those of a rank, bound by arithmetic, memory or network, and the bound is that of the pipeline and the links.
 
-A roofline plot shows the layers by their FLOPs for a byte; -o FILE.svg writes it, or .png with the extra 'plot'.
+A roofline plot shows the layers by their FLOPs for a byte; -o FILE.svg writes it, with bars of the times of layers, or
+.png with the extra 'plot'.
 --depth, --sort, --top and --filter select layers, --unroll shows every instance.
 """
 

@@ -19,6 +19,8 @@ steps with the learning rates of all --steps.
 Several models are trained side by side, on the same data with the same seed, and --lr 0.1,1,10 trains each at several
 rates: one table, one chart. --set 2:NAME=VALUE changes the second model only; after a single model it makes a second
 one, as in netcalc train mlp --set 2:hidden=[64]. --watch follows the outputs of layers over the steps.
+
+--plot FILE.svg writes the loss curves beside the page, -o FILE.svg in its place; a .png needs the extra 'plot'.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def _is_single(call: Call) -> bool:
 
 
 def _writes(call: Call) -> tuple[str, ...]:
-    return (".safetensors", ".npz", *FORMATS) if _is_single(call) else (*FORMATS,)
+    return (".safetensors", ".npz", *FORMATS, *PICTURES) if _is_single(call) else (*FORMATS, *PICTURES)
 
 
 @verb(
@@ -72,7 +74,7 @@ def command(call: Call) -> int:
         require_file("--plot", plot, PICTURES)
     result = _result(call)
     if plot is not None:
-        result.save_charts(plot)
+        call.plot(result, plot)
     call.write(result)
     return 0 if result.ok else EXIT_CHECK
 

@@ -143,13 +143,19 @@ class Call:
 
         output = self["output"]
         if suffix_of(output) in PICTURES:
-            result.save_charts(output)
+            self.plot(result, output)
             return
         if suffix_of(output) in TENSORS:
             result.save(output)
             output = None
         terminal = self.terminal(output)
         write(lines(result, self.view._replace(width=terminal.width), terminal), output)
+
+    def plot(self, result: Any, path: str) -> None:
+        """Write the charts of a result, with the rows that the user wants to see."""
+        from netcalc.render.presentations import plot
+
+        plot(result, path, self.view)
 
     def terminal(self, output: str | None) -> Terminal:
         """Return the properties of the output: a file has no colors and no width; ``--wide`` removes the width."""

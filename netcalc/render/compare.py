@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, change, ratio
@@ -21,8 +22,10 @@ from netcalc.render.compare_tables import (
 )
 from netcalc.render.numbers import shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
+from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
+from netcalc.render.shares import composition
 from netcalc.render.signature import element_type
 from netcalc.render.table import Column, Row, Table, is_folded
 
@@ -70,7 +73,14 @@ class _Comparison(Presentation[Comparison]):
         else:
             shown = [match_row(result, entry.path, entry.match, entry.present) for entry in rows.shown]
             table = layers_table(result, shown)._replace(omitted=len(rows.others))
-        return _page(result, table)
+        return chain(_page(result, table), self.charts(result, rows) if view.charts else ())
+
+    def charts(self, result: Comparison, rows: Selected[_Entry]) -> Iterator[Drawing]:
+        """Yield the totals of each network, of parts by operation."""
+        counted = [figure for figure in figures_of(result) if figure.unit in ("macs", "flops")]
+        for figure in ([] if result.convention is None else [FIGURES["params"]]) + counted[-1:]:
+            if (chart := composition(result, figure)) is not None:
+                yield chart
 
     def data(self, result: Comparison, rows: Selected[_Entry], view: View) -> Table:
         """The layers with the figures of each network and the differences from the first network, for CSV."""

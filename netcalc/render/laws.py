@@ -28,16 +28,16 @@ class _Laws(Presentation[ComputeOptimal]):
             yield Paragraph([Line("* beyond the parameters or tokens of the runs that the law was fitted to")])
         yield Paragraph([_source(row) for row in rows.shown])
 
-    def charts(self, result: ComputeOptimal) -> Iterable[Chart]:
+    def charts(self, result: ComputeOptimal, rows: Selected[Optimum]) -> Iterable[Chart]:
         """Return the losses of sizes that take the same FLOPs, by law, with the best size of each."""
-        curves = [row for row in result.laws if row.curve]
+        curves = [row for row in rows.shown if row.curve]
         if not curves:
             return ()
         series = [Series(row.law, [(point.params, point.loss) for point in row.curve]) for row in curves]
         marks = [Mark(row.params, row.loss, _count(row.params)) for row in curves if row.loss is not None]
         budgets = " and ".join(dict.fromkeys(_power(row.flops) for row in curves))
         title = f"loss by size at {budgets} FLOPs"
-        return [Chart(title, "parameters", "nats/token", series, log_x=True, x_unit=COUNT, marks=marks)]
+        return [Chart(title, "parameters", "loss (nats/token)", series, log_x=True, x_unit=COUNT, marks=marks)]
 
     def data(self, result: ComputeOptimal, rows: Selected[Optimum], view: View) -> Table:
         """Sizes by law; numbers alone for programs."""

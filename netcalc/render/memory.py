@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from netcalc.analysis.activations.records import Activations, Point
 from netcalc.analysis.caches.groups import CacheGroup, grouped
@@ -12,11 +12,12 @@ from netcalc.analysis.precisions import precision_named
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
+from netcalc.render.memory_chart import memory_charts
 from netcalc.render.memory_split import split_answer, split_details
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.places import placement_page
-from netcalc.render.plot import Chart, Series
+from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.signature import element_type, signature_text
@@ -26,7 +27,6 @@ from netcalc.render.table import Column, Row, Table
 _LIVE = 8
 #: Operations that a page shows by what they keep.
 _KEEPING = 8
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class _Memory(Presentation[MemoryReport]):
@@ -55,20 +55,14 @@ class _Memory(Presentation[MemoryReport]):
             columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
             points = [Row([repeated(point.path, point.repeat), point.op, point.bytes]) for point in layers]
             yield Table(columns, points, omitted=len(rows.others))
-        yield from self.charts(result)
+        yield from [*memory_charts(result)][-1:]
         notes = [Line(f": {point.about}", point.name, hanging="  ") for point in result.conventions if result.kept]
         if notes:
             yield Paragraph(notes)
 
-    def charts(self, result: MemoryReport) -> Iterator[Chart]:
-        """Yield a chart of the activations that are live in each layer."""
-        recorded = [run for run in (result.ideal, result.eager) if run is not None and len(run.layers) > 1]
-        if not recorded:
-            return
-        most = max(point.bytes for run in recorded for point in run.layers)
-        power = next((p for p in range(len(_UNITS) - 1) if most < 1024 ** (p + 1)), len(_UNITS) - 1)
-        series = [Series(run.execution, list(_by_layer(run, 1024**power))) for run in recorded]
-        yield Chart(f"{result.spec}: live activations by layer", "layer", _UNITS[power], series)
+    def charts(self, result: MemoryReport, rows: Selected[Point]) -> Iterable[Drawing]:
+        """Return charts of the memory by layer."""
+        return memory_charts(result)
 
     def data(self, result: MemoryReport, rows: Selected[Point], view: View) -> Table:
         """Weights, buffers, caches, states and layers with their bytes under each convention, for CSV."""
@@ -279,16 +273,6 @@ def _live(activations: Activations) -> Table:
         for live in shown
     ]
     return Table([*columns, Column("bytes", "bytes")], rows, omitted=len(activations.live) - len(shown))
-
-
-def _by_layer(activations: Activations, unit: int) -> Iterator[tuple[float, float]]:
-    """Yield the live bytes of each layer against its number; of equal layers in a row the first and the last."""
-    number = 1
-    for point in activations.layers:
-        yield number, point.bytes / unit
-        if point.repeat > 1:
-            yield number + point.repeat - 1, point.bytes / unit
-        number += point.repeat
 
 
 def _part_name(group: CacheGroup) -> str:

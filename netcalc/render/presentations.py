@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+#: Results that have charts, in words.
+_WITH_CHARTS = (
+    "summary, params, flops, compare, memory of more than a layer, time, signal, train, compute_optimal, and run with "
+    "traced tensors that are kept"
+)
+
 #: Modules of this package with the presentation of a type of results, in ``PRESENTATIONS``.
 _MODULES = {
     "Agreement": "agreement",
@@ -141,7 +147,7 @@ class Presentation(Generic[R]):
 
         return record(result, **self.recorded(result, rows))
 
-    def charts(self, result: R) -> Iterable[Drawing]:
+    def charts(self, result: R, rows: Selected[Any]) -> Iterable[Drawing]:
         """Return the charts that a picture has."""
         return ()
 
@@ -229,23 +235,28 @@ def columns(result: Any) -> dict[str, list[Any]]:
     }
 
 
-def charts(result: Any) -> Sequence[Drawing]:
-    """Return the charts of a result; NetcalcError (E502) if it has none."""
-    if drawn := [*presentation_of(result).charts(result)]:
+def charts(result: Any, view: View | None = None) -> Sequence[Drawing]:
+    """Return the charts of a result, with the rows of a view.
+
+    Raises:
+        NetcalcError: E502 for a result that has none, or not with symbolic sizes.
+    """
+    presentation, view = presentation_of(result), view or View()
+    if drawn := [*presentation.charts(result, presentation.selected(result, view))]:
         return drawn
-    message = f"{type(result).__name__} has no charts"
-    hint = (
-        "results of memory, time, signal, train and compute_optimal have charts, and a run with traced tensors that "
-        "are kept"
-    )
-    raise NetcalcError(Diagnostic("E502", message, hint=hint))
+    if symbolic := getattr(result, "symbolic", ()):
+        message = f"charts need numbers in place of {', '.join(symbolic)}"
+        raise NetcalcError(Diagnostic("E502", message, hint="leave out --symbolic, or give sizes by --set"))
+    message = f"this {type(result).__name__} has no charts"
+    raise NetcalcError(Diagnostic("E502", message, hint=f"charts have {_WITH_CHARTS}"))
 
 
-def save_charts(result: Any, path: str | Path) -> None:
-    """Write the charts of a result to an .svg or .png file; NetcalcError (E502) if there are none."""
-    from netcalc.render.plot.files import write_charts
+def plot(result: Any, path: str | Path, view: View | None = None) -> None:
+    """Write the charts of a result, with the rows of a view, to an .svg or .png file; raises as :func:`charts` does."""
+    from netcalc.render.plot.files import require_picture, write_charts
 
-    write_charts(str(path), charts(result))
+    require_picture(str(path))
+    write_charts(str(path), charts(result, view))
 
 
 def html(result: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ from netcalc.analysis.summary import Layer, Summary, field_of_row
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
-from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, shape_text, work
+from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, repeated, shape_text, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
+from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
+from netcalc.render.shares import shares_chart
 from netcalc.render.signature import element_type, signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table, is_folded
@@ -59,13 +62,31 @@ class _Report(Presentation[Summary]):
 
     def page(self, result: Summary, rows: Selected[LayerRow], view: View) -> Page:
         order = _order(result, view)
+        charts = self.charts(result, rows) if view.charts else ()
         by_module = view.is_tree or result.depth is not None
         report = ReportView(result.analysis, result.view, result.receptive, view.columns, order, by_module)
         if view.is_tree:
             table = layer_tree(report, depth=result.depth, unroll=result.unroll)
-            return _page(result.analysis, result.view, table, order)
+            return chain(_page(result.analysis, result.view, table, order), charts)
         table = layer_list(report, rows.shown, rows.others)
-        return _page(result.analysis, result.view, table, order, selected=view.selection.active)
+        return chain(_page(result.analysis, result.view, table, order, selected=view.selection.active), charts)
+
+    def charts(self, result: Summary, rows: Selected[Any]) -> Iterator[Drawing]:
+        """Yield the shares of layers in parameters and work, as the view shows them."""
+        shared = shared_figure(result.view, result.phases)
+        figures = [FIGURES["params"], shared] if result.view == "summary" else [shared]
+        analysis = result.analysis
+        every = analysis.rows(depth=result.depth, unroll=result.unroll)
+        if analysis.exclusions is not None and result.depth is None and not result.unroll:
+            every = analysis.counted_leaves()
+        shown = rows.shown or every
+        layers = [(repeated(row.title, row.repeat), row.total) for row in shown]
+        for figure in () if result.view == "shapes" else dict.fromkeys(figures):
+            title = f"{result.spec}: {figure.total or figure.title} by layer"
+            sizes = [(name, figure.of(total)) for name, total in layers]
+            chart = shares_chart(title, figure, sizes, figure.of(analysis.total), ranked=not rows.shown)
+            if chart is not None:
+                yield chart
 
     def data(self, result: Summary, rows: Selected[Any], view: View) -> Table:
         order = _order(result, view)

@@ -55,8 +55,8 @@ class _Run(Presentation[RunResult]):
         else:
             yield Paragraph([Line("", _memory(result), "dim")])
 
-    def charts(self, result: RunResult) -> Iterable[Drawing]:
-        return drawings(result.trace)
+    def charts(self, result: RunResult, rows: Selected[Any]) -> Iterable[Drawing]:
+        return drawings(rows.shown) if result.profile is None else ()
 
     def data(self, result: RunResult, rows: Selected[Any], view: View) -> Table:
         if result.profile is not None:

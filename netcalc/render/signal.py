@@ -17,7 +17,7 @@ from netcalc.analysis.signal.report import (
     Trend,
 )
 from netcalc.render.page import Answer, Line, Page, Paragraph
-from netcalc.render.plot import Chart, Series
+from netcalc.render.plot import Chart, Mark, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.steps import distances
@@ -25,6 +25,8 @@ from netcalc.render.table import ALWAYS, Column, Kind, Row, Table
 
 #: Reasons for missing predictions that a page names.
 _GAPS = 3
+#: Findings that are about no layer.
+_CALM = ("steady", "too short")
 
 
 class _Column(NamedTuple):
@@ -90,7 +92,7 @@ class _Signal(Presentation[SignalReport]):
             yield Paragraph([Line(": gradient of the last outputs by distance in steps", reach.path)])
             yield _through_time(reach)
         if view.charts:
-            yield from self.charts(result)
+            yield from self.charts(result, rows)
         yield Answer(
             [
                 Paragraph([Line(f": {finding.text}", _lead(finding), hanging="  "), *_advice(finding)])
@@ -102,10 +104,12 @@ class _Signal(Presentation[SignalReport]):
     def data(self, result: SignalReport, rows: Selected[SignalRow], view: View) -> Table:
         return _data(rows.shown)
 
-    def charts(self, result: SignalReport) -> Iterator[Chart]:
-        rows = _plotted(result)
-        measured, predicted = [row.measured for row in rows], [row.predicted for row in rows]
-        yield from _charts(result.spec, [("measured", measured, False), ("predicted", predicted, True)])
+    def charts(self, result: SignalReport, rows: Selected[SignalRow]) -> Iterator[Chart]:
+        shown = _plotted(result)
+        measured, predicted = [row.measured for row in shown], [row.predicted for row in shown]
+        names = [(number, row.path) for number, row in enumerate(shown, start=1)]
+        for figure, chart in _charts(result.spec, [("measured", measured, False), ("predicted", predicted, True)]):
+            yield chart._replace(names=names, marks=[*_marks(result.findings, shown, figure)])
         for reach in result.through_time:
             yield _chart_through_time(result.spec, reach)
 
@@ -135,7 +139,7 @@ class _Comparison(Presentation[SignalComparison]):
         if any(report.stages for report in result.reports):
             yield Paragraph([Line("", _STAGES_NOTE, "dim")])
         if view.charts:
-            yield from self.charts(comparison)
+            yield from self.charts(comparison, rows)
         yield Answer(
             [
                 Paragraph([Line(f": {_lead(finding)}: {finding.text}", name, hanging="  "), *_advice(finding)])
@@ -152,10 +156,15 @@ class _Comparison(Presentation[SignalComparison]):
         cells = ([name, *row.cells] for name, table in zip(result.names, tables, strict=True) for row in table.rows)
         return Table([Column("network" if result.titles else "init"), *tables[0].columns], [Row(row) for row in cells])
 
-    def charts(self, result: SignalComparison) -> Iterator[Chart]:
-        reports = zip(result.names, result.reports, strict=True)
-        lines = [(name, [row.measured for row in _plotted(report)], False) for name, report in reports]
-        return _charts(", ".join(dict.fromkeys(report.spec for report in result.reports)), lines)
+    def charts(self, result: SignalComparison, rows: Selected[SignalRow]) -> Iterator[Chart]:
+        drawn = {name: _plotted(report) for name, report in zip(result.names, result.reports, strict=True)}
+        lines = [(name, [row.measured for row in shown], False) for name, shown in drawn.items()]
+        paths = {tuple(row.path for row in shown) for shown in drawn.values()}
+        names = (
+            [*enumerate(next(iter(paths)), start=1)] if len(paths) == 1 else []
+        )  # else equal numbers are different layers
+        for _, chart in _charts(", ".join(dict.fromkeys(report.spec for report in result.reports)), lines):
+            yield chart._replace(names=names)
 
     def recorded(self, result: SignalComparison, rows: Selected[SignalRow]) -> Mapping[str, Any]:
         return {"reports": _with_rows(result, rows).reports}
@@ -199,8 +208,8 @@ def _data(rows: Sequence[SignalRow]) -> Table:
     return Table(columns, [Row(row) for row in cells])
 
 
-def _charts(spec: str, lines: Sequence[tuple[str, Sequence[Figures], bool]]) -> Iterator[Chart]:
-    """Yield charts of variance and gradients by depth, of lines with their names, figures, and True if predicted."""
+def _charts(spec: str, lines: Sequence[tuple[str, Sequence[Figures], bool]]) -> Iterator[tuple[str, Chart]]:
+    """Yield variance and gradients with their charts, of lines with their names, figures, and True if predicted."""
     for title, figure in _PLOTS.items():
         series = [
             Series(name, points, dashed)
@@ -208,7 +217,17 @@ def _charts(spec: str, lines: Sequence[tuple[str, Sequence[Figures], bool]]) -> 
             if (points := _points([getattr(layer, figure) for layer in layers]))
         ]
         if any(not line.dashed for line in series):
-            yield Chart(f"{spec}: {title}", "layer", title, series, log_y=True)
+            yield figure, Chart(f"{spec}: {title}", "layer", title, series, log_y=True)
+
+
+def _marks(findings: Sequence[Finding], rows: Sequence[SignalRow], figure: str) -> Iterator[Mark]:
+    """Yield the marks of the layers from which the signals of a figure vanish or explode."""
+    for finding in findings:
+        about = "gradient" if "gradient" in finding.kind else "variance"
+        for number, row in enumerate(rows, start=1):
+            value = getattr(row.measured, figure)
+            if row.path == finding.path and about == figure and value and finding.kind not in _CALM:
+                yield Mark(number, value, _lead(finding))
 
 
 def _plotted(report: SignalReport) -> Sequence[SignalRow]:
@@ -315,7 +334,7 @@ def _cells(row: SignalRow, columns: Sequence[_Column]) -> Iterator[float | None]
 
 
 def _lead(finding: Finding) -> str:
-    return finding.kind if finding.kind in ("steady", "too short") else f"{finding.kind} from {finding.path}"
+    return finding.kind if finding.kind in _CALM else f"{finding.kind} from {finding.path}"
 
 
 def _advice(finding: Finding) -> Iterator[Line]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from netcalc.analysis.parallel.time import SplitTime
 from netcalc.analysis.roofline import LayerBound, Limit
 from netcalc.analysis.time_report import TimeReport, TrainingRun
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, seconds_text, short, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
-from netcalc.render.plot import Chart, Point, Series
+from netcalc.render.plot import Bars, Chart, Drawing, Mark, Series, Values
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.signature import element_type, signature_text
@@ -24,8 +23,8 @@ _PASSES = {
 }
 #: Links of a device, in words.
 _LINKS = {"node": "within its node", "network": "to other nodes"}
-#: A gap in a line, which makes points of it.
-_GAP: Point = (math.nan, math.nan)
+#: Most layers in a chart of times.
+_LAYERS = 20
 
 
 class _Time(Presentation[TimeReport]):
@@ -42,29 +41,13 @@ class _Time(Presentation[TimeReport]):
             yield Paragraph(list(split_words(result.split.split, result.split.bubble)))
             if result.split.traffic:
                 yield traffic_table(result.split.traffic, "the device")
-        yield from self.charts(result)
+        yield from _roofline(result)
         yield Paragraph([Line(f"- {text}", hanging="  ") for text in result.assumptions])
 
-    def charts(self, result: TimeReport) -> Iterator[Chart]:
-        """Yield the roofline plot: the roofs, and FLOP/s of the layers at the bound against FLOPs for a byte."""
-        points = [
-            (layer.intensity, layer.flops / layer.seconds)
-            for layer in result.layers
-            if layer.intensity and layer.seconds
-        ]
-        bandwidth, peak = result.device.bandwidth, result.peak.flops
-        if not points or bandwidth is None or peak is None:
-            return
-        ridge = peak / (bandwidth * result.devices)
-        if result.split is not None:
-            peak //= result.devices
-        low = min(ridge, *(x for x, _ in points)) / 2
-        high = max(ridge, *(x for x, _ in points)) * 2
-        roofs = [(low, peak * low / ridge), (ridge, peak), (high, peak)]
-        spread = [part for point in points for part in (point, _GAP)]
-        series = [Series(f"roofs of {result.device.name}", roofs), Series("layers", spread)]
-        title = f"{result.spec}: layers under the roofs of {result.device.title}"
-        yield Chart(title, "FLOPs for a byte", "FLOP/s", series, log_x=True, log_y=True)
+    def charts(self, result: TimeReport, rows: Selected[LayerBound]) -> Iterator[Drawing]:
+        """Yield the roofline plot, and the times of layers."""
+        yield from _roofline(result)
+        yield from _times(result, rows.shown)
 
     def data(self, result: TimeReport, rows: Selected[LayerBound], view: View) -> Table:
         """The layers with their figures, for CSV."""
@@ -84,6 +67,56 @@ class _Time(Presentation[TimeReport]):
 
 
 PRESENTATIONS = {"TimeReport": _Time()}
+
+
+def _roofline(report: TimeReport) -> Iterator[Chart]:
+    """Yield the roofs, and FLOP/s of the layers at the bound against FLOPs for a byte."""
+    layers = [layer for layer in report.layers if layer.intensity and layer.seconds]
+    bandwidth, peak = report.device.bandwidth, report.peak.flops
+    if not layers or bandwidth is None or peak is None:
+        return
+    ridge = peak / (bandwidth * report.devices)
+    if report.split is not None:
+        peak //= report.devices
+    places = [layer.intensity or 0.0 for layer in layers]
+    low, high = min(ridge, *places) / 2, max(ridge, *places) * 2
+    series = [Series(f"roofs of {report.device.name}", [(low, peak * low / ridge), (ridge, peak), (high, peak)])]
+    for limit, words in _LIMITS.items():
+        under = [layer for layer in layers if layer.limit == limit]
+        points = [(layer.intensity or 0.0, layer.flops / layer.seconds) for layer in under]
+        names = [f"{repeated(layer.title, layer.repeat)}: {seconds_text(layer.seconds)}" for layer in under]
+        if points:
+            series.append(Series(words, points, kind="scatter", labels=names))
+    longest = max(layers, key=lambda layer: layer.seconds)
+    taken = f"{_percent(longest.seconds / sum(layer.seconds for layer in report.layers))} of the time"
+    words = f"{repeated(longest.title, longest.repeat)}: {taken}"
+    mark = Mark(longest.intensity or 0.0, longest.flops / longest.seconds, words)
+    title = f"{report.spec}: layers under the roofs of {report.device.title}"
+    x, y = "arithmetic intensity", "rate at the bound"
+    yield Chart(title, x, y, series, log_x=True, log_y=True, x_unit="FLOP/B", y_unit="FLOP/s", marks=[mark])
+
+
+def _times(report: TimeReport, layers: Sequence[LayerBound]) -> Iterator[Bars]:
+    """Yield bars of the least times of layers, the longest first, by the roof that they are under."""
+    ranked = sorted((layer for layer in layers if layer.seconds), key=lambda layer: -layer.seconds)
+    shown, others = ranked[:_LAYERS], ranked[_LAYERS:]
+    if not shown:
+        return
+    total = sum(layer.seconds for layer in report.layers)
+    names = [repeated(layer.title, layer.repeat) for layer in shown]
+    rows = [(layer.seconds, layer.limit) for layer in shown]
+    if others:
+        names.append(f"{len(others):,} other layers")
+        rows.append((sum(layer.seconds for layer in others), None))
+    labels = [f"{seconds_text(seconds)} · {_part(seconds / total)}" for seconds, _ in rows]
+    kinds = {words: limit for limit, words in _LIMITS.items()} | {"other layers": None}
+    series = [
+        Values(words, [seconds if own == limit else 0.0 for seconds, own in rows], labels)
+        for words, limit in kinds.items()
+        if any(own == limit for _, own in rows)
+    ]
+    under = f", {series[0].name}" if len(series) == 1 else ""
+    yield Bars(f"{report.spec}: least time by layer{under}", "time", names, series, "s", stacked=True)
 
 
 def _head(report: TimeReport) -> Iterator[Line]:
@@ -219,6 +252,11 @@ def _intensity(value: float | None) -> str:
 def _percent(value: float) -> str:
     """Write a share in per cent, with a decimal unless it is all."""
     return "100 %" if value >= 0.9995 else f"{value:.1%}".replace("%", " %")
+
+
+def _part(value: float) -> str:
+    """Write a share in per cent, a small one as ``<0.1 %``."""
+    return _percent(value) if value >= 0.0005 else "<0.1 %"
 
 
 def _rate(value: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from netcalc.render.numbers import exact
 from netcalc.render.page import Line, Page, Paragraph
-from netcalc.render.plot import Chart, Series
+from netcalc.render.plot import Chart, Mark, Series
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
 from netcalc.render.table import ALWAYS, Column, Row, Table
@@ -47,7 +47,7 @@ class _Training(Presentation[TrainingResult]):
         full = [Row([*row.cells, *(values[place] for _, values in watched)]) for place, row in enumerate(table.rows)]
         return table._replace(columns=[*table.columns, *(column for column, _ in watched)], rows=full)
 
-    def charts(self, result: TrainingResult) -> Sequence[Chart]:
+    def charts(self, result: TrainingResult, rows: Selected[Any]) -> Sequence[Chart]:
         return [_loss_chart(result), *watched_charts(result, result.spec)]
 
 
@@ -58,7 +58,17 @@ def _loss_chart(result: TrainingResult) -> Chart:
     """Chart of the loss by step, on a logarithmic axis where it falls far."""
     points = [(step.step, step.loss) for step in result.steps]
     title = f"loss of {result.spec}, {result.optimizer}"
-    return Chart(title, "step", "loss", [Series("loss", points)], log_y=is_wide(result.losses))
+    series = [Series("loss", points)]
+    return Chart(title, "step", "loss", series, log_y=is_wide(result.losses), marks=lowest_loss(result.steps))
+
+
+def lowest_loss(steps: Sequence[TrainingStep]) -> Sequence[Mark]:
+    """Return the mark of the step with the lowest loss, if there is one and it is not the only step."""
+    finite = [step for step in steps if math.isfinite(step.loss)]
+    if len(finite) < 2:
+        return ()
+    low = min(finite, key=lambda step: step.loss)
+    return [Mark(low.step, low.loss, f"lowest {low.loss:.4g}, step {low.step:,}")]
 
 
 def is_wide(losses: Sequence[float]) -> bool:

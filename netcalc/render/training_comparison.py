@@ -48,7 +48,7 @@ class _TrainingComparison(Presentation[TrainingComparison]):
         cells = [[name, *row.cells] for name, table in zip(result.names, tables, strict=True) for row in table.rows]
         return Table([Column("run"), *tables[0].columns], [Row(row) for row in cells])
 
-    def charts(self, result: TrainingComparison) -> Iterator[Chart]:
+    def charts(self, result: TrainingComparison, rows: Selected[Any]) -> Iterator[Chart]:
         yield _loss_chart(result)
         for name, run in zip(result.names, result.runs, strict=True):
             yield from watched_charts(run, name)

@@ -124,11 +124,11 @@ def test_curves_of_equal_flops() -> None:
 
 
 def test_the_chart_marks_the_best_sizes(tmp_path: Path) -> None:
-    netcalc.compute_optimal("5.76e23").save_charts(tmp_path / "curves.svg")
+    netcalc.compute_optimal("5.76e23").plot(tmp_path / "curves.svg")
     text = (tmp_path / "curves.svg").read_text(encoding="utf-8")
     assert "loss by size at 5.76e23 FLOPs" in text and "72.2 G" in text and "40.3 G" in text
     with pytest.raises(NetcalcError, match="has no charts"):
-        netcalc.compute_optimal(1e21, law="chinchilla-1").save_charts(tmp_path / "none.svg")
+        netcalc.compute_optimal(1e21, law="chinchilla-1").plot(tmp_path / "none.svg")
 
 
 @given(st.sampled_from(law_names()), st.floats(1e15, 1e30), st.sampled_from(["params", "tokens"]))

@@ -52,8 +52,8 @@ def test_a_graph_is_counted_without_the_engine_that_draws(monkeypatch: pytest.Mo
     graph = package.load("mlp").graph()
     assert graph._repr_html_().startswith("<div><p>flowchart TB")
     with pytest.raises(package.NetcalcError, match="quickjs-ng"):
-        graph.save_charts(tmp_path / "mlp.svg")
-    graph.save_charts(tmp_path / "mlp.dot")
+        graph.plot(tmp_path / "mlp.svg")
+    graph.plot(tmp_path / "mlp.dot")
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,9 @@ def test_layers_are_selected(netcalc: Callable[..., CommandResult]) -> None:
 def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
     file = tmp_path / "memory.svg"
     assert netcalc("memory", "resnet18", "-o", str(file)).code == 0
-    titles = [title.text for title in ElementTree.parse(file).getroot().iter("{http://www.w3.org/2000/svg}title")]
-    assert titles == ["resnet18: live activations by layer"]
+    svg = "{http://www.w3.org/2000/svg}"
+    titles = [title.text for title in ElementTree.parse(file).getroot().iterfind(f"{svg}g/{svg}title")]
+    assert titles == ["resnet18: memory by layer", "resnet18: activations by layer"]
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,13 @@ def test_a_chart_has_roofs_and_a_point_for_each_layer(netcalc: Callable[..., Com
     path = tmp_path / "roofline.svg"
     assert netcalc(*LLAMA, "--phase", "prefill", "-o", str(path)).code == 0
     tree = ElementTree.fromstring(path.read_text(encoding="utf-8"))
-    kinds = [element.tag.rpartition("}")[2] for element in tree.iter()]
+    roofline, times = [group for group in tree if group.tag.endswith("}g")]
     worked = [layer for layer in package.load("llama-3-8b").time(device="h100").layers if layer.flops]
-    assert kinds.count("circle") == len(worked)
-    assert kinds.count("polyline") == 1
+    dots = [element for element in roofline.iter() if element.get("class", "").startswith("dot ")]
+    legend = {element.attrib["class"] for element in dots}
+    assert len(dots) == len(worked) + len(legend)
+    assert len([e for e in roofline.iter() if e.get("class", "").startswith("line ")]) == 1 + 1  # and in the legend
+    assert len([e for e in times.iter() if e.get("class", "").startswith("bar ")]) >= len(worked)
     assert "roofs of h100" in path.read_text(encoding="utf-8")
 
 

@@ -212,7 +212,7 @@ def test_hostile_names_stay_text_in_a_picture(tmp_path: Path) -> None:
     texts = [element.text or "" for element in root.iter() if element.tag.endswith("}text")]
     assert "<img src=x onerror=alert(1)>" in texts and '"]; subgraph x' in texts
     assert not re.search("[\x00-\x08\x1b\u202e\u2028\ufffe]", svg) and max(map(len, texts)) < 120
-    hostile().save_charts(tmp_path / "hostile.html")
+    hostile().plot(tmp_path / "hostile.html")
     page = (tmp_path / "hostile.html").read_text(encoding="utf-8")
     assert "<script" not in page and "<img" not in page and "<b>" not in page
 
@@ -242,7 +242,7 @@ def test_graphviz_reads_the_text(name: str, tmp_path: Path) -> None:
     if program is None:
         pytest.skip("needs Graphviz")
     graph = hostile() if name == "hostile" else netcalc.load(name).graph()
-    graph.save_charts(tmp_path / "graph.gv")
+    graph.plot(tmp_path / "graph.gv")
     ran = subprocess.run([program, "-Tjson", str(tmp_path / "graph.gv")], capture_output=True, timeout=60, check=True)
     assert ran.stderr == b""
     read = json.loads(ran.stdout)

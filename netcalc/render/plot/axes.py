@@ -14,8 +14,9 @@ _MOST = 1e300
 _CLOSE = 1e-7
 #: Steps between marks of an axis, in powers of ten.
 _STEPS = (1, 2, 5, 10)
-#: Prefixes by the power of a thousand, or of 1024 for bytes.
+#: Prefixes by the power of a thousand, where billions of things are B, or of 1024 for bytes.
 _PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E"}
+_COUNTS = {**_PREFIXES, 3: "B"}
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 #: Share of an axis above which a marked point has no room for its words.
 _ROOM = 0.88
@@ -43,8 +44,11 @@ class Axis(NamedTuple):
         return self.share(_scaled(value / self.factor, self.log))
 
 
-def axes(chart: Chart, x_marks: int, y_marks: int) -> tuple[Axis, Axis] | None:
-    """Return both axes with about so many marks, or None if no point can be drawn."""
+def axes(chart: Chart, x_marks: int, y_marks: int, *, room: bool = False) -> tuple[Axis, Axis] | None:
+    """Return both axes with about so many marks, or None if no point can be drawn.
+
+    With ``room`` there is some for the words above marked points.
+    """
     drawn = stacked(chart)
     points = [point for series in drawn.series for piece in pieces(drawn, series) for point in piece]
     if not points:
@@ -54,7 +58,7 @@ def axes(chart: Chart, x_marks: int, y_marks: int) -> tuple[Axis, Axis] | None:
         up.append(0.0)
     horizontal = _axis(across, chart.log_x, x_marks, chart.x, chart.x_unit, rounded=False)
     vertical = _axis(up, chart.log_y, y_marks, chart.y, chart.y_unit, rounded=True)
-    if any(vertical.at(mark.y) > _ROOM for mark in chart.marks):  # room for words above a marked point
+    if room and any(vertical.at(mark.y) > _ROOM for mark in chart.marks):
         top = vertical.high + (vertical.high - vertical.low) * 0.15
         up.append(10.0 ** min(top, 300) if chart.log_y else top * vertical.factor)
         vertical = _axis(up, chart.log_y, y_marks, chart.y, chart.y_unit, rounded=True)
@@ -94,12 +98,12 @@ def _prefix(size: float, unit: str) -> tuple[str, float]:
         return _BINARY[power], 1024.0**power
     power = math.floor(math.log10(size) / 3 + 1e-9)
     power = max(-3 if unit == "s" else 0, min(6, power))
-    return _PREFIXES[power], 1000.0**power
+    return (_COUNTS if unit == COUNT else _PREFIXES)[power], 1000.0**power
 
 
 def _with_prefix(value: float, unit: str) -> str:
     """Return a mark of a logarithmic axis: ``10``, ``100 k``, ``1 T``."""
-    prefix, factor = _prefix(value, unit if unit == "s" else COUNT)
+    prefix, factor = _prefix(value, "" if unit == "B" else unit)
     number = _short(float(f"{value / factor:.3g}"))
     return f"{number} {prefix}{'s' if unit == 's' else ''}".rstrip()
 

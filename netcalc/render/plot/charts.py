@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Point: TypeAlias = tuple[float, float]
 
-#: Unit of numbers of things, such as parameters, which are written with k, M, G and T and no further unit.
+#: Unit of numbers of things, such as parameters, which are written with k, M, B and T and no further unit.
 COUNT = "1"
 
 

@@ -18,15 +18,20 @@ def write_charts(path: str, charts: Sequence[Drawing]) -> None:
         NetcalcError: E502 for a suffix other than .svg and .png, a PNG without the extra ``plot``, and for a file that
             cannot be written.
     """
-    match Path(path).suffix.lower():
-        case ".png":
-            from netcalc.render.rasterizer import png_of
+    svg = charts_svg(charts)
+    if require_picture(path) == ".png":
+        from netcalc.render.rasterizer import png_of
 
-            content = png_of(charts_svg(charts))
-        case ".svg":
-            content = charts_svg(charts).encode()
-        case suffix:
-            message = f"{path}: {suffix} files are not written here" if suffix else f"{path}: the name has no suffix"
-            hint = "the suffix chooses what is written: .svg or .png"
-            raise NetcalcError(Diagnostic("E502", message, hint=hint))
-    write_file([content], path)
+        write_file([png_of(svg)], path)
+    else:
+        write_file([svg.encode()], path)
+
+
+def require_picture(path: str) -> str:
+    """Return the suffix of a picture; NetcalcError (E502) for another one."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".svg", ".png"):
+        message = f"{path}: {suffix} files are not written here" if suffix else f"{path}: the name has no suffix"
+        hint = "the suffix chooses what is written: .svg or .png"
+        raise NetcalcError(Diagnostic("E502", message, hint=hint))
+    return suffix

@@ -9,7 +9,7 @@ from netcalc.render.escapes import clean
 from netcalc.render.plot.axes import Axis, axes, bar_axis
 from netcalc.render.plot.charts import Bars, Chart, Mark, Point, Series, pieces, stacked
 from netcalc.render.plot.metrics import shortened, text_width
-from netcalc.render.plot.scene import Area, Box, Dot, Line, Scene, Text, overlap
+from netcalc.render.plot.scene import Area, Box, Dot, Line, Scene, Text, crosses, overlap
 
 WIDTH = 720
 #: Margin of a picture, height of the plane of a chart, and of a line of the legend.
@@ -19,7 +19,7 @@ HEAD, SIZE, _SMALL = 14, 12, 10.5
 #: Least distance of names that are turned, their angle with its sine, and their greatest width.
 _APART, _ANGLE, _SINE, _LONG = 19, -45, 0.7072, 150
 #: Width of the names of bars at most, height of a bar, and of the space between rows.
-_NAMES, _BAR, _SPACE = 250, 15, 8
+_NAMES, _BAR, _SPACE = 320, 15, 8
 
 
 class Plane(NamedTuple):
@@ -42,7 +42,7 @@ class Plane(NamedTuple):
 def chart_scene(chart: Chart) -> Scene:
     """Return the picture of a chart."""
     head, top = heading(chart.title, [series.name for series in chart.series], _samples(chart))
-    pair = axes(chart, 8, 6)
+    pair = axes(chart, 8, 6, room=True)
     if pair is None:
         words = Text(WIDTH / 2, top + 40, "no finite values", anchor="middle")
         return Scene(clean(chart.title), WIDTH, top + 80, [*head, words])
@@ -54,7 +54,10 @@ def chart_scene(chart: Chart) -> Scene:
     drawn = stacked(chart)
     items += [item for n, series in enumerate(drawn.series) for item in _series(drawn, n, series, pair, plane)]
     items += [Line([(plane.left, plane.top), (plane.left, plane.bottom), (plane.right, plane.bottom)], "axis")]
-    items += _marked(chart.marks, pair, plane)
+    lines = [
+        item for item in items if isinstance(item, Line) and isinstance(item.role, int) and item.points[0][1] > top
+    ]
+    items += _marked(chart.marks, pair, plane, lines)
     height = plane.bottom + depth + MARGIN
     if horizontal.title:
         title = shortened(clean(horizontal.title), plane.right - plane.left, SIZE)
@@ -71,12 +74,14 @@ def heading(
     The samples of the series are 24 pixels wide, with their middle at (12, 0).
     """
     room = WIDTH - 2 * MARGIN
+    lines = _wrapped(clean(title), room)
     items: list[Text | Line | Area | Dot | Box] = [
-        Text(MARGIN, 25, shortened(clean(title), room, HEAD, bold=True), HEAD, role="head")
+        Text(MARGIN, 25 + number * 18, line, HEAD, role="head") for number, line in enumerate(lines)
     ]
+    below = 25 + 18 * (len(lines) - 1)
     if len(names) < 2:
-        return items, 46
-    x, y = float(MARGIN), 47.0
+        return items, below + 21
+    x, y = float(MARGIN), below + 22.0
     for name, sample in zip(names, samples, strict=True):
         text = shortened(clean(name), room - 36, SIZE)
         needed = 32 + text_width(text, SIZE)
@@ -86,6 +91,17 @@ def heading(
         items.append(Text(x + 30, y + 4, text))
         x += needed + 14
     return items, y + 22
+
+
+def _wrapped(title: str, room: float) -> list[str]:
+    """Return a title in one line, or in two."""
+    words = title.split(" ")
+    if text_width(title, HEAD, bold=True) <= room:
+        return [title]
+    fits = [n for n in range(len(words)) if text_width(" ".join(words[:n]), HEAD, bold=True) <= room]
+    split = max(fits) or len(words)
+    lines = (" ".join(words[:split]), " ".join(words[split:]))
+    return [shortened(line, room, HEAD, bold=True) for line in lines if line]
 
 
 def _moved(item: Line | Area | Dot | Box, x: float, y: float) -> Line | Area | Dot | Box:
@@ -196,30 +212,44 @@ def _placed(pair: tuple[Axis, Axis], plane: Plane, x: float, y: float) -> Point:
     return plane.place(pair[0].at(x), pair[1].at(y))
 
 
-def _marked(marks: Sequence[Mark], pair: tuple[Axis, Axis], plane: Plane) -> list[Dot | Text]:
-    """Return the marked points, each with its words where they meet no others; words without room are left out."""
+def _marked(marks: Sequence[Mark], pair: tuple[Axis, Axis], plane: Plane, lines: Sequence[Line]) -> list[Dot | Text]:
+    """Return the marked points, each with its words where they meet no others, and no line if that can be.
+
+    Words without room are left out.
+    """
     dots = [Dot(*_placed(pair, plane, mark.x, mark.y), None, clean(mark.text)) for mark in marks]
     placed: list[Text] = []
     taken = [Text(dot.x - 5, dot.y + 4, "M", SIZE) for dot in dots]
-    for dot, own in zip(dots, taken, strict=True):
-        others = [text for text in taken if text is not own]
-        for text in _around(dot, plane):
-            if plane.holds(text) and not any(overlap(text, other) for other in (*placed, *others)):
-                placed.append(text)
-                break
+    for dot in dots:
+        others = [text for own, text in zip(dots, taken, strict=True) if own is not dot]
+        free = [
+            text
+            for text in _around(dot, plane)
+            if plane.holds(text) and not any(overlap(text, other) for other in (*placed, *others))
+        ]
+        clear = (text for text in free if not any(crosses(text, line.points) for line in lines))
+        if free:
+            placed.append(next(clear, free[0]))
     return [*dots, *placed]
 
 
 def _around(dot: Dot, plane: Plane) -> Iterator[Text]:
-    """Yield the words of a marked point at the places around it where they may be."""
+    """Yield the words of a marked point at the places around it where they may be, the best first."""
     words = shortened(dot.title, plane.right - plane.left - 8, SIZE, bold=True)
     half = text_width(words, SIZE, bold=True) / 2
     middle = min(max(dot.x, plane.left + half + 3), plane.right - half - 3)
-    for up in (-10, 20, -26, 36):
+    for up in (-10, 20):
         yield Text(middle, dot.y + up, words, SIZE, "middle", role="mark")
-    for up in (4, -10, 18):
-        yield Text(dot.x + 9, dot.y + up, words, SIZE, "start", role="mark")
-        yield Text(dot.x - 9, dot.y + up, words, SIZE, "end", role="mark")
+        yield Text(dot.x + 7, dot.y + up, words, SIZE, "start", role="mark")
+        yield Text(dot.x - 7, dot.y + up, words, SIZE, "end", role="mark")
+    yield Text(dot.x + 10, dot.y + 4, words, SIZE, "start", role="mark")
+    yield Text(dot.x - 10, dot.y + 4, words, SIZE, "end", role="mark")
+    for away in (24, 48, 80):
+        for up in (-10, 4, -26):
+            yield Text(dot.x + away, dot.y + up, words, SIZE, "start", role="mark")
+            yield Text(dot.x - away, dot.y + up, words, SIZE, "end", role="mark")
+    for up in (-26, 36):
+        yield Text(middle, dot.y + up, words, SIZE, "middle", role="mark")
 
 
 def bars_scene(bars: Bars) -> Scene:

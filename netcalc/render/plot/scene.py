@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.render.plot.charts import Point
@@ -95,3 +96,19 @@ def overlap(first: Text, second: Text) -> bool:
             if max(spans[0]) <= min(spans[1]) or max(spans[1]) <= min(spans[0]):
                 return False
     return True
+
+
+def crosses(text: Text, points: Sequence[Point]) -> bool:
+    """Return True if a line through points enters the rectangle around a text that is not turned."""
+    (left, top), _, (right, bottom), _ = text.corners
+    for (x, y), (to_x, to_y) in pairwise(points):
+        first, last = 0.0, 1.0  # the part of the segment that is inside so far
+        for start, change, low, high in ((x, to_x - x, left, right), (y, to_y - y, top, bottom)):
+            if change == 0:
+                first, last = (first, last) if low < start < high else (1.0, 0.0)
+                continue
+            ends = sorted(((low - start) / change, (high - start) / change))
+            first, last = max(first, ends[0]), min(last, ends[1])
+        if first < last:
+            return True
+    return False

@@ -10,7 +10,7 @@ from netcalc.render.escapes import clean
 from netcalc.render.plot.axes import Axis, axes
 from netcalc.render.plot.charts import Bars, Chart, Drawing, HeatMap, Point, pieces, stacked
 from netcalc.render.plot.heat_map import map_text
-from netcalc.render.plot.text_bars import bars_text
+from netcalc.render.plot.text_bars import bars_text, cut
 from netcalc.render.plot.text_legend import SHADES, area_legend, colored, legend, style_of
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 
@@ -34,7 +34,8 @@ def chart_text(chart: Drawing, terminal: Terminal = PLAIN, *, height: int = 12) 
         yield from map_text(chart, terminal)
         return
     if chart.title:
-        yield terminal.styled(fill(clean(chart.title), terminal.width), "bold")
+        for line in fill(clean(chart.title), terminal.width).split("\n"):
+            yield terminal.styled(line, "bold")
     width = min(terminal.width or _WIDTH, _MOST)
     if isinstance(chart, Bars):
         yield from bars_text(chart, terminal, width)
@@ -52,7 +53,8 @@ def chart_text(chart: Drawing, terminal: Terminal = PLAIN, *, height: int = 12) 
         else:
             yield from legend([series.name for series in chart.series], width, margin, terminal)
     for mark in chart.marks:
-        yield fill(f"{_MARKED} {clean(mark.text)}", width, " " * (2 + _margin(pair[1])))
+        indent = " " * (2 + _margin(pair[1]))
+        yield from fill(f"{_MARKED} {clean(mark.text)}", width, indent, f"{indent}  ").split("\n")
 
 
 def _margin(vertical: Axis) -> int:
@@ -76,7 +78,7 @@ def _plane(chart: Chart, pair: tuple[Axis, Axis], width: int, height: int, termi
         row = min(max(round((1 - vertical.at(mark.y)) * (height - 1)), 0), height - 1)
         cells[row][round(horizontal.at(mark.x) * (columns - 1))] = (_MARKED, "bold")
     if vertical.title:
-        yield fill(clean(vertical.title), terminal.width)
+        yield from fill(clean(vertical.title), terminal.width).split("\n")
     for row, line in enumerate(cells):
         label = labels.get(row)
         edge = "┤" if label is not None else "│"
@@ -175,7 +177,7 @@ def _below(chart: Chart, axis: Axis, columns: int, margin: int) -> Iterator[str]
     """Yield the line of the horizontal axis, its labels, and its name at the right."""
     labels = [(axis.share(place), label) for place, label in axis.marks]
     if chart.names:
-        labels = [(axis.at(x), clean(name)) for x, name in chart.names]
+        labels = [(axis.at(x), cut(clean(name), columns)) for x, name in chart.names]
     marked = {axis.at(mark.x) for mark in chart.marks} if chart.names else set()
     placed: list[tuple[int, int, str]] = []
     for place, label in sorted(labels, key=lambda pair: (pair[0] not in marked, pair[0])):

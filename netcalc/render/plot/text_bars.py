@@ -17,10 +17,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def bars_text(bars: Bars, terminal: Terminal, width: int) -> Iterator[str]:
     """Yield a line for each bar, with its name before it and its label behind it, and the legend."""
-    names = [_cut(clean(name), int(width * _NAMES)) for name in bars.names]
+    behind = 1 + max((width_of(clean(label)) for values in bars.series for label in values.labels), default=0)
+    names = [cut(clean(name), max(3, min(int(width * _NAMES), width - behind - 2 - _LEAST))) for name in bars.names]
     left = max(map(width_of, names), default=0)
-    labels = [width_of(clean(label)) for values in bars.series for label in values.labels]
-    columns = max(_LEAST, width - left - 2 - max(labels, default=0) - 1)
+    columns = max(_LEAST, width - left - 2 - behind)
     axis = bar_axis(bars, 4)
     for number, name in enumerate(names):
         line, used, text = "", 0, padded(name, left) + " │"
@@ -51,10 +51,10 @@ def _bar(length: float, number: int) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def _cut(name: str, most: int) -> str:
+def cut(name: str, most: int) -> str:
     """Return a name with at most so many columns: its beginning and its end."""
-    cut, length = name, len(name)
-    while width_of(cut) > most and length > 2:
+    shown, length = name, len(name)
+    while width_of(shown) > most and length > 2:
         length -= 1
-        cut = f"{name[: length // 2]}…{name[len(name) - (length - length // 2) :]}"
-    return cut
+        shown = f"{name[: length // 2]}…{name[len(name) - (length - length // 2) :]}"
+    return shown

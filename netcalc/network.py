@@ -214,7 +214,11 @@ class Network:
         backward, training, loss = options["backward"], options["training"], options["loss"]
         input_gradients, exclude = tuple(options["input_gradients"]), tuple(options["exclude"])
         request = self._counted(training)
-        key = convention, backward, training, input_gradients, loss, exclude
+        fused = options["attention"] == "flash"
+        if fused and not backward and training is None:
+            message = "--attention flash counts the backward pass of its kernel"
+            raise NetcalcError(Diagnostic("E502", message, hint="add --backward or --training OPTIMIZER"))
+        key = convention, backward, training, input_gradients, loss, exclude, fused
         if key not in self._analyses:
             starts_from_loss = loss == _LOSS or (loss is None and training is not None)
             self._analyses[key] = analyze(
@@ -226,6 +230,7 @@ class Network:
                 loss=loss,
                 with_loss=request.program_with_loss if starts_from_loss and request.loss else None,
                 exclude=exclude,
+                fused=fused,
             )
         return self._analyses[key]
 
@@ -256,6 +261,7 @@ class Network:
             "loss": options["loss"],
             "input_gradients": options["input_gradients"],
             "exclude": options["exclude"],
+            "attention": options["attention"],
         }
         fields = self.receptive_fields() if options["receptive_field"] else None
         analysis = self.analysis(convention, **counted)
@@ -547,6 +553,7 @@ class Network:
             loss=options["loss"],
             input_gradients=options["input_gradients"],
             exclude=options["exclude"],
+            attention=options["attention"],
         )
         return reconcile(before, before.under(options["after"] or "netcalc"), depth=options["depth"])
 

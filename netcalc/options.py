@@ -227,7 +227,20 @@ class BackwardOptions(TrainingOptions, total=False):
     ]
 
 
-class WorkOptions(BackwardOptions, ExcludeOptions, total=False):
+class AttentionOptions(TypedDict, total=False):
+    """Kernel of attention."""
+
+    attention: Annotated[
+        AttentionKernel,
+        Option(
+            choice(*get_args(AttentionKernel)),
+            "sdpa-cpu",
+            "Kernel of attention in eager mode: products that store scores, PyTorch's on CPUs, or FlashAttention.",
+        ),
+    ]
+
+
+class WorkOptions(BackwardOptions, AttentionOptions, ExcludeOptions, total=False):
     """Passes and layers whose work is counted."""
 
 
@@ -303,19 +316,6 @@ class StoredOptions(TypedDict, total=False):
             choice(*get_args(BytesFrom)),
             "headers",
             "Bytes of weights by the headers of a model's files, where there are any, or by its configuration alone.",
-        ),
-    ]
-
-
-class AttentionOptions(TypedDict, total=False):
-    """Kernel of attention."""
-
-    attention: Annotated[
-        AttentionKernel,
-        Option(
-            choice(*get_args(AttentionKernel)),
-            "sdpa-cpu",
-            "Kernel of attention in eager mode: products that store scores, PyTorch's on CPUs, or FlashAttention.",
         ),
     ]
 

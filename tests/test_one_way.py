@@ -144,6 +144,7 @@ COUNTS = {
     "backward": called("--backward", backward=True),
     "training": called("--training adamw", training="adamw"),
     "loss": called("--backward --loss output", backward=True, loss="output"),
+    "attention": called("--backward --attention flash", backward=True, attention="flash"),
     "input_gradients": called("--backward --input-gradients image", backward=True, input_gradients=["image"]),
 }
 RUNS = {

@@ -26,10 +26,12 @@ class BackwardWork:
         flow: the gradients of each operation, in a program that has one flow for each.
         optimizer: the optimizer whose update is counted, if any.
         start: what the backward pass starts from, and the inputs whose gradients it computes, in words.
+        fused: True for attention whose backward pass is that of FlashAttention-2, where it has a kernel.
     """
 
-    def __init__(self, flow: GradientFlow, optimizer: Optimizer | None, start: str) -> None:
+    def __init__(self, flow: GradientFlow, optimizer: Optimizer | None, start: str, *, fused: bool = False) -> None:
         self.flow = flow
+        self.fused = fused
         self.start = start
         self.optimizer = optimizer
         self.program = flow.program
@@ -50,12 +52,24 @@ class BackwardWork:
     def saved(self, node: OpNode) -> tuple[Saved, ...]:
         """Return the tensors that the forward pass of an operation keeps."""
         declared = declaration(node.op)
-        return tuple(declared.saves(node.op, self.call(node))) if declared and self.flow.of(node).wanted else ()
+        if declared is None or not self.flow.of(node).wanted:
+            return ()
+        saves = declared.saves if self.implementation(node) is None else declared.fused_saves
+        return tuple(saves(node.op, self.call(node)))
+
+    def implementation(self, node: OpNode) -> str | None:
+        """Return the implementation whose backward pass is counted, if the work of implementations differs."""
+        declared = declaration(node.op)
+        if declared is None or not self.fused or not self.flow.of(node).wanted:
+            return None
+        return declared.fused_kernel if declared.is_fused(node.op, self.call(node)) else None
 
     def derivatives(self, node: OpNode) -> tuple[str, ...]:
         """Return the formulas of the derivatives of an operation; none if it has no gradient."""
         declared = declaration(node.op)
-        return () if declared is None else declared.derivatives(node.op)
+        if declared is None:
+            return ()
+        return (*declared.derivatives(node.op), *(declared.fused_rule if self.implementation(node) else ()))
 
     def update(self, node: OpNode) -> tuple[Term, ...]:
         """Return the work of the update of the parameters that an operation owns and has gradients of."""
@@ -73,8 +87,10 @@ class BackwardWork:
         flow, declared = self.flow.of(node), declaration(node.op)
         if declared is None or not flow.wanted:
             return
+        call = self.call(node)
+        fused = self.fused and declared.is_fused(node.op, call)
         try:
-            yield from declared.cost(node.op, self.call(node))
+            yield from declared.fused_cost(node.op, call) if fused else declared.cost(node.op, call)
         except UndecidedError as error:
             hint = "leave out --symbolic for the sizes of the operation"
             raise NetcalcError(Diagnostic("E404", f"{node.op.name}: {error.message}", node.span, hint=hint)) from None
@@ -118,6 +134,8 @@ def backward_work(
     optimizer: str | None = None,
     loss: str | None = None,
     with_loss: Program | None = None,
+    *,
+    fused: bool = False,
 ) -> BackwardWork:
     """Return the work of a backward pass, and of an update.
 
@@ -129,6 +147,7 @@ def backward_work(
             floating-point outputs, or the name of one.  None for the sum, or with an optimizer for the loss of the
             spec if it has one.
         with_loss: the program with the loss of the spec behind its layers; None for a spec without loss.
+        fused: True for the backward pass of FlashAttention-2.
 
     Raises:
         NetcalcError: E502 for a name of an input, output or optimizer that does not exist; E404 if the work depends on
@@ -140,9 +159,8 @@ def backward_work(
     if loss is None:
         loss = LOSS if chosen is not None and with_loss is not None else SUM
     if loss == LOSS and with_loss is not None:
-        return BackwardWork(gradient_flow(with_loss, inputs, LOSS), chosen, f"the loss of the spec{also}")
+        return BackwardWork(gradient_flow(with_loss, inputs, LOSS), chosen, f"the loss of the spec{also}", fused=fused)
     if loss == LOSS and LOSS not in program.output_names:
         raise NetcalcError(no_loss(program.name))
-    if loss == SUM:
-        return BackwardWork(gradient_flow(program, inputs), chosen, f"the sum of all outputs{also}")
-    return BackwardWork(gradient_flow(program, inputs, loss), chosen, f"the sum of {loss}{also}")
+    start, output = ("all outputs", ()) if loss == SUM else (loss, (loss,))
+    return BackwardWork(gradient_flow(program, inputs, *output), chosen, f"the sum of {start}{also}", fused=fused)

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from netcalc.analysis.conventions import Convention, Counted, Part, Place, convention_named, require_backward
+from netcalc.analysis.conventions import (
+    Convention,
+    Counted,
+    Part,
+    Place,
+    convention_named,
+    require_backward,
+    require_kernels,
+)
 from netcalc.analysis.conventions.quantities import Quantities
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import FORWARD, FORWARD_BACKWARD, STEP, Cost, Phase, Use, Weight, Work
@@ -81,11 +89,14 @@ class Analysis:
         """Return the costs of the same layers and passes under another convention.
 
         Raises:
-            NetcalcError: E701 if there is no such convention, or if it counts no backward passes.
+            NetcalcError: E701 if there is no such convention, or if it counts no backward passes or by a formula that
+                knows no kernels, where the kernel is FlashAttention.
         """
         chosen = convention_named(convention)
         if self.backward is not None:
             require_backward(chosen)
+            if self.backward.fused:
+                require_kernels(chosen)
         return Analysis(self.program, chosen, self.backward, self._exclude)
 
     @cached_property
@@ -296,7 +307,9 @@ class Analysis:
         if type(op).expected_cost is not Operation.expected_cost:
             expected = self.convention.counts(node, self.terms(node, expected=True), training, backward, place)
         passes = self._passes(node, executed)
-        work = Work(node, executed, expected, *passes)
+        work = Work(node, executed, expected)
+        if passes:
+            work = work._replace(backward=passes[0], update=passes[1])
         if self.convention.counts_activations:
             work = work._replace(activations=self._activations(node, place))
         cost = Cost.of(self._weights(node), work)
@@ -304,10 +317,17 @@ class Analysis:
             self.convention,
             cost,
             {op.name: None} if executed.incomplete else {},
-            {op.name: op.counted_as} if op.counted_as is not None and not executed.incomplete else {},
+            self._counted_as(node, executed),
             *self._not_computed(op, executed),
             {counted.remark: None for counted in (executed, *passes) if counted.remark},
         )
+
+    def _counted_as(self, node: OpNode, executed: Counted) -> dict[str, str]:
+        """Return the implementation whose work is counted of an operation by its name, if implementations differ."""
+        if node.op.counted_as is not None and not executed.incomplete:
+            return {node.op.name: node.op.counted_as}
+        fused = None if self.backward is None else self.backward.implementation(node)
+        return {} if fused is None else {node.op.name: fused}
 
     def _activations(self, node: OpNode, place: Place | None) -> Dim:
         try:
@@ -496,6 +516,7 @@ def analyze(
     loss: str | None = None,
     with_loss: Program | None = None,
     exclude: Sequence[str] = (),
+    fused: bool = False,
 ) -> Analysis:
     """Return the costs of a program under a convention.
 
@@ -508,9 +529,11 @@ def analyze(
         loss, with_loss: what the backward pass starts from, as for
             :func:`~netcalc.analysis.backward_work.backward_work`.
         exclude: patterns of the paths of layers that the totals leave out.
+        fused: count the backward pass of attention as FlashAttention-2 computes it.
 
     Raises:
-        NetcalcError: E701 if there is no such convention, or if it counts no backward passes; E502 for a name of an
+        NetcalcError: E701 if there is no such convention, if it counts no backward passes, or if it counts them by a
+            formula that knows no kernels; E502 for a name of an
             optimizer, an input or an output that does not exist, or for ``inputs`` and ``loss`` without a backward
             pass; E503 for a pattern that matches nothing.
     """
@@ -520,6 +543,9 @@ def analyze(
             raise NetcalcError(Diagnostic("E502", "a loss and gradients of inputs are for a backward pass"))
         return Analysis(program, chosen, exclude=exclude)
     require_backward(chosen)
+    if fused:
+        require_kernels(chosen)
     from netcalc.analysis.backward_work import backward_work
 
-    return Analysis(program, chosen, backward_work(program, inputs, optimizer, loss, with_loss), exclude)
+    work = backward_work(program, inputs, optimizer, loss, with_loss, fused=fused)
+    return Analysis(program, chosen, work, exclude)

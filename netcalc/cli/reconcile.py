@@ -18,6 +18,7 @@ element types, schemes, caches, training, activations, batch and length.
 
 from __future__ import annotations
 
+from netcalc.arguments import options_of
 from netcalc.cli.declarations import Argument, Declared
 from netcalc.cli.options import MODEL, FormatOptions, ModeOptions, OutputOptions
 from netcalc.cli.suffixes import REPORTS
@@ -66,7 +67,8 @@ def command(call: Call) -> int:
             raise NetcalcError(Diagnostic("E502", "--convention is of two models, or of a number", hint=hint))
         call.write(call.network().reconcile(**call.of(ReconcileOptions)))
         return 0
-    if any(call.of(ReconcileOptions).values()):
+    declared = options_of(ReconcileOptions)
+    if any(value and value != declared[name].default for name, value in call.of(ReconcileOptions).items()):
         hint = "leave them out: --reported searches all conventions"
         raise NetcalcError(Diagnostic("E502", "options of two conventions do not go with a number", hint=hint))
     diagnosis = call.network().reconcile_reported(**reported)

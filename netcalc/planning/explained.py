@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from netcalc.analysis.explain import Explanation
@@ -34,7 +34,8 @@ def is_planned(options: FormulaOptions) -> bool:
     """
     if options["device"] is not None or options["fit"] or options["complexity"] or is_split(options):
         return True
-    option = _given(options, _PLANS)
+    counted = options["backward"] or options["training"] is not None
+    option = _given(options, [name for name in _PLANS if not (counted and name == "attention")])
     if option is not None and not options["memory"]:
         hint = "--device h100, with --fit for what fits, or --memory --tp 2"
         raise NetcalcError(Diagnostic("E502", f"{option} explains a time, a fit or a split", hint=hint))
@@ -125,7 +126,7 @@ def _as(kind: Callable[..., AnyOptions], options: FormulaOptions) -> AnyOptions:
     return kind(**{**given, **{name: value for name, value in options.items() if name in given}})
 
 
-def _given(options: FormulaOptions, names: tuple[str, ...]) -> str | None:
+def _given(options: FormulaOptions, names: Iterable[str]) -> str | None:
     """Return the first of options that is given, as it is written."""
     values: dict[str, Any] = {**options}
     for name in names:

@@ -42,6 +42,8 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
     """
     values: dict[str, Any] = {**options}
     counts = _of(CountOptions, values)
+    if not counts["backward"] and counts["training"] is None:  # the kernel is that of the memory alone
+        counts["attention"] = options_of(HeldOptions)["attention"].default
     of_layers = {**counts, "exclude": ()}  # what is left out of totals has a working of its own
     held = _of(HeldOptions, values)
     summary = network.summary(**counts)

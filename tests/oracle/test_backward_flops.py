@@ -136,6 +136,20 @@ def test_attention(heads: int) -> None:
     agree({"scaled_dot_product_attention": {"enable_gqa": heads > 1}}, function, shapes)
 
 
+@pytest.mark.parametrize(("queries", "keys", "causal"), [(128, 128, False), (128, 256, False), (64, 64, True)])
+def test_flash_attention(queries: int, keys: int, causal: bool) -> None:
+    """The operator of the fused kernel, whose backward pass has a formula of its own."""
+    shapes = {"q": (4, 8, queries, 64), "k": (4, 8, keys, 64), "v": (4, 8, keys, 64)}
+    tensors = [torch.empty(*shape, device="meta", dtype=torch.float16, requires_grad=True) for shape in shapes.values()]
+    with FlopCounterMode(display=False) as counter:
+        torch.ops.aten._scaled_dot_product_flash_attention(*tensors, is_causal=causal)[0].sum().backward()
+    line = {"from": [*shapes], "scaled_dot_product_attention": {"causal": causal}}
+    inputs = {name: list(shape) for name, shape in shapes.items()}
+    program = elaborate(load_data({"netcalc": 1, "inputs": inputs, "layers": [line]}))
+    total = analyze(program, "torch", backward=True, inputs=[*shapes], fused=True).total
+    assert total.flops_total == counter.get_total_flops() == 7 * total.flops // 2
+
+
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("bidirectional", [False, True])

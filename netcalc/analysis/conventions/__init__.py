@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from netcalc.analysis.conventions.convention import Convention, Counted, Part
+from netcalc.analysis.conventions.convention import ALL, Convention, Counted, Part
 from netcalc.analysis.conventions.scope import Place
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 
@@ -24,6 +24,7 @@ __all__ = [
     "Place",
     "convention_named",
     "require_backward",
+    "require_kernels",
 ]
 
 _FOLDER = Path(__file__).parent.parent.parent / "data" / "conventions"
@@ -106,6 +107,15 @@ def require_backward(convention: Convention) -> None:
         counting = [name for name, other in CONVENTIONS.items() if other.backward is not None]
         message = f"{convention.name} counts no backward pass"
         raise NetcalcError(Diagnostic("E701", message, hint=f"{_and(counting)} count one"))
+
+
+def require_kernels(convention: Convention) -> None:
+    """Raise NetcalcError (E701) for a convention whose backward pass is a formula for all kernels of attention."""
+    rules = convention.backward.rules if convention.backward is not None else {}
+    if "scaled_dot_product_attention" in rules or ALL in rules:
+        message = f"{convention.name} counts the backward pass of attention by a formula, whatever the kernel"
+        hint = "leave out --attention flash, or count by netcalc or torch"
+        raise NetcalcError(Diagnostic("E701", message, hint=hint))
 
 
 def _and(names: list[str]) -> str:

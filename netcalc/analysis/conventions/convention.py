@@ -166,7 +166,7 @@ class Convention(NamedTuple):
         assert self._activations is not None
         scope = RuleScope(node, terms, training, self.by_element, (), place)
         rule = self._activations.rule(scope)
-        return 0 if rule is None else rule.counted.evaluate(scope)  # type: ignore[no-any-return]
+        return 0 if rule is None else rule.counted.evaluate(scope)
 
     def counts(
         self,

@@ -122,14 +122,7 @@ def convention_of(
         NetcalcError: E101, E104 or E105 for its form, E102 for an unknown operation or kind of work, E103 for an
             attribute that an operation does not have, E201 or E202 for its expressions, each with its place.
     """
-    try:
-        if not isinstance(cursor.data, dict):
-            raise cursor.error("E104", "a convention should be a mapping: about, source, unit, kinds, forward")
-        table = ConventionTable.model_validate(cursor.data)
-    except ValidationError as error:
-        from netcalc.spec.validation import diagnose
-
-        raise NetcalcError(diagnose(error, cursor, ConventionTable)) from None
+    table = _validated(cursor)
     base = None
     if table.extends is not None:
         try:
@@ -169,6 +162,17 @@ def convention_of(
         figures,
         "" if table.extends is None or {"kinds", "forward", "backward"} & cursor.data.keys() else table.extends,
     )
+
+
+def _validated(cursor: Cursor) -> ConventionTable:
+    try:
+        if not isinstance(cursor.data, dict):
+            raise cursor.error("E104", "a convention should be a mapping: about, source, unit, kinds, forward")
+        return ConventionTable.model_validate(cursor.data)
+    except ValidationError as error:
+        from netcalc.spec.validation import diagnose
+
+        raise NetcalcError(diagnose(error, cursor, ConventionTable)) from None
 
 
 def _figures(

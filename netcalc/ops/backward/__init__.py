@@ -121,12 +121,28 @@ class Backward:
     saved: tuple[Literal["self", "result"], ...] = ()
     #: Positions of inputs whose gradients are zeros although the outputs depend on them, as in PyTorch.
     constants: frozenset[int] = frozenset()
+    #: The fused kernel whose backward pass has other work, in words.
+    fused_kernel: str = ""
+    #: What that kernel computes otherwise, in formulas, one a line.
+    fused_rule: tuple[str, ...] = ()
     #: The input is a symmetric matrix, of which a triangle is read.
     symmetric: bool = False
 
     def derivatives(self, op: Any) -> tuple[str, ...]:
         """Return the formulas of the derivatives, one a line."""
         return self.rule
+
+    def is_fused(self, op: Any, call: BackwardCall) -> bool:
+        """Return True for an operation with a fused kernel whose backward pass has other work, :meth:`fused_cost`."""
+        return False
+
+    def fused_cost(self, op: Any, call: BackwardCall) -> Sequence[Term]:
+        """Return the work of the backward pass of the fused kernel."""
+        raise NotImplementedError
+
+    def fused_saves(self, op: Any, call: BackwardCall) -> Sequence[Saved]:
+        """Return the tensors that the forward pass of the fused kernel saves."""
+        raise NotImplementedError
 
     def differentiable(self, op: Any, call: BackwardCall) -> tuple[bool, ...]:
         """Return for each output True if gradients flow through it: floating-point outputs, unless overridden."""

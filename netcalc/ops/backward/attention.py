@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim, equal, product
 from netcalc.opdef import Context, Term
 from netcalc.ops.attention import ScaledDotProductAttention
 from netcalc.ops.backward import Backward, BackwardCall, Saved, backward
@@ -13,6 +13,8 @@ from netcalc.ops.backward._broadcast import summing
 from netcalc.tensor_type import TensorType
 
 _QUERY, _KEY, _VALUE, _MASK, _SINKS = 0, 1, 2, 3, 5
+#: Features of a head beyond which FlashAttention-2 has no kernel.
+_FUSED_FEATURES = 256
 
 
 @backward("scaled_dot_product_attention")
@@ -27,6 +29,12 @@ class AttentionBackward(Backward):
         "∂L/∂Q = scale·∂L/∂S·K",
         "∂L/∂K = scale·∂L/∂Sᵀ·Q",
     )
+
+    fused_rule = (
+        "P = exp(S − log-sum-exp), computed again from Q and K",
+        "Σ_keys P⊙∂L/∂P = Σ_features g⊙O, for the output O",
+    )
+    fused_kernel = "FlashAttention-2 in the backward pass, which computes the scores again: 5 products for 4"
 
     def derivatives(self, op: ScaledDotProductAttention) -> tuple[str, ...]:
         rules = [*self.rule]
@@ -77,6 +85,51 @@ class AttentionBackward(Backward):
             work += self._scores(op, call)
         return work
 
+    def is_fused(self, op: ScaledDotProductAttention, call: BackwardCall) -> bool:
+        return is_fused(op, call)
+
+    def fused_saves(self, op: ScaledDotProductAttention, call: BackwardCall) -> Sequence[Saved]:
+        """Return operands, output and the log-sum-exp of each query."""
+        operands = (("query", _QUERY), ("key", _KEY), ("value", _VALUE))
+        scores, _ = _axes(op, call)
+        statistics = call.saved_kept("logsumexp", *scores, _lengths(call)[0], dtype="float32")
+        return (*(call.saved_input(*operand) for operand in operands), call.saved_output("result"), statistics)
+
+    def fused_cost(self, op: ScaledDotProductAttention, call: BackwardCall) -> Sequence[Term]:
+        """Return the work of the backward pass of FlashAttention-2.
+
+        It computes the scores and the weights P again, with the log-sum-exp of each query that the forward pass keeps,
+        and the sums that the softmax takes of the output O (arXiv:2307.08691, Algorithm 2).
+        """
+        work = self.cost(op, call)
+        if not work:
+            return work
+        scores, result = _leading_axes(op, call)
+        pairs = _computed_pairs(op, call)
+        each: dict[str, Any] = {**scores, **pairs}
+        again = [Term.of("mac", "scores again", **each, head_dim=call.input(_QUERY).shape[-1])]
+        if op.scale != 1:
+            again.append(Term.of("mul", "scale again", **each))
+        if op.softcap is not None:
+            again += (Term.of(kind, "softcap again", **each) for kind in ("div", "transcendental", "mul"))
+        again += (Term.of(kind, "softmax again", **each) for kind in ("add", "transcendental"))
+        if call.training and op.dropout:
+            again += (Term.of("compare", "dropout mask again", **each), Term.of("mul", "dropout again", **each))
+        if not _needs_softmax(call):
+            return (*again, *work)
+        queries, features = _lengths(call)[0], call.input(_VALUE).shape[-1]
+        sums = (
+            Term.of("mul", "sums of the output", **result, queries=queries, value_dim=features),
+            Term.of("add", "sums of the output", **result, queries=queries, others=features - 1),
+        )
+        # the sums of the weights in eager attention, and the product of which they are
+        replaced = {("mul", "softmax"): 1, ("add", "softmax sum"): 1}
+        rest = []
+        for term in work:
+            if replaced.pop((term.kind, term.role), 0) == 0:
+                rest.append(term)
+        return (*again, *sums, *rest)
+
     def _weights(self, op: ScaledDotProductAttention, call: BackwardCall) -> Iterator[Term]:
         """Yield the work from the gradient of the output to the sums that the softmax takes."""
         scores, result = _leading_axes(op, call)
@@ -121,6 +174,30 @@ class AttentionBackward(Backward):
                 x = call.input(index)
                 yield Term.of("mac", f"gradient of {name}", **each, head_dim=x.shape[-1])
                 yield from summing(_like(op, call, 0, *x.shape[-2:]), x, f"gradient of {name}")
+
+
+class Attended(Protocol):
+    """A call of attention: types of its inputs, in a forward or a backward pass."""
+
+    def input(self, index: int = 0) -> TensorType:
+        """Return the type of an input that is present."""
+
+    def present(self, index: int) -> bool:
+        """Return True if there is an input at this position."""
+
+
+def is_fused(op: ScaledDotProductAttention, call: Attended) -> bool:
+    """Return True for attention that FlashAttention-2 computes.
+
+    It knows causal masks, windows and a soft cap, leaves padding out, and takes no mask.
+    """
+    query, key, value = (call.input(index) for index in range(3))
+    same = equal(query.shape[-1], key.shape[-1]) and equal(key.shape[-1], value.shape[-1])
+    mask = call.present(_MASK) and call.input(_MASK).dtype != "bool"
+    unusual = op.composed or op.return_weights or call.present(_SINKS) or mask or op.blocks is not None
+    features = query.shape[-1]
+    fits = same and not (isinstance(features, int) and features > _FUSED_FEATURES) and query.rank == 4
+    return fits and not unusual
 
 
 def _needs_softmax(call: BackwardCall) -> bool:

@@ -9,11 +9,10 @@ from netcalc.dims import Dim, equal, integer, product
 from netcalc.dtypes import DType, promote
 from netcalc.ops.attention import ScaledDotProductAttention
 from netcalc.ops.backward import BackwardCall, Saved
+from netcalc.ops.backward.attention import is_fused
 from netcalc.ops.eager import Eager, EagerCall, Moment, Work, eager
 
 _QUERY, _KEY, _VALUE, _MASK, _PADDING, _SINKS = range(6)
-#: Features of a head beyond which FlashAttention-2 has no kernel.
-_FLASH_FEATURES = 256
 
 
 @eager("scaled_dot_product_attention")
@@ -74,12 +73,7 @@ def _written_out(op: ScaledDotProductAttention, call: EagerCall) -> bool:
 
 
 def _flash(op: ScaledDotProductAttention, call: EagerCall) -> bool:
-    query, key, value = (call.input(index) for index in range(3))
-    same = equal(query.shape[-1], key.shape[-1]) and equal(key.shape[-1], value.shape[-1])
-    mask = call.present(_MASK) and call.input(_MASK).dtype != "bool"
-    unusual = op.composed or op.return_weights or call.present(_SINKS) or mask or op.blocks is not None
-    fits = same and integer(query.shape[-1]) <= _FLASH_FEATURES and query.rank == 4
-    return call.attention == "flash" and fits and not unusual
+    return call.attention == "flash" and is_fused(op, call)
 
 
 def _fused(op: ScaledDotProductAttention, call: EagerCall) -> bool:

@@ -52,6 +52,7 @@ COUNTING = [
 UNNEEDED = {
     *("numpy", "ml_dtypes", "psutil", "threadpoolctl", "torch"),
     *("typer", "click", "rich", "pydantic", "pydantic_core", "ruamel", "huggingface_hub"),
+    *("anyio", "mcp", "pygls", "sysconfig"),
     *("asyncio", "concurrent", "email", "http", "logging", "multiprocessing", "ssl", "subprocess", "unittest"),
 }
 

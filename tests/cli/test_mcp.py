@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 import netcalc
+from netcalc import NetcalcError
 from netcalc.cli import main
 from netcalc.cli.assistants.tools import RECORDS
 from netcalc.cli.commands import command_module
@@ -26,9 +27,13 @@ from tests.formats.hub.server import Repository
 from tests.formats.hub.server import serving as serving_hub
 
 pytest.importorskip("mcp")
+import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from netcalc.cli.assistants import pool as pool_module
+from netcalc.cli.assistants.pool import Pool, Service
 
 ROOT = Path(netcalc.__file__).parents[1]
 SPEC = "netcalc: 1\ndims: {batch: 1}\ninputs: {x: [batch, 8]}\nlayers: [{name: fc, linear: 4}, relu]\n"
@@ -406,6 +411,62 @@ def test_a_cancelled_call_ends_its_process_and_the_end_of_input_ends_all(place: 
     raw.end()
     psutil.wait_procs(others, timeout=5)
     assert not any(process.is_running() for process in others)
+
+
+def test_calls_at_a_time_share_two_processes(place: Path) -> None:
+    raw, numbers = Raw(place), range(1, 7)
+    raw.greet()
+    raw.answer(0)
+    raw.send(*(_call(number, "params", model="mlp", set={"classes": number}) for number in numbers))
+    assert raw.process.stdout is not None
+    answers = [json.loads(raw.process.stdout.readline()) for _ in numbers]
+    assert {answer["id"] for answer in answers} == {*numbers}
+    for answer in answers:  # 407,050 parameters before the last layer, and 257 for each class
+        assert answer["result"]["structuredContent"]["totals"]["params"] == 533_248 + 257 * answer["id"]
+    assert len(psutil.Process(raw.process.pid).children()) == 2
+    raw.end()
+
+
+def _pool(place: Path) -> Pool:
+    return Pool(Service(place, network=False, seconds=60, characters=100_000))
+
+
+def test_processes_make_room_for_others(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def used(most: int) -> set[int]:
+        monkeypatch.setattr(pool_module, "_MOST_CALLS", most)
+        pool = _pool(place)
+        before = {child.pid for child in psutil.Process().children()}
+        answers = [await pool.answer("params", {"model": "mlp"}) for _ in range(3)]
+        after = {child.pid for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
+        await pool.close()
+        assert len({answer["record"] for answer in answers}) == 1
+        return after - before
+
+    assert len(anyio.run(used, 3)) == 0  # the last call was its last
+    assert len(anyio.run(used, 4)) == 1
+
+
+def test_a_process_that_has_ended_is_replaced_and_one_that_ends_is_an_error(place: Path) -> None:
+    async def used() -> None:
+        pool = _pool(place)
+        await pool.answer("params", {"model": "mlp"})
+        (worker,) = pool._workers
+        worker._process.kill()
+        await worker._process.wait()
+        assert "record" in await pool.answer("params", {"model": "mlp"})
+
+        async def kill() -> None:
+            await anyio.sleep(0.5)
+            for each in pool._workers:
+                each._process.kill()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(kill)
+            with pytest.raises(NetcalcError, match="E603: the process that computed memory ended"):
+                await pool.answer("memory", {"model": "gpt2", "over": ["length=1:1000"], "training": "adamw"})
+        await pool.close()
+
+    anyio.run(used)
 
 
 def _children(server: psutil.Process) -> list[psutil.Process]:

@@ -76,7 +76,7 @@ class Pool:
             await self._end(worker)
 
     async def _ask(self, line: bytes) -> Mapping[str, Any]:
-        worker = self._idle.pop() if self._idle else await self._start()
+        worker = await self._waiting() or await self._start()
         try:
             answer = await worker.ask(line)
         except BaseException:
@@ -87,6 +87,15 @@ class Pool:
         else:
             await self._end(worker)
         return answer
+
+    async def _waiting(self) -> _Worker | None:
+        """Return a process that waits for a call; None if there is none."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_running:
+                return worker
+            await self._end(worker)
+        return None
 
     async def _start(self) -> _Worker:
         root = str(Path(netcalc.__file__).parents[1])
@@ -116,6 +125,11 @@ class _Worker:
         self._most_bytes = most_bytes
         self._process = process
         self._requests, self._answers = process.stdin, BufferedByteReceiveStream(process.stdout)
+
+    @property
+    def is_running(self) -> bool:
+        """True until the process has ended, for whatever reason."""
+        return self._process.returncode is None
 
     async def ask(self, line: bytes) -> Mapping[str, Any]:
         """Return the answer to a call, which is a line."""

@@ -67,3 +67,57 @@ def test_operations_and_attributes_are_completed(visit: CountingPage) -> None:
     assert "- conv2d: {out: 4, kernel: 3}" in visit.text()
     page.hover(".cm-line:has-text('conv2d') >> text=conv2d")
     page.locator(".cm-tooltip-hover", has_text="4·3·3·3 = 108").wait_for()
+
+
+def test_settings_change_the_figures(visit: CountingPage) -> None:
+    page = visit.page
+    visit.open_spec("llama-3-8b")
+    visit.total("params", "8,030,261,248")
+    visit.panel("settings")
+    page.get_by_label("length", exact=True).fill("100")
+    page.get_by_label("layers", exact=True).fill("16")
+    visit.total("params", "4,540,469,248")  # less 16 layers of 218,112,000
+    page.get_by_label("dropout").fill("1.5")
+    page.locator(".problems li", has_text="dropout").wait_for()
+    assert page.locator(".result.stale").count() == 1 and "from 0 to 1" in page.inner_text("#panel")
+    page.get_by_label("dropout").fill("")
+    page.get_by_label("Quantization").fill("int8")
+    page.locator(".result:not(.stale) .total[data-figure=stored_bytes]").wait_for()
+    page.get_by_label("Keep batch as a symbol").check()
+    visit.total("macs", "batch")
+    page.get_by_label("Keep batch as a symbol").uncheck()
+    page.get_by_label("Convention").select_option("torch")
+    page.locator(".state", has_text="Counted as torch does").wait_for()
+    visit.panel("run")
+    assert "--set length=100 --set layers=16" in page.inner_text("#panel")
+
+
+def test_two_tabs_are_compared(visit: CountingPage) -> None:
+    page = visit.page
+    visit.open_spec("resnet18")
+    visit.total("params", "11,689,512")
+    visit.panel("compare")
+    page.locator("#other").select_option(label="resnet34")
+    total = page.locator("#panel tr", has_text="Parameters").first
+    total.locator("button.n[title='10,108,160']").click()  # 21,797,672 − 11,689,512
+    page.locator("#working", has_text="21,797,672 - 11,689,512").wait_for()
+    page.keyboard.press("Escape")
+    visit.panel("layers")
+
+
+def test_memory_and_its_working_follow_the_text(visit: CountingPage) -> None:
+    page = visit.page
+    page.click("button.new")
+    visit.paste("netcalc: 1\ninputs: {x: [1, 8]}\nlayers:\n- linear: 2\n")
+    visit.total("params", "18")
+    visit.panel("memory")
+    page.locator("#panel .legend button.n[title='72']").click()  # 18 of 4 bytes
+    page.locator("#working output", has_text="72").first.wait_for()
+    page.keyboard.press("Escape")
+    page.click(".total[data-figure=params] button.n")
+    page.locator("#working output", has_text="18").first.wait_for()
+    page.evaluate("document.querySelector('.cm-content').focus()")
+    page.keyboard.type("- linear: 3\n")
+    page.locator("#working output", has_text="27").first.wait_for()
+    page.keyboard.press("Escape")
+    visit.panel("layers")

@@ -211,6 +211,7 @@ class Page {
   /** The text or the options of a document have changed: its figures are of an earlier one until it is counted. */
   asked(each) {
     each.stale = true
+    each.changed = performance.now()
     this.problems.say('')
     if (each === this.current()) this.mark()
     this.keep()
@@ -263,6 +264,8 @@ class Page {
     if (!same()) return
     Object.assign(each, outcome, { stale: false })
     if (each === this.current()) this.accept(each)
+    // from the change, or the beginning of the visit, to the answer
+    performance.measure('answer', { start: each.changed ?? 0 })
   }
 
   /** Show what is known of a document. */

@@ -11,13 +11,11 @@ from netcalc.analysis.explain import Explanation
 from netcalc.analysis.explain_operation import explain_operation
 from netcalc.analysis.explain_signal import explain_signals
 from netcalc.analysis.explain_time import explain_time, layers_at
-from netcalc.analysis.figures import FIGURES, layer_fields
 from netcalc.analysis.page import NetworkPage, Workings
-from netcalc.analysis.summary import Summary
+from netcalc.analysis.shares import shares_of
 from netcalc.analysis.time_report import TimeReport
 from netcalc.arguments import options_of, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.dims import Poly, integer
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH
 from netcalc.options import BoundOptions, CountOptions, HeldOptions, MemoryOptions
 from netcalc.page_options import ReportOptions
@@ -110,20 +108,6 @@ def compared_pages(
 def _stages(network: Any, held: dict[str, Any]) -> tuple[Explanation, ...]:
     options: MemoryOptions = MemoryOptions(**held, depth=None)  # type: ignore[typeddict-item]
     return explained_stages(network.request, options)
-
-
-def shares_of(summary: Summary) -> Mapping[str, tuple[float, ...]]:
-    """Return the share that each layer has of the totals by figure; symbolic figures and totals of 0 are left out."""
-    shares = {}
-    for name in layer_fields("summary", summary.phases):
-        figure = FIGURES.get(name)
-        total = None if figure is None else figure.of(summary.totals)
-        if figure is None or not isinstance(total, int) or total <= 0:
-            continue
-        counts = [figure.of(layer) * layer.repeat for layer in summary.layers]
-        if not any(isinstance(count, Poly) for count in counts):
-            shares[name] = tuple(integer(count) / total for count in counts)
-    return shares
 
 
 def _of(group: type, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from typing import Any
 
 import netcalc
 from netcalc import NetcalcError
+from netcalc.analysis.shares import shares_of
 from netcalc.language import Document, Edit, Options, Position, Problem, Range
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_DEPTH, MAX_SPEC_SIZE
 from netcalc.loading import read_settings
-from netcalc.planning.page import shares_of
 from netcalc.records.writing import record
 from netcalc.records.writing import written as written_data
-from netcalc.render.page_document import embedded
 from netcalc.spec.shipped import shipped_file
 
 #: Folder of the files that were dropped on the page.
@@ -39,12 +38,25 @@ _document = Document("", folder=FOLDER)
 def call(method: str, arguments: str) -> str:
     """Return the answer to a question of the page, as JSON: ``result``, ``errors``, or the ``failure`` of netcalc."""
     try:
-        return embedded({"result": _METHODS[method](**json.loads(arguments))})
+        return _written({"result": _METHODS[method](**json.loads(arguments))})
     except NetcalcError as error:
-        return embedded({"errors": [_unplaced(each) for each in error.diagnostics]})
+        return _written({"errors": [_unplaced(each) for each in error.diagnostics]})
     except (Exception, RecursionError) as error:
         trace = "".join(traceback.format_exception(error, limit=-6))
-        return embedded({"failure": f"{type(error).__name__}: {error}"[:500], "trace": trace[-4000:]})
+        return _written({"failure": f"{type(error).__name__}: {error}"[:500], "trace": trace[-4000:]})
+
+
+def _written(answer: Any) -> str:
+    return json.dumps(_exact(answer), separators=(",", ":"), allow_nan=False)
+
+
+def _exact(data: Any) -> Any:
+    """Return data whose integers are texts where a double does not have them exactly, as on the pages of reports."""
+    if isinstance(data, dict):
+        return {name: _exact(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [*map(_exact, data)]
+    return str(data) if isinstance(data, int) and not -(2**53) < data < 2**53 else data
 
 
 def _unplaced(error: netcalc.Diagnostic) -> dict[str, Any]:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from netcalc.analysis.activations.records import Activations
 from netcalc.analysis.activations.records import Point as Layer
 from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.memory_table import MemoryPoint, MemoryTable
+from netcalc.analysis.parallel.report import SplitReport
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
+from netcalc.render.memory_split import KINDS
 from netcalc.render.numbers import bytes_text, repeated, share
 from netcalc.render.plot import Bars, Chart, Drawing, Mark, Point, Series, Values
 
 #: Share of the activations in the memory at the peak below which they have a chart of their own.
 _VISIBLE = 0.25
+#: Ratio of the greatest to the least size from which the axis is logarithmic.
+_WIDE = 10
+#: Most sizes that are marks of an axis.
+_NAMED = 12
 
 
 def memory_charts(report: MemoryReport) -> Iterator[Drawing]:
     """Yield the charts of memory, of which the last shows most; none if a size is symbolic."""
+    if report.split is not None:
+        yield _split(report.spec, report.split)
+        return
     if report.training is not None:
         yield _training(report, report.training)
         return
@@ -120,3 +130,73 @@ def _training(report: MemoryReport, training: TrainingMemory) -> Bars:
     at = f", at {peak.at}" if peak.at else ""
     title = f"{report.spec}: {bytes_text(total)} at the peak of a step of training, in the {peak.during}{at}"
     return Bars(title, "memory", [*shown], [Values("memory", [*shown.values()], labels)], "B")
+
+
+def _split(spec: str, split: SplitReport) -> Bars:
+    """Return bars of the kinds of memory of a device, of each stage of a pipeline."""
+    stages = split.stages
+    names = [f"stage {stage.stage}" for stage in stages] if len(stages) > 1 else ["a device"]
+    sizes = {title: [getattr(stage, kind) for stage in stages] for kind, title in KINDS.items()}
+    title = f"{spec}: memory of a device of {split.devices:,}"
+    return _stacked(title, names, sizes)
+
+
+def _stacked(title: str, names: Sequence[str], sizes: Mapping[str, Sequence[int]]) -> Bars:
+    """Return stacked bars of kinds of memory, with their sums."""
+    shown = {name: numbers for name, numbers in sizes.items() if any(numbers)}
+    totals = [bytes_text(sum(row)) for row in zip(*shown.values(), strict=True)]
+    return Bars(title, "memory", names, [Values(*each, totals) for each in shown.items()], "B", stacked=True)
+
+
+def table_charts(table: MemoryTable, points: Sequence[MemoryPoint]) -> Iterator[Drawing]:
+    """Yield the chart of memory over ranges of sizes.
+
+    Of one range of numbers it has areas for the kinds of memory, of two a line of the total for each value of the
+    first, and else bars.
+    """
+    counted = [point for point in points if point.total is not None]
+    if not counted:
+        return
+    title = f"{table.spec}: memory over {' and '.join(table.ranges)}"
+    kinds = {
+        words: [getattr(point, name) or 0 for point in counted]
+        for name, words in {"weights": "weights", "buffers": "buffers", "states": "states of the optimizer"}.items()
+    }
+    kinds[f"caches and states{_convention(table)}"] = [next(iter(p.caches.values()), 0) for p in counted]
+    for name, words in {"gradients": "gradients", "saved": "kept for the backward pass"}.items():
+        kinds[words] = [getattr(point, name) or 0 for point in counted]
+    kinds["activations"] = [point.activations or 0 for point in counted]
+    kinds["temporaries"] = [point.temporaries or 0 for point in counted]
+    *others, across = table.ranges
+    places = [[_number(point.sizes[name]) for point in counted] for name in table.ranges]
+    numbers = [place for place in places[-1] if place is not None]
+    if len(others) > 1 or len(numbers) < len(counted) or len({*numbers}) < 2:
+        yield _stacked(title, [point.title for point in counted], kinds)
+        return
+    order = sorted(range(len(counted)), key=lambda number: numbers[number])
+    if others:
+        lines: dict[str, list[Point]] = {}
+        for number in order:
+            name = f"{others[0]}={counted[number].sizes[others[0]]}"
+            lines.setdefault(name, []).append((numbers[number], counted[number].total or 0))
+        named = sorted(lines, key=lambda name: lines[name][-1][1])
+        series = [Series(name, lines[name]) for name in named]
+    else:
+        series = [
+            Series(name, [(numbers[number], sizes[number]) for number in order], kind="area")
+            for name, sizes in kinds.items()
+            if any(sizes)
+        ]
+    log = min(numbers) > 0 and max(numbers) >= _WIDE * min(numbers)
+    sizes_of = {numbers[number]: str(counted[number].sizes[across]) for number in order}
+    names = [*sizes_of.items()] if len(sizes_of) <= _NAMED else []
+    yield Chart(title, across, "memory", series, log_x=log, y_unit="B", names=names)
+
+
+def _convention(table: MemoryTable) -> str:
+    """Return the convention of caches in words, unless there is a single one that reserves nothing."""
+    return f" ({table.conventions[0]})" if table.conventions and table.conventions[0] != "ideal" else ""
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

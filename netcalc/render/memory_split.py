@@ -11,7 +11,7 @@ from netcalc.render.page import Line, Paragraph
 from netcalc.render.table import Column, Row, Table
 
 #: Kinds of memory by attribute, with their titles.
-_KINDS = {
+KINDS = {
     "weights": "weights",
     "gathered": "gathered layer",
     "gradients": "gradients",
@@ -33,18 +33,18 @@ _LESS = {
 def split_answer(report: SplitReport) -> Iterator[Table | Paragraph]:
     """Yield the memory of the fullest device by kind, and what most of it is for."""
     device = report.fullest
-    rows = [Row([title, getattr(device, kind)]) for kind, title in _KINDS.items() if getattr(device, kind)]
+    rows = [Row([title, getattr(device, kind)]) for kind, title in KINDS.items() if getattr(device, kind)]
     yield Table(
         [Column(f"fullest of {exact(report.devices)} devices", "path"), Column("bytes", "bytes")],
         rows,
         [Row(["all", device.total])],
     )
-    kind = max(_KINDS, key=lambda name: getattr(device, name))
+    kind = max(KINDS, key=lambda name: getattr(device, name))
     share = 100 * getattr(device, kind) / max(device.total, 1)
     less = "--tp, --pp or --fsdp" if kind == "weights" and report.bubble is not None else _LESS[kind]
     if kind == "activations" and report.bubble is None:
         less = "--tp or a smaller batch"
-    yield Paragraph([Line(f"{share:.0f} % {_KINDS[kind]}: {less} make them smaller")])
+    yield Paragraph([Line(f"{share:.0f} % {KINDS[kind]}: {less} make them smaller")])
 
 
 def split_details(report: SplitReport) -> Iterator[Table | Paragraph]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netcalc.analysis.memory_table import MemoryPoint, MemoryTable
+from netcalc.render.memory_chart import table_charts
 from netcalc.render.numbers import exact
 from netcalc.render.page import Answer, Line, Page, Paragraph
+from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.signature import element_type
@@ -40,6 +42,10 @@ class _MemoryTable(Presentation[MemoryTable]):
             tables = [_long(result, rows)]
         reasons = [Line(f"{_words(point)}: {point.refused}") for point in rows.shown if point.refused is not None]
         yield Answer([*tables, *([Paragraph(reasons)] if reasons else [])])
+
+    def charts(self, result: MemoryTable, rows: Selected[MemoryPoint]) -> Iterator[Drawing]:
+        """Yield the memory over the ranges."""
+        return table_charts(result, rows.shown)
 
     def data(self, result: MemoryTable, rows: Selected[MemoryPoint], view: View) -> Table:
         """A row for each point, for CSV."""

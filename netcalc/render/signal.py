@@ -108,7 +108,12 @@ class _Signal(Presentation[SignalReport]):
         shown = _plotted(result)
         measured, predicted = [row.measured for row in shown], [row.predicted for row in shown]
         names = [(number, row.path) for number, row in enumerate(shown, start=1)]
-        for figure, chart in _charts(result.spec, [("measured", measured, False), ("predicted", predicted, True)]):
+        lines: list[tuple[str, Sequence[Figures], bool]] = [
+            ("measured", measured, False),
+            ("predicted", predicted, True),
+        ]
+        by_layer = len(shown) > 1 or not result.through_time  # a single layer is seen through time
+        for figure, chart in _charts(result.spec, lines) if by_layer else ():
             yield chart._replace(names=names, marks=[*_marks(result.findings, shown, figure)])
         for reach in result.through_time:
             yield _chart_through_time(result.spec, reach)

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+import netcalc as package
+from netcalc.render.numbers import bytes_text
 from netcalc.render.plot.text import chart_text
 from netcalc.render.presentations import charts
 from netcalc.render.text import Terminal, width_of
@@ -73,7 +75,6 @@ def test_bars_are_of_the_rows_that_are_selected(netcalc: Run, tmp_path: Path) ->
         (["flops", "resnet18", "--symbolic", "batch", "--charts"], "a chart needs a number in place of"),
         (["memory", "resnet18", "--symbolic", "batch", "-o", "a.svg"], "charts need numbers in place of batch"),
         (["summary", "mlp", "-o", "a.svg", "--format", "csv"], "contradict each other"),
-        (["memory", "gpt2", "--over", "length=64,128", "-o", "a.svg"], "has no charts"),
     ],
 )
 def test_pictures_that_cannot_be_drawn(words: list[str], message: str, netcalc: Run, tmp_path: Path) -> None:
@@ -104,3 +105,34 @@ def test_the_peak_is_marked_in_the_terminal(netcalc: Run) -> None:
     assert all(line[column] == "█" for line in rows[row + 1 :])
     assert lines[start + 15].rstrip().endswith("lm_head") and len(lines[start + 15].rstrip()) - 1 == column
     assert any(line.strip() == "✕ peak 63.8 MiB at lm_head" for line in lines)
+
+
+def test_memory_over_ranges(netcalc: Run, tmp_path: Path) -> None:
+    """One range is a chart of areas, two are lines of totals, and what is no number has bars."""
+    file = tmp_path / "over.svg"
+
+    def drawn(*words: str) -> tuple[list[str], dict[str, int]]:
+        assert netcalc("memory", *words, "-o", str(file)).code == 0
+        root = ElementTree.parse(file).getroot()
+        kinds = [element.tag.removeprefix(_SVG) for element in root.iter()]
+        texts = [element.text or "" for element in root.iter(f"{_SVG}text")]
+        return texts, {kind: kinds.count(kind) for kind in ("polygon", "polyline", "rect")}
+
+    texts, kinds = drawn("gpt2", "--over", "length=64,256,1024")
+    assert texts[:4] == ["gpt2: memory over length", "weights", "caches and states", "activations"]
+    assert {"64", "256", "1024", "length", "memory (MiB)"} <= {*texts} and kinds["polygon"] == 2 * 3
+    texts, kinds = drawn("gpt2", "--over", "batch=1,2", "--over", "length=64,128")
+    assert texts[1:3] == ["batch=1", "batch=2"] and kinds["polygon"] == 0
+    texts, kinds = drawn("gpt2", "--over", "use_cache=true,false")
+    assert {"use_cache=True", "use_cache=False"} & {*texts} and kinds["rect"] > 4
+
+
+def test_memory_of_a_split_is_drawn_by_stage(netcalc: Run, tmp_path: Path) -> None:
+    file = tmp_path / "split.svg"
+    assert netcalc("memory", "llama-3.1-8b", "--pp", "4", "--training", "adamw", "-o", str(file)).code == 0
+    texts = [element.text for element in ElementTree.parse(file).getroot().iter(f"{_SVG}text")]
+    split = package.load("llama-3.1-8b").memory(training="adamw", pp=4).split
+    assert split is not None
+    expected = [bytes_text(stage.total) for stage in split.stages]
+    assert [text for text in texts if text in expected] == expected
+    assert [text for text in texts if text and text.startswith("stage ")] == [f"stage {n}" for n in range(4)]

@@ -147,7 +147,6 @@ def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_
         (["--over", "length=8", "--symbolic", "batch"], "batch is a symbol"),
         (["--over", "length=8:4"], "LOW up to HIGH"),
         (["--over", "lenght=8"], "'length'?"),
-        (["--over", "length=8", "-o", "chart.svg"], "no chart"),
     ],
 )
 def test_bad_options_are_refused(options: list[str], message: str, netcalc: Callable[..., CommandResult]) -> None:

@@ -117,7 +117,7 @@ def _of_numbers(numbers: Sequence[float], log: bool, marks: int, *, rounded: boo
         margin = 1.0 if integral and not rounded and size <= 1 / _CLOSE else margin
         low, high = low - margin, high + margin
     if log and high - low < 1:
-        return _within_a_decade(low, high, rounded)
+        return _within_decades(low, high, rounded)
     least = (high - low) / max(marks, 1)
     step = max(1.0, math.ceil(least)) if log else _step(least)
     step = max(step, 1.0) if integral and not rounded else step
@@ -126,11 +126,13 @@ def _of_numbers(numbers: Sequence[float], log: bool, marks: int, *, rounded: boo
         low, high = math.floor(low / ends + 1e-9) * ends, math.ceil(high / ends - 1e-9) * ends
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     places = [number * step for number in range(first, last + 1)]
+    if log and not rounded and len(places) < 3:
+        return _within_decades(low, high, rounded)
     return Axis(low, high, [(place, _power(place) if log else _label(place, step)) for place in places], log)
 
 
-def _within_a_decade(low: float, high: float, rounded: bool) -> Axis:
-    """Return a logarithmic axis of less than a decade, with marks at 1, 2 and 5 times powers of ten."""
+def _within_decades(low: float, high: float, rounded: bool) -> Axis:
+    """Return a logarithmic axis of few decades, with marks at 1, 2 and 5 times powers of ten."""
     powers = range(math.floor(low) - 1, math.ceil(high) + 1)
     places = [(math.log10(step) + power, f"{step}e{power}") for power in powers for step in _STEPS[:-1]]
     if rounded:

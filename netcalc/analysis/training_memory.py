@@ -5,7 +5,7 @@ Repeats are cut to a few iterations, so that the cost does not grow with the dep
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from netcalc.analysis.activations.execution import Eager, Ideal
@@ -149,35 +149,61 @@ def training_memory(
             that are not iterations of repeats; E604 for gradients through complex numbers.
         UndecidedError: E404 if a size is symbolic.
     """
-    chosen = None if training.optimizer is None else optimizer_of_memory(training.optimizer)
+    return step_figures(program, training, (training.optimizer,), loss).counted(training.optimizer, micro_batch)
+
+
+class StepFigures(NamedTuple):
+    """Numbers of a step of training by what they are of, from which its memory follows with each of some optimizers."""
+
+    training: Training
+    fold: Fold
+    numbers: Mapping[Hashable, Sequence[int]]
+    largest: Mapping[str, int]
+    """The most bytes that an update of one parameter allocates, by optimizer."""
+
+    def counted(self, optimizer: str | None, micro_batch: int | None = None) -> Counted:
+        """Return the memory of the step with an optimizer, and what operations keep for the backward pass."""
+        training, figures = self.training, self.numbers
+        gradients = figures["gradients",][0]
+        states = tuple(
+            OptimizerState(key[2], numbers[0])
+            for key, numbers in figures.items()
+            if isinstance(key, tuple) and key[:2] == ("state", optimizer)
+        )
+        keeping = tuple(
+            SavedBy(key[1], *numbers) for key, numbers in figures.items() if isinstance(key, tuple) and key[0] == "kept"
+        )
+        update = None if optimizer is None else self.largest[optimizer]
+        memory = TrainingMemory(
+            optimizer,
+            training.precision,
+            training.mixed,
+            training.recompute,
+            micro_batch,
+            training.accumulate,
+            figures["trained",][0],
+            figures["master",][0],
+            gradients,
+            states,
+            sum(by.bytes for by in keeping),
+            _peak(self.fold, figures, update, gradients if training.accumulate > 1 else 0),
+        )
+        return Counted(memory, tuple(sorted(keeping, key=lambda by: -by.bytes)))
+
+
+def step_figures(
+    program: Program, training: Training, optimizers: Iterable[str | None], loss: bool = False
+) -> StepFigures:
+    """Return the numbers of a step of training, with arguments as for :func:`training_memory`.
+
+    Raises:
+        NetcalcError, UndecidedError: as :func:`training_memory` does.
+    """
     precision = precision_named(training.precision, training.mixed, training.attention)
+    chosen = {name: optimizer_of_memory(name) for name in optimizers if name is not None}
     measure = _Measure(program, training, precision, chosen, loss)
     fold = Fold(program, recomputation(training.recompute).unit)
-    figures = fold.figures(measure)
-    gradients = figures["gradients",][0]
-    states = tuple(
-        OptimizerState(key[1], numbers[0])
-        for key, numbers in figures.items()
-        if isinstance(key, tuple) and key[0] == "state"
-    )
-    keeping = tuple(
-        SavedBy(key[1], *numbers) for key, numbers in figures.items() if isinstance(key, tuple) and key[0] == "kept"
-    )
-    memory = TrainingMemory(
-        training.optimizer,
-        training.precision,
-        training.mixed,
-        training.recompute,
-        micro_batch,
-        training.accumulate,
-        figures["trained",][0],
-        figures["master",][0],
-        gradients,
-        states,
-        sum(by.bytes for by in keeping),
-        _peak(fold, figures, measure.largest if chosen else None, gradients if training.accumulate > 1 else 0),
-    )
-    return Counted(memory, tuple(sorted(keeping, key=lambda by: -by.bytes)))
+    return StepFigures(training, fold, fold.figures(measure), measure.largest)
 
 
 def saved_memory(program: Program, training: Training, loss: bool, operations: tuple[SavedBy, ...]) -> SavedMemory:
@@ -217,16 +243,21 @@ def _eager(is_training: bool, training: Training, precision: Precision) -> Eager
 
 
 class _Measure:
-    """Figures of a step on a cut program; ``largest`` is the most bytes that an update of one parameter allocates."""
+    """Figures of a step on a cut program; ``largest`` are the most bytes that an update of one parameter allocates."""
 
     def __init__(
-        self, program: Program, training: Training, precision: Precision, optimizer: Optimizer | None, loss: bool
+        self,
+        program: Program,
+        training: Training,
+        precision: Precision,
+        optimizers: Mapping[str, Optimizer],
+        loss: bool,
     ) -> None:
         self._training = training
         self._precision = precision
-        self._optimizer = optimizer
+        self._optimizers = optimizers
         self._start = program.output_names.index(LOSS) if loss else None
-        self.largest = 0
+        self.largest = dict.fromkeys(optimizers, 0)
 
     def __call__(self, cut: CutProgram) -> Mapping[Hashable, tuple[int, ...]]:
         rules = _eager(cut.program.training, self._training, self._precision)
@@ -247,14 +278,14 @@ class _Measure:
             gradients += parameter.elements * ITEMSIZE[self._precision.gradients or parameter.dtype]
             if self._precision.master is not None:
                 master += parameter.elements * ITEMSIZE[self._precision.master]
-            if self._optimizer is not None:
-                dtype = self._precision.states or parameter.dtype
-                chosen = self._optimizer.of(parameter.shape, parameter.table)
+            dtype = self._precision.states or parameter.dtype
+            for name, optimizer in self._optimizers.items():
+                chosen = optimizer.of(parameter.shape, parameter.table)
                 work = chosen.temporaries * parameter.elements * ITEMSIZE[dtype]
-                self.largest = max(self.largest, work)
-                for state in self._optimizer.kept(parameter.shape, parameter.table):
-                    size = _state_bytes(state, parameter, dtype)
-                    states["state", state.name] = states.get(("state", state.name), 0) + size
+                self.largest[name] = max(self.largest[name], work)
+                for state in optimizer.kept(parameter.shape, parameter.table):
+                    key = "state", name, state.name
+                    states[key] = states.get(key, 0) + _state_bytes(state, parameter, dtype)
         totals = {("trained",): elements, ("gradients",): gradients, ("master",): master, **states}
         return {key: (number,) for key, number in totals.items()}
 
@@ -263,7 +294,7 @@ def _state_bytes(state: State, parameter: Trained, dtype: str) -> int:
     return integer(product(state.shape(parameter.shape))) * ITEMSIZE[state.dtype or dtype]
 
 
-def _peak(fold: Fold, figures: Mapping[Hashable, list[int]], update: int | None, before: int) -> Peak:
+def _peak(fold: Fold, figures: Mapping[Hashable, Sequence[int]], update: int | None, before: int) -> Peak:
     """Return the moment with the most bytes; ``before`` are those of gradients of earlier passes."""
     most, found = -1, ("end", ())
     for key, numbers in figures.items():
@@ -278,4 +309,14 @@ def _peak(fold: Fold, figures: Mapping[Hashable, list[int]], update: int | None,
     return max(peak, updating, key=lambda one: one.total)
 
 
-__all__ = ["AS_COUNTED", "Counted", "Peak", "Training", "TrainingMemory", "saved_memory", "training_memory"]
+__all__ = [
+    "AS_COUNTED",
+    "Counted",
+    "Peak",
+    "StepFigures",
+    "Training",
+    "TrainingMemory",
+    "saved_memory",
+    "step_figures",
+    "training_memory",
+]

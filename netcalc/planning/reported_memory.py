@@ -6,7 +6,10 @@ training are counted at each size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from math import lcm, prod
 from typing import NamedTuple
 
 from netcalc.analysis.activations.peaks import activations
@@ -18,7 +21,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.own_figures import own_figures
 from netcalc.analysis.precision.totals import StoredTotals
 from netcalc.analysis.stored_weights import stored_weights
-from netcalc.analysis.training_memory import Training
+from netcalc.analysis.training_memory import StepFigures, Training, step_figures
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import integer
 from netcalc.dtypes import DType
@@ -27,8 +30,16 @@ from netcalc.options import Mixed, Phase, PrecisionName
 from netcalc.planning.defaults import common_schemes
 from netcalc.planning.phases import request_in_phase
 from netcalc.planning.reported_counts import FACTOR, Counted
-from netcalc.planning.reported_sizes import BATCHES, LENGTHS, changed_request, free_batch, other_sizes
-from netcalc.planning.training import TrainingStep, training_step
+from netcalc.planning.reported_sizes import (
+    BATCHES,
+    LENGTHS,
+    changed_request,
+    free_batch,
+    free_dims,
+    image_sizes,
+    lengths,
+)
+from netcalc.planning.training import TrainedProgram, TrainingStep, trained_program
 from netcalc.request import Request
 
 #: Element types that are searched.
@@ -38,6 +49,10 @@ _SCHEMES = ("f16", "q5_0", "q4_0", "mxfp4_moe")
 _CACHE_TYPES = ("fp8", "q8_0")
 #: Further numbers of positions, for caches.
 _LONG = (4096 * 4, 4096 * 8, 4096 * 16, 4096 * 32, 4096 * 48, 4096 * 64)
+#: Size up to which memory is taken to be proportional, until it is counted again.
+_SMALL = 16
+#: Size from which on a curve goes through halves of it, which a network has that has no larger ones.
+_DIVIDED = 8
 #: Rank of the sizes of tools, behind netcalc's own.
 _LAST = 9
 _OPTIMIZERS = ("adam", "momentum", "sgd", "adafactor", "adam8bit", "muon")
@@ -242,10 +257,41 @@ def _of_passes(request: Request, forms: list[_Stored], sizes_too: bool) -> Itera
         eager = activations(in_phase.program, "eager").peak
         yield told.and_("eager activations alone").counted(eager, "activations and caches of eager execution")
         yield told.and_("eager execution").counted(eager + forms[0].both, "eager execution, in all")
-    for sizes in _every_size(request) if sizes_too else ():
-        sized = changed_request(request, sizes)
-        if sized is not None:
-            yield from _of_pass(sized.with_caches().program, words.and_(_sizes_text(sizes), **sizes), forms)
+    if not sizes_too:
+        return
+    small = {name: n for name, n in free_dims(request).items() if 0 < n <= _SMALL}
+    for name, size in small.items():
+        yield from _of_passes_along(request, forms, name, size)
+    for sizes in _every_size(request):
+        if not sizes.keys() & small.keys():
+            yield from _of_pass_at(request, sizes, forms)
+
+
+def _of_passes_along(request: Request, forms: list[_Stored], name: str, size: int) -> Iterator[Counted]:
+    """Yield the memory of a pass at other batches or numbers of images, from those at a number and at twice as many."""
+    own, twice = ([*_of_pass_at(request, {name: n}, forms)] for n in (size, 2 * size))
+    if len(own) != len(twice):
+        return
+    for n in BATCHES:
+        for place, (one, two) in enumerate(zip(own, twice, strict=True) if n != size else ()):
+            sizes = {name: n}
+            words = tuple(_sizes_text(sizes) if word == _sizes_text({name: size}) else word for word in one.choices)
+            scaled = one.scaled + (n - size) * (two.scaled - one.scaled) // size
+            again = partial(_pass_again, request, sizes, forms, place)
+            yield one._replace(
+                scaled=scaled, base=scaled // FACTOR, choices=words, settings=tuple(sizes.items()), again=again
+            )
+
+
+def _of_pass_at(request: Request, sizes: Mapping[str, int], forms: list[_Stored]) -> Iterator[Counted]:
+    sized = changed_request(request, sizes)
+    if sized is not None:
+        yield from _of_pass(sized.with_caches().program, forms[0].words.and_(_sizes_text(sizes), **sizes), forms)
+
+
+def _pass_again(request: Request, sizes: Mapping[str, int], forms: list[_Stored], place: int) -> int | None:
+    found = [*_of_pass_at(request, sizes, forms)]
+    return found[place].scaled if place < len(found) else None
 
 
 def _of_pass(program: Program, words: _Words, forms: list[_Stored]) -> Iterator[Counted]:
@@ -279,28 +325,37 @@ def _of_training(request: Request) -> Iterator[Counted]:
         if precision is not None:
             options = ("--precision", precision, *(("--mixed", mixed) if mixed else ()))
             words = words.and_(precision + (f" as {mixed} keeps weights" if mixed else ""), *options)
-        for optimizer in _OPTIMIZERS if precision is None else _OPTIMIZERS[:1]:
-            step = _step(request, Training(optimizer, precision, mixed))
-            yield from () if step is None else _of_step(step, optimizer, words)
-    for sizes in _every_size(request):
-        sized = changed_request(request, sizes)
-        step = None if sized is None else _step(sized, Training(_OPTIMIZERS[0]))
-        if step is not None:
-            words = _Words().and_(_sizes_text(sizes), **sizes)
-            named = words.and_(f"training with {_OPTIMIZERS[0]}", "--training", _OPTIMIZERS[0])
-            yield named.counted(step.total)
+        optimizers = _OPTIMIZERS if precision is None else _OPTIMIZERS[:1]
+        measured = _measured(request, Training(None, precision, mixed), optimizers)
+        for optimizer in optimizers if measured is not None else ():
+            assert measured is not None
+            yield from _of_step(measured, optimizer, words)
+    yield from _of_training_at(request)
 
 
-def _step(request: Request, training: Training) -> TrainingStep | None:
-    """Return the step of training of a request; None for a network or a precision that cannot be trained so."""
+class _Measured(NamedTuple):
+    """A step of training as it is measured, for several optimizers."""
+
+    trained: TrainedProgram
+    figures: StepFigures
+
+    def step(self, optimizer: str) -> TrainingStep:
+        """Return the step with an optimizer."""
+        return TrainingStep(*self.trained, self.figures.counted(optimizer))
+
+
+def _measured(request: Request, training: Training, optimizers: Sequence[str]) -> _Measured | None:
+    """Return a step of training as it is measured; None for a network or a precision that cannot be trained so."""
     try:
-        return training_step(request, training)
+        trained = trained_program(request, training)
+        return _Measured(trained, step_figures(trained.program, trained.training, optimizers, trained.loss))
     except NetcalcError:
         return None
 
 
-def _of_step(step: TrainingStep, optimizer: str, words: _Words) -> Iterator[Counted]:
-    memory, training = step.memory, ("--training", optimizer)
+def _of_step(measured: _Measured, optimizer: str, words: _Words) -> Iterator[Counted]:
+    step, training = measured.step(optimizer), ("--training", optimizer)
+    memory = step.memory
     yield words.and_(f"training with {optimizer}", *training).counted(step.total)
     held = step.weights + step.buffers + memory.gradients + memory.held
     static = f"weights, gradients and states of {optimizer}"
@@ -312,12 +367,96 @@ def _of_step(step: TrainingStep, optimizer: str, words: _Words) -> Iterator[Coun
         yield kept.counted(memory.kept, "what is kept for the backward pass")
 
 
+# -- training at other sizes --------------------------------------------------------------------------
+
+
+def _of_training_at(request: Request) -> Iterator[Counted]:
+    """Yield steps of training at other sizes, which are counted again where they are derived."""
+    own = _measured_at(request, {})
+    if own is None:
+        return
+    for sizes in image_sizes(request):
+        measured = _measured_at(request, sizes)
+        if measured is not None:
+            yield _counted_at(request, sizes, measured.step(_OPTIMIZERS[0]).total, derived=False)
+    free, along = free_dims(request), dict[tuple[str, ...], list[int]]()
+    for sizes in _every_length(request):
+        along.setdefault(tuple(sizes), []).append(next(iter(sizes.values())))
+    for names, numbers in along.items():
+        equal = len({free[name] for name in names}) == 1
+        curve = _Curve(request, names, own, free[names[0]]) if equal else None
+        for number in numbers:
+            sizes = dict.fromkeys(names, number)
+            total = None if curve is None else curve.at(number)
+            if total is not None:
+                yield _counted_at(request, sizes, total, derived=True)
+
+
+def _counted_at(request: Request, sizes: Mapping[str, int], total: int, *, derived: bool) -> Counted:
+    words = _Words().and_(_sizes_text(sizes), **sizes)
+    named = words.and_(f"training with {_OPTIMIZERS[0]}", "--training", _OPTIMIZERS[0])
+    return named.counted(total)._replace(again=partial(_total_at, request, sizes) if derived else None)
+
+
+def _total_at(request: Request, sizes: Mapping[str, int]) -> int | None:
+    measured = _measured_at(request, sizes)
+    return None if measured is None else FACTOR * measured.step(_OPTIMIZERS[0]).total
+
+
+def _measured_at(request: Request, sizes: Mapping[str, int]) -> _Measured | None:
+    return _measured(request.with_settings(sizes), Training(), _OPTIMIZERS[:1])
+
+
+class _Curve:
+    """Memory of a step of training along a size, by the parabolas through three sizes of the bytes at each moment."""
+
+    def __init__(self, request: Request, names: tuple[str, ...], own: _Measured, size: int) -> None:
+        others = (size // 2, size // 4) if size >= _DIVIDED else (2 * size, 4 * size)
+        points = [(size, own), *((n, _measured_at(request, dict.fromkeys(names, n))) for n in others)]
+        self._own = own
+        self._points = [(n, one.figures) for n, one in points if one is not None]
+        keys = {frozenset(figures.numbers) for _, figures in self._points}
+        self._fits = len(self._points) == len(points) and len(keys) == 1 and size > 0
+
+    def at(self, size: int) -> int | None:
+        """Return the bytes of the step at a size; None where the moments differ."""
+        if not self._fits:
+            return None
+        weights, common = _weights_at(size, [n for n, _ in self._points])
+        numbers = {
+            key: tuple(
+                sum(weight * values[key][place] for weight, values in zip(weights, all_, strict=True)) // common
+                for place in range(len(first))
+            )
+            for all_ in [[figures.numbers for _, figures in self._points]]
+            for key, first in all_[0].items()
+        }
+        figures = self._own.figures._replace(numbers=numbers)
+        return self._own._replace(figures=figures).step(_OPTIMIZERS[0]).total
+
+
+def _weights_at(size: int, points: Sequence[int]) -> tuple[list[int], int]:
+    """Return the weights of the values at some points in the polynomial through them, over a common divisor."""
+    factors = []
+    for n in points:
+        over = [Fraction(size - other, n - other) for other in points if other != n]
+        factors.append(prod(over, start=Fraction(1)))
+    common = lcm(*(factor.denominator for factor in factors))
+    return [int(factor * common) for factor in factors], common
+
+
+def _every_length(request: Request) -> Iterator[dict[str, int]]:
+    """Yield other batches and lengths, of one pass over all positions."""
+    batch = free_batch(request)
+    if batch is not None:
+        yield from ({"batch": n} for n in BATCHES if n != batch)
+    yield from (sizes for sizes in lengths(request) if request.program.caches.past not in sizes)
+
+
 def _every_size(request: Request) -> Iterator[dict[str, int]]:
     """Yield other sizes of images and sequences, and other batches."""
-    batch = dict(request.program.dims).get("batch")
-    if isinstance(batch, int) and "batch" not in request.settings:
-        yield from ({"batch": n} for n in BATCHES if n != batch)
-    yield from other_sizes(request)
+    yield from _every_length(request)
+    yield from image_sizes(request)
 
 
 def _sizes_text(sizes: Mapping[str, int]) -> str:

@@ -89,12 +89,6 @@ def lengths(request: Request, further: tuple[int, ...] = ()) -> Iterator[dict[st
         yield from ({name: n} for n in _values(name, free[name], further) if n != free[name])
 
 
-def other_sizes(request: Request) -> Iterator[dict[str, int]]:
-    """Yield other sizes of images, and of all dims but the batch."""
-    yield from image_sizes(request)
-    yield from lengths(request)
-
-
 def size_choices(request: Request) -> Iterator[Sizes]:
     """Yield the sizes of the model, and others of one or two choices, without those of images."""
     yield Sizes()

@@ -16,6 +16,15 @@ from netcalc.request import Request
 _BATCH = "batch"
 
 
+class TrainedProgram(NamedTuple):
+    """A request as it is trained: its program in training mode, with the loss behind its layers if there is one."""
+
+    request: Request
+    program: Program
+    loss: bool
+    training: Training
+
+
 class TrainingStep(NamedTuple):
     """A request as it is trained, and what is counted of its step."""
 
@@ -60,6 +69,18 @@ def training_step(request: Request, training: Training, micro_batch: int | None 
             one that does not divide it; E603 for a program with too many operations; with every error in the settings.
         UndecidedError: E404 if a size is symbolic.
     """
+    program = trained_program(request, training, micro_batch)
+    size = program.request.program.dims.get(_BATCH)
+    counted = training_memory(program.program, program.training, program.loss, None if size is None else integer(size))
+    return TrainingStep(*program, counted)
+
+
+def trained_program(request: Request, training: Training, micro_batch: int | None = None) -> TrainedProgram:
+    """Return the program of a step of training, with arguments as for :func:`training_step`.
+
+    Raises:
+        NetcalcError, UndecidedError: as :func:`training_step` does.
+    """
     precision = precision_named(training.precision, training.mixed, training.attention)
     if precision.dtype is not None:
         if request.dtype is not None:
@@ -72,9 +93,7 @@ def training_step(request: Request, training: Training, micro_batch: int | None 
     training = training._replace(accumulate=passes)
     loss = request.loss is not None
     program = request.program_with_loss if loss else request.program
-    size = request.program.dims.get(_BATCH)
-    counted = training_memory(program, training, loss, None if size is None else integer(size))
-    return TrainingStep(request, program, loss, training, counted)
+    return TrainedProgram(request, program, loss, training)
 
 
 def in_micro_batches(request: Request, micro_batch: int | None, accumulate: int) -> tuple[Request, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from netcalc.analysis.layout import Layout, results
@@ -140,15 +141,21 @@ def _axes_in_order(layout: Layout) -> tuple[int, ...]:
 
 def _axes_by_stride(layout: Layout) -> tuple[int, ...]:
     """Return all axes in the order of memory, first the axes of one element, which may be anywhere."""
-    return tuple(sorted(range(len(layout.shape)), key=lambda axis: (layout.shape[axis] != 1, -layout.strides[axis])))
+    return _orders(layout.shape, layout.strides)[0]
 
 
 def _dense_order(layout: Layout) -> tuple[int, ...] | None:
     """Return the axes of more than one element in the order of memory; None if there are gaps between elements."""
-    own = _axes_in_order(layout)
-    order = tuple(axis for axis in _axes_by_stride(layout) if axis in own)
-    expected = dense(layout.shape, 1, order)
-    return order if all(layout.strides[axis] == expected[axis] for axis in order) else None
+    return _orders(layout.shape, layout.strides)[1]
+
+
+@lru_cache(maxsize=4096)
+def _orders(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Return the orders of :func:`_axes_by_stride` and :func:`_dense_order`."""
+    axes = tuple(sorted(range(len(shape)), key=lambda axis: (shape[axis] != 1, -strides[axis])))
+    order = tuple(axis for axis in axes if shape[axis] != 1)
+    expected = dense(shape, 1, order)
+    return axes, order if all(strides[axis] == expected[axis] for axis in order) else None
 
 
 def _kept_order(node: OpNode, layouts: Sequence[Layout | None], result: Layout) -> Sequence[int] | None:

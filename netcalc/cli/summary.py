@@ -48,8 +48,9 @@ def _pipeline(call: Call) -> int:
     from netcalc.cli import EXIT_INPUT
     from netcalc.loading import summarize_pipeline
 
-    others = {*options_of(WorkOptions), *options_of(LayerOptions), *options_of(ModelOptions), "columns", "example"}
-    if given := call.given(*sorted(others - {*options_of(PipelineOptions)} | {"example"})):
+    counted = {**options_of(WorkOptions), **options_of(LayerOptions), **options_of(ModelOptions)}
+    others = sorted({*counted, "columns"} - {*options_of(PipelineOptions)} | {"example"})
+    if given := [name for name in call.given(*others) if name not in counted or call[name] != counted[name].default]:
         message = f"--{given[0].replace('_', '-')} is for a network, not for a pipeline"
         hint = f"name one of its parts: `netcalc summary {call['model']}/PART`"
         raise NetcalcError(Diagnostic("E502", message, hint=hint))

@@ -67,7 +67,7 @@ def load_model(model: str | Path, reading: Reading = Reading()) -> Loaded:  # no
 
 def is_text(model: str) -> bool:
     """Return True for the text of a spec or of a configuration in place of its name: several lines, or a mapping."""
-    return "\n" in model or model.lstrip().startswith("{")
+    return "\n" in model.strip() or model.lstrip().startswith("{")
 
 
 def _load_text(text: str, reading: Reading) -> Loaded:

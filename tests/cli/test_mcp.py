@@ -195,7 +195,20 @@ def test_inputs_are_those_that_commands_declare(server: Server) -> None:
         "description": "Sum up layers deeper than N parts of a path.",
     }
     assert properties["set"]["anyOf"] == [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]
-    left_out = {"format", "output", "wide", "train", "max_spec_size", "max_work", "via", "timeout", "example"}
+    left_out = {
+        "format",
+        "output",
+        "wide",
+        "charts",
+        "columns",
+        "layout",
+        "train",
+        "max_spec_size",
+        "max_work",
+        "via",
+        "timeout",
+        "example",
+    }
     for tool in server.tools.values():
         assert not left_out.intersection(tool.input_schema["properties"])
         assert tool.annotations is not None and tool.annotations.read_only_hint

@@ -13,10 +13,18 @@ from functools import cache
 from inspect import Parameter
 from typing import Any, NamedTuple
 
-from netcalc.arguments import NAME, NAMES, Option, checked_argument
+from netcalc.arguments import NAME, NAMES, Option, checked_argument, options_of
 from netcalc.cli.commands import COMMANDS, command_module
 from netcalc.cli.declarations import Declared
-from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions, TextFormatOptions
+from netcalc.cli.options import (
+    ChartOptions,
+    ColumnOptions,
+    FormatOptions,
+    LayoutOptions,
+    ModeOptions,
+    OutputOptions,
+    TextFormatOptions,
+)
 from netcalc.cli.schema import schema_file
 from netcalc.cli.verb import Verb
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
@@ -34,10 +42,12 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "specs": ("specs", "spec-page"),
     "ops": ("ops", "operation", "block"),
 }
-#: Options of tables and of written files, those that raise limits, and those that only a library's own code reads.
-_LEFT_OUT = frozenset(
-    name for group in (FormatOptions, TextFormatOptions, OutputOptions, ModeOptions) for name in group.__annotations__
-).union(("columns", "layout", "yaml", "max_spec_size", "max_work", "via", "timeout", "example"))
+#: Groups of options of the command line's own output, and of a mode that has another name.
+_OF_OUTPUT = (FormatOptions, TextFormatOptions, OutputOptions, ChartOptions, ColumnOptions, LayoutOptions, ModeOptions)
+#: Options that no tool has: those, one of a file, those that raise limits, and those that a library's own code reads.
+_LEFT_OUT = frozenset(name for group in _OF_OUTPUT for name in options_of(group)).union(
+    ("yaml", "max_spec_size", "max_work", "via", "timeout", "example")
+)
 #: JSON types of the types of words.
 _TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _MODEL = (

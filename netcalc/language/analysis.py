@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +20,7 @@ from netcalc.expressions import ExpressionError, parse
 from netcalc.ir import OpNode, Program, Value, join
 from netcalc.language.positions import Lines
 from netcalc.language.problems import Problem, problems_of
+from netcalc.language.reading import Reading
 from netcalc.language.remarks import remarks
 from netcalc.language.repair import UNRELATED, repaired_texts
 from netcalc.language.watching import Seen, Watcher
@@ -144,7 +146,13 @@ class State(NamedTuple):
     folder: Path | None = None  # of the files beside the text
 
 
-def analyze(text: str, path: Path | None = None, folder: Path | None = None, options: Options | None = None) -> State:
+def analyze(
+    text: str,
+    path: Path | None = None,
+    folder: Path | None = None,
+    options: Options | None = None,
+    reading: Reading | None = None,
+) -> State:
     """Return what is known of a text of a spec, which may be incomplete or wrong.
 
     Args:
@@ -152,36 +160,45 @@ def analyze(text: str, path: Path | None = None, folder: Path | None = None, opt
         path: the file that it is the text of, which need not exist.
         folder: where the files that it extends and imports are looked up; by default that of the file.
         options: choices; by default those of the command line.
+        reading: what was read of an earlier text.
     """
-    options = options or Options()
+    options, reading = options or Options(), reading or Reading()
     label = "<text>" if path is None else label_of(path)
     beside = folder or (None if path is None else path.parent)
     state = State(Lines(text), label, folder=beside)
     try:
         checked_size(text, label, options.max_size)
-        cursor = parse_yaml(text, label)
+        cursor = reading.read(text, label)
     except NetcalcError as error:
         state = state._replace(diagnostics=error.diagnostics, complete=False)
-        return _partial(state, text, error, path, folder, options)
+        return _partial(state, reading, error, path, folder, options)
     return _loaded(state._replace(cursor=cursor), path, folder, options)
 
 
 def _partial(
-    state: State, text: str, error: NetcalcError, path: Path | None, folder: Path | None, options: Options
+    state: State, reading: Reading, error: NetcalcError, path: Path | None, folder: Path | None, options: Options
 ) -> State:
     """Return what is known of a text that cannot be read, from what is left without the part with the error."""
     span = error.diagnostics[0].span
     if span is None or not span.line:
         return state
-    for repaired, before in repaired_texts("\n".join(state.lines.lines), span.line - 1):
-        try:
-            cursor = parse_yaml(repaired, state.label)
-        except NetcalcError:
+    texts = list(repaired_texts("\n".join(state.lines.lines), span.line - 1))
+    read = (reading.plain,) if reading.is_plain else (reading.plain, _read_whole)
+    for read_text, (repaired, before) in product(read, texts):
+        cursor = read_text(repaired, state.label)
+        if cursor is None:
             continue
         known = _loaded(state._replace(cursor=cursor, diagnostics=()), path, folder, options)
         earlier = (item for item in known.diagnostics if _is_before(item, state.label, before))
         return known._replace(diagnostics=(*error.diagnostics, *earlier), program=None, complete=False)
     return state
+
+
+def _read_whole(text: str, label: str) -> Cursor | None:
+    try:
+        return parse_yaml(text, label)
+    except NetcalcError:
+        return None
 
 
 def _is_before(item: Diagnostic, label: str, line: int) -> bool:

@@ -14,6 +14,7 @@ from netcalc.language.hovering import Hover, hover
 from netcalc.language.navigation import Location, Part, definitions, references, rename, renamed_range, tree
 from netcalc.language.positions import Edit, Lines, Position, Range, applied
 from netcalc.language.problems import Problem
+from netcalc.language.reading import Reading
 
 
 class Document:
@@ -44,6 +45,7 @@ class Document:
         self.folder = None if folder is None else Path(folder)
         self._options = options or Options()
         self._text = text
+        self._reading = Reading()
         self._state: State | None = None
         self._analysis: Analysis | None = None
         self._facts: Facts | None = None
@@ -88,7 +90,7 @@ class Document:
     def state(self) -> State:
         """The data and results behind the analysis."""
         if self._state is None:
-            self._state = analyze(self._text, self.path, self.folder, self._options)
+            self._state = analyze(self._text, self.path, self.folder, self._options, self._reading)
         return self._state
 
     @property

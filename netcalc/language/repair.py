@@ -81,11 +81,11 @@ def _parts(lines: list[str], line: int, text: str) -> Iterator[tuple[int, int, s
     if key in _LINES:
         for start in _items(lines, top, line):
             name = _NAME.search("\n".join(lines[start : _end(lines, start, _indent(lines[start]))]))
-            named = f"{{name: {name[1]}}}" if name else "~"
+            named = f"{{name: {name[1]}}}" if name else "null"
             yield start, _end(lines, start, _indent(lines[start])), " " * _indent(lines[start]) + f"- {named}"
         before = next((n for n in range(line - 1, top, -1) if _is_item(lines[n])), None)
         if before is not None:  # a line with another indent than the items before it
-            yield line, line + 1, " " * _indent(lines[before]) + "- ~"
+            yield line, line + 1, " " * _indent(lines[before]) + "- null"
     elif key in _NAMED and not _EXTENDS.search(text) and line > top:
         least = min((_indent(item) for item in lines[top + 1 : end] if _has_text(item)), default=0)
         entries = (n for n in range(line, top, -1) if _has_text(lines[n]) and _indent(lines[n]) == least)

@@ -56,12 +56,22 @@ def plain_document(text: str) -> Node | None:
     Raises:
         TooManyValuesError: a list or mapping in flow style exceeds the limit on values.
     """
+    found = plain_or_line(text)
+    return None if isinstance(found, int) else found
+
+
+def plain_or_line(text: str) -> Node | int:
+    """Return what :func:`plain_document` does, or for a text that is not plain the line, from 0, where reading ended.
+
+    That is 0 for a text that is refused as a whole.
+    """
     if "\t" in text or not text.replace("\n", "").isprintable() or _MARKERS.search(text):
-        return None
+        return 0
+    reader = _Reader(text)
     try:
-        return _Reader(text).document()
+        return reader.document()
     except _NotPlain:
-        return None
+        return reader.line
 
 
 class _Reader:

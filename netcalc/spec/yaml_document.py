@@ -40,9 +40,27 @@ def parse_yaml(text: str, file: str) -> Cursor:
     text = with_line_feeds(text)
     # str.splitlines also splits at characters that are no line breaks in YAML 1.2
     lines = text.removesuffix("\n").split("\n")
+    return located(_root(text, file, lines), file, lines)
+
+
+def located(node: Node, file: str, lines: list[str], depth: int = 0) -> Cursor:
+    """Return the data of a node with the places of everything in it; ``depth`` is that of the node in its document.
+
+    Raises:
+        NetcalcError: as :func:`parse_yaml`, but for syntax.
+    """
     reader = _DocumentReader(file, lines)
-    data = reader.read(_root(text, file, lines), (), None, 0)
+    data = reader.read(node, (), None, depth)
     return Cursor(data, (), reader.spans)
+
+
+def syntax_error(text: str, file: str, lines: list[str]) -> NetcalcError | None:
+    """Return the error of a text that is no YAML, with places in ``lines``; None if it is."""
+    try:
+        _compose_root(text, file, lines)
+    except NetcalcError as error:
+        return error
+    return None
 
 
 def root_node(text: str) -> Node:

@@ -213,7 +213,7 @@ class Network:
 
         backward, training, loss = options["backward"], options["training"], options["loss"]
         input_gradients, exclude = tuple(options["input_gradients"]), tuple(options["exclude"])
-        request = self._counted(training)
+        request = self.request.counted(training)
         fused = options["attention"] == "flash"
         if fused and not backward and training is None:
             message = "--attention flash counts the backward pass of its kernel"
@@ -392,7 +392,7 @@ class Network:
 
         counted = CountOptions(**{name: options[name] for name in options_of(CountOptions)})  # type: ignore
         analysis = self.analysis(**counted)  # its program may end in the loss, which is no output of the network
-        program = self._counted(options["training"]).program
+        program = self.request.counted(options["training"]).program
         if path and options["exclude"]:
             raise NetcalcError(Diagnostic("E502", "--exclude is of the totals of a whole network", hint="leave it out"))
         return explain(program, path, analysis.convention, analysis.backward, window, options["exclude"])
@@ -929,10 +929,6 @@ class Network:
             configuration = bytes_from == "configuration"
             self._files[bytes_from] = counted_files(self.request.with_caches(), configuration=configuration)
         return self._files[bytes_from]
-
-    def _counted(self, training: str | None) -> Request:
-        """Return the request whose work is counted: in the mode of training for a step of it, unless another is set."""
-        return self.request.with_mode("train") if training is not None and self.request.mode is None else self.request
 
     def _given(self, inputs: Mapping[str, Any] | None, mode: Mode | None = None) -> tuple[Request, dict[str, Given]]:
         """Return the request that is executed, with the sizes of inputs that are written, and the inputs."""

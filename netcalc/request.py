@@ -168,6 +168,10 @@ class Request:
         """Return the request whose parameters are in full precision where a configuration leaves their form open."""
         return replace(self, open_storage=True) if self.source.storage.unsettled else self
 
+    def counted(self, training: str | None) -> Request:
+        """Return the request whose work is counted: in the mode of training for a step of it, unless another is set."""
+        return self.with_mode("train") if training is not None and self.mode is None else self
+
     def with_mode(self, mode: Mode | None) -> Self:
         """Return the request in a mode; the same for None."""
         return self if mode in (None, self.mode) else self._variant(mode, self.dtype)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 #: Rule of the bytes of activations.
 _ACTIVATIONS = "elements·bytes of the results of all operations; a view of another tensor has none of its own"
 
+#: Steps of truncated backpropagation through time, as the option of ``explain`` has by default.
+_WINDOW = 32
+
 __all__ = ["Explanation", "Section", "explain"]
 
 
@@ -142,7 +145,25 @@ def explain(
         inputs, outputs = present(program.main.inputs), program.main.outputs
         network = Row("", "", "network", inputs, outputs, lambda: analysis.total, children=analysis.tree())
         return _row_explanation(analysis, network)
-    row = _find(analysis.tree(), path.replace("...", "…").split("."))
+    return _at(analysis, analysis.tree(), path, window)
+
+
+def explain_all(
+    program: Program, paths: Iterable[str], convention: Convention, backward: BackwardWork | None = None
+) -> dict[str, Explanation]:
+    """Return the workings of layers and parts by path, as :func:`explain` does one by one.
+
+    Raises:
+        NetcalcError: E503 if the program has nothing at a path.
+    """
+    analysis = Analysis(program, convention, backward)
+    tree = analysis.tree()
+    return {path: _at(analysis, tree, path, _WINDOW) for path in paths}
+
+
+def _at(analysis: Analysis, tree: Sequence[Row], path: str, window: int) -> Explanation:
+    """Return the working at a path of a tree of rows."""
+    row = _find(tree, path.replace("...", "…").split("."))
     if row is None:
         raise NetcalcError(_no_such(analysis, path))
     row = _titled(row, path)

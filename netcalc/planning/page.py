@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from netcalc.analysis.compare import Comparison
-from netcalc.analysis.explain import Explanation
+from netcalc.analysis.explain import Explanation, explain_all
 from netcalc.analysis.explain_operation import explain_operation
 from netcalc.analysis.explain_signal import explain_signals
 from netcalc.analysis.explain_time import explain_time, layers_at
@@ -39,10 +39,7 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
         options: the options of ``report``, each with a value.
     """
     values: dict[str, Any] = {**options}
-    counts = _of(CountOptions, values)
-    if not counts["backward"] and counts["training"] is None:  # the kernel is that of the memory alone
-        counts["attention"] = options_of(HeldOptions)["attention"].default
-    of_layers = {**counts, "exclude": ()}  # what is left out of totals has a working of its own
+    counts = _counts(values)
     held = _of(HeldOptions, values)
     summary = network.summary(**counts)
     memory = network.memory(**held)
@@ -50,10 +47,12 @@ def network_page(network: Any, title: str, options: ReportOptions) -> NetworkPag
     graph = network.graph(convention=values["convention"], depth=_OPEN)
     signal = network.signal() if values["signal"] else None
     timed = None if time is None else request_in_phase(network.request, time.phase, values["logits"])[0].program
+    titles = {layer.path: layer.title for layer in summary.layers}
+    opened = _opened(network, values, [*titles.values(), *(group.path for group in graph.groups)])
     workings = Workings(
         total=network.explain(**counts),
-        layers={layer.path: network.explain(layer.title, **of_layers) for layer in summary.layers},
-        blocks={group.path: network.explain(group.path, **of_layers) for group in graph.groups},
+        layers={path: opened[title] for path, title in titles.items()},
+        blocks={group.path: opened[group.path] for group in graph.groups},
         operations={},
         memory=memory_working(network.request, memory, options),
         split=() if memory.split is None else _stages(network, held),
@@ -91,12 +90,12 @@ def compared_pages(
         comparison: their comparison.
         options: the options of ``report``, each with a value.
     """
-    values = {**_of(CountOptions, {**options}), "exclude": ()}
+    values: dict[str, Any] = {**options}
     compared = []
     for place, (network, page) in enumerate(zip(networks, pages, strict=True)):
         known = page.workings.layers
         paths = [match.path for match in comparison.rows() if match.layers[place] is not None]
-        layers = {path: network.explain(path, **values) for path in paths if path not in known}
+        layers = _opened(network, values, [path for path in paths if path not in known])
         analysis = page.summary.analysis
         names = [match.op for match in comparison.differing if match.executions[place]]
         operations = {name: explain_operation(analysis, name) for name in names}
@@ -105,9 +104,24 @@ def compared_pages(
     return tuple(compared)
 
 
+def _opened(network: Any, values: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Explanation]:
+    """Return the workings of layers and blocks by path, none of them excluded."""
+    analysis = network.analysis(**{**_counts(values), "exclude": ()})
+    program = network.request.counted(values["training"]).program
+    return explain_all(program, paths, analysis.convention, analysis.backward)
+
+
 def _stages(network: Any, held: dict[str, Any]) -> tuple[Explanation, ...]:
     options: MemoryOptions = MemoryOptions(**held, depth=None)  # type: ignore[typeddict-item]
     return explained_stages(network.request, options)
+
+
+def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the counts."""
+    counts = _of(CountOptions, values)
+    if not counts["backward"] and counts["training"] is None:  # the kernel is that of the memory alone
+        counts["attention"] = options_of(HeldOptions)["attention"].default
+    return counts
 
 
 def _of(group: type, values: Mapping[str, Any]) -> dict[str, Any]:

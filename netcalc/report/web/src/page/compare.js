@@ -1,5 +1,5 @@
 // Two networks side by side: totals, operations and layers that differ.
-import { firstOf, h, table } from './dom.js'
+import { firstOf, h, path, table } from './dom.js'
 import { elements, exact, isNumber, measured, short } from './numbers.js'
 import { figureText, titleOf } from './names.js'
 import { derived } from './working.js'
@@ -46,7 +46,7 @@ export function compare(page, openers) {
       return openers.number(figureText(name, each[name]), each[name], `${match.path}: ${titles[place]}`, working, openers.place('summary', at, { path: match.path }))
     }
     return [
-      h('span', { class: 'mono' }, match.repeat > 1 ? `${match.path} ×${match.repeat}` : match.path),
+      h('span', { class: 'mono' }, path(match.repeat > 1 ? `${match.path} ×${match.repeat}` : match.path)),
       before && after ? (before.op === after.op ? before.op : `${before.op} → ${after.op}`) : before ? `${before.op}, only in ${titles[0]}` : `${after.op}, only in ${titles[1]}`,
       figure(before, 0, 'params'),
       figure(after, 1, 'params'),

@@ -30,6 +30,9 @@ export function append(element, children) {
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children)
 export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children)
 
+/** A path, which may be broken behind its dots. */
+export const path = (text) => String(text).split(/(?<=\.)/).flatMap((part, place) => (place ? [h('wbr'), part] : [part]))
+
 /** A section with a heading that links to it. */
 export function section(id, title, ...children) {
   return h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), ...children)

@@ -132,6 +132,14 @@ class GraphView {
     if (id !== null) element.focus({ preventScroll: true })
   }
 
+  /** Bring the first box to the middle of the frame, where a graph is wider than it. */
+  center() {
+    const first = this.svg?.querySelector('.node')
+    if (!first) return
+    const [box, frame] = [first.getBoundingClientRect(), this.canvas.getBoundingClientRect()]
+    this.canvas.scrollLeft += box.left + box.width / 2 - frame.left - frame.width / 2
+  }
+
   zoom(factor, scale = this.scale * factor) {
     this.scale = Math.min(4, Math.max(0.1, scale))
     if (!this.svg) return
@@ -219,6 +227,7 @@ class GraphView {
       this.draw()
     }
     this.draw()
+    requestAnimationFrame(() => this.center())
     return [
       h(
         'div',

@@ -1,5 +1,5 @@
 // The table of layers: sorted, filtered and searched, with a bar by share, and copied as CSV.
-import { h, shown } from './dom.js'
+import { h, path, shown } from './dom.js'
 import { exact, isNumber, measured, order, percent, shapes } from './numbers.js'
 import { figuresOf, figureText, titleOf } from './names.js'
 import { NOWHERE } from './places.js'
@@ -65,7 +65,7 @@ class Layers {
       event.preventDefault()
       this.working(row)
     }
-    return h('a', { href: `#layer=${this.place}:${encodeURIComponent(row.layer.path)}`, class: 'mono path', onclick: run }, row.label)
+    return h('a', { href: `#layer=${this.place}:${encodeURIComponent(row.layer.path)}`, class: 'mono path', onclick: run }, path(row.label))
   }
 
   shape(row) {
@@ -85,7 +85,7 @@ class Layers {
   bar(row, share) {
     const width = typeof share === 'number' ? Math.min(100, 100 * share) : 0
     const bar = h('span', { class: 'bar', 'aria-hidden': 'true' }, h('span', { style: { width: `${width}%` } }))
-    return h('span', { class: 'share' }, bar, share ? opener(percent(share), () => this.shareOf(row, share), measured(share)) : percent(share))
+    return h('span', { class: 'share' }, bar, h('span', { class: 'percent' }, share ? opener(percent(share), () => this.shareOf(row, share), measured(share)) : percent(share)))
   }
 
   /** The working of a share: of all instances of a layer, in the total. */

@@ -1,5 +1,5 @@
 // Memory: what is held, the activations by layer, what is live at the peak, and caches.
-import { firstOf, h, table } from './dom.js'
+import { firstOf, h, path, table } from './dom.js'
 import { bytes, exact, isNumber, shape } from './numbers.js'
 import { byteColumns } from './charts.js'
 import { stack } from './stack.js'
@@ -14,7 +14,7 @@ function live(peak, kind, title, size) {
     firstOf(
       peak.live,
       10,
-      (items) => table([{ title: 'Live at the peak' }, { title: 'Shape' }, { title: 'Type' }, { title: 'Bytes', number: true }], items.map((item) => [h('span', { class: 'mono' }, name(item)), h('span', { class: 'mono' }, shape(item.shape)), item.dtype, size(at(item), item.bytes, item.path)])),
+      (items) => table([{ title: 'Live at the peak' }, { title: 'Shape' }, { title: 'Type' }, { title: 'Bytes', number: true }], items.map((item) => [h('span', { class: 'mono' }, path(name(item))), h('span', { class: 'mono' }, shape(item.shape)), item.dtype, size(at(item), item.bytes, item.path)])),
       'tensors',
     ),
   )

@@ -1,5 +1,5 @@
 // Signals at initialization.
-import { h, table } from './dom.js'
+import { h, path, table } from './dom.js'
 import { exact, measured, shape } from './numbers.js'
 import { depthLines } from './charts.js'
 
@@ -24,7 +24,7 @@ export function signal(network, openers) {
     depthLines('Norm of the gradients by layer', lines(report.layers, 'gradient', 'gradient')) ?? h('p', { class: 'quiet' }, report.no_gradients || 'no gradients'),
     table(
       [{ title: 'Layer' }, { title: 'Operation' }, { title: 'Shape' }, ...figures.flatMap((name) => [{ title: `${name}, measured`, number: true }, { title: 'predicted', number: true }])],
-      report.layers.map((layer, place) => [h('span', { class: 'mono' }, layer.path), layer.op, h('span', { class: 'mono' }, shape(layer.shape)), ...figures.flatMap((name) => [figure(layer, place, name, 'measured'), figure(layer, place, name, 'predicted')])]),
+      report.layers.map((layer, place) => [h('span', { class: 'mono' }, path(layer.path)), layer.op, h('span', { class: 'mono' }, shape(layer.shape)), ...figures.flatMap((name) => [figure(layer, place, name, 'measured'), figure(layer, place, name, 'predicted')])]),
       { tall: report.layers.length > 24 },
     ),
   ]

@@ -1,5 +1,5 @@
 // The bound of the time on a device, with the roofline.
-import { h, table } from './dom.js'
+import { h, path, table } from './dom.js'
 import { bytes, exact, measured, percent, seconds, short } from './numbers.js'
 import { roofline } from './charts.js'
 import { traffic } from './split.js'
@@ -8,7 +8,7 @@ function row(layer, network, openers) {
   const item = { ...layer, path: layer.title }
   const of = (what, text, field, value) => openers.number(text, value, `${what} of ${layer.title}`, network.workings.times[layer.path], typeof field === 'string' ? openers.place('time', `layers.*.${field}`, item) : field)
   return [
-    h('span', { class: 'mono' }, layer.title),
+    h('span', { class: 'mono' }, path(layer.title)),
     layer.op,
     layer.repeat > 1 ? `×${exact(layer.repeat)}` : '',
     of('FLOPs', short(layer.flops), 'flops', layer.flops),

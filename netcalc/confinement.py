@@ -85,7 +85,8 @@ def require_readable(path: str | Path) -> None:
     """
     if _bounds is None or isinstance(path, int) or "\0" in (text := os.fspath(path)):
         return
-    if not _bounds.may_read(os.path.realpath(text)) and not _below(os.path.realpath(text), _bounds.caches):
+    real = _resolved(text)
+    if not _bounds.may_read(real) and not _below(real, _bounds.caches):
         hint = "give the text of the spec in place of a path, or start `netcalc mcp` with --folder"
         raise NetcalcError(Diagnostic("E004", f"{text} is outside the folder whose files may be read", hint=hint))
 
@@ -104,8 +105,13 @@ def require_processes(name: str) -> None:
         raise NetcalcError(Diagnostic("E009", f"a library would build {name}, which is not permitted here", hint=hint))
 
 
+def _resolved(path: str | Path) -> str:
+    """Return a path without links and dots, in one case where case does not matter."""
+    return os.path.normcase(os.path.realpath(path))
+
+
 def _real(path: str | Path) -> str:
-    return os.path.join(os.path.realpath(path), "")  # noqa: PTH118 - the separator at the end
+    return os.path.join(_resolved(path), "")  # noqa: PTH118 - the separator at the end
 
 
 def _of_modules(real: str) -> bool:
@@ -132,7 +138,7 @@ def _check_open(bounds: _Bounds, event: str, arguments: tuple[Any, ...]) -> None
     path, flags = arguments[0], arguments[2] if len(arguments) > 2 else 0
     if path is None or isinstance(path, int):
         return
-    real = os.path.realpath(os.fsdecode(path))
+    real = _resolved(os.fsdecode(path))
     writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
     if writes and real != os.devnull and not _below(real, bounds.caches):
         raise PermissionError(1, "nothing may be written here", os.fsdecode(path))
@@ -146,7 +152,7 @@ def _check_list(bounds: _Bounds, event: str, arguments: tuple[Any, ...]) -> None
 
 def _check_change(bounds: _Bounds, event: str, arguments: tuple[Any, ...]) -> None:
     paths = [os.fsdecode(item) for item in arguments[:2] if isinstance(item, (str, bytes, os.PathLike))]
-    if not all(_below(os.path.realpath(path), bounds.caches) for path in paths):
+    if not all(_below(_resolved(path), bounds.caches) for path in paths):
         raise PermissionError(1, "nothing may be written here", *paths[:1])
 
 

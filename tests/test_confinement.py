@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import netcalc
+from netcalc import NetcalcError, confinement
 
 SPEC = "netcalc: 1\ninputs: {x: [1, 8]}\nlayers: [{linear: 4}]\n"
 OUTSIDE = "is outside the folder whose files may be read"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes links and forks")
 
 #: Answers to attempts, by name: the value, or the name of the exception and its message.
 SCRIPT = """
@@ -137,3 +142,40 @@ def test_the_network_and_processes_are_refused(answers: dict[str, str]) -> None:
 def test_the_hook_refuses_what_nobody_asked_for(answers: dict[str, str], names: tuple[str, ...], message: str) -> None:
     for name in names:
         assert answers[name].startswith("PermissionError: ") and message in answers[name], (name, answers[name])
+
+
+def test_bounds_without_a_process_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in this process, where no hook is installed."""
+    hooks: list[Callable[[str, tuple[Any, ...]], None]] = []
+    monkeypatch.setattr(sys, "addaudithook", hooks.append)
+    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+    monkeypatch.setattr(confinement, "_bounds", None)
+    confinement.require_readable("/etc/passwd")
+    confinement.require_network("hf:org/name")
+    confinement.require_processes("timm:name")
+    folder, cache = tmp_path / "folder", tmp_path / "cache"
+    confinement.confine(folder, caches=[str(cache)], network=True)
+    (audit,) = hooks
+    confinement.require_network("hf:org/name")
+    for path in (folder, folder / "net.yaml", cache / "config.json"):
+        confinement.require_readable(path)
+    with pytest.raises(NetcalcError, match=OUTSIDE):
+        confinement.require_readable(tmp_path / "net.yaml")
+    for event, arguments in {
+        "open": (str(folder / "net.yaml"), "r", os.O_RDONLY),
+        "os.listdir": (str(folder),),
+        "os.rename": (str(cache / "a"), str(cache / "b"), -1, -1),
+        "socket.connect": (None, ("127.0.0.1", 80)),
+        "import": ("os",),
+    }.items():
+        audit(event, arguments)
+    audit("open", (3, "r", os.O_RDONLY))
+    audit("open", (str(cache / "a"), "w", os.O_WRONLY | os.O_CREAT))
+    for event, arguments in {
+        "open": (str(folder / "net.yaml"), "w", os.O_WRONLY),
+        "os.scandir": (str(tmp_path),),
+        "os.rename": (str(cache / "a"), str(folder / "b"), -1, -1),
+        "subprocess.Popen": ("true", ["true"], None, None),
+    }.items():
+        with pytest.raises(PermissionError):
+            audit(event, arguments)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,9 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from netcalc.cli.assistants import pool as pool_module
+from netcalc.cli.assistants import worker
 from netcalc.cli.assistants.pool import Pool, Service
+from netcalc.cli.assistants.server import server_of
 
 ROOT = Path(netcalc.__file__).parents[1]
 SPEC = "netcalc: 1\ndims: {batch: 1}\ninputs: {x: [batch, 8]}\nlayers: [{name: fc, linear: 4}, relu]\n"
@@ -48,6 +50,8 @@ GPT2 = {
 PAGE = Path(netcalc.__file__).parents[1] / "docs" / "assistants.md"
 SECRET = "hunter2"
 OUTSIDE = "is outside the folder whose files may be read"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes links, and names files of POSIX")
 
 
 class Server:
@@ -442,6 +446,42 @@ def test_calls_at_a_time_share_two_processes(place: Path) -> None:
 
 def _pool(place: Path) -> Pool:
     return Pool(Service(place, network=False, seconds=60, characters=100_000))
+
+
+class _Here(Pool):
+    """Pool whose answers this process computes, without confinement."""
+
+    async def answer(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        answered: Mapping[str, Any] = json.loads(json.dumps(worker.answer(name, arguments, 100_000)))
+        return answered
+
+
+@pytest.mark.parametrize(
+    ("raised", "words"),
+    [
+        (RecursionError(), "error[E003]: nested too deeply"),
+        (MemoryError(), "error[E603]: not enough memory"),
+        (PermissionError(1, "it is outside the folder", "x.yaml"), "x.yaml cannot be read: it is outside the folder"),
+        (KeyError("lost"), "this is a bug in netcalc, please report it with the call: KeyError: 'lost'"),
+    ],
+)
+def test_every_failure_is_an_answer(
+    place: Path, raised: Exception, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = server_of(_Here(Service(place, network=False, seconds=60, characters=100_000)), network=True)
+
+    async def asked(fails: bool) -> Any:
+        async with Client(server) as client:
+            assert all(tool.annotations.open_world_hint for tool in (await client.list_tools()).tools)
+            with pytest.MonkeyPatch.context() as patch:
+                if fails:
+                    patch.setattr(worker, "command_of", lambda name: (_ for _ in ()).throw(raised))
+                return await client.call_tool("params", {"model": SPEC, "depth": 1})
+
+    assert anyio.run(asked, False).structured_content["totals"]["params"] == 36
+    failed = anyio.run(asked, True)
+    assert failed.is_error and words in failed.content[0].text
+    assert ("Traceback" in capfd.readouterr().err) == isinstance(raised, KeyError)
 
 
 def test_processes_make_room_for_others(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

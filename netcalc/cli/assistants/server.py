@@ -39,9 +39,19 @@ def serve(service: Service) -> None:
 
 async def _serve(service: Service) -> None:
     pool = Pool(service)
+    server = server_of(pool, network=service.network)
+    try:
+        async with stdio_server(cast("Any", _Lines())) as (requests, answers):
+            await server.run(requests, answers, server.create_initialization_options())
+    finally:
+        await pool.close()
+
+
+def server_of(pool: Pool, *, network: bool) -> Server[Any]:
+    """Return the server whose calls a pool answers; ``network`` is True if models may come from the Hub."""
 
     async def list_tools(context: Any, request: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool, service.network) for tool in tools()])
+        return types.ListToolsResult(tools=[_described(tool, network) for tool in tools()])
 
     async def call_tool(context: Any, request: types.CallToolRequestParams) -> types.CallToolResult:
         if request.name not in RECORDS:
@@ -51,7 +61,7 @@ async def _serve(service: Service) -> None:
         except NetcalcError as error:
             return _failure(str(error), errors_record(error.diagnostics))
 
-    server: Server[Any] = Server(
+    return Server(
         "netcalc",
         version=__version__,
         title="netcalc",
@@ -59,11 +69,6 @@ async def _serve(service: Service) -> None:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    try:
-        async with stdio_server(cast("Any", _Lines())) as (requests, answers):
-            await server.run(requests, answers, server.create_initialization_options())
-    finally:
-        await pool.close()
 
 
 class _Lines:

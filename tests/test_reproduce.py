@@ -114,7 +114,7 @@ def test_verdicts(
 def test_figures_that_a_spec_carries() -> None:
     verdicts = {figure.figure: figure.verdict for figure in package.reproduce("resnet34/*").figures}
     assert verdicts == {
-        "resnet34/macs": "explained",
+        "resnet34/macs": "reproduced",
         "resnet34/top-1-error": "quoted",
         "resnet34/top-1-error-2": "quoted",
         "resnet34/params": "reproduced",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from netcalc.analysis.budget import BudgetRow
 from netcalc.analysis.conventions import Convention
 from netcalc.analysis.cost import analyze
+from netcalc.analysis.published import PublishedCounts
 from netcalc.diagnostics import Diagnostic, Span
 from netcalc.dims import integer
 from netcalc.ir import Program
@@ -66,6 +67,7 @@ def checked_spec(spec: str, loaded: Loaded, program: Program) -> Iterable[CheckR
     without biases, norms and activations, as papers do it.
     """
     total, document = analyze(program, "torch").total, loaded.document
+    counts = PublishedCounts(loaded, program)
     yield CheckRow(spec, "shapes", "", integer(total.params), True, "parameters", None)
     for note in program.origin_notes:
         yield CheckRow(spec, "origin", "", None, True, note, None)
@@ -74,7 +76,7 @@ def checked_spec(spec: str, loaded: Loaded, program: Program) -> Iterable[CheckR
         yield CheckRow(spec, "requirement", str(required.that), None, True, required.message, place)
     for number, published in enumerate(document.published):
         kind = "quoted" if published.quoted else "published"
-        counted = None if published.quoted else integer(getattr(total, published.figure))
+        counted = counts.of(published)
         ok = counted is None or published.stands(counted)
         reason = f"miscounted: {published.miscounted}" if published.miscounted else published.note
         detail = f"{published.where}: {reason}" if reason else published.where

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyze
+from netcalc.analysis.published import PublishedCounts
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Dim, integer
+from netcalc.dims import Dim
 from netcalc.dtypes import DType
 from netcalc.ir import InputSpec, OpNode, Program
 from netcalc.reference.spec_list import ListedSpec
@@ -16,7 +18,7 @@ from netcalc.reference.tags import tags_of
 from netcalc.results import Entry, Real, Result, recorded
 from netcalc.spec import elaborate
 from netcalc.spec.common_vars import COMMON_VARS
-from netcalc.spec.document import InputDecl, Published
+from netcalc.spec.document import InputDecl
 from netcalc.spec.library import Loaded
 from netcalc.spec.loss import elaborated_loss
 from netcalc.spec.settings import Settings, resolve_settings
@@ -73,7 +75,7 @@ class LossReference(NamedTuple):
     """Inputs that only the loss has."""
 
 
-@recorded("figure", "value", "quoted", "counted", "where", "note", "miscounted")
+@recorded("figure", "value", "quoted", "counted", "where", "note", "miscounted", "set", "exclude")
 class PublishedReference(NamedTuple):
     """A figure that a source prints for the network."""
 
@@ -91,6 +93,10 @@ class PublishedReference(NamedTuple):
     """Reason why the counted figure differs, or a remark on a quoted result."""
     miscounted: str
     """Reason why the printed figure is not that of the network."""
+    set: Mapping[str, Any] = MappingProxyType({})
+    """Settings at which it is counted."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of the layers that it leaves out."""
 
 
 @recorded(
@@ -170,19 +176,17 @@ def describe(loaded: Loaded, convention: str = "netcalc") -> SpecReference:
         tuple(_inputs(program.inputs, document.inputs)),
         tuple(TensorReference(*pair) for pair in zip(program.output_names, program.main.output_types, strict=True)),
         _loss(loaded, program),
-        tuple(_published(document.published, program)),
+        tuple(_published(loaded, program)),
         tuple(f"{required.message}: {required.that}" for required in document.require),
     )
 
 
-def _published(figures: Sequence[Published], program: Program) -> Iterator[PublishedReference]:
-    if not figures:
-        return
-    total = analyze(program, "torch").total
-    for figure in figures:
-        counted = None if figure.quoted else integer(getattr(total, figure.figure))
+def _published(loaded: Loaded, program: Program) -> Iterator[PublishedReference]:
+    counts = PublishedCounts(loaded, program)
+    for figure in loaded.document.published:
         reasons = (figure.where, figure.note, figure.miscounted)
-        yield PublishedReference(figure.figure, figure.value, figure.quoted, counted, *reasons)
+        named = (figure.figure, figure.value, figure.quoted, counts.of(figure), *reasons)
+        yield PublishedReference(*named, dict(figure.set), figure.excluded)
 
 
 def _dim(name: str, declared: Any, settings: Settings) -> SettingReference:

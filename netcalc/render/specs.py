@@ -150,7 +150,10 @@ def _published(figures: Sequence[PublishedReference]) -> Table:
     for p in figures:
         digits = exact if isinstance(p.value, int) else partial(short, digits=4)
         counted = "quoted" if p.counted is None else digits(p.counted)
-        note = f"miscounted: {p.miscounted}" if p.miscounted else p.note
+        sizes = [f"at {', '.join(f'{name}={value}' for name, value in p.set.items())}"] if p.set else []
+        left_out = [f"without {', '.join(p.exclude)}"] if p.exclude else []
+        reason = f"miscounted: {p.miscounted}" if p.miscounted else p.note
+        note = "; ".join(filter(None, (*sizes, *left_out, reason)))
         rows.append(Row([p.figure, str(p.value), counted, p.where, note]))
     return Table(columns, rows)
 

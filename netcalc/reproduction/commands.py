@@ -22,7 +22,7 @@ def command_of(value: Value, network: NetworkData | None, folder: Any) -> str:
     Args:
         value: the value.
         network: its model with all settings; None without one.
-        folder: folder of its paper, for models in files.
+        folder: folder of its paper, for models in files; None for a spec of its own.
     """
     if value.mean_field is not None:
         arguments = ", ".join(f"{name}={item!r}" for name, item in value.mean_field.items())
@@ -30,7 +30,7 @@ def command_of(value: Value, network: NetworkData | None, folder: Any) -> str:
     if network is None:
         return f"the device {value.device} of netcalc/data/devices"
     model = network.model
-    if model.endswith(".yaml"):
+    if model.endswith(".yaml") and folder is not None:
         model = f"{_SHIPPED if folder == FOLDER else folder}/{model}"
     settings = [f"--set {quote(f'{name}={_word(item)}')}" for name, item in network.set.items()]
     options = {**network.load, **value.arguments}

@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from netcalc.analysis.published import CONVENTION, PublishedCounts
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import integer
-from netcalc.reproduction.papers import FigureData, PaperFile, Value, paper_in, paper_names, shipped_paper
+from netcalc.reproduction.commands import command_of
+from netcalc.reproduction.papers import FigureData, NetworkData, PaperFile, Value, paper_in, paper_names, shipped_paper
 from netcalc.reproduction.printed import printed_figure
-from netcalc.reproduction.report import PublishedFigure, Reproduction, Verdict
+from netcalc.reproduction.report import PublishedFigure, Reproduction, Verdict, Working
 from netcalc.reproduction.values import Load, Values
 from netcalc.spec.document import Document, Published
 from netcalc.spec.shipped import shipped, unaliased
@@ -20,8 +21,7 @@ from netcalc.spec.yaml_document import parse_yaml
 
 #: A function that is told of the progress: the number of parts done, of all parts, and the name of the last.
 Progress = Callable[[int, int, str], None]
-#: Convention by which figures of specs are counted, and what is said of it.
-_CONVENTION = "torch"
+#: Words for what figures of specs count.
 _COUNTED = "products alone, without biases, norms and activations"
 _PARAMETERS = "all parameters, tied ones once"
 _OUTDATED = "(the figure agrees: the reason is out of date)"
@@ -183,12 +183,13 @@ def _of_document(spec: str, document: Document, load: Load) -> Iterator[Publishe
     """Yield the published figures that a spec carries, at its default sizes."""
     if not document.published:
         return
-    total = load(spec).cost(_CONVENTION)
+    request = load(spec).request
+    counts = PublishedCounts(request.source, request.program)
     seen: Counter[str] = Counter()
     for published in document.published:
         seen[published.figure] += 1
         number = f"-{seen[published.figure]}" if seen[published.figure] > 1 else ""
-        count = None if published.quoted else integer(getattr(total, published.figure))
+        count = counts.of(published)
         name = f"{spec}/{published.figure.replace(' ', '-')}{number}"
         yield _of_spec(name, spec, published, count, document.source)
 
@@ -203,6 +204,9 @@ def _of_spec(name: str, spec: str, published: Published, count: int | None, sour
         verdict = "differs" if not published.stands(count) else "reproduced" if agrees else "explained"
         if verdict == "differs" and reason:
             reason += f" {_OUTDATED}"
+        convention += f"; without {', '.join(published.excluded)}" if published.exclude else ""
+        sizes = ", ".join(f"{key}={value}" for key, value in published.set.items())
+        convention += f"; at {sizes}" if sizes else ""
     return PublishedFigure(
         name,
         (spec,),
@@ -216,6 +220,14 @@ def _of_spec(name: str, spec: str, published: Published, count: int | None, sour
         reason,
         published.where,
         source,
-        "",
-        (),
+        "" if count is None else published.figure,
+        () if count is None else (_working(spec, published, count),),
     )
+
+
+def _working(spec: str, published: Published, count: int) -> Working:
+    """Return the count of a figure of a spec with the command that prints it."""
+    arguments = {"convention": CONVENTION, "exclude": [*published.excluded]}
+    value = Value(summary=arguments, field=f"totals.{published.figure}")
+    command = command_of(value, NetworkData(model=spec, set=published.set), None)
+    return Working(published.figure, count, f"totals.{published.figure}", command, "")

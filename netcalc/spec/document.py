@@ -253,6 +253,10 @@ class Published(_Part):
         description="the figure as printed: 117 M, 4.5 G, 25557032; with quoted any text: 25.03 %"
     )
     where: str = Field(description="table or page of the source")
+    set: dict[str, Any] = Field(default={}, description="settings at which the figure is printed, as in {length: 128}")
+    exclude: str | list[str] = Field(
+        default=[], description="patterns of the layers that the printed figure leaves out, as of --exclude"
+    )
     quoted: bool = Field(False, description="true for a result that is only quoted, and cannot be counted")
     note: str = Field("", description="reason why netcalc's figure differs, if it does; with quoted any remark")
     miscounted: str = Field("", description="reason why the printed figure is not that of the network")
@@ -260,6 +264,8 @@ class Published(_Part):
     @model_validator(mode="after")
     def _is_counted_or_quoted(self) -> Self:
         if self.quoted:
+            if self.set or self.exclude:
+                raise ValueError("a quoted result is not counted: set and exclude say nothing of it")
             if self.figure in COUNTED_FIGURES or self.miscounted:
                 raise ValueError("a figure that netcalc counts cannot be quoted")
             return self
@@ -273,6 +279,11 @@ class Published(_Part):
         if self.note and self.miscounted:
             raise ValueError("a figure has one reason, note or miscounted")
         return self
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The patterns of the layers that the figure leaves out."""
+        return (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
 
     @property
     def number(self) -> Decimal:

@@ -31,7 +31,8 @@ def _lines(figures: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
             yield from ("", f"## {paper}", "", markup(f"{file.paper}, {file.source}{read_in}."), "")
             yield from _table(own, ("what", "where", "printed", "computed", "convention", "verdict"))
     yield from ("", "## Figures of specs", "")
-    yield "Where a spec prints no reason, figures agree. Work is counted as the convention `torch` does."
+    yield "Where a spec prints no reason, figures agree. Work is counted as the convention `torch` does, without the layers and at the"
+    yield "sizes that are named."
     yield ""
     papers = set(paper_names())
     yield from _table(
@@ -45,6 +46,9 @@ def _table(figures: Mapping[str, Mapping[str, Any]], columns: tuple[str, ...]) -
     yield "| --- " * (len(columns) + 1) + "|"
     for name, figure in figures.items():
         reason = f": {figure['reason']}" if figure.get("reason") else ""
+        if "convention" not in columns:  # of specs, whose figures are counted alike but for layers and sizes
+            counted = figure.get("convention", "").partition("; ")[2]
+            reason = f" {counted}{reason}" if counted else reason
         texts = (figure.get(column, "") + (reason if column == "verdict" else "") for column in columns)
         cells = [markup(text, cell=True) for text in texts]
         yield f"| {name.partition('/')[2] if len(columns) > 4 else name} | {' | '.join(cells)} |"

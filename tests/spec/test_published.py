@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+import netcalc as package
 from netcalc.diagnostics import NetcalcError
 from netcalc.reference.specs import describe
 from netcalc.spec.document import Published
 from netcalc.spec.library import load_document, load_text
+from tests.conftest import CommandResult
 
 
 def published(value: str | int) -> Published:
@@ -91,3 +96,55 @@ def test_published_figures_are_not_inherited(tmp_path: Path) -> None:
     child = tmp_path / "child.yaml"
     child.write_text("netcalc: 1\nextends: parent\n")
     assert load_document(child).document.published == []
+
+
+COUNTED = """
+netcalc: 1
+vars: {{width: 8}}
+published:
+  - {{figure: params, value: {value}, where: a table, {more}}}
+inputs: {{x: [1, 8]}}
+layers:
+  - {{name: hidden, linear: "${{width}}"}}
+  - {{name: head, linear: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "more", "command"),
+    [
+        (90, "note: ''", "netcalc summary SPEC --convention torch"),
+        (72, "exclude: head", "netcalc summary SPEC --convention torch --exclude head"),
+        (18, "exclude: [hidden]", "netcalc summary SPEC --convention torch --exclude hidden"),
+        (46, "set: {width: 4}", "netcalc summary SPEC --set width=4 --convention torch"),
+        (36, "set: {width: 4}, exclude: head", "netcalc summary SPEC --set width=4 --convention torch --exclude head"),
+    ],
+)
+def test_figures_at_other_sizes_and_without_layers(
+    value: int, more: str, command: str, tmp_path: Path, netcalc: Callable[..., CommandResult]
+) -> None:
+    spec = tmp_path / "counted.yaml"
+    spec.write_text(COUNTED.format(value=value, more=more), encoding="utf-8")
+    assert netcalc("check", str(spec)).code == 0
+    (figure,) = package.reproduce(str(spec)).figures
+    assert (figure.verdict, figure.value) == ("reproduced", value)
+    assert figure.working[0].command == command.replace("SPEC", str(spec))
+    record = json.loads(netcalc(*shlex.split(figure.working[0].command)[1:], "--format", "json").out)
+    assert record["totals"]["params"] == value
+    (described,) = package.describe(str(spec)).published
+    assert described.counted == value
+    spec.write_text(COUNTED.format(value=value + 1, more=more), encoding="utf-8")
+    assert netcalc("check", str(spec)).code == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "code"), [("exclude: tail", "E503"), ("set: {widths: 4}", "E501"), ("quoted: true", "E104")]
+)
+def test_bad_figures(more: str, code: str, tmp_path: Path) -> None:
+    spec = tmp_path / "counted.yaml"
+    spec.write_text(
+        COUNTED.format(value=90, more=f"exclude: head, {more}" if "quoted" in more else more), encoding="utf-8"
+    )
+    with pytest.raises(NetcalcError) as caught:
+        package.reproduce(str(spec))
+    assert caught.value.diagnostics[0].code == code

@@ -1,4 +1,4 @@
-"""Build hook: compiles the optional kernels in C before netcalc is packed or installed.
+"""Build hook: compiles the optional kernels in C before netcalc is packed or installed, and writes the manual pages.
 
 Without a C compiler, or with NETCALC_PURE=1, netcalc is pure Python and uses NumPy in their place.
 """
@@ -21,11 +21,40 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _FLAGS = ("-shared", "-fPIC", "-O3", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi")
 
 
+#: Program that writes the manual pages, by the package in the folder of its first argument.
+_MANUALS = """import sys; sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from netcalc.cli.manual import write_manuals
+write_manuals(Path(sys.argv[2]))"""
+
+
 class KernelsBuildHook(BuildHookInterface):
-    """Adds the shared library to a wheel, which is then for one platform."""
+    """Adds manual pages and the shared library to a wheel, which is then for one platform."""
+
+    _folder: tempfile.TemporaryDirectory[str] | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the library, or warn."""
+        """Write the manual pages, and compile the library; warn about what fails."""
+        self._add_manuals(build_data)
+        self._add_library(build_data)
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Delete what was packed from a temporary folder."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _add_manuals(self, build_data: dict[str, Any]) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        # in a process of its own, since the package is not installed yet and stays as it is
+        program = [sys.executable, "-I", "-B", "-c", _MANUALS, self.root, self._folder.name]
+        written = subprocess.run(program, capture_output=True, text=True, check=False)
+        if written.returncode != 0:
+            self.app.display_warning(f"The manual pages were not written: {written.stderr.strip()}")
+            return
+        for page in sorted(Path(self._folder.name).iterdir()):
+            build_data["shared_data"][str(page)] = f"share/man/man1/{page.name}"
+
+    def _add_library(self, build_data: dict[str, Any]) -> None:
         native = _module(Path(self.root) / "netcalc/engine/native/sources.py")
         try:
             reason = compiled(native)

@@ -28,6 +28,27 @@ PLACES = {
 }
 
 
+#: A spec whose texts are markup, script, and the syntax of Mermaid and of Graphviz.
+MARKUP = """\
+netcalc: 1
+name: "</script><script>alert(1)</script>"
+about: "<img src=x onerror=alert(2)> ]]> <!-- -->"
+source: '"]; subgraph x'
+vars: {kind: {default: "%%{init}%%", about: "javascript:alert(3)"}}
+inputs: {x: {shape: [1, 8], about: '"><svg onload=alert(4)>'}}
+layers: [{linear: 4}]
+"""
+#: Command lines of pictures and pages.
+PICTURES = {
+    "graph": "graph spec.yaml",
+    "graph-csv": "graph spec.yaml --format csv",
+    "graph-json": "graph spec.yaml --format json",
+    "graph-wide": "graph spec.yaml --direction LR --show none --depth 1",
+    "report-json": "report spec.yaml --format json",
+    "report-two": "report spec.yaml spec.yaml --format json",
+}
+
+
 #: A valid spec whose texts all hold the sequence.
 VALID = """\
 netcalc: 1
@@ -45,6 +66,10 @@ published: [{figure: params, value: 36, where: "p@p", note: "o@o"}]
 
 def cases() -> Iterator[Case]:
     """Yield a case for each place and sequence, as text and as JSON, and valid specs through the commands."""
+    for picture, line in PICTURES.items():
+        yield Case(f"text/ok/markup/{picture}", tuple(line.split()), "", {"spec.yaml": MARKUP})
+        named = MARKUP.replace("inputs: {x:", "inputs: {'x\"><svg onload=alert(5)>':")
+        yield Case(f"text/E104/markup/{picture}", tuple(line.split()), "E104", {"spec.yaml": named})
     for name, escaped in SEQUENCES.items():
         for code, text in PLACES.items():
             files = {"spec.yaml": text.replace("@", escaped)}
@@ -55,5 +80,7 @@ def cases() -> Iterator[Case]:
         valid = {"spec.yaml": VALID.replace("@", escaped)}
         for command in ("summary", "flops", "explain", "specs", "run", "verify"):
             yield Case(f"text/ok/{name}/{command}", (command, "spec.yaml"), "", valid)
+        for picture, line in PICTURES.items():
+            yield Case(f"text/ok/{name}/{picture}", tuple(line.split()), "", valid)
         yield Case(f"text/ok/{name}/compare", ("compare", "spec.yaml", "mlp"), "", valid)
         yield Case(f"text/ok/{name}/json", ("summary", "spec.yaml", "--format", "json"), "", valid)

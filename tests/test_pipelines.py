@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -207,3 +208,13 @@ def test_commands_on_one_model_name_the_parts(folder: str, netcalc: Callable[...
     assert "`netcalc summary pipe` lists them: pipe/text_encoder, pipe/text_encoder_2" in text
     with pytest.raises(package.NetcalcError, match="E502: resnet18 is no pipeline"):
         package.summarize_pipeline("resnet18")
+
+
+def test_the_parts_are_drawn(folder: str, netcalc: Callable[..., CommandResult]) -> None:
+    ran = netcalc("summary", folder, "--charts", "-o", "parts.svg")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    texts = [e.text or "" for e in ElementTree.parse("parts.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
+    total = CLIP_PARAMS + T5_PARAMS
+    for name, size in (("text_encoder", CLIP_PARAMS), ("text_encoder_2", T5_PARAMS)):
+        assert texts[texts.index(name) + 1].endswith(f"· {100 * size / total:.1f} %")
+    assert "pipe: parameters by part" in netcalc("summary", folder, "--charts").out

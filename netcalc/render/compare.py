@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.compare import COMPARED, Comparison, Match, change, ratio
 from netcalc.analysis.conventions import convention_named
@@ -22,12 +22,13 @@ from netcalc.render.compare_tables import (
 )
 from netcalc.render.numbers import shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
-from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
-from netcalc.render.shares import composition
 from netcalc.render.signature import element_type
 from netcalc.render.table import Column, Row, Table, is_folded
+
+if TYPE_CHECKING:
+    from netcalc.render.plot import Drawing
 
 
 class _Entry(NamedTuple):
@@ -77,6 +78,8 @@ class _Comparison(Presentation[Comparison]):
 
     def charts(self, result: Comparison, rows: Selected[_Entry]) -> Iterator[Drawing]:
         """Yield the totals of each network, of parts by operation."""
+        from netcalc.render.shares import composition
+
         counted = [figure for figure in figures_of(result) if figure.unit in ("macs", "flops")]
         for figure in ([] if result.convention is None else [FIGURES["params"]]) + counted[-1:]:
             if (chart := composition(result, figure)) is not None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netcalc.analysis.memory_table import MemoryPoint, MemoryTable
-from netcalc.render.memory_chart import table_charts
 from netcalc.render.numbers import exact
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Drawing
@@ -45,7 +44,9 @@ class _MemoryTable(Presentation[MemoryTable]):
 
     def charts(self, result: MemoryTable, rows: Selected[MemoryPoint]) -> Iterator[Drawing]:
         """Yield the memory over the ranges."""
-        return table_charts(result, rows.shown)
+        from netcalc.render.memory_chart import table_charts
+
+        yield from table_charts(result, rows.shown)
 
     def data(self, result: MemoryTable, rows: Selected[MemoryPoint], view: View) -> Table:
         """A row for each point, for CSV."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from netcalc.analysis.figures import FIGURES
 from netcalc.analysis.pipeline import PartFigures, PipelinePart, PipelineSummary
 from netcalc.render.numbers import bytes_text, measured, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import ALWAYS, Column, Row, Table
+
+if TYPE_CHECKING:
+    from netcalc.render.plot import Drawing
 
 _FIGURES = (
     Column("params", "count"),
@@ -35,6 +39,20 @@ class _Pipeline(Presentation[PipelineSummary]):
             notes.append(Line("--layout orders the axes of networks; inputs of parts are printed as they are"))
         if notes:
             yield Paragraph(notes)
+        if view.charts:
+            yield from self.charts(result, rows)
+
+    def charts(self, result: PipelineSummary, rows: Selected[PipelinePart]) -> Iterator[Drawing]:
+        """Yield the shares of the networks in parameters and work."""
+        from netcalc.render.shares import shares_chart
+
+        for name in ("params", "flops"):
+            figure = FIGURES[name]
+            sizes = [(part.name, getattr(part.figures, name)) for part in rows.shown if part.figures is not None]
+            title = f"{result.name}: {figure.total or figure.title} by part"
+            chart = shares_chart(title, figure, sizes, getattr(result.totals, name))
+            if chart is not None:
+                yield chart
 
     def _table(self, result: PipelineSummary, rows: Selected[PipelinePart], view: View) -> Table:
         """The table of the networks; of all parts with totals unless some are selected."""

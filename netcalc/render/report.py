@@ -21,16 +21,15 @@ from netcalc.dims import Dim, claimed
 from netcalc.render.layers import ReportView, all_zero, layer_data, layer_list, layer_tree, shared_figure
 from netcalc.render.numbers import bytes_text, exact, measured, plain_numbers, repeated, shape_text, work
 from netcalc.render.page import Answer, Line, Page, Paragraph
-from netcalc.render.plot import Drawing
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
-from netcalc.render.shares import shares_chart
 from netcalc.render.signature import element_type, signature_text
 from netcalc.render.storage import bits_text, storage_notes, storage_table
 from netcalc.render.table import Column, Row, Table, is_folded
 
 if TYPE_CHECKING:
     from netcalc.render.channel_order import ChannelOrder
+    from netcalc.render.plot import Drawing
 
 _UNITS = {"params": "parameters", "macs": "MAC", "flops": "FLOP"}
 #: Assumptions about symbolic sizes that are printed below a report.
@@ -73,6 +72,8 @@ class _Report(Presentation[Summary]):
 
     def charts(self, result: Summary, rows: Selected[Any]) -> Iterator[Drawing]:
         """Yield the shares of layers in parameters and work, as the view shows them."""
+        from netcalc.render.shares import shares_chart
+
         shared = shared_figure(result.view, result.phases)
         figures = [FIGURES["params"], shared] if result.view == "summary" else [shared]
         analysis = result.analysis

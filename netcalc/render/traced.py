@@ -58,4 +58,4 @@ def _histogram(path: str, histogram: Histogram) -> Chart:
     for low, high, count in zip(edges, edges[1:], counts, strict=False):
         points += [(low, count), (high, count)]
     points.append((edges[-1], 0.0))
-    return Chart(f"distribution of {path}", "value", "elements", [Series("elements", points)])
+    return Chart(f"distribution of {path}", "value", "elements", [Series("elements", points, kind="area")])

@@ -227,3 +227,26 @@ def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a", "b"):
         netcalc.load("resnet18").memory().plot(tmp_path / f"{name}.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.mark.parametrize("count", [2, 9, 30, 60, 90, 400])
+@pytest.mark.parametrize(
+    "name", ["fc", "model.layers.{}.mlp", "encoder.layers.encoder_layer_{}.self_attention.out_proj ×12"]
+)
+def test_any_number_of_names_is_apart(count: int, name: str) -> None:
+    """The name of the marked layer is among them, and at least a name for each 80 pixels of more."""
+    names = [(float(n), name.format(n)) for n in range(count)]
+    marked = count * 2 // 3
+    line = Series("line", [(x, x) for x, _ in names])
+    chart = Chart("t", "layer", "y", [line], names=names, marks=[Mark(marked, marked, "peak")])
+    svg = ElementTree.fromstring(chart_svg(chart))
+    _, _, width, height = map(float, svg.attrib["viewBox"].split())
+    group, _ = next(parts(svg))
+    shown = texts(group)
+    assert [(a.text, b.text) for a, b in combinations(shown, 2) if overlap(a, b)] == []
+    assert all(0 <= x <= width and 0 <= y <= height for text in shown for x, y in text.corners)
+    places = sorted(text.x - 3 * (text.angle < 0) for text in shown if text.size == 10.5)
+    assert len(places) == count or len(places) >= 8
+    peak = next(element for element in group.iter() if element.get("class") == "peak")
+    x = float(re.findall(r"[-\d.]+", peak.attrib["transform"])[0])
+    assert min(abs(place - x) for place in places) < 1

@@ -146,6 +146,11 @@ class Request:
             from netcalc.ir.specialize import specialize
 
             specialize(self.program, sizes)
+        structural = {name: size for name, size in sizes.items() if name in self.source.document.vars}
+        if structural:  # their values decide on texts and numbers that are no sizes
+            return self.with_settings(structural).with_sizes(
+                {name: size for name, size in sizes.items() if name not in structural}
+            )
         sized = replace(self, sizes={**self.sizes, **sizes})
         sized.__dict__["_unsized"] = self._unsized
         return sized

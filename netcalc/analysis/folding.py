@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
+from netcalc.dims import Poly
 from netcalc.ir import CallNode, Node, OpNode
 from netcalc.results import Entry, recorded
 
@@ -75,7 +76,7 @@ class Numbers(NamedTuple):
     def __str__(self) -> str:
         runs = self.runs
         shown = list(self.spans(None if runs <= 3 else (0, 1, runs - 1)))
-        texts = [f"{first}" if first == last else f"{first}–{last}" for first, last in shown]
+        texts = [_span_text(first, last) for first, last in shown]
         if runs > 3:
             texts.insert(2, "…")
         return ",".join(texts)
@@ -104,6 +105,13 @@ class Numbers(NamedTuple):
     def _spans_around(self, number: int) -> Iterator[tuple[int, int]]:
         if number in self:
             yield from self.spans([(number - self.first) // self.period])
+
+
+def _span_text(first: int, last: int) -> str:
+    """Return the numbers of a run; the last may be symbolic."""
+    if isinstance(last, Poly):
+        return f"{first}–({last})"
+    return f"{first}" if first == last else f"{first}–{last}"
 
 
 class Instances(NamedTuple):

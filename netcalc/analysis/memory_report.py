@@ -22,7 +22,7 @@ from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Dim, Poly, integer
+from netcalc.dims import Dim, integer
 from netcalc.dtypes import DType
 from netcalc.ir import Program
 from netcalc.options import AttentionKernel, Phase
@@ -226,7 +226,7 @@ def memory_report(
         NetcalcError: E502 for an unknown convention or element type.
     """
     element = None if cache_dtype is None else element_type(cache_dtype)
-    symbolic = tuple(name for name, size in program.dims.items() if isinstance(size, Poly))
+    symbolic = program.symbols
     reported = applied_to(program, tuple(map(convention_named, cache)) or conventions().values())
     return MemoryReport(
         program.name,

@@ -38,15 +38,34 @@ from netcalc.dims.functions import (
     substitute,
     symbol,
 )
-from netcalc.dims.order import Assumption, assumptions, differences, in_sketch
+from netcalc.dims.order import (
+    Assumption,
+    assumptions,
+    differences,
+    has_symbolic_values,
+    in_sketch,
+    record,
+    symbolic_values,
+)
 from netcalc.dims.polynomial import Dim, Poly, equal, exact_div, maximum, minimum
-from netcalc.dims.reals import SymbolicReal, has_reals, refuse_symbols
+from netcalc.dims.reals import (
+    RealFormula,
+    SymbolicReal,
+    has_reals,
+    keeps_formulas,
+    real_arithmetic,
+    refuse_symbols,
+    symbolic_names,
+)
+from netcalc.dims.settled import Settled
 from netcalc.dims.work import limited_work, spend
 
 __all__ = [
     "Assumption",
     "Dim",
     "Poly",
+    "RealFormula",
+    "Settled",
     "Symbol",
     "SymbolicReal",
     "UndecidedError",
@@ -63,9 +82,11 @@ __all__ = [
     "equal",
     "exact_div",
     "has_reals",
+    "has_symbolic_values",
     "has_values",
     "in_sketch",
     "integer",
+    "keeps_formulas",
     "limited_work",
     "maximum",
     "may_be_zero",
@@ -73,11 +94,15 @@ __all__ = [
     "narrow",
     "not_negative",
     "product",
+    "real_arithmetic",
+    "record",
     "refusal",
     "refuse_symbols",
     "required",
     "spend",
     "substitute",
     "symbol",
+    "symbolic_names",
+    "symbolic_values",
     "value_at",
 ]

@@ -43,7 +43,9 @@ def value_at(dim: Operand, sizes: Mapping[str, int]) -> int:
     Raises:
         UndecidedError: a name is missing and has no default.
     """
-    return dim if isinstance(dim, int) else dim.at(sizes)
+    if isinstance(dim, int):
+        return dim
+    return dim.at(sizes) if hasattr(dim, "at") else dim  # type: ignore[return-value]  # a real number
 
 
 def bounds_of(dim: Operand) -> Interval:

@@ -86,7 +86,9 @@ def claimed(claim: Assumption, write: Callable[[Dim], str] = str) -> str:
     >>> claimed(Assumption(symbol("h") % 32, "==", 0))
     'h is a multiple of 32'
     """
-    left, right = as_dim(claim.left), as_dim(claim.right)
+    left, right = claim.left, claim.right
+    if not isinstance(left, (int, Poly)) or not isinstance(right, (int, Poly)):  # of real numbers
+        return str(claim)
     if right == 0 and claim.relation in _NO_REMAINDER and isinstance(left, Poly):
         for dividend, divisor in _remainders(left):
             return f"{write(dividend)} is a multiple of {write(divisor)}"
@@ -102,8 +104,8 @@ def assumed_divisors(assumed: Iterable[Assumption]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for claim in assumed:
-        left = as_dim(claim.left)
-        if claim.relation not in _NO_REMAINDER or as_dim(claim.right) != 0 or isinstance(left, int):
+        left = claim.left
+        if claim.relation not in _NO_REMAINDER or not isinstance(left, Poly) or claim.right != 0:
             continue
         for dividend, divisor in _remainders(left):
             terms = [] if isinstance(dividend, int) else [*dividend.monomials()]
@@ -113,6 +115,14 @@ def assumed_divisors(assumed: Iterable[Assumption]) -> dict[str, int]:
                     number = named.multiple * (divisor // math.gcd(times, divisor))
                     found[named.name] = math.lcm(found.get(named.name, 1), number)
     return found
+
+
+def assumed_multiples(assumed: Iterable[Assumption]) -> Iterator[tuple[Atom, tuple[Dim, Dim]]]:
+    """Yield each quotient that is exact by an assumption, with its dividend and its divisor."""
+    for claim in assumed:
+        if claim.relation in _NO_REMAINDER and isinstance(claim.left, Poly) and claim.right == 0:
+            for dividend, divisor in _remainders(claim.left):
+                yield Call("//", (dividend, divisor)), (dividend, divisor)
 
 
 def _remainders(size: Poly) -> Iterator[tuple[Dim, Dim]]:
@@ -198,6 +208,9 @@ def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
 
 def narrow(assumption: Assumption, sizes: Mapping[str, Dim]) -> tuple[Assumption, bool | None]:
     """Return an assumption with the named sizes replaced, and whether it then holds; None if that stays open."""
+    if not all(isinstance(side, (int, Poly)) for side in (assumption.left, assumption.right)):  # of real numbers
+        numbers = {name: size for name, size in sizes.items() if isinstance(size, int)}
+        return assumption, assumption.holds(numbers) if assumption.names() <= set(numbers) else None
     left, right = (substitute(as_dim(side), sizes) for side in (assumption.left, assumption.right))
     narrowed = Assumption(left, assumption.relation, right)
     return narrowed, narrowed.within(bounds_of(left - right))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -36,10 +36,17 @@ class Assumption(NamedTuple):
     def __str__(self) -> str:
         return f"{self.left} {self.relation} {self.right}"
 
+    def is_same(self, other: Assumption) -> bool:
+        """Return True for an assumption of the same form; real numbers are compared as formulas."""
+        if self.relation != other.relation:
+            return False
+        pairs = ((self.left, other.left), (self.right, other.right))
+        return all(str(a) == str(b) if isinstance(a, float) or isinstance(b, float) else a == b for a, b in pairs)
+
     def names(self) -> set[str]:
         """Return the names of all sizes that occur."""
         return {
-            symbol.name for side in (self.left, self.right) if not isinstance(side, int) for symbol in side.symbols()
+            symbol.name for side in (self.left, self.right) if hasattr(side, "symbols") for symbol in side.symbols()
         }
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
@@ -60,6 +67,8 @@ class Assumption(NamedTuple):
 
 
 _noted: ContextVar[list[Assumption] | None] = ContextVar("_noted", default=None)
+
+_values: ContextVar[bool] = ContextVar("_values", default=False)
 
 _differences: ContextVar[list[Assumption] | None] = ContextVar("_differences", default=None)
 
@@ -84,6 +93,21 @@ def differences() -> Iterator[list[Assumption]]:
         yield noted
     finally:
         _differences.reset(token)
+
+
+@contextmanager
+def symbolic_values() -> Iterator[None]:
+    """Let what follows from sizes be symbolic inside the block too: numbers of iterations, and real numbers."""
+    token = _values.set(True)
+    try:
+        yield
+    finally:
+        _values.reset(token)
+
+
+def has_symbolic_values() -> bool:
+    """Return True inside a block of :func:`symbolic_values` or :func:`differences`."""
+    return _values.get() or in_sketch()
 
 
 def in_sketch() -> bool:
@@ -118,6 +142,12 @@ def decide(claim: Assumption, difference: Interval) -> bool:
     return holds
 
 
+def record(claims: Iterable[Assumption]) -> None:
+    """Record assumptions of a block inside another block of :func:`assumptions`."""
+    for claim in claims:
+        _record_assumption(claim)
+
+
 def assume(claim: Assumption, difference: Interval) -> bool:
     """Return False if the claim fails at all sizes; otherwise record it, unless it holds at all sizes."""
     decided = claim.within(difference)
@@ -140,7 +170,7 @@ def _record_assumption(claim: Assumption) -> None:
     notes = _noted.get()
     token = _differences.set(None)  # whether two claims are one says nothing about their sizes
     try:
-        if notes is not None and claim not in notes:
+        if notes is not None and not any(map(claim.is_same, notes)):
             notes.append(claim)
     finally:
         _differences.reset(token)

@@ -170,6 +170,9 @@ class Poly:
     def __str__(self) -> str:
         return text_of(self._terms)
 
+    def __format__(self, spec: str) -> str:
+        return text_of(self._terms, lambda number: format(number, spec)) if spec else str(self)
+
     def __repr__(self) -> str:
         return f"Poly({self})"
 

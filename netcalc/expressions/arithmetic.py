@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from netcalc.dims import Poly, SymbolicReal, equal, in_sketch, spend
+from netcalc.dims import Poly, RealFormula, SymbolicReal, equal, in_sketch, keeps_formulas, real_arithmetic, spend
 from netcalc.dims.order import RELATIONS
 from netcalc.expressions.errors import limit_bits, limit_items
 
@@ -18,6 +18,9 @@ def _equal(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(_equal, a, b))
     if any(isinstance(x, Poly) for x in (a, b)) and all(isinstance(x, (int, Poly)) for x in (a, b)):
         return equal(a, b)
+    for real, other in ((a, b), (b, a)):
+        if isinstance(real, RealFormula) and isinstance(other, (int, float, Poly)):
+            return real.equals(other)
     return bool(a == b)
 
 
@@ -51,11 +54,15 @@ def arithmetic(op: str, left: Any, right: Any) -> Any:
     for operand, other in ((left, right), (right, left)):
         if isinstance(operand, bool) or operand is None:
             raise TypeError(f"{'null' if operand is None else str(operand).lower()} is not a number")
+        if isinstance(operand, Poly) and keeps_formulas() and (op == "/" or type(other) is float):
+            return real_arithmetic(op, left, right)
+        if op == "**" and isinstance(operand, Poly) and keeps_formulas() and not isinstance(right, int):
+            return real_arithmetic(op, left, right)
         if op == "*" and isinstance(operand, Poly) and type(other) is float and in_sketch():
             product = SymbolicReal.product(operand, other)
             if product is not None:
                 return product
-        if isinstance(operand, Poly) and (op == "/" or not isinstance(other, (int, Poly))):
+        if isinstance(operand, Poly) and (op == "/" or not isinstance(other, (int, Poly, RealFormula))):
             raise TypeError(f"{operand} is a symbolic size, which takes whole numbers and //")
         if isinstance(operand, str) and op == "%":
             raise TypeError("a text is not a number")

@@ -9,11 +9,13 @@ from typing import Any
 
 from netcalc.dims import (
     Poly,
+    RealFormula,
     SymbolicReal,
     ceil_div,
     ceil_log2,
     default_of,
     in_sketch,
+    keeps_formulas,
     maximum,
     minimum,
     refuse_symbols,
@@ -72,9 +74,9 @@ def _round(value: Any, digits: int = 0) -> Any:
     return round(value, digits) if digits else round(value)
 
 
-def _make_divisible(value: float, divisor: int = 8) -> int:
+def _make_divisible(value: Any, divisor: int = 8) -> Any:
     """Return the multiple of ``divisor`` nearest to ``value`` that is at least 90 % of it: widths of MobileNets."""
-    nearest = max(divisor, int(value + divisor / 2) // divisor * divisor)
+    nearest = max(divisor, _int(value + divisor / 2) // divisor * divisor)
     return nearest + divisor if nearest < 0.9 * value else nearest
 
 
@@ -105,6 +107,8 @@ def _sorted(values: list[Any]) -> list[Any]:
 
 
 def _sqrt(value: Any) -> float:
+    if isinstance(value, (Poly, RealFormula)) and keeps_formulas():
+        return RealFormula.made("sqrt", math.sqrt, value)
     if isinstance(value, Poly) and in_sketch() and value >= 1:
         example = default_of(value)
         if example is not None:
@@ -112,11 +116,25 @@ def _sqrt(value: Any) -> float:
     return math.sqrt(value)
 
 
+def _real(name: str, function: Callable[..., float]) -> Callable[..., Any]:
+    """Return a function of real numbers that keeps its formula where its arguments follow from symbolic sizes."""
+
+    @wraps(function)
+    def of(*values: Any) -> Any:
+        if keeps_formulas() and any(isinstance(value, (Poly, RealFormula)) for value in values):
+            return RealFormula.made(name, function, *values)
+        return function(*values)
+
+    return of
+
+
 def _keeping_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rounding function that returns symbolic sizes, which are whole numbers, unchanged."""
 
     @wraps(function)
     def of(value: Any, *rest: Any) -> Any:
+        if function is math.floor and isinstance(value, RealFormula):
+            return value.whole()
         return value if isinstance(value, Poly) else function(value, *rest)
 
     return of
@@ -140,12 +158,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "make_divisible": _make_divisible,
     "normal_quantile": _normal_quantile,
     "int": _keeping_sizes(_int),
-    "float": float,
+    "float": _real("float", float),
     "str": _str,
     "sqrt": _sqrt,
-    "log": math.log,
-    "log2": math.log2,
-    "exp": math.exp,
-    "sin": math.sin,
-    "cos": math.cos,
+    "log": _real("log", math.log),
+    "log2": _real("log2", math.log2),
+    "exp": _real("exp", math.exp),
+    "sin": _real("sin", math.sin),
+    "cos": _real("cos", math.cos),
 }

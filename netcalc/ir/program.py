@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, Span
-from netcalc.dims import Assumption, Dim
+from netcalc.dims import Assumption, Dim, Poly
 from netcalc.dtypes import INEXACT, ITEMSIZE, DType
 from netcalc.ir.applied import Applied
 from netcalc.ir.caches import Caches
@@ -266,6 +266,7 @@ class Program:
     assumptions: tuple[Assumption, ...] = ()
     unread: tuple[str, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    symbolic: tuple[str, ...] = ()  # names of dims and vars that stay symbols, as they were asked for
     checkpoint_prefix: str = ""
     checkpoint_ignore: tuple[str, ...] = ()  # patterns of names
     added: frozenset[str] = frozenset()  # paths of parameters
@@ -279,6 +280,12 @@ class Program:
     def notes(self) -> tuple[str, ...]:
         """Remarks on what is counted."""
         return (*self.origin_notes, *self.storage_notes, *self.work_notes)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the dims and vars that are symbols, dims without a size among them."""
+        unset = (name for name, size in self.dims.items() if isinstance(size, Poly))
+        return tuple(dict.fromkeys((*self.symbolic, *unset)))
 
     @property
     def input_types(self) -> Mapping[str, TensorType]:

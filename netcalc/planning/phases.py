@@ -53,8 +53,22 @@ def request_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | N
         if logits == "last":
             raise NetcalcError(Diagnostic("E502", "--logits last: training needs the logits of all positions"))
         return request, ()
-    request = request.with_caches()
-    return logits_in_phase(request if phase is None else request.at_phase(phase), phase, logits)
+    cached, remarks = _with_caches(request)
+    found, others = logits_in_phase(cached if phase is None else cached.at_phase(phase), phase, logits)
+    return found, (*remarks, *others)
+
+
+def _with_caches(request: Request) -> tuple[Request, tuple[str, ...]]:
+    """Return a request with caches, or without them where their number is symbolic, and a remark on that."""
+    cached = request.with_caches()
+    if cached is not request and request.program.symbolic:
+        try:
+            cached._elaborated  # noqa: B018 - for its errors
+        except NetcalcError as error:
+            if any(found.code != "E404" for found in error.diagnostics):
+                raise
+            return request, (f"caches are not counted: {error.diagnostics[0].message}",)
+    return cached, ()
 
 
 def logits_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | None) -> tuple[Request, tuple[str, ...]]:

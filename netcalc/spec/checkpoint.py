@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from netcalc.diagnostics import NetcalcError
+from netcalc.dims import keeps_formulas
 from netcalc.ir import CheckpointEntry, CheckpointLocation, CheckpointMap, captures_of
 from netcalc.limits import MAX_STORED_TENSORS
 from netcalc.spec.cursor import Cursor
@@ -30,6 +31,8 @@ def checkpoint_entries(
 
     ``reference`` is True if the reference has the parameters at the first places of all entries.
     """
+    if keeps_formulas():  # the file of symbolic sizes is not read
+        return CheckpointMap()
     read = (
         reporter.guard(_Reader(path, scope, *captures_of(path)).entry, decl, cursor["checkpoint"][path])
         for path, decl in declared.items()

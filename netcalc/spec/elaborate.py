@@ -8,11 +8,13 @@ reports every independent error.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
+from netcalc.characters import composed
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Assumption, assumed_divisors, assumptions, limited_work, symbol
+from netcalc.dims import Assumption, assumed_divisors, assumptions, limited_work, symbol, symbolic_values
 from netcalc.dtypes import DTYPES, FLOATS, DType
 from netcalc.ir import Body, CheckpointMap, Program
 from netcalc.ir.storage import OWN
@@ -82,6 +84,7 @@ def elaborate(
         dims={name: used[name] for name in used.dims},
         vars={name: used[name] for name in used.vars},
         assumptions=assumed,
+        symbolic=tuple(dict.fromkeys(map(composed, symbolic))),
         unread=unread,
         warnings=(*loaded.warnings, *used.warnings, *unused_names(loaded, used, main, unread)),
         checkpoint_dtype=document.checkpoint.dtype,
@@ -105,15 +108,16 @@ def _settled(
     A number that was assumed to divide a size is one by form in another pass, so that 8·⌊d/8⌋ is d.
     """
     divisors: dict[str, int] = {}
+    has_vars = any(composed(name) in loaded.document.vars for name in symbolic)
     while True:
-        with assumptions() as assumed, limited_work():
+        with assumptions() as assumed, limited_work(), symbolic_values() if has_vars else nullcontext():
             used = resolve_settings(loaded, settings, symbolic, divisors)
             main = None
             if settings and not symbolic and watch is None:
                 main = sketched_main(loaded, used, ctx, elaborate_lines, _main)
             if main is None:
                 elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
-                elaboration.watch = watch
+                elaboration.watch, elaboration.may_count = watch, has_vars
                 if watch is not None:
                     watch.begin(elaboration)
                 main = _main(elaboration, is_default=not settings)
@@ -121,7 +125,7 @@ def _settled(
                 pass  # may assume more
         known = [Assumption(symbol(name) % divisor, "==", 0) for name, divisor in divisors.items()]
         named = assumed_divisors(assumed).items()
-        found = {name: number for name, number in named if name in used.dims and divisors.get(name, 1) % number}
+        found = {name: number for name, number in named if name in used and divisors.get(name, 1) % number}
         if not found:
             return used, main, (*known, *assumed)
         divisors |= found

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.characters import is_name
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Poly, UndecidedError, assumptions, differences, limited_work, symbol
+from netcalc.dims import Poly, UndecidedError, assumptions, default_of, differences, in_sketch, limited_work, symbol
 from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
@@ -141,7 +141,7 @@ def _numbered_iterations(none: Iterations, count: int, start: int) -> Iterations
 
 def _whole_number(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, symbolic: bool = False) -> int:
     count = evaluate_expression(cursor, scope)
-    if symbolic and isinstance(count, Poly) and 1 <= count <= MAX_TIMES:
+    if symbolic and isinstance(count, Poly) and count >= 1 and _is_at_most(count, MAX_TIMES):
         return count  # type: ignore[return-value]
     if isinstance(count, Poly):
         names = sorted(count.names())
@@ -151,6 +151,14 @@ def _whole_number(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, sym
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_TIMES:
         raise place.error("E104", f"{what}: should be a whole number from 0 to {MAX_TIMES:,}, not {count}")
     return count
+
+
+def _is_at_most(count: Poly, limit: int) -> bool:
+    """Return True if a symbolic number is within a limit of netcalc; of a closed form its default is."""
+    if in_sketch():
+        return count <= limit
+    default = default_of(count)
+    return default is None or default <= limit
 
 
 def _filtered_iterations(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from netcalc import ops
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, RuleError, Span, clipped, written
-from netcalc.dims import Poly, UndecidedError, assumptions, value_at
+from netcalc.dims import Poly, UndecidedError, assumptions, keeps_formulas, value_at
 from netcalc.ir import OpNode, Value
 from netcalc.ir.build import build_node, infer
 from netcalc.limits import MAX_MESSAGE
@@ -51,7 +51,7 @@ def build_operation(
 def _note_costs(elaboration: Elaboration, node: OpNode) -> None:
     """Record what the cost rules of an operation on symbolic sizes assume; costs are computed when a view asks."""
     types = (*filter(None, node.input_types), *node.output_types)
-    if any(isinstance(size, Poly) for type_ in types for size in type_.shape):
+    if keeps_formulas() or any(isinstance(size, Poly) for type_ in types for size in type_.shape):
         for rule in (node.op.cost, node.op.expected_cost):
             with suppress(UndecidedError):  # a view that needs the cost reports it
                 rule(elaboration.ctx, node.input_types, node.output_types)

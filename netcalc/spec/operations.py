@@ -7,7 +7,15 @@ from typing import Any
 
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import SymbolicReal, UndecidedError, has_reals, in_sketch
+from netcalc.dims import (
+    RealFormula,
+    SymbolicReal,
+    UndecidedError,
+    has_reals,
+    has_symbolic_values,
+    keeps_formulas,
+    symbolic_names,
+)
 from netcalc.ir import Value, join
 from netcalc.models import ValidationError
 from netcalc.opdef import Operation
@@ -127,6 +135,14 @@ def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line:
         place = line.args if line.args is not None else line.cursor
         if declared.shorthand and line.args is not None and not isinstance(line.args.data, dict):
             place = place.under(declared.shorthand)
+        wrong = {each["loc"][0] for each in error.errors() if each["loc"]}
+        symbolic = symbolic_names(
+            [value for name, value in attributes.items() if name in wrong and type(value) is not RealFormula]
+        )
+        if symbolic:
+            hint = f"leave out --symbolic {', '.join(symbolic)}"
+            message = f"{declared.name} takes numbers here, and what follows from {', '.join(symbolic)} is symbolic"
+            raise place.error("E404", message, hint) from None
         diagnostics = diagnose(
             error, place, declared, f"{declared.name} attribute", Evaluated(attributes, scope, scope.place_of_var)
         )
@@ -135,7 +151,7 @@ def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line:
 
 def operation_of(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
     """Return an operation with these attributes, one for equal attributes; ValidationError if they are invalid."""
-    if in_sketch():
+    if has_symbolic_values():
         return _sketched_operation(declared, attributes)
     key = (declared, hashable(attributes))
     try:
@@ -150,9 +166,8 @@ def operation_of(declared: type[Operation], attributes: Mapping[str, Any]) -> Op
 def _sketched_operation(declared: type[Operation], attributes: Mapping[str, Any]) -> Operation:
     """Return an operation of a sketch, whose attributes may be unknown numbers where these make no difference."""
     reals = {name: value for name, value in attributes.items() if isinstance(value, SymbolicReal)}
-    if any(name not in declared.any_real for name in reals) or has_reals(
-        [value for name, value in attributes.items() if name not in reals]
-    ):
+    refused = () if keeps_formulas() else [name for name in reals if name not in declared.any_real]
+    if refused or has_reals([value for name, value in attributes.items() if name not in reals]):
         raise UndecidedError(f"an attribute of {declared.name} is symbolic, and a number is needed here")
     op = declared.model_validate({**attributes, **{name: real.example for name, real in reals.items()}})
     vars(op).update(reals)

@@ -8,7 +8,7 @@ from math import isfinite, trunc
 from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.dims import Dim, Poly, UndecidedError, in_sketch, symbol
+from netcalc.dims import Dim, Poly, UndecidedError, has_symbolic_values, in_sketch, symbol
 from netcalc.dtypes import INEXACT, DType, holds, promote
 from netcalc.ir import InputSpec, Value
 from netcalc.limits import MAX_ITEMS, MAX_TIMES
@@ -44,7 +44,11 @@ def program_inputs(
             scope.defined[input_name] = Outputs.single(value, place.key_span)
             if spec is not None:
                 yield spec
-        if "*" in name and in_sketch() and isinstance(count := _count(name, decl, place, elaboration.settings), Poly):
+        if (
+            "*" in name
+            and has_symbolic_values()
+            and isinstance(count := _count(name, decl, place, elaboration.settings), Poly)
+        ):
             if any(value is not None for value in values.values()):
                 raise UndecidedError(f"a list of {count} inputs")
             scope.defined[name] = Outputs(AbsentList(count), place.key_span, is_list=True)
@@ -100,7 +104,7 @@ def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any
         hint = "past_key_values.*.key: {repeat: 12, shape: [batch, heads, past, head_dim]}"
         raise place.key_error("E104", message, hint)
     count = evaluate_expression(place["repeat"], settings)
-    if in_sketch() and isinstance(count, Poly) and 1 <= count <= MAX_ITEMS:
+    if has_symbolic_values() and isinstance(count, Poly) and count >= 1 and (not in_sketch() or count <= MAX_ITEMS):
         return count
     most = MAX_TIMES if _is_left_out(decl, place, settings) else MAX_ITEMS
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from netcalc import ops
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import UndecidedError, symbol
+from netcalc.dims import UndecidedError, assumptions, default_of, in_sketch, record, symbol
 from netcalc.ir import Body, CallNode, Value, join
 from netcalc.opdef import ports
 from netcalc.spec.block_calls import add_call
@@ -31,6 +31,9 @@ from netcalc.spec.repeat_values import Streams, read_streams
 from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
+
+#: Names of the indices of two iterations of a symbolic number, which have to be alike.
+_INDICES = ("index_of_one", "index_of_another")
 
 
 def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
@@ -53,7 +56,7 @@ def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current
         streams = streams.for_inputs([port.name for port in ports(*block_of(elaboration, line, scope).decl.inputs)])
     iterations = iterations._replace(varies=iterations.varies or streams.vary)
     if iterations.varies:
-        elaboration.budget.spend(iterations.times, line.modifiers["repeat"])
+        elaboration.budget.spend(_number(iterations), line.modifiers["repeat"])
     with scope.body.adding_iterations():
         repeat = _Repeat(elaboration, line, iterations, paths, streams, scope)
         call, current = repeat.counted(current) if iterations.unknown is None else repeat.uncounted(current)
@@ -133,23 +136,26 @@ class _Repeat(NamedTuple):
     def uncounted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
         """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
         elaboration, line, iterations, paths, streams, scope = self
-        if iterations.named or scope.patches or streams.vary:
-            raise UndecidedError("iterations that differ")
+        if iterations.named or streams.vary or (scope.patches and (in_sketch() or paths.same_until(scope, 0, 2) < 2)):
+            raise _differ(iterations)
 
         def iteration(index: Any, value: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
             inner = scope.child(variables=iterations.variables(index))
             number = 0 if last is None else 1
             path = paths.instance(number, line, inner)
+            edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
+            if edit.removed or edit.before or edit.after:
+                raise _differ(iterations)
             inner.current = None if value is None else Outputs.single(value)
             with (
-                elaboration.freezing(line, inner),
+                elaboration.freezing(edit.line, inner),
                 elaboration.reporter.inside("in an iteration", line.cursor.key_span),
+                patching(elaboration, edit, line.cursor, inner),
             ):
-                body, inputs = iteration_body(
-                    elaboration, line, inner, value, Turn(path, streams, streams.inputs(number), last)
-                )
+                turn = Turn(path, streams, streams.inputs(number), last)
+                body, inputs = iteration_body(elaboration, edit.line, inner, value, turn)
             if streams.gives(body.ports) or (last is not None and not body.repeatable):
-                raise UndecidedError("iterations that differ")
+                raise _differ(iterations)
             return path, body, inputs
 
         path, body, inputs = iteration(0, current, None)
@@ -158,11 +164,15 @@ class _Repeat(NamedTuple):
         if body.repeatable and not iterations.varies and not paths.shared:
             first.times = iterations.times
             return first, first.outputs[0]
-        _, body, inputs = iteration(symbol("index_of_one", 1), first.outputs[0], first)
-        if iterations.varies:
-            _, other, others = iteration(symbol("index_of_another", 1), first.outputs[0], first)
-            if other is not body or others != inputs:
-                raise UndecidedError("iterations that differ")
+        with assumptions() as assumed:
+            _, body, inputs = iteration(symbol(_INDICES[0], 1), first.outputs[0], first)
+            if iterations.varies:
+                _, other, others = iteration(symbol(_INDICES[1], 1), first.outputs[0], first)
+                if other is not body or others != inputs:
+                    raise _differ(iterations)
+        if any(claim.names() & set(_INDICES) for claim in assumed):  # that one iteration is like another
+            raise _differ(iterations)
+        record(assumed)
         times = iterations.times - 1
         if not paths.shared and _continues(first, body, inputs, paths.start + 1):
             first.times += times
@@ -180,6 +190,18 @@ class _Repeat(NamedTuple):
             return add_call(elaboration, line, scope, claim_path(path, line, scope), body, inputs)
         start = None if paths.shared else paths.start + number
         return add_call(elaboration, line, scope, paths.base, body, inputs, start)
+
+
+def _number(iterations: Iterations) -> int:
+    """Return the number of iterations; of a closed form that at the default sizes, as limits do not belong to it."""
+    if iterations.unknown is None or in_sketch():
+        return iterations.times
+    return default_of(iterations.unknown) or 1
+
+
+def _differ(iterations: Iterations) -> UndecidedError:
+    """Return the error of a symbolic number of iterations that are not equal."""
+    return UndecidedError(f"the iterations differ, so that their number, {iterations.unknown}, has to be known")
 
 
 def _elaborate_insertions(
@@ -229,7 +251,9 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
         base = None
     elif name is None and scope.numbered:  # the iterations continue the numbering of the sequence
         if iterations.unknown is not None:
-            raise UndecidedError("numbers after the numbers of iterations")
+            raise UndecidedError(
+                f"names are numbered behind {iterations.unknown} iterations, whose number has to be known"
+            )
         base, start = scope.prefix, scope.counter[0]
         scope.counter[0] += iterations.times
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from netcalc.characters import composed
-from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, did_you_mean, nearest
+from netcalc.diagnostics import Diagnostic, NetcalcError, Related, Span, nearest, written
 from netcalc.dims import Poly, default_of, has_values, refusal, symbol
 from netcalc.limits import MAX_DEFINITIONS, MAX_ERRORS
 from netcalc.spec.cursor import Cursor, kept
@@ -70,6 +70,11 @@ class Settings(Mapping[str, Any]):
         """Return True if the value of a dim or var is given in place of its default."""
         return name in self._overrides
 
+    @property
+    def symbolic_vars(self) -> tuple[str, ...]:
+        """Names of the vars that stay symbols."""
+        return tuple(name for name in self.vars if name in self._symbolic)
+
     def option(self, name: str) -> str | None:
         """Return the option that sets a dim or var, or keeps it symbolic; None if it has its default."""
         if name in self._symbolic:
@@ -122,7 +127,31 @@ class Settings(Mapping[str, Any]):
             checked = declaration.check(value)
         except ValueError as why:
             raise self._invalid(name, cursor, str(why), value, declaration.accepts) from None
+        if name in self._symbolic:
+            return self._symbols(name, checked, declaration)
         return placed(checked, self.place_of(name)) if declaration.type == "op" else checked
+
+    def _symbols(self, name: str, value: Any, declaration: Declaration) -> Any:
+        """Return the symbol of a var that is a whole number, or a list of one for each number of a list."""
+        if isinstance(value, (list, tuple)) and value:
+            return [self._symbols(f"{name}_{index}", item, declaration) for index, item in enumerate(value)]
+        default = default_of(value) if isinstance(value, (int, Poly)) and not isinstance(value, bool) else None
+        if default is None or default < 0:
+            raise self._not_symbolic(name, value)
+        least = 0 if default == 0 else 1
+        least = max(least, math.ceil(declaration.minimum or 0))
+        most = None if declaration.maximum is None else math.floor(declaration.maximum)
+        return symbol(name, default, least, most, self._divisors.get(name, 1))
+
+    def _not_symbolic(self, name: str, value: Any) -> NetcalcError:
+        """Return the error of a var whose value cannot stay a symbol."""
+        var = next(own for own in self.vars if own in self._symbolic and (own == name or name.startswith(f"{own}_")))
+        if value is None:
+            hint = f"--set {var}=NUMBER gives it a value"
+            return self.place_of(var).error("E501", f"--symbolic {var}: it is null, and has no size", hint)
+        names = [own for own in self.vars if own not in self._symbolic and is_sizes(self[own])]
+        message = f"--symbolic {var}: {written(value, quoted=True)} is no whole number of at least 0"
+        return self.place_of(var).error("E501", message, f"vars that can: {', '.join(names)}" if names else None)
 
     def place_of(self, name: str) -> Cursor:
         """Return the value of a var as it is written: its default, or the option that sets it."""
@@ -156,6 +185,13 @@ class Settings(Mapping[str, Any]):
         return NetcalcError(explained(found, value, default, self, accepts))
 
 
+def is_sizes(value: Any) -> bool:
+    """Return True for a whole number of at least 0, or a list of them, which may stay symbols."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(is_sizes, value))
+    return isinstance(value, Poly) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
+
+
 def _default(cursor: Cursor) -> Cursor:
     """Return the default in the declaration of a dim or var."""
     return cursor["default"] if isinstance(cursor.data, dict) and "default" in cursor.data else cursor
@@ -182,11 +218,11 @@ def resolve_settings(
     for name in overrides:
         if name not in document.dims and name not in document.vars:
             message = f"--set {name}: the spec has no dim or var of that name"
-            errors.append(Diagnostic("E501", message, hint=_known_names(name, loaded)))
+            errors.append(Diagnostic("E501", message, hint=known_names(name, loaded)))
     for name in symbolic:
-        if name not in document.dims:
-            hint = did_you_mean(name, document.dims)
-            errors.append(Diagnostic("E501", f"--symbolic {name}: the spec has no dim of that name", hint=hint))
+        if name not in document.dims and name not in document.vars:
+            message = f"--symbolic {name}: the spec has no dim or var of that name"
+            errors.append(Diagnostic("E501", message, hint=known_names(name, loaded)))
     for name in document.vars:
         if name in document.dims:
             span = loaded.cursor["vars"][name].key_span
@@ -216,7 +252,7 @@ def setting_names(loaded: Loaded) -> list[str]:
     return [*loaded.document.dims, *loaded.document.vars, *former_vars(loaded)]
 
 
-def _known_names(name: str, loaded: Loaded) -> str:
+def known_names(name: str, loaded: Loaded) -> str:
     """Return the hint for an unknown name: the nearest name, and all dims and vars."""
     replaced = replacement(name, loaded.document.vars)
     if replaced is not None:

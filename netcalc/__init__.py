@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from netcalc.analysis.budget import HeavyPart as HeavyPart
     from netcalc.analysis.checks import CheckReport as CheckReport
     from netcalc.analysis.checks import CheckRow as CheckRow
+    from netcalc.analysis.closed_forms import ClosedForm as ClosedForm
+    from netcalc.analysis.closed_forms import Formulas as Formulas
+    from netcalc.analysis.closed_forms import FormulaTerm as FormulaTerm
+    from netcalc.analysis.closed_forms import TermSource as TermSource
     from netcalc.analysis.compare import Comparison as Comparison
     from netcalc.analysis.compare import Match as Match
     from netcalc.analysis.compare import OperationMatch as OperationMatch
@@ -107,6 +111,11 @@ if TYPE_CHECKING:
     from netcalc.analysis.reported import Diagnosis as Diagnosis
     from netcalc.analysis.reported import Explained as Explained
     from netcalc.analysis.roofline import LayerBound as LayerBound
+    from netcalc.analysis.scaling import FigureScaling as FigureScaling
+    from netcalc.analysis.scaling import PartCrossing as PartCrossing
+    from netcalc.analysis.scaling import PartScaling as PartScaling
+    from netcalc.analysis.scaling import ScalingPoint as ScalingPoint
+    from netcalc.analysis.scaling import ScalingReport as ScalingReport
     from netcalc.analysis.signal.report import Finding as Finding
     from netcalc.analysis.signal.report import Reach as Reach
     from netcalc.analysis.signal.report import SignalComparison as SignalComparison
@@ -201,6 +210,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "netcalc.analysis.budget": ("BudgetReport", "BudgetRow", "HeavyPart"),
     "netcalc.analysis.checks": ("CheckReport", "CheckRow"),
+    "netcalc.analysis.closed_forms": ("ClosedForm", "FormulaTerm", "Formulas", "TermSource"),
     "netcalc.analysis.compare": ("Comparison", "Match", "OperationMatch"),
     "netcalc.analysis.cost": ("Analysis",),
     "netcalc.analysis.differences": (
@@ -230,6 +240,7 @@ _EXPORTS = {
     "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
     "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),
     "netcalc.analysis.reconciliation": ("ReconciledGroup", "ReconciledLayer", "ReconciledTotal", "Reconciliation"),
+    "netcalc.analysis.scaling": ("FigureScaling", "PartCrossing", "PartScaling", "ScalingPoint", "ScalingReport"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reconciling": ("reconcile_networks",),
     "netcalc.laws": ("compute_optimal",),

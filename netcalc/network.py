@@ -15,6 +15,7 @@ from netcalc.dims import Dim
 from netcalc.fit_options import FitOptions
 from netcalc.graph_options import GraphOptions
 from netcalc.ir import Program, Value
+from netcalc.notation_options import FormOptions
 from netcalc.options import (
     BytesFrom,
     CountOptions,
@@ -28,9 +29,11 @@ from netcalc.options import (
 from netcalc.page_options import ReportOptions
 from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 from netcalc.request import Request
+from netcalc.scaling_options import ScalingOptions
 
 if TYPE_CHECKING:
     from netcalc.analysis.budget import BudgetReport
+    from netcalc.analysis.closed_forms import Formulas
     from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation
     from netcalc.analysis.figures import Cost
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.receptive_field import Fields
     from netcalc.analysis.reconciliation import Reconciliation
     from netcalc.analysis.reported import Diagnosis
+    from netcalc.analysis.scaling import ScalingReport
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.analysis.time_report import TimeReport
@@ -268,6 +272,65 @@ class Network:
         if view == "params":
             require_parameters(analysis.convention)
         return Summary(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
+
+    @accepts
+    def formulas(
+        self, convention: str = "netcalc", *, view: ReportName = "summary", **options: Unpack[FormOptions]
+    ) -> Formulas:
+        """Return the totals of a report as formulas of the symbolic sizes.
+
+        Args:
+            view: ``"params"``, ``"flops"`` or ``"summary"``: the report whose totals are written.
+
+        Raises:
+            NetcalcError: as :meth:`analysis` does; E404 if no total has symbols, or if a total has a function of sizes
+                that the notation lacks.
+
+        >>> import netcalc
+        >>> net = netcalc.load("gpt2", symbolic=["layers", "d_model"])
+        >>> net.formulas(view="params").formulas[0].formula
+        '12·layers·d_model² + 13·layers·d_model + 51,283·d_model'
+        """
+        from netcalc.analysis.closed_forms import formulas_of
+
+        counted: WorkOptions = {
+            "backward": options["backward"],
+            "training": options["training"],
+            "loss": options["loss"],
+            "input_gradients": options["input_gradients"],
+            "exclude": options["exclude"],
+        }
+        analysis = self.analysis(convention, **counted)
+        return formulas_of(analysis, view, options["formula"] or "text", self.program.symbolic)
+
+    @accepts
+    def scaling(self, **options: Unpack[ScalingOptions]) -> ScalingReport:
+        """Return how parameters and work grow with sizes, and the sizes at which parts overtake each other.
+
+        Each size grows alone, and the others stay as they are.
+
+        Raises:
+            NetcalcError: as :meth:`analysis` does; E404 where a size cannot stay symbolic; E502 for a name or a size
+                that the spec does not have, and for an empty range.
+
+        >>> import netcalc
+        >>> crossing = netcalc.load("llama-3-8b").scaling(over="length").crossings[0]
+        >>> crossing.first, crossing.second, crossing.size
+        ('model.layers.*.self_attn', 'model.layers.*.mlp', 16384)
+        """
+        from netcalc.analysis.scaling import scaling_report
+        from netcalc.planning.scaling import scaled_request
+
+        counted: WorkOptions = {
+            "backward": options["backward"],
+            "training": options["training"],
+            "loss": options["loss"],
+            "input_gradients": options["input_gradients"],
+            "exclude": options["exclude"],
+        }
+        request, sizes, defaults = scaled_request(self.request, options["over"])
+        analysis = Network(request).analysis(options["convention"], **counted)
+        return scaling_report(analysis, sizes, defaults)
 
     @property
     def inputs(self) -> Mapping[str, TensorType]:

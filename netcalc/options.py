@@ -146,7 +146,7 @@ class VariantOptions(ImportOptions, total=False):
 class ModelOptions(VariantOptions, total=False):
     """Changes of a model, which every verb takes."""
 
-    symbolic: Annotated[Sequence[str], Option(NAMES, (), "Keep a dim as a symbol; repeatable.", metavar="DIM")]
+    symbolic: Annotated[Sequence[str], Option(NAMES, (), "Keep a dim or var as a symbol; repeatable.", metavar="NAME")]
     lora: Annotated[
         LoraArgument | None,
         Option(

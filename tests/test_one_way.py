@@ -97,6 +97,7 @@ LAYERS = {
     "top": called("--top 1"),
     "filter": called("--filter blocks*"),
 }
+FORMULA = Sample("--symbolic batch --formula python", {"symbolic": ["batch"]}, {"formula": "python"}, "formulas")
 #: Options of a step of training.
 STEPS = {
     "precision": called("--phase training --precision bf16-true", phase="training", precision="bf16-true"),
@@ -163,9 +164,18 @@ VERBS = {
         {**LAYERS, "receptive_field": called("--receptive-field", receptive_field=True)},
         call={"view": "shapes"},
     ),
-    "params": Verb("summary", {**LAYERS, **EXCLUDE, "convention": COUNTS["convention"]}, call={"view": "params"}),
-    "flops": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE}, call={"view": "flops"}),
-    "summary": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE}, call={"view": "summary"}),
+    "params": Verb(
+        "summary",
+        {
+            **LAYERS,
+            **EXCLUDE,
+            "convention": COUNTS["convention"],
+            "formula": FORMULA._replace(words="--symbolic width --formula python", load={"symbolic": ["width"]}),
+        },
+        call={"view": "params"},
+    ),
+    "flops": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE, "formula": FORMULA}, call={"view": "flops"}),
+    "summary": Verb("summary", {**LAYERS, **COUNTS, **EXCLUDE, "formula": FORMULA}, call={"view": "summary"}),
     "explain": Verb(
         "explain",
         {**COUNTS, **EXCLUDE, "path": called("blocks.0", path="blocks.0"), "memory": called("--memory", memory=True)}
@@ -449,6 +459,18 @@ VERBS = {
             "filter": called("--filter conv2d"),
         },
     ),
+    "scaling": Verb(
+        "scaling",
+        {
+            **COUNTS,
+            **EXCLUDE,
+            "over": called("--over width=4,8", over="width=4,8"),
+            "symbolic": Sample("--symbolic width", {"symbolic": ["width"]}),
+            "sort": called("--sort size"),
+            "top": called("--top 1"),
+            "filter": called("--filter *"),
+        },
+    ),
     "graph": Verb(
         "graph",
         {
@@ -591,6 +613,7 @@ UNSEEN = {
     "time": {"mode", "train"},
     "fit": {"mode", "train", "symbolic"},
     "compare": {"depth", "quantize", "prune"},
+    "scaling": {"dtype", "quantize", "prune", "symbolic", "sort", "filter"},
 }
 #: Fields that are measured.
 MEASURED = {"seconds", "seconds_per_step", "profile"}

@@ -28,7 +28,7 @@ from netcalc.analysis.rows import Place as RowPlace
 from netcalc.analysis.rows import Ranges, Row, cut, grouped, parts_of, present
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Dim, UndecidedError
+from netcalc.dims import Dim, Settled, UndecidedError
 from netcalc.expressions import ExpressionError
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join, stored_bytes
 from netcalc.ir.sketch import Sketch, SketchedBody
@@ -107,6 +107,8 @@ class Analysis:
     @cached_property
     def _total_counts(self) -> _Counts:
         counts = self._body(self.program.main)
+        if self.program.symbolic:
+            counts = counts._replace(cost=Cost(tuple(map(Settled(self.program.assumptions), counts.cost.values))))
         if self.exclusions is None:
             return counts
         return self._sum(self.exclusions.counted)._replace(cost=counts.cost + self.exclusions.cost.times(-1))

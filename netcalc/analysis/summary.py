@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from netcalc.analysis.closed_forms import ClosedForm, closed_forms
 from netcalc.analysis.cost import Analysis, Ranges, Row
 from netcalc.analysis.counting import require_unrolled
 from netcalc.analysis.figures import Cost, Figures, Phase, View, layer_fields, shown_totals
@@ -24,7 +25,7 @@ from netcalc.analysis.sizes import Sizes, sizes_of
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Assumption, Dim, claimed
 from netcalc.dtypes import DType
-from netcalc.ir import Body, CallNode, Node, OpNode, Program, Value
+from netcalc.ir import Body, CallNode, Node, OpNode, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 #: Fields of a record that count work, and those that a view leaves out.
 _WORK = ("convention", "masked_attention", "unknown", "uncounted", "counted_as", "backward", "training", "remarks")
 _LEFT_OUT: Mapping[str, Collection[str]] = {
-    "shapes": (*_WORK, "excluded", "figures", "declared", "storage", "sizes", "growth"),
+    "shapes": (*_WORK, "excluded", "figures", "declared", "storage", "sizes", "closed_forms", "growth"),
     "params": (*_WORK[1:], "sizes"),  # the convention is that of the count of parameters
     "flops": ("storage", "sizes"),
 }
@@ -51,7 +52,7 @@ class _LayerFields(NamedTuple):
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
     values: tuple[Dim, ...]
-    repeat: int = 1
+    repeat: Dim = 1
     """Number of instances; figure times repeat, summed over the layers, is the total."""
     title: str = ""
     """The path with the numbers of all instances."""
@@ -124,13 +125,9 @@ class Totals(Cost):
     *(Entry("unknown", optional=True), Entry("declared", optional=True), Entry("uncounted", optional=True)),
     Entry("counted_as", optional=True),
     *(Entry("backward", optional=True), Entry("training", "optimizer", optional=True), Entry("remarks", optional=True)),
-    *(
-        Entry("storage", optional=True),
-        Entry("sizes", optional=True),
-        Entry("notes", optional=True),
-        Entry("growth", optional=True),
-        Entry("assumptions", "claims", optional=True),
-    ),
+    *(Entry("storage", optional=True), Entry("sizes", optional=True), Entry("notes", optional=True)),
+    *(Entry("closed_forms", optional=True), Entry("growth", optional=True)),
+    Entry("assumptions", "claims", optional=True),
 )
 class Summary(Result):
     """A network's inputs, outputs, totals and layers.
@@ -297,12 +294,21 @@ class Summary(Result):
     @property
     def storage(self) -> StorageReport | None:
         """In `params` and `summary`, with `--quantize` or `--prune`."""
-        return storage_of(self.analysis.program)
+        if not self.analysis.program.assigned:
+            return None
+        from netcalc.analysis.precision.report import storage_report
+
+        return storage_report(self.analysis.program)
 
     @property
     def sizes(self) -> Sizes:
         """In `summary`: bytes of inputs, parameters, buffers and activations."""
         return sizes_of(self.analysis)
+
+    @property
+    def closed_forms(self) -> tuple[ClosedForm, ...]:
+        """Totals in symbolic sizes, with the layers that give each term."""
+        return closed_forms(self.analysis, self.view, self.analysis.program.symbolic)
 
     @property
     def growth(self) -> tuple[LeadingTerm, ...]:
@@ -349,6 +355,7 @@ class Summary(Result):
             "storage": self.storage,
             "sizes": self.sizes if self.view == "summary" else None,
             "notes": self.notes,
+            "closed_forms": self.closed_forms,
             "growth": self.growth,
             "assumptions": self.claims,
         }
@@ -475,15 +482,6 @@ def _counted(analysis: Analysis, sketch: Sketch) -> Callable[..., tuple[Layer, .
 
 #: A layer from all its fields: its constructor takes twice as long.
 _layer = partial(tuple.__new__, Layer)
-
-
-def storage_of(program: Program) -> StorageReport | None:
-    """Return how the parameters of a program are stored, if schemes were assigned to them."""
-    if not program.assigned:
-        return None
-    from netcalc.analysis.precision.report import storage_report
-
-    return storage_report(program)
 
 
 def field_of_row(row: Row, receptive: Mapping[str, Fields] | None) -> Fields | None:

@@ -5,6 +5,7 @@ the bars, or .png with the extra 'plot'.
 """
 
 from netcalc.cli.reports import report_command
+from netcalc.notation_options import NotationOptions
 from netcalc.options import ConventionOptions, WorkOptions
 
-command = report_command("flops", ConventionOptions, WorkOptions)
+command = report_command("flops", ConventionOptions, NotationOptions, WorkOptions)

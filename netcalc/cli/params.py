@@ -19,11 +19,21 @@ from netcalc.cli.options import ROW_OPTIONS, ChartOptions, ColumnOptions, Layout
 from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
 from netcalc.exclude_options import ExcludeOptions
+from netcalc.notation_options import NotationOptions
 from netcalc.options import ConventionOptions, LayerOptions, ModelOptions, SourceOptions
 
 
 @verb(
-    *(ConventionOptions, LayerOptions, ExcludeOptions, ColumnOptions, LayoutOptions, ChartOptions, *ROW_OPTIONS),
+    *(
+        ConventionOptions,
+        NotationOptions,
+        LayerOptions,
+        ExcludeOptions,
+        ColumnOptions,
+        LayoutOptions,
+        ChartOptions,
+        *ROW_OPTIONS,
+    ),
     StoredOptions,
     writes=(*REPORTS, *PICTURES),
 )
@@ -32,6 +42,9 @@ def command(call: Call) -> None:
     from netcalc.formats.checkpoints import is_checkpoint
 
     if not call["stored"] and not is_checkpoint(call["model"]):
+        if call["formula"]:
+            chosen = call.of(ConventionOptions, ExcludeOptions, NotationOptions)
+            return call.write(call.network().formulas(view="params", **chosen))
         chosen = call.of(ConventionOptions, LayerOptions, ExcludeOptions)
         return call.write(call.network().summary(view="params", **chosen))
     from netcalc.loading import read_checkpoint

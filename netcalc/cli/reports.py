@@ -5,7 +5,8 @@ from __future__ import annotations
 from netcalc.cli.options import ROW_OPTIONS, ChartOptions, ColumnOptions, LayoutOptions
 from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, Verb, verb
-from netcalc.options import ConventionOptions, LayerOptions, ReportName, SummaryOptions
+from netcalc.notation_options import NotationOptions
+from netcalc.options import ConventionOptions, CountOptions, LayerOptions, ReportName, SummaryOptions
 
 
 def report_command(view: ReportName, *groups: type) -> Verb:
@@ -19,6 +20,8 @@ def report_command(view: ReportName, *groups: type) -> Verb:
         writes=(*REPORTS, *PICTURES) if drawn else REPORTS,
     )
     def command(call: Call) -> None:
-        call.write(call.network().summary(view=view, **call.of(ConventionOptions, SummaryOptions)))
+        if call["formula"]:
+            return call.write(call.network().formulas(view=view, **call.of(CountOptions, NotationOptions)))
+        return call.write(call.network().summary(view=view, **call.of(ConventionOptions, SummaryOptions)))
 
     return command

@@ -15,8 +15,10 @@ from netcalc.cli.options import ROW_OPTIONS, ChartOptions, ColumnOptions, Layout
 from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.notation_options import NotationOptions
 from netcalc.options import (
     ConventionOptions,
+    CountOptions,
     LayerOptions,
     ModelOptions,
     PipelineOptions,
@@ -26,7 +28,16 @@ from netcalc.options import (
 
 
 @verb(
-    *(ConventionOptions, WorkOptions, LayerOptions, ColumnOptions, LayoutOptions, ChartOptions, *ROW_OPTIONS),
+    *(
+        ConventionOptions,
+        NotationOptions,
+        WorkOptions,
+        LayerOptions,
+        ColumnOptions,
+        LayoutOptions,
+        ChartOptions,
+        *ROW_OPTIONS,
+    ),
     writes=(*REPORTS, *PICTURES),
 )
 def command(call: Call) -> int:
@@ -39,6 +50,9 @@ def command(call: Call) -> int:
         if not isinstance(error, PipelineError):
             raise
         return _pipeline(call)
+    if call["formula"]:
+        call.write(network.formulas(**call.of(CountOptions, NotationOptions)))
+        return 0
     call.write(network.summary(**call.of(ConventionOptions, SummaryOptions)))
     return 0
 

@@ -37,6 +37,8 @@ _NAMES = (
         "pipeline",
         "report",
         "compute-optimal",
+        "formulas",
+        "scaling",
     ),
 )
 #: The version of every record, 1 for a new one.

@@ -7,6 +7,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from netcalc.analysis.closed_forms import closed_forms
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.cost import Row as LayerRow
 from netcalc.analysis.figures import FIGURES, FORWARD, Cost, Phase, layer_fields
@@ -173,6 +174,10 @@ def _page(
         yield _by_operation(report)
         if analysis.program.assigned and view in ("params", "summary"):
             yield storage_table(analysis.program)
+        if analysis.program.symbolic:
+            from netcalc.render.formulas import closed_form_tables
+
+            yield from closed_form_tables(closed_forms(analysis, view, analysis.program.symbolic))
     marks = () if order is None else order.notes()
     notes = [Line(note) for note in (*table.notes, *marks, *_notes(analysis, view, is_folded(table.rows)))]
     if notes:
@@ -239,9 +244,11 @@ def _rank(value: object) -> int:
 def _total_lines(report: ReportView) -> Iterator[Line]:
     """The totals in words, and the operations that the convention leaves out."""
     analysis, total, name = report.analysis, report.analysis.total, report.analysis.convention.name
+    forms = _forms(report)
     if report.view in ("params", "summary"):
         bits = bits_text(analysis.program)
-        yield Line(f", {_trained(total)}{_further_totals(total, bits)}", f"{measured(total.params)} parameters")
+        lead = forms.get("params") or f"{measured(total.params)} parameters"
+        yield Line(f", {_trained(total)}{_further_totals(total, bits)}", lead)
         if total.params_active != total.params:
             yield Line(f"{measured(total.params_active)} of them active for a token")
     figures = own_figures(analysis, report.view)
@@ -249,7 +256,10 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
     yield from _own_figures(name, early)
     if report.view in ("flops", "summary"):
         least = "" if analysis.knows("forward") else "at least "
-        yield Line(f", counted as {name} does", least + _counted(report, total.macs, total.flops))
+        written = [forms[figure] for figure in ("macs", "flops") if figure in forms]
+        yield from (Line("", least + text) for text in written[:-1])
+        lead = written[-1] if written else _counted(report, total.macs, total.flops)
+        yield Line(f", counted as {name} does", least + lead)
         if analysis.backward is not None:
             yield Line(_passes(report))
         yield from _masked_attention(analysis)
@@ -266,6 +276,17 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
             yield Line(f"{operation}: the work of {implementation}")
     yield from _declared(report)
     yield from _excluded(report)
+
+
+def _forms(report: ReportView) -> dict[str, str]:
+    """Return the closed forms of the totals by figure, of a network with symbols."""
+    analysis = report.analysis
+    if not analysis.program.symbolic:
+        return {}
+    from netcalc.render.formulas import form_text
+
+    forms = closed_forms(analysis, report.view, analysis.program.symbolic)
+    return {form.figure: form_text(form) for form in forms}
 
 
 def _excluded(report: ReportView) -> Iterator[Line]:

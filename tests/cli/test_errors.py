@@ -127,7 +127,7 @@ COMMANDS: dict[tuple[str, str], list[str]] = {
     ("E501", "unknown-name"): ["shapes", "spec.yaml", "--set", "clases=3", "--set", "batch=2"],
     ("E501", "wrong-type"): ["shapes", "spec.yaml", "--set", "classes=many"],
     ("E501", "out-of-range"): ["shapes", "spec.yaml", "--set", "batch=0", "--set", "classes=0"],
-    ("E501", "symbolic"): ["shapes", "spec.yaml", "--symbolic", "classes"],
+    ("E501", "symbolic"): ["shapes", "spec.yaml", "--symbolic", "clases"],
     ("E502", "option"): ["shapes", "spec.yaml", "--dept", "2"],
     ("E502", "command"): ["summry", "spec.yaml"],
     ("E502", "choice"): ["shapes", "spec.yaml", "--format", "xml"],

@@ -32,6 +32,7 @@ CHECKS = (
     "published",
     "initializers",
     "signal",
+    "closed-forms",
 )
 
 
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
         return max([_sample(name) for name in names], default=0)
     commands = parser.add_subparsers(dest="name")
     for name in CHECKS:
-        check = import_module(f"tests.exhaustive.{name}")
+        check = _module(name)
         command = commands.add_parser(name, help=str(check.__doc__).splitlines()[0], description=check.__doc__)
         command.add_argument("--record", action="store_true", help="write the record, to be committed")
         check.add_options(command)
@@ -54,8 +55,12 @@ def main(arguments: list[str]) -> int:
     return _run(options)
 
 
+def _module(name: str) -> Any:
+    return import_module(f"tests.exhaustive.{name.replace('-', '_')}")
+
+
 def _run(options: argparse.Namespace) -> int:
-    check = import_module(f"tests.exhaustive.{options.name}")
+    check = _module(options.name)
     elsewhere = getattr(options, "torch", None)  # an environment that the check makes
     if elsewhere is None and (missing := _missing(check)):
         print(f"{options.name}: cannot run, {missing}")
@@ -74,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
 def _sample(name: str) -> int:
     record = read(name)
     recorded: dict[str, Any] = record["sample"]
-    check = import_module(f"tests.exhaustive.{name}")
+    check = _module(name)
     if missing := _missing(check):
         print(f"{name}: not run, {missing}")
         return 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from netcalc.analysis import (
     budget,
     checks,
+    closed_forms,
     compare,
     differences,
     explain,
@@ -17,6 +18,7 @@ from netcalc.analysis import (
     pipeline,
     reconciliation,
     reported,
+    scaling,
     time_report,
 )
 from netcalc.analysis import page as report_page
@@ -48,6 +50,8 @@ _MODULES = (
         checks,
         compare,
         explain,
+        scaling,
+        closed_forms,
         graph,
         laws,
         memory_report,

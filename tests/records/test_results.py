@@ -32,6 +32,8 @@ from tests.test_pipelines import CLIP, UNET, pipeline
 _OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
 #: Further ones of records whose other mappings are closed.
 _OPEN_IN = {
+    "formulas": {"names"},
+    "scaling": {"defaults"},
     "memory": {"ends", "caches", "beside", "totals"},
     "memory-table": {"sizes", "ranges", "caches", "totals"},
     "time": {"peaks", "roofs"},
@@ -142,6 +144,14 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "memory-table": lambda folder: [
         api.load("gpt2").memory_over("length=8,2048"),
         _small().memory_over({"batch": [1, 2]}, training="adamw"),
+    ],
+    "formulas": lambda folder: [
+        api.load("gpt2", symbolic=["layers", "length"]).formulas(),
+        api.loads("netcalc: 1\ndims: {n: null}\ninputs: {x: [n, 3]}\nlayers: [{linear: 2}]\n").formulas(view="flops"),
+    ],
+    "scaling": lambda folder: [
+        api.load("gpt2").scaling(over=["length", "d_model=96,192"]),
+        api.load("resnet18").scaling(over="height=224,256", backward=True),
     ],
     "graph": lambda folder: [
         _small().graph(depth=1),

@@ -1,0 +1,126 @@
+"""Closed forms in dims and vars: published formulas, counts at drawn settings, and what cannot stay symbolic."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from random import Random
+from typing import Any
+
+import pytest
+
+import netcalc
+from netcalc.diagnostics import NetcalcError
+from netcalc.dims import assumptions, symbolic_values
+from netcalc.expressions import parse
+from netcalc.notation_options import Notation
+from tests.exhaustive.closed_forms import compared, drawn, executed, value_of
+
+DEEP = """
+netcalc: 1
+vars: {depth: 4, width: 8, rate: 0.5}
+inputs: {x: [2, "${width}"]}
+layers:
+  - {name: body, repeat: "${depth}", linear: "${width}"}
+  - {name: drop, dropout: "${rate / depth}"}
+"""
+
+
+def test_gpt_has_the_formula_of_its_papers() -> None:
+    # 12·L·d² in Kaplan et al. 2020, arXiv:2001.08361, table 1; biases and norms are 13·L·d + 2·d, tables (V + n)·d
+    net = netcalc.load("gpt2", symbolic=["layers", "d_model", "heads", "vocab", "max_length"])
+    (form,) = net.summary(view="params").closed_forms
+    assert form.formula == ("12·layers·d_model² + 13·layers·d_model + d_model·max_length + d_model·vocab + 2·d_model")
+    assert "d_model is a multiple of heads" in net.summary(view="params").claims
+    # GPT-3 175B in its table 2.1: 96 layers, 12,288 wide
+    at = {"layers": 96, "d_model": 12288, "heads": 96, "vocab": 50257, "max_length": 2048}
+    assert round(form.value / 1e6) == 124 and round(int(net.params.at(at)) / 1e9) == 175
+
+
+def test_layers_are_told_in_the_units_of_the_term() -> None:
+    # 4·d² of the projections of the attention, 8·d² of the feed-forward network, for each of the layers
+    (form,) = netcalc.load("gpt2", symbolic=["layers", "d_model"]).summary(view="params").closed_forms
+    assert form.terms[0].text == "12·layers·d_model²" and form.terms[0].coefficient == 12
+    assert [layer.coefficient for layer in form.terms[0].layers] == [4, 4, 3, 1]
+
+
+def test_layers_of_a_term_add_up_to_its_coefficient() -> None:
+    net = netcalc.load("vit_b_16", symbolic=["d_model", "layers"])
+    for form in net.summary().closed_forms:
+        for term in form.terms:
+            assert sum(layer.coefficient for layer in term.layers) == term.coefficient, (form.figure, term.text)
+        assert sum(term.share or 0 for term in form.terms) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "t5-small", "mixtral-8x7b", "mamba-130m", "beit-base"])
+def test_python_formulas_count_what_specs_count(name: str) -> None:
+    assert compared(name).endswith("20 of 20 settings")
+
+
+@pytest.mark.parametrize("notation", ["text", "latex", "sympy"])
+def test_other_notations_have_the_value_of_the_figure(notation: Notation) -> None:
+    net = netcalc.load("unet", symbolic=["channels", "classes", "height"])
+    sizes = {"channels": 32, "classes": 3, "height": 572}
+    form = next(form for form in net.formulas(view="flops", formula=notation).formulas if form.figure == "macs")
+    text = form.formula
+    if notation == "sympy":
+        if not find_spec("sympy"):
+            pytest.skip("SymPy is not installed")
+        lines: dict[str, Any] = {}
+        exec(net.formulas(view="flops", formula="sympy").to_text(), lines)
+        assert int(lines["macs"].subs({lines[name]: size for name, size in sizes.items()})) == net.macs.at(sizes)
+        return
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    for old, new in {"·": "*", "²": "**2", "⌊": "(", "⌋": ")", "−": "-", "/": "//"}.items():
+        text = text.replace(old, new)
+    if notation == "text":
+        assert eval(text, {}, sizes) == net.macs.at(sizes)
+    else:
+        assert "\\mathrm{channels}^{2}" in form.formula and "\\frac" in form.formula
+
+
+def test_numbers_of_iterations_names_and_real_numbers_are_symbolic() -> None:
+    net = netcalc.loads(DEEP, symbolic=["depth", "width"])
+    assert str(net.params) == "depth*width**2 + depth*width"
+    assert net.specialize(depth=3, width=5).params == 3 * (25 + 5)
+    functions = executed(net)
+    for settings in list(drawn(netcalc.loads(DEEP), ["depth", "width"], Random(1)))[:5]:
+        assert value_of(functions, net, "params", settings) == settings["depth"] * settings["width"] * (
+            settings["width"] + 1
+        )
+
+
+def test_a_comparison_of_a_real_number_is_an_assumption() -> None:
+    net = netcalc.load("gpt2", symbolic=["d_model", "heads"])
+    assert str(net.specialize(d_model=24, heads=3).params) == str(
+        netcalc.load("gpt2", set={"d_model": 24, "heads": 3}).params
+    )
+    with symbolic_values(), assumptions() as claims:
+        width = netcalc.load("gpt2", symbolic=["d_model"]).vars["d_model"]
+        assert parse("(d_model // 12) ** -0.5 < 0.5").evaluate({"d_model": width})
+        assert parse("int(d_model * 0.25)").evaluate({"d_model": width}) == width // 4
+    assert list(map(str, claims)) == ["(d_model//12)**(-0.5) < 0.5"]
+    assert claims[0].holds({"d_model": 768}) and not claims[0].holds({"d_model": 24})
+
+
+@pytest.mark.parametrize(
+    ("name", "var", "code", "said"),
+    [
+        ("gpt2", "activation", "E501", "is no whole number"),
+        ("llama-3-8b", "padding_idx", "E501", "it is null"),
+        ("gpt2", "layerz", "E501", "no dim or var of that name"),
+        ("lstm", "layers", "E404", "takes numbers here"),
+        ("swin_t", "depths", "E404", "the iterations differ"),
+    ],
+)
+def test_what_cannot_stay_symbolic_is_named_with_its_line(name: str, var: str, code: str, said: str) -> None:
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load(name, symbolic=[var]).cost()
+    problem = caught.value.diagnostics[0]
+    assert problem.code == code and said in problem.message
+    assert (problem.span is not None) == (var != "layerz")
+
+
+def test_a_network_without_symbols_has_no_formulas() -> None:
+    with pytest.raises(NetcalcError, match="have no symbols"):
+        netcalc.load("gpt2").formulas(view="params")

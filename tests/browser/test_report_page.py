@@ -208,6 +208,16 @@ def test_the_table_is_sorted_searched_and_copied(written: Callable[..., Path], o
     page.click("#layers button.copy")
     rows = list(csv.DictReader(io.StringIO(page.evaluate("window.copied"))))
     assert [(row["path"], row["params"]) for row in rows] == [("layer1.0.conv1", "36864"), ("layer1.0.conv2", "36864")]
+    page.fill("#layers input", "")
+    page.select_option("#layers select[aria-label=Operation]", "linear")
+    page.select_option("#layers select[aria-label='Share of']", "params")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no clipboard')) }")
+    page.evaluate("() => { document.execCommand = () => (window.copied = document.activeElement.value) }")
+    page.click("#layers button.copy")  # from a file the clipboard may be missing
+    page.wait_for_selector("#layers button.copy:has-text('Copied')")
+    (row,) = csv.DictReader(io.StringIO(page.evaluate("window.copied")))
+    assert (row["path"], row["op"]) == ("fc", "linear")
+    assert float(row["share_params"]) == pytest.approx(513_000 / 11_689_512)
 
 
 def test_blocks_open_and_close_and_are_found(written: Callable[..., Path], opened: Callable[..., Any]) -> None:
@@ -224,6 +234,32 @@ def test_blocks_open_and_close_and_are_found(written: Callable[..., Path], opene
     width = page.locator("#graph svg").bounding_box()["width"]
     page.click("#graph button[aria-label='Zoom in']")
     assert page.locator("#graph svg").bounding_box()["width"] > 1.2 * width
+
+
+def test_all_that_can_be_pressed_is_reached_by_keys(written: Callable[..., Path], opened: Callable[..., Any]) -> None:
+    page = opened(written("mlp", "lenet5", device="h100", signal=True))
+    number = page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll('button, a[href], input, select, [tabindex="0"]')]
+          const shown = all.filter((each) => each.getClientRects().length)
+          shown.forEach((each, place) => (each.dataset.key = place))
+          return shown.length
+        }"""
+    )
+    reached = []
+    page.keyboard.press("Tab")
+    assert page.inner_text("*:focus") == "Skip to the content"
+    for _ in range(number):
+        reached.append(page.evaluate("document.activeElement.dataset.key"))
+        page.keyboard.press("Tab")
+    assert number > 100 and reached == [str(place) for place in range(number)]
+    one = page.locator("#layers tr[data-path=output] button.n").first
+    one.focus()
+    page.keyboard.press("Enter")
+    assert page.is_visible("#working") and page.evaluate("document.activeElement.id") == "working-title"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the button that closes it
+    assert page.is_hidden("#working") and one.evaluate("(each) => each === document.activeElement")
 
 
 def test_a_fragment_opens_a_layer(written: Callable[..., Path], opened: Callable[..., Any]) -> None:

@@ -14,8 +14,12 @@ from tests.hostile.cases import all_cases
 SAMPLE = [case.name for case in sampled(read("hostile")["result"])[::2]] if (RECORDS / "hostile.json").is_file() else []
 
 
+#: Markup in texts through pictures and pages.
+MARKUP = [name for name in all_cases() if "/markup/" in name]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="costs are read from /proc")
-@pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.parametrize("name", dict.fromkeys((*SAMPLE, *MARKUP)))
 def test_hostile_inputs_end_with_a_diagnostic_in_bounded_time_and_memory(name: str) -> None:
     case = all_cases()[name]
     if case.unprivileged and not can_drop_privileges():

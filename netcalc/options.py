@@ -401,23 +401,6 @@ class PhaseOptions(TypedDict, total=False):
     ]
 
 
-class FormulaOptions(
-    CountOptions, StoredOptions, DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, SplitOptions, total=False
-):
-    """Options of ``explain`` that execute nothing."""
-
-    memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
-    fit: Annotated[bool, Option(FLAG, False, "Explain the answer of `netcalc fit` for --device.")]
-    complexity: Annotated[
-        bool,
-        Option(FLAG, False, "Work, sequential steps and paths between positions, for each kind of layer."),
-    ]
-    window: Annotated[
-        int,
-        Option(COUNT, 32, "Steps of truncated backpropagation through time, for a recurrent layer with --backward."),
-    ]
-
-
 class HeldOptions(
     StoredOptions, AttentionOptions, StepOptions, PhaseOptions, PlacementOptions, SplitOptions, total=False
 ):
@@ -487,6 +470,21 @@ class BoundOptions(DeviceOptions, PhaseOptions, StepOptions, AttentionOptions, S
     ]
     unfused: Annotated[
         bool, Option(FLAG, False, "Count operations without products as kernels of their own, as in eager mode.")
+    ]
+
+
+class FormulaOptions(CountOptions, DepthOptions, HeldOptions, BoundOptions, total=False):
+    """Options of ``explain`` that execute nothing."""
+
+    memory: Annotated[bool, Option(FLAG, False, "Explain the figures of `netcalc memory` in place of the counts.")]
+    fit: Annotated[bool, Option(FLAG, False, "Explain the answer of `netcalc fit` for --device.")]
+    complexity: Annotated[
+        bool,
+        Option(FLAG, False, "Work, sequential steps and paths between positions, for each kind of layer."),
+    ]
+    window: Annotated[
+        int,
+        Option(COUNT, 32, "Steps of truncated backpropagation through time, for a recurrent layer with --backward."),
     ]
 
 

@@ -582,9 +582,18 @@ _OF_PLANS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         (name, " --memory", {"memory": True})
         for name in ("tp", "pp", "dp", "ep", "cp", "sp", "zero", "fsdp", "virtual_stages")
     ),
+    *(
+        (name, " --memory", {"memory": True})
+        for name in ("depth", "cache", "cache_dtype", "tokens_in", "engine", "gpu_layers", "companion", "draft")
+    ),
+    *(
+        (name, " --device l4", {"device": "l4"})
+        for name in ("efficiency", "tokens", "arithmetic", "convolution", "unfused")
+        if name in VERBS["time"].samples
+    ),
 )
 for _name, _words, _call in _OF_PLANS:
-    _sample = VERBS["memory"].samples[_name]
+    _sample = (VERBS["memory"].samples if _name in VERBS["memory"].samples else VERBS["time"].samples)[_name]
     VERBS["explain"].samples[_name] = _sample._replace(  # type: ignore[index]
         words=f"{OF_SIZES if '--set' not in _sample.words else ''} {_sample.words}{_words}",
         load={"set": SIZES, **_sample.load},

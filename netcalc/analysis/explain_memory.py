@@ -10,9 +10,10 @@ from netcalc.analysis.caches.groups import CacheGroup, grouped
 from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.file_weights import FileWeights
-from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.memory_report import MemoryReport, TokensIn
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.optimizers import optimizer_of_memory
+from netcalc.analysis.placement import PlaceMemory
 from netcalc.analysis.precision.report import StoredGroup, storage_report
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.analysis.working import Section, number_text, product_text
@@ -28,6 +29,8 @@ _IDEAL = (
 )
 _EAGER = "what PyTorch allocates if it runs the operations one by one, caches included; see docs/activations.md"
 _KEPT = "tensors that PyTorch keeps, memory of several counted once; `netcalc explain PATH --backward` names them"
+_LIVE = "the most bytes that are live while a layer runs, those that others hold included; ideal execution"
+_PLACES = "the output counts as one layer behind all others, and the last ones go to the device first"
 _KEPT_IDEAL = "each operation as one kernel: the sections `saved` of `netcalc explain PATH --backward`"
 
 
@@ -45,6 +48,7 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
         sections.append(_activations("activations, eager", _EAGER, report.eager))
     if report.training is not None:
         sections += _training(report, report.training)
+    sections += _further(report)
     sections.append(Section("total", tuple(_totals(report))))
     return explain_program(
         program, "memory", sections, convention="ideal", notes=report.notes, weight_bytes=report.weights
@@ -187,8 +191,12 @@ def _training(report: MemoryReport, training: TrainingMemory) -> Iterator[Sectio
         kept = [WorkingLine(f"{by.op}, {by.tensors:,} tensors", "", "", by.bytes) for by in report.saved.operations]
         kept.append(WorkingLine("sum", "", _sum_text(by.bytes for by in report.saved.operations), training.kept))
         yield Section("kept for the backward pass", tuple(kept), _KEPT)
-        step = WorkingLine("kept by netcalc's tape", "", "", report.saved.ideal)
-        yield Section("kept for the backward pass, ideal", (step,), _KEPT_IDEAL)
+        kept = [
+            WorkingLine(f"{by.op}, {by.tensors:,} tensors", "", "", by.bytes) for by in report.saved.ideal_operations
+        ]
+        text = _sum_text(by.bytes for by in report.saved.ideal_operations)
+        kept.append(WorkingLine("kept by netcalc's tape", "", text, report.saved.ideal))
+        yield Section("kept for the backward pass, ideal", tuple(kept), _KEPT_IDEAL)
     peak = training.peak
     parts = {"gradients": peak.gradients, "kept": peak.kept, "temporaries": peak.temporaries}
     at = f"{peak.during}, {peak.at}" if peak.at else peak.during
@@ -215,6 +223,70 @@ def _totals(report: MemoryReport) -> Iterator[WorkingLine]:
         parts = [report.weights, report.buffers, report.eager.peak]
         total = report.weights + report.buffers + report.eager.peak
         yield WorkingLine("eager", "weights + buffers + activations", _sum_text(parts), total)
+
+
+def _further(report: MemoryReport) -> Iterator[Section]:
+    """Yield what is live at each layer, and the sections of further options of ``memory``."""
+    if report.ideal is not None:
+        yield Section("live by layer", tuple(_layers(report, report.ideal)), _LIVE)
+    if report.engine is not None:
+        held = report.engine
+        sizes = (("weights", held.weights), ("activations", held.activations), ("peak", held.peak))
+        text = _sum_text((held.weights, held.activations)) if held.weights + held.activations == held.peak else ""
+        steps = [WorkingLine(name, "", text if name == "peak" else "", size) for name, size in sizes]
+        yield Section("memory of the engine", tuple(steps), f"{held.name}, as its plan holds tensors; docs/running.md")
+    if report.tokens_in is not None:
+        for name in report.tokens_in.tokens:
+            yield _tokens(report, report.tokens_in, name)
+    if report.placement is not None:
+        for place in (report.placement.device, report.placement.host):
+            yield Section(f"memory of the {place.name}", tuple(_place(place)), _PLACES)
+
+
+def _layers(report: MemoryReport, ideal: Activations) -> Iterator[WorkingLine]:
+    """Yield the most bytes that are live while a layer runs: what others hold meanwhile, and what it holds itself."""
+    inside = {step.path: step for step in ideal.timeline if step.inside} if report.depth is None else {}
+    for point in report.layers:
+        step = inside.get(point.path)
+        if step is None:
+            yield WorkingLine(point.path, "", "", point.bytes)
+            continue
+        text = _sum_text((step.base, point.bytes - step.base))
+        yield WorkingLine(point.path, "held by others + most inside", text, point.bytes)
+
+
+def _tokens(report: MemoryReport, found: TokensIn, name: str) -> Section:
+    """Return the section of the tokens that fit: memory at their number, and at one more."""
+    parts = f"{number_text(found.budget)} - {number_text(report.weights)} - {number_text(report.buffers)}"
+    steps = [WorkingLine("left for caches and activations", "budget - weights - buffers", parts, found.left)]
+    for edge in found.edges.get(name, ()):
+        if edge.activations is None and found.ends:
+            continue
+        sizes = [size for size in (edge.caches, edge.activations) if size is not None]
+        formula = "caches + activations" if len(sizes) > 1 else "caches"
+        words = "token" if edge.tokens == 1 else "tokens"
+        steps.append(WorkingLine(f"{edge.tokens:,} {words}", formula, _sum_text(sizes), sum(sizes)))
+    most = found.tokens[name]
+    rule = found.ends.get(name, "the most tokens of each sequence that are within it; −1 if not one is")
+    steps.append(WorkingLine("tokens", "", "", "any number" if most is None else most))
+    return Section(f"tokens that fit, {name}", tuple(steps), rule)
+
+
+def _place(place: PlaceMemory) -> Iterator[WorkingLine]:
+    """Yield the memory of a place, its weights by part of the network."""
+    yield from (WorkingLine(f"weights {name}", "", "", size) for name, size in place.parts)
+    yield WorkingLine("weights", "", _sum_text(size for _, size in place.parts), place.weights)
+    yield WorkingLine("activations", "the most that is live", "", place.activations)
+    for name, total in place.totals.items():
+        more = place.beside.get(name)
+        yield WorkingLine(f"caches and states, {name}", "", "", place.caches[name])
+        parts = [place.weights, place.caches[name], place.activations]
+        formula = "weights + caches and states + activations"
+        if more is not None:
+            yield WorkingLine(f"further models, {name}", "weights + caches + activations", "", more)
+            parts.append(more)
+            formula += " + further models"
+        yield WorkingLine(f"total, {name}", formula, _sum_text(parts), total)
 
 
 def _sum_text(parts: Iterable[Dim]) -> str:

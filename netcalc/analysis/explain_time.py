@@ -9,7 +9,7 @@ from netcalc.analysis.explain import Explanation
 from netcalc.analysis.explain_split import link_steps, traffic_section
 from netcalc.analysis.roofline import LayerBound
 from netcalc.analysis.rows import present
-from netcalc.analysis.time_report import TimeReport
+from netcalc.analysis.time_report import TimeReport, TrainingRun
 from netcalc.analysis.working import Section, longest_text, number_text, seconds_value
 from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
@@ -183,6 +183,33 @@ def _whole(report: TimeReport) -> Iterator[Section]:
         steps.append(WorkingLine("bound", formula, text, seconds_value(report.seconds)))
         yield Section("step", tuple(steps), "the longer one of the pipeline and of what its devices send beside it")
     yield Section("rates at the bound", tuple(_rates(report)))
+    if report.estimated_seconds is not None and report.peak.flops is not None:
+        work, peak = number_text(report.flops_of_all), number_text(report.peak.flops)
+        formula = "max(FLOPs/(peak·efficiency), bound)"
+        text = f"max({work}/({peak}·{report.efficiency:.8g}), {report.seconds:.8g})"
+        step = WorkingLine("estimated", formula, text, seconds_value(report.estimated_seconds))
+        yield Section(
+            "time at the efficiency", (step,), "FLOPs of all devices at a share of their peak, which is given"
+        )
+    if report.run is not None:
+        yield Section("whole training", tuple(_run(report, report.run)), "steps over all tokens, not rounded")
+
+
+def _run(report: TimeReport, run: TrainingRun) -> Iterator[WorkingLine]:
+    """Yield the working of a whole training, of which the report is one step."""
+    seconds = report.seconds if report.estimated_seconds is None else report.estimated_seconds
+    step = None if report.tokens is None else number_text(report.tokens)
+    tokens = number_text(run.tokens)
+    text = "" if step is None else f"{number_text(report.flops_of_all)}·{tokens}/{step}"
+    yield WorkingLine("flops", "FLOPs of a step·tokens/tokens of a step", text, run.flops)
+    text = f"{number_text(run.flops)}/(10**15·86,400)"
+    yield WorkingLine("pf_days", "FLOPs/(10**15·86,400)", text, f"{run.pf_days:.8g}")
+    text = "" if step is None else f"{seconds:.8g}·{tokens}/{step}"
+    yield WorkingLine("seconds", "time of a step·tokens/tokens of a step", text, seconds_value(run.seconds))
+    yield WorkingLine("days", "seconds/86,400", f"{run.seconds:.8g}/86,400", f"{run.days:.8g}")
+    if run.energy_kwh is not None and run.power is not None:
+        text = f"{number_text(run.power)}·{run.seconds:.8g}/3,600,000"
+        yield WorkingLine("energy_kwh", "power·seconds/3,600,000", text, f"{run.energy_kwh:.8g}")
 
 
 def _rates(report: TimeReport) -> Iterator[WorkingLine]:

@@ -30,6 +30,16 @@ from netcalc.results import Entry, Result, recorded
 from netcalc.tensor_type import TensorType
 
 
+class TokensEdge(NamedTuple):
+    """Bytes of caches and activations at a number of tokens of each sequence."""
+
+    tokens: int
+    caches: int
+    activations: int | None
+    """Peak of the activations of the phase; None if none are counted, or the network has no such number of tokens."""
+
+
+@recorded("budget", "tokens", "ends")
 class TokensIn(NamedTuple):
     """Tokens of each sequence whose caches fit into a budget beside the weights."""
 
@@ -39,6 +49,10 @@ class TokensIn(NamedTuple):
     """By convention; null for any number, -1 if the weights and states do not fit."""
     ends: Mapping[str, str] = {}
     """By convention, why the network has no token more, where that and not the budget is the limit."""
+    left: int = 0
+    """Bytes of the budget beside weights and buffers."""
+    edges: Mapping[str, tuple[TokensEdge, ...]] = {}
+    """By convention, memory at the most tokens, and at one more."""
 
 
 class CacheMemory(NamedTuple):
@@ -274,13 +288,30 @@ def tokens_in(report: MemoryReport, budget: str | int, program_at: Callable[[int
         raise NetcalcError(Diagnostic("E404", f"--tokens-in: {report.symbolic[0]} is a symbol", hint="set it"))
     left = size - integer(report.weights) - integer(report.buffers)
     if program_at is None:
-        return TokensIn(size, {rule.name: tokens_that_fit(report.kept, rule, left) for rule in report.conventions})
+        most = {rule.name: tokens_that_fit(report.kept, rule, left) for rule in report.conventions}
+        return TokensIn(size, most, {}, left, _edges(report, most, lambda tokens: None))
     activations_at = ActivationsAt(program_at)
     tokens = {
         rule.name: tokens_with_activations(report.kept, rule, left, activations_at) for rule in report.conventions
     }
     refused = {name: activations_at.refusal(most + 1) for name, most in tokens.items() if most and most > 0}
-    return TokensIn(size, tokens, {name: reason for name, reason in refused.items() if reason is not None})
+    ends = {name: reason for name, reason in refused.items() if reason is not None}
+    return TokensIn(size, tokens, ends, left, _edges(report, tokens, activations_at))
+
+
+def _edges(
+    report: MemoryReport, tokens: Mapping[str, int | None], activations_at: Callable[[int], int | None]
+) -> Mapping[str, tuple[TokensEdge, ...]]:
+    """Return the memory on both sides of the most tokens, by convention."""
+
+    def at(rule: CacheConvention, number: int) -> TokensEdge:
+        return TokensEdge(number, integer(reserved(report.kept, rule, number)), activations_at(number))
+
+    return {
+        rule.name: tuple(at(rule, n) for n in ((number, number + 1) if number > 0 else (1,)))
+        for rule in report.conventions
+        if (number := tokens[rule.name]) is not None
+    }
 
 
 def _sum(sizes: Iterable[Dim]) -> Dim:

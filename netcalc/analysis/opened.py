@@ -33,6 +33,8 @@ class Opened(NamedTuple):
         options: options of ``explain`` beside those of the verb.
         path: path of the layer.
         where: values of fields of the item, to which the place is restricted.
+        model: place of the model among those of the record, ``*`` for the place of the item; empty for a record of one.
+        settings: field of the item that has the settings of the model; empty for those of the record.
         together: True if the working is of the sum over all items.
         reason: reason for no working; empty for a working.
     """
@@ -45,6 +47,8 @@ class Opened(NamedTuple):
     path: str = ""
     where: Mapping[str, str] = {}
     together: bool = False
+    model: str = ""
+    settings: str = ""
     reason: Reason | Literal[""] = ""
 
 
@@ -120,8 +124,21 @@ def _memory() -> Iterator[Opened]:
     yield from without_working("given", "past", "new", "kept.*.sequences", "kept.*.positions", "kept.*.window")
     yield from without_working("given", "training.micro_batch", "training.accumulate", "tokens_in.budget", *_TYPES)
     yield from without_working("numbering", "kept.*.layer", "layers.*.repeat")
-    # layers of the activations, netcalc's tape, engines, placements and tokens of a budget
-    yield from without_working("gap", "layers.*.bytes", "saved.ideal", "engine.*", "placement.*", "tokens_in.tokens.*")
+    yield Opened("layers.*.bytes", ("live by layer",), "{path}", options=step)
+    yield Opened("saved.ideal", ("kept for the backward pass, ideal",), options=step)
+    yield Opened("engine.*", ("memory of the engine",), "{field}", options=step)
+    yield Opened("tokens_in.tokens.*", ("tokens that fit, {field}",), "tokens", options=step)
+    for place in ("device", "host"):
+        memory = f"memory of the {place}"
+        yield Opened(f"placement.{place}.weights", (memory,), "weights", options=step)
+        yield Opened(f"placement.{place}.activations", (memory,), "activations", options=step)
+        for name, label in (("caches", "caches and states"), ("beside", "further models"), ("totals", "total")):
+            yield Opened(f"placement.{place}.{name}.*", (memory,), f"{label}, {{field}}", options=step)
+    yield Opened("placement.copied", ("memory of the device",), "weights copied embeddings", options=step)
+    # further models have workings of their own
+    yield from without_working("part", "placement.beside.*")
+    yield from without_working("given", "placement.gpu_layers", "placement.host_experts")
+    yield from without_working("numbering", "placement.layers")
 
 
 def _fit() -> Iterator[Opened]:
@@ -154,8 +171,9 @@ def _time() -> Iterator[Opened]:
     yield from without_working(
         "given", "device.*", "devices", "peak.flops", "roofline.*", "tokens", "efficiency", *_TYPES
     )
-    # the options --efficiency and --tokens, which `explain` does not have
-    yield from without_working("gap", "estimated_seconds", "run.*")
+    yield Opened("estimated_seconds", ("time at the efficiency",))
+    yield from without_working("given", "run.tokens", "run.efficiency")
+    yield Opened("run.*", ("whole training",), "{field}")
 
 
 def _budget() -> Iterator[Opened]:
@@ -175,9 +193,60 @@ def _budget() -> Iterator[Opened]:
 def _reconcile() -> Iterator[Opened]:
     """Yield the places of ``reconcile``, whose groups are the working of the difference."""
     for side in ("before", "after"):
-        yield Opened(f"{side}.work", ("FLOPs",), "sum", options={"convention": f"{{{side}.convention}}"})
+        options = {"convention": f"{{{side}.convention}}"}
+        for figure in ("flops", "flops_total"):
+            title = _title(FIGURES[figure])
+            yield Opened(f"{side}.work", (title,), "sum", options=options, where={"figure": figure})
     # `reconcile --depth` has the layers of a group, and `explain PATH --convention` their terms
     yield from without_working("part", "difference", "groups.*")
+
+
+def _compare() -> Iterator[Opened]:
+    """Yield the places of ``compare``, each in the working of one of the models."""
+    for name, figure in FIGURES.items():
+        alternatives = (_title(figure),) if name != "params_trainable" else (_title(figure), _title(FIGURES["params"]))
+        yield Opened(f"totals.{name}.values.*", alternatives, "sum", model="*")
+    yield from without_working("part", "totals.*.difference.*", "totals.*.ratio.*")
+    # figures of layers and operations are those of `summary` of each model
+    yield from without_working("part", "operations.*", "layers.*")
+    yield from without_working("given", *_TYPES)
+
+
+def _memory_table() -> Iterator[Opened]:
+    """Yield the places of ``memory --over``, each in the working of the memory at the sizes of a point."""
+    step = {"memory": True}
+    places = (
+        ("weights", ("weights, *", "adapters, *"), ""),
+        ("buffers", ("buffers",), "*"),
+        ("caches.*", ("caches and states, {field}",), ""),
+        ("activations", ("activations, ideal",), ""),
+        ("gradients", ("peak of the step",), "gradients"),
+        ("states", ("copy of the weights", "states of the optimizer"), ""),
+        ("saved", ("peak of the step",), "kept"),
+        ("temporaries", ("peak of the step",), "temporaries"),
+        ("totals.*", ("total",), "step of training|{field}"),
+    )
+    for name, sections, steps in places:
+        yield Opened(f"points.*.{name}", sections, steps, options=step, settings="sizes")
+    yield from without_working("given", "ranges.*", "points.*.sizes.*")
+
+
+def _reconcile_models() -> Iterator[Opened]:
+    """Yield the places of ``reconcile MODEL MODEL``: totals in the workings of the models."""
+    counted = {"convention": "{convention}"}
+    for place, side in enumerate(("before", "after")):
+        yield Opened(f"params.{side}", (_title(FIGURES["params"]),), "sum", model=str(place))
+        yield Opened(f"work.{side}", (_title(FIGURES["flops"]),), "sum", options=counted, model=str(place))
+    # layers are the working of the difference, and `explain PATH` of each model opens them
+    yield from without_working("part", "params.difference", "work.difference", "layers.*", "operations.*", "equal.*")
+
+
+def _reported() -> Iterator[Opened]:
+    """Yield the places of ``reconcile --reported``: a record has the command that prints each figure."""
+    yield from without_working("measured", "explanations.*.chance", "nearest.chance")
+    # `counted` is opened where its command prints it, and the arithmetic of the value stands beside it
+    yield from without_working("part", "explanations.*", "nearest.*", "left_over")
+    yield from without_working("numbering", "candidates")
 
 
 #: Places by the name of the record; the first that matches a field counts.
@@ -188,6 +257,18 @@ OPENED: Mapping[str, tuple[Opened, ...]] = {
     "time": tuple(_time()),
     "budget": tuple(_budget()),
     "reconcile": tuple(_reconcile()),
+    "compare": tuple(_compare()),
+    "memory-table": tuple(_memory_table()),
+    "reconcile-models": tuple(_reconcile_models()),
+    "reconcile-reported": tuple(_reported()),
+    # the workings that other figures end in
+    "explain": tuple(without_working("part", "*")),
+    # a published figure as it is printed, beside what a command prints
+    "reproduce": tuple(without_working("part", "*")),
+    # totals of `summary` in the sizes, whose formulas are their workings
+    **dict.fromkeys(("formulas", "scaling"), tuple(without_working("part", "*"))),
+    # boxes, networks and parts whose figures are those of `summary`, `memory` and `time`
+    **dict.fromkeys(("graph", "report", "pipeline"), tuple(without_working("part", "*"))),
     # statistics of a run, beside the mean-field predictions of stages, which `signal` prints with their formulas
     "signal": tuple(without_working("measured", "*")),
     **dict.fromkeys(("run", "gradients", "rounding", "train", "verify"), tuple(without_working("measured", "*"))),

@@ -28,6 +28,8 @@ class PlaceMemory(NamedTuple):
     """The most bytes that are live while a part of the network runs here."""
     beside: Mapping[str, int] = {}
     """Companions and the draft model, with caches and activations, by convention."""
+    parts: tuple[tuple[str, int], ...] = ()
+    """Bytes of weights by part of the network."""
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -83,18 +85,18 @@ def placed(parts: LayerParts, gpu_layers: int, host_experts: int = 0, beside: Se
     """
     first = len(parts.layers) + 1 - gpu_layers
     device, host = _Place(), _Place()
-    host.add(parts.input)
-    device.add(parts.projector)
+    host.add("before the layers", parts.input)
+    device.add("images and sounds", parts.projector)
     for number, layer in enumerate(parts.layers):
         place = device if number >= first else host
         apart = number < host_experts and place is device
-        place.add(layer, with_experts=not apart)
+        place.add("layers", layer, with_experts=not apart)
         if apart:
-            host.weights += layer.experts
+            host.add_weights("experts of layers", layer.experts)
             host.activations = max(host.activations, layer.expert_activations)
-    (device if gpu_layers else host).add(parts.output)
+    (device if gpu_layers else host).add("behind the layers", parts.output)
     copied = parts.copied if gpu_layers else 0
-    device.weights += copied
+    device.add_weights("copied embeddings", copied)
     more = {name: sum(model.total(name) for model in beside) for name in parts.conventions if beside}
     return Placement(
         parts.list,
@@ -122,13 +124,17 @@ class _Place:
     """Sums of a place."""
 
     def __init__(self) -> None:
-        self.weights = 0
         self.activations = 0
+        self._weights: dict[str, int] = {}
         self._caches: dict[str, int] = {}
 
-    def add(self, part: LayerMemory, *, with_experts: bool = True) -> None:
+    def add_weights(self, name: str, size: int) -> None:
+        """Add bytes of weights of a part of the network."""
+        self._weights[name] = self._weights.get(name, 0) + size
+
+    def add(self, name: str, part: LayerMemory, *, with_experts: bool = True) -> None:
         """Add a part of the network."""
-        self.weights += part.weights + (part.experts if with_experts else 0)
+        self.add_weights(name, part.weights + (part.experts if with_experts else 0))
         self.activations = max(self.activations, part.activations)
         for name, size in part.caches.items():
             self._caches[name] = self._caches.get(name, 0) + size
@@ -136,4 +142,5 @@ class _Place:
     def memory(self, name: str, conventions: Sequence[str], beside: Mapping[str, int]) -> PlaceMemory:
         """Return the memory of the place, with all conventions."""
         caches = {rule: self._caches.get(rule, 0) for rule in conventions}
-        return PlaceMemory(name, self.weights, caches, self.activations, beside)
+        parts = tuple((part, size) for part, size in self._weights.items() if size)
+        return PlaceMemory(name, sum(self._weights.values()), caches, self.activations, beside, parts)

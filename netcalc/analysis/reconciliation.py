@@ -61,6 +61,8 @@ class ReconciledTotal:
     convention: str
     unit: str
     """MAC or FLOP."""
+    figure: str
+    """Name of the figure: `flops`, or `flops_total` with a backward pass."""
     work: Dim
 
 
@@ -141,7 +143,8 @@ def reconcile(before: Analysis, after: Analysis, *, depth: int | None = None) ->
 
 def _total(analysis: Analysis) -> ReconciledTotal:
     convention = analysis.convention
-    return ReconciledTotal(convention.name, _UNITS[convention.per_mac], analysis.total.flops_total)
+    figure = "flops" if analysis.backward is None else "flops_total"
+    return ReconciledTotal(convention.name, _UNITS[convention.per_mac], figure, analysis.total.flops_total)
 
 
 def _change_of_unit(macs: Dim, own: int, per_mac: int) -> Iterator[ReconciledGroup]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from netcalc.options import AttentionKernel
+from netcalc.results import recorded
 
 
 class SavedBy(NamedTuple):
@@ -16,6 +17,7 @@ class SavedBy(NamedTuple):
     bytes: int
 
 
+@recorded("attention", "mode", "loss", "ideal", "eager", "operations")
 class SavedMemory(NamedTuple):
     """Bytes that are kept for the gradients of all parameters that are trained."""
 
@@ -31,3 +33,5 @@ class SavedMemory(NamedTuple):
     """As PyTorch keeps them."""
     operations: tuple[SavedBy, ...]
     """Under eager execution, the most bytes first."""
+    ideal_operations: tuple[SavedBy, ...] = ()
+    """If each operation is one kernel, the most bytes first."""

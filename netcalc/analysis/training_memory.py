@@ -214,7 +214,8 @@ def saved_memory(program: Program, training: Training, loss: bool, operations: t
     """
     mode = "train" if program.training else "eval"
     eager = sum(by.bytes for by in operations)
-    return SavedMemory(training.attention, mode, loss, kept_memory(program, training, "ideal"), eager, operations)
+    ideal = _kept(program, training, "ideal")
+    return SavedMemory(training.attention, mode, loss, sum(by.bytes for by in ideal), eager, operations, ideal)
 
 
 def kept_memory(program: Program, training: Training, execution: ExecutionName = "eager") -> int:
@@ -223,17 +224,23 @@ def kept_memory(program: Program, training: Training, execution: ExecutionName =
     Raises:
         NetcalcError: E603 for a program with too many operations that are not iterations of repeats.
     """
+    return sum(by.bytes for by in _kept(program, training, execution))
+
+
+def _kept(program: Program, training: Training, execution: ExecutionName) -> tuple[SavedBy, ...]:
+    """Return what the operations of each name keep for the backward pass, the most bytes first."""
     precision = precision_named(training.precision, training.mixed, training.attention)
     again = recomputation(training.recompute)
 
-    def kept(cut: CutProgram) -> Mapping[Hashable, tuple[int]]:
+    def kept(cut: CutProgram) -> Mapping[Hashable, Sequence[int]]:
         is_training = cut.program.training
         rules = Ideal(is_training) if execution == "ideal" else _eager(is_training, training, precision)
         run = Forward(cut, rules, precision, again)
         run.forward(noted=False)
-        return {"kept": (sum(size for _, size in run.kept.values()),)}
+        return run.kept  # type: ignore[return-value]
 
-    return Fold(program, again.unit).figures(kept)["kept"][0]
+    found = (SavedBy(str(op), *numbers) for op, numbers in Fold(program, again.unit).figures(kept).items())
+    return tuple(sorted(found, key=lambda by: -by.bytes))
 
 
 def _eager(is_training: bool, training: Training, precision: Precision) -> Eager:

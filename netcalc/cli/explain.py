@@ -5,9 +5,9 @@ norms, softmax, attention, convolutions, linear and recurrent layers, pooling an
 the element or row of the output. --backward adds gradients, from --loss. --init prints the formula of an initializer,
 and what it draws.
 
---memory opens the figures of `netcalc memory`, with --tp, --pp, --dp and the like those of a split. --device h100 opens
-the bound of `netcalc time` for the whole, or for one layer, with the options of that command; --fit --device h100 opens
-the answer of `netcalc fit`.
+--memory opens the figures of `netcalc memory`, with its options, with --tp and the like those of a split. --device h100
+opens the bound of `netcalc time` for the whole, or for one layer, with the options of that command; --fit --device h100
+opens the answer of `netcalc fit`.
 """
 
 from __future__ import annotations

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Options of plans that say nothing without one.
 _PLANS = ("phase", "logits", "recompute", "precision", "mixed", "micro_batch", "accumulate", "attention")
+#: Options of memory, and of a bound of time, that say nothing without it.
+_OF_MEMORY = ("tokens_in", "engine", "gpu_layers", "experts_on", "companion", "draft", "cache", "cache_dtype", "depth")
+_OF_TIME = ("efficiency", "tokens", "arithmetic", "convolution", "unfused")
 #: Options of the counts, which plans do not take.
 _COUNTS = ("backward", "loss", "input_gradients", "complexity", "convention", "window", "exclude")
 #: Options of everything but complexity.
@@ -32,6 +35,7 @@ def is_planned(options: FormulaOptions) -> bool:
     Raises:
         NetcalcError: E502 for options of a plan without one.
     """
+    _require(options)
     if options["device"] is not None or options["fit"] or options["complexity"] or is_split(options):
         return True
     counted = options["backward"] or options["training"] is not None
@@ -40,6 +44,16 @@ def is_planned(options: FormulaOptions) -> bool:
         hint = "--device h100, with --fit for what fits, or --memory --tp 2"
         raise NetcalcError(Diagnostic("E502", f"{option} explains a time, a fit or a split", hint=hint))
     return False
+
+
+def _require(options: FormulaOptions) -> None:
+    """Raise NetcalcError (E502) for an option of memory or of time without it."""
+    option = _given(options, _OF_MEMORY)
+    if option is not None and not options["memory"] and not options["fit"]:
+        raise NetcalcError(Diagnostic("E502", f"{option} explains memory", hint="--memory"))
+    option = _given(options, _OF_TIME)
+    if option is not None and options["device"] is None:
+        raise NetcalcError(Diagnostic("E502", f"{option} explains a time", hint="--device h100"))
 
 
 def explained(request: Request, path: str | None, options: FormulaOptions) -> Explanation:

@@ -11,8 +11,9 @@ import pytest
 
 import netcalc
 from netcalc import Explanation, NetcalcError, Network
-from netcalc.analysis.opened import Opened, opened
+from netcalc.analysis.opened import OPENED, Opened, opened
 from netcalc.arguments import options_of
+from netcalc.records.writing import REFERENCE, VERSIONS
 from netcalc.run_options import ExplainOptions
 
 SPECS: dict[str, dict[str, Any]] = {
@@ -33,11 +34,19 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "memory": ("memory", {}),
     "decode": ("memory", {"phase": "decode"}),
     "memory-training": ("memory", {"training": "adamw", "precision": "bf16-true"}),
+    "memory-depth": ("memory", {"depth": 1}),
+    "memory-engine": ("memory", {"engine": "reference"}),
+    "tokens": ("memory", {"tokens_in": "8GiB", "cache": ["ideal", "vllm"]}),
+    "places": ("memory", {"gpu_layers": 1, "cache_dtype": "fp8"}),
     "fit": ("fit", {"device": "80GiB"}),
     "time": ("time", {"device": "h100"}),
+    "run": ("time", {"device": "h100", "training": "adamw", "efficiency": 0.4, "tokens": "1B"}),
     "budget": ("budget", LIMITS),
     "reconcile": ("reconcile", {"before": "torch", "after": "fvcore"}),
+    "reconcile-backward": ("reconcile", {"before": "torch", "after": "netcalc", "training": "adamw"}),
 }
+#: Calls that networks refuse which do not decode, or are not trained as they stand.
+REFUSED = ("decode", "tokens", "places", "run", "memory-training", "training", "reconcile-backward")
 
 
 @cache
@@ -114,7 +123,7 @@ def test_every_figure_is_opened(name: str, call: str) -> None:
     try:
         record = netcalc.as_dict(getattr(network, verb)(**options))
     except NetcalcError as error:
-        assert error.diagnostics[0].code == "E502" and call == "decode"  # networks that do not decode
+        assert error.diagnostics[0].code == "E502" and call in REFUSED
         return
     kind, workings = record["schema"].split("/")[1], dict[str, Explanation]()
     together: dict[tuple[str, str], float] = {}
@@ -146,3 +155,49 @@ def test_every_figure_is_opened(name: str, call: str) -> None:
 def test_what_is_measured_is_said_to_be(verb: str) -> None:
     place = opened(verb, "stages.*.mean", {})
     assert place is not None and place.reason == "measured"
+
+
+def test_every_record_has_its_places() -> None:
+    """All but pages of reference, lists of findings, and what other records are made of."""
+    without = {"errors", "weights", "check", "checkpoint", "verify-module", "signal-comparison", "train-comparison"}
+    assert VERSIONS.keys() - OPENED.keys() <= {*REFERENCE, *without, "compute-optimal"}
+    assert not any(place.reason == "gap" for places in OPENED.values() for place in places)
+
+
+def _ending(network: Network, record: str, field: str, item: Mapping[str, Any]) -> float:
+    """Return what the working of a figure ends in, 0 for one that has no working as there is nothing."""
+    place = opened(record, field, item)
+    assert place is not None and not place.reason, field
+    return ends(explained(network, place, item, {}), place, item) or 0
+
+
+@pytest.mark.parametrize("options", [{}, {"training": "adamw", "precision": "bf16-mixed"}], ids=str)
+def test_points_of_a_table_are_opened_at_their_sizes(options: dict[str, Any]) -> None:
+    network, kind = load("gpt2"), "memory-table"
+    record = netcalc.as_dict(network.memory_over(["length=1,8", "layers=1,2"], **options))
+    checked = 0
+    for point in record["points"]:
+        for field, value, item in Numbers({"points": [point]}).all:
+            place = opened(kind, field, item)
+            assert place is not None, field
+            if not place.reason:
+                at = netcalc.load("gpt2", set={**SPECS["gpt2"], **item[place.settings]})
+                found = ends(explained(at, place, item, options), place, item) or 0
+                assert found == value, (field, item["sizes"])
+                checked += 1
+    assert checked >= 20
+
+
+def test_totals_of_several_models_are_opened_in_each() -> None:
+    names = ["resnet34", "lstm"]
+    networks = [load(name) for name in names]
+    record = netcalc.as_dict(netcalc.compare(*networks))
+    for name, row in record["totals"].items():
+        for network, value in zip(networks, row["values"], strict=True):
+            assert _ending(network, "compare", f"totals.{name}.values.*", {}) == value, (name, network)
+    record = netcalc.as_dict(netcalc.reconcile_networks(*networks, convention="torch"))
+    for group in ("params", "work"):
+        for network, side in zip(networks, ("before", "after"), strict=True):
+            place = opened("reconcile-models", f"{group}.{side}", record)
+            assert place is not None and networks[int(place.model)] is network
+            assert _ending(network, "reconcile-models", f"{group}.{side}", record) == record[group][side]

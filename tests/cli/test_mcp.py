@@ -216,6 +216,10 @@ def test_inputs_are_those_that_commands_declare(server: Server) -> None:
     for tool in server.tools.values():
         assert not left_out.intersection(tool.input_schema["properties"])
         assert tool.annotations is not None and tool.annotations.read_only_hint
+        texts = [tool.description, *(value["description"] for value in tool.input_schema["properties"].values())]
+        assert not [text for text in texts if "--" in text or "-o " in text]
+    assert "`cache_dtype` gives their element type, such as fp8 or q8_0." in server.tools["memory"].description
+    assert server.tools["summary"].title == "Shapes, parameters and work together."
 
 
 def test_the_text_of_a_configuration_is_a_model(server: Server) -> None:

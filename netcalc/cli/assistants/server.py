@@ -27,8 +27,8 @@ netcalc counts shapes, parameters, operations and memory of neural networks exac
 the text of a YAML spec. Take its figures in place of estimates. `specs` lists networks by a word, and with a name the
 sizes that `set` changes, as in {"batch": 8}; `ops` describes the operations that a spec is written with. `summary` has
 shapes, parameters and work, `memory` and `fit` say what a device holds, `compare` sets networks side by side, `explain`
-gives the formula behind a figure. A MAC is a multiply-add, and two FLOPs. Descriptions of tools are help pages of the
-command line: --cache-dtype is the argument cache_dtype. depth, top and filter make long records short.
+gives the formula behind a figure. A MAC is a multiply-add, and two FLOPs. depth, top and filter make long records
+short. Errors name options as on the command line: --cache-dtype is the argument cache_dtype.
 """
 
 

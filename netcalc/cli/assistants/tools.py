@@ -7,6 +7,7 @@ limits are left out.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -50,6 +51,12 @@ _LEFT_OUT = frozenset(name for group in _OF_OUTPUT for name in options_of(group)
 )
 #: JSON types of the types of words.
 _TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+#: An option in a text, a file that the command line writes, and the ends of clauses.
+_OPTION, _FILE, _CLAUSES = (
+    re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*"),
+    re.compile(r"(?<!\S)-o "),
+    re.compile(r"(?<=[.;?])\s+"),
+)
 _MODEL = (
     "A shipped name or alias (the tool specs lists them), a file or folder below the server's folder, or the text of a "
     "spec itself or of a config.json, in several lines."
@@ -135,24 +142,52 @@ def _is_list(declared: Declared) -> bool:
 
 @cache
 def _tool(name: str) -> Tool:
-    command = command_of(name)
-    properties = {
-        declared.name: _property(declared, command.options.get(declared.name)) for declared in _offered(command)
-    }
-    required = [declared.name for declared in _offered(command) if declared.default is Parameter.empty]
+    command, page = command_of(name), sys.modules[command_module(name).__name__].__doc__ or ""
+    offered, names = _offered(command), _names(command)
+    properties = {each.name: _property(each, command.options.get(each.name), names) for each in offered}
+    required = [declared.name for declared in offered if declared.default is Parameter.empty]
     inputs = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    page = sys.modules[command_module(name).__name__].__doc__ or ""
-    return Tool(name, COMMANDS[name], f"{COMMANDS[name]}\n\n{page.strip()}", inputs, _outputs(name))
+    title = _of_tool(COMMANDS[name], names)
+    description = "\n\n".join([title, *filter(None, (_of_tool(part, names) for part in page.split("\n\n")))])
+    return Tool(name, title, description, inputs, _outputs(name))
 
 
-def _property(declared: Declared, option: Option | None) -> dict[str, Any]:
+def _names(command: Verb) -> dict[str, str]:
+    """Return the arguments of a tool by the names of options on the command line."""
+    return {flag: each.name for each in _offered(command) for flag in each.declaration.names if flag.startswith("--")}
+
+
+def _of_tool(text: str, names: Mapping[str, str]) -> str:
+    """Return a paragraph of a help page with the names of arguments, without clauses on options that no tool has."""
+    clauses = _CLAUSES.split(" ".join(text.split()))
+    kept = [clause for clause in clauses if not _FILE.search(clause) and names.keys() >= {*_OPTION.findall(clause)}]
+    joined = _renamed(" ".join(kept), names)
+    return joined if joined.endswith(("?", ".")) or not joined else joined.rstrip(";,") + "."
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return _OPTION.sub(lambda match: f"`{names.get(match[0], match[0])}`", text)
+
+
+def _property(declared: Declared, option: Option | None, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the schema of an argument."""
     if option is None:
         about = _MODEL if declared.name in ("model", "models") else declared.declaration.settings.get("help", "")
         words: dict[str, Any] = {"type": "string"}
-        return ({"type": "array", "items": words, "minItems": 1} if _is_list(declared) else words) | {
-            "description": about
-        }
+        listed: dict[str, Any] = {"type": "array", "items": words, "minItems": 1}
+        return (listed if _is_list(declared) else words) | {"description": about}
+    schema = _value(option)
+    written = f" As {option.metavar}." if option.metavar and option.kind.word is str and not option.kind.choices else ""
+    schema["description"] = _renamed(option.help, names) + written
+    if isinstance(option.default, (str, int)) and option.default is not False:
+        schema["default"] = option.default
+    elif option.shown_default:
+        schema["description"] += f" Default: {_renamed(option.shown_default, names)}."
+    return schema
+
+
+def _value(option: Option) -> dict[str, Any]:
+    """Return the schema of the values of an option."""
     kind = option.kind
     schema: dict[str, Any] = {"type": _TYPES[kind.word]}
     if kind.least is not None:
@@ -161,15 +196,7 @@ def _property(declared: Declared, option: Option | None) -> dict[str, Any]:
         schema["enum"] = list(kind.choices)
     if kind.many:
         schema = {"type": "array", "items": schema}
-    if kind.others:
-        schema = {"anyOf": [schema, *({"type": other} for other in kind.others)]}
-    written = f" As {option.metavar}." if option.metavar and kind.word is str and not kind.choices else ""
-    schema["description"] = option.help + written
-    if isinstance(option.default, (str, int)) and option.default is not False:
-        schema["default"] = option.default
-    elif option.shown_default:
-        schema["description"] += f" Default: {option.shown_default}."
-    return schema
+    return {"anyOf": [schema, *({"type": other} for other in kind.others)]} if kind.others else schema
 
 
 def _outputs(name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.rows import Row
 from netcalc.analysis.working import Section, number_text
-from netcalc.dims import Dim, UndecidedError, integer, substitute, symbol
+from netcalc.dims import Dim, Poly, Settled, UndecidedError, maximum, symbol, value_at
 from netcalc.ir import Body, CallNode, OpNode, Program, Value
 from netcalc.opdef import Context, Window, WorkingLine
 
@@ -29,7 +29,7 @@ class Span(NamedTuple):
     Of a layer that leaves one in ``stride`` positions they are counted from its first to its last.
     """
 
-    positions: int
+    positions: Dim
     stride: int = 1
     spacing: int = 1
     """Distance between the positions that it reads."""
@@ -41,16 +41,18 @@ class Span(NamedTuple):
     def layers(self, size: int) -> int:
         """Return the layers behind which a position depends on the first and the last of so many."""
         count, field, jump = 0, 1, 1
+        positions = value_at(self.positions, {})
         while field < size:
             if self.stride == 1:
-                return -(-(size - 1) // self.positions)
-            count, field, jump = count + 1, field + self.positions * jump, jump * self.stride
+                return -(-(size - 1) // positions)
+            count, field, jump = count + 1, field + positions * jump, jump * self.stride
         return count
 
     def formula(self, name: str) -> str:
         """Return the formula of :meth:`layers`; ``name`` is the dim of the positions."""
         if self.stride == 1:
-            return f"⌈({name} − 1)/{self.positions:,}⌉"
+            positions = f"{self.positions:,}"
+            return f"⌈({name} − 1)/{positions if isinstance(self.positions, int) else f'({positions})'}⌉"
         grown = f"({self.stride}^L − 1)" + (f"/{self.stride - 1}" if self.stride > 2 else "")
         return f"least L with 1 + {self.positions:,}·{grown} ≥ {name}"
 
@@ -63,7 +65,7 @@ class LayerKind(NamedTuple):
     """Layers of one operation that connect positions alike."""
 
     op: str
-    layers: int
+    layers: Dim
     macs: Dim
     """Multiply-adds of all of them, in symbols."""
     steps: Dim
@@ -85,12 +87,13 @@ def explain_complexity(program: Program, name: str, size: int, convention: Conve
 
 def _sections(program: Program, name: str, size: int, convention: Convention) -> Iterator[Section]:
     """Yield a section for each kind of layer, and one for the network."""
-    kinds = list(_kinds(Analysis(program, convention).tree()))
+    kinds = list(_kinds(Analysis(program, convention).tree(), name))
     at = {name: size}
+    settle = Settled(program.assumptions)
     for kind in kinds:
-        layers = f"{kind.layers:,} layers" if kind.layers > 1 else "1 layer"
-        yield Section(f"{kind.op}: {layers}", tuple(_lines(kind, name, at)))
-    total: Dim = sum((kind.macs for kind in kinds), start=0)
+        layers = "1 layer" if isinstance(kind.layers, int) and kind.layers == 1 else f"{kind.layers:,} layers"
+        yield Section(f"{kind.op}: {layers}", tuple(_lines(kind._replace(macs=settle(kind.macs)), name, at)))
+    total: Dim = settle(sum((kind.macs for kind in kinds), start=0))
     network = [
         _line("multiply-adds", total, at),
         WorkingLine("sequential steps", "", "", _Chain(program, at).body(program.main)),
@@ -115,7 +118,7 @@ def _lines(kind: LayerKind, name: str, at: dict[str, int]) -> Iterator[WorkingLi
 
 
 def _line(label: str, formula: Dim, at: dict[str, int]) -> WorkingLine:
-    value = integer(substitute(formula, at))
+    value = value_at(formula, at)
     return WorkingLine(label, "" if isinstance(formula, int) else str(formula), "", value)
 
 
@@ -129,10 +132,9 @@ def _needed(kind: LayerKind, size: int) -> int | None:
 def _connected(kinds: Iterable[LayerKind], size: int) -> WorkingLine:
     """Return the shortest path of a network, by layers of one kind."""
     label = "path from end to end"
+    counted = [(kind.reach, value_at(kind.layers, {}), _needed(kind, size)) for kind in kinds]
     ways = [
-        needed
-        for kind in kinds
-        if (needed := _needed(kind, size)) is not None and (kind.reach == "steps" or needed <= kind.layers)
+        needed for reach, layers, needed in counted if needed is not None and (reach == "steps" or needed <= layers)
     ]
     if ways:
         return WorkingLine(label, "", "", min(ways))
@@ -140,24 +142,25 @@ def _connected(kinds: Iterable[LayerKind], size: int) -> WorkingLine:
     return WorkingLine(label, "", "", "not known" if unknown else "none: no kind of layers alone connects them")
 
 
-def _kinds(rows: Iterable[Row]) -> Iterator[LayerKind]:
-    """Yield the kinds of layers with work, in order of their first layer."""
+def _kinds(rows: Iterable[Row], name: str) -> Iterator[LayerKind]:
+    """Yield the kinds of layers with work, in order of their first layer; ``name`` is the dim of the positions."""
     found: dict[tuple[str, _Reach, str], LayerKind] = {}
     for row, times in _leaves(rows, 1):
         node, macs = row.node, row.cost.macs * times
         if not isinstance(node, OpNode) or row.cost.flops == 0:
             continue
-        reach, steps = _reach(node), node.op.steps(node.input_types)
+        reach, steps = _reach(node, name), node.op.steps(node.input_types)
         if macs == 0 and reach in (None, "unknown"):
             continue
         key = node.op.name, reach, str(steps)
         before = found.get(key)
-        layers, work = (0, 0) if before is None else (before.layers, before.macs)
+        layers: Dim = 0 if before is None else before.layers
+        work: Dim = 0 if before is None else before.macs
         found[key] = LayerKind(node.op.name, layers + times, work + macs, steps, reach)
     yield from found.values()
 
 
-def _leaves(rows: Iterable[Row], times: int) -> Iterator[tuple[Row, int]]:
+def _leaves(rows: Iterable[Row], times: Dim) -> Iterator[tuple[Row, Dim]]:
     """Yield the rows of operations, with the number of their instances."""
     for row in rows:
         if row.children:
@@ -166,13 +169,18 @@ def _leaves(rows: Iterable[Row], times: int) -> Iterator[tuple[Row, int]]:
             yield row, times * row.repeat
 
 
-def _reach(node: OpNode) -> _Reach:
+def _along(size: Dim, name: str) -> bool:
+    """Return True for a size that depends on the number of positions."""
+    return isinstance(size, Poly) and name in size.names()
+
+
+def _reach(node: OpNode, name: str) -> _Reach:
     """Return what connects positions in an operation, whose axes have symbolic sizes."""
     op: Any = node.op
-    if not isinstance(op.steps(node.input_types), int):
+    if _along(op.steps(node.input_types), name):
         return "unknown" if hasattr(op, "chunk") else "steps"
     if op.name == "scaled_dot_product_attention":
-        return _reach_of_attention(op, node)
+        return _reach_of_attention(op, node, name)
     types = [type_ for type_ in node.input_types if type_ is not None]
     try:
         reads = op.reach(types, node.output_types[0], False)
@@ -183,7 +191,7 @@ def _reach(node: OpNode) -> _Reach:
     widest: Span | None = None
     for type_, axes in zip(types, reads, strict=False):
         for extent, axis in zip(type_.shape, axes, strict=True):
-            if isinstance(extent, int):
+            if not _along(extent, name):
                 continue
             if axis == "all":
                 return "all"
@@ -192,15 +200,20 @@ def _reach(node: OpNode) -> _Reach:
             if isinstance(axis, Window) and axis.divisor > 1:
                 return "unknown"
             if isinstance(axis, Window) and axis.last > axis.first:
-                reached = axis.last - axis.first if axis.step > 1 else max(axis.last, -axis.first)
+                reached = axis.last - axis.first if axis.step > 1 else maximum(axis.last, -axis.first)
                 span = Span(reached, axis.step, axis.spacing)
-                widest = span if widest is None else max(widest, span)
+                widest = span if widest is None else max(widest, span, key=_reached)
     return widest
 
 
-def _reach_of_attention(op: Any, node: OpNode) -> _Reach:
+def _reached(span: Span) -> tuple[int, ...]:
+    """Return what spans are compared by."""
+    return value_at(span.positions, {}), span.stride, span.spacing
+
+
+def _reach_of_attention(op: Any, node: OpNode, name: str) -> _Reach:
     key = node.input_types[1] or node.input_types[0]
-    if key is None or isinstance(key.shape[-2], int):
+    if key is None or not _along(key.shape[-2], name):
         return None
     if op.blocks is not None:
         return "unknown"
@@ -233,19 +246,19 @@ class _Chain:
 
     def _operation(self, node: OpNode, before: list[int]) -> int:
         works = bool(node.op.cost(self._context, node.input_types, node.output_types))
-        steps = integer(substitute(node.op.steps(node.input_types), self._at)) if works else 0
+        steps = value_at(node.op.steps(node.input_types), self._at) if works else 0
         return max(before, default=0) + steps
 
     def _call(self, node: CallNode, before: list[int]) -> list[int]:
         """Return the chains behind a call: iterations add the same number of steps from the third on."""
         history: list[list[int]] = []
-        arguments = list(before)
-        for _ in range(min(node.times, 3)):
+        arguments, times = list(before), value_at(node.times, self._at)
+        for _ in range(min(times, 3)):
             made = self.outputs(node.body, arguments)
             history.append(made)
             arguments[: node.carried] = made[: node.carried]
         made = history[-1]
-        if node.times <= len(history):
+        if times <= len(history):
             return made
-        rest = node.times - len(history)
+        rest = times - len(history)
         return [last + rest * (last - previous) for last, previous in zip(made, history[-2], strict=True)]

@@ -11,7 +11,7 @@ from netcalc.request import Request
 
 
 def complexity_of(request: Request, convention: Convention) -> Explanation:
-    """Return work, sequential steps and paths by the positions of a request.
+    """Return work, sequential steps and paths by the positions of a request, and by its symbolic vars.
 
     The positions are the symbolic dim, or else the new positions of a network that decodes, or ``length``.
 
@@ -19,8 +19,8 @@ def complexity_of(request: Request, convention: Convention) -> Explanation:
         NetcalcError: E502 if there is no such dim, or more than one.
         UndecidedError: E404 for a dim without a number.
     """
-    names = [name for name in request.symbolic if name != "batch"]
     dims, caches = request.program.dims, request.program.caches
+    names = [name for name in request.symbolic if name != "batch" and name in dims]
     if not names:
         names = [name for name in (caches.new, "length") if name is not None and name in dims][:1]
     if len(names) != 1:

@@ -42,6 +42,36 @@ def test_table_1(line: str, first: bool, work: str, steps: int, path: int) -> No
     assert row(found, _PATH)[1] == path
 
 
+@pytest.mark.parametrize(
+    ("layer", "inputs", "work", "path"),
+    [
+        ("{from: [x, x, x], scaled_dot_product_attention: {}}", '[1, n, "${d}"]', "2*d*n**2", ("", 1)),
+        ("{rnn: {hidden: '${d}', batch_first: true}}", '[1, n, "${d}"]', "2*d**2*n", ("n", 512)),
+        ("{conv1d: {out: '${d}', kernel: 3, padding: same}}", '[1, "${d}", n]', "3*d**2*n", ("⌈(n − 1)/1⌉", 511)),
+        (
+            "{from: [x, x, x], scaled_dot_product_attention: {window: 8, sparse: true}}",
+            '[1, n, "${d}"]',
+            "34*d*n - 144*d",  # (2·8 + 1)·n pairs, less 8·9/2 at each end, twice
+            ("⌈(n − 1)/8⌉", 64),
+        ),
+    ],
+)
+def test_table_1_in_positions_and_width(layer: str, inputs: str, work: str, path: tuple[str, int]) -> None:
+    dims = "{n: {default: 512, min: 64}}"
+    text = f"netcalc: 1\ndims: {dims}\nvars: {{d: 64}}\ninputs: {{x: {inputs}}}\nlayers: [{layer}]\n"
+    found = netcalc.loads(text, symbolic=["n", "d"]).explain(complexity=True)
+    assert row(found, "multiply-adds")[0] == work
+    assert row(found, _PATH) == path
+
+
+def test_complexity_in_structural_vars() -> None:
+    found = netcalc.load("gpt2", symbolic=["d_model", "layers", "heads"]).explain(complexity=True)
+    numbers = netcalc.load("gpt2").explain(complexity=True)
+    total, plain = (explanation.sections[-1].steps for explanation in (found, numbers))
+    assert total[0].formula == "2*d_model*layers*length**2 + 12*d_model**2*layers*length + 50257*d_model*length"
+    assert [line.value for line in total] == [line.value for line in plain]
+
+
 def test_stacked_recurrences_and_scans_take_their_steps() -> None:
     assert row(explained("- {lstm: {hidden: 8, layers: 3, batch_first: true}}"), "sequential steps")[1] == 3 * 40
     gru = explained("- {gru: {hidden: 8, batch_first: true}}")

@@ -16,7 +16,10 @@ import netcalc
 from netcalc.render.plot import COUNT, Bars, Chart, Mark, Series, Values
 from netcalc.render.plot.scene import Text, crosses, overlap
 from netcalc.render.plot.svg import COLORS, DARK, DARK_COLORS, LIGHT, chart_svg, charts_svg
+from netcalc.render.plot.text import chart_text
 from netcalc.render.presentations import charts
+from netcalc.render.text import Terminal, width_of
+from tests.render.test_graph_layout import NAMES
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -173,8 +176,9 @@ def test_colors_are_legible(page: dict[str, str], colors: Sequence[str]) -> None
     assert len({*colors}) == 8
 
 
-def test_names_cannot_leave_the_text() -> None:
-    hostile = '</text><script>alert(1)</script>"&\x1b[31m\u202e'
+@pytest.mark.parametrize("number", range(len(NAMES) + 1))
+def test_names_cannot_leave_the_text(number: int) -> None:
+    hostile = [*NAMES, '</text></style><script>alert(1)</script>"&\x1b[31m\u202e'][number]
     line = Series(hostile, [(0, 1), (1, 2)])
     dots = Series(hostile, [(0, 1)], kind="scatter", labels=[hostile])
     names = [(0.0, hostile), (1.0, hostile)]
@@ -184,13 +188,15 @@ def test_names_cannot_leave_the_text() -> None:
     root = ElementTree.fromstring(svg)
     kinds = {element.tag.removeprefix(_SVG) for element in root.iter()}
     assert kinds == {"svg", "style", "rect", "g", "title", "text", "polyline", "path"}
-    assert all(
-        name in ("class", "transform", "d", "x", "y") or "<" not in value
-        for e in root.iter()
-        for name, value in e.items()
-        if name != "aria-label"
-    )
-    assert "\x1b" not in svg and "\u202e" not in svg and "<script" not in svg
+    assert not any(name.startswith("on") or "href" in name for element in root.iter() for name in element.attrib)
+    assert not re.search("[\x00-\x08\x1b\u202e\u2028\ufffe\ud800]", svg) and "<script" not in svg and "<b>" not in svg
+    _, _, width, _ = map(float, root.attrib["viewBox"].split())
+    shown = [text for group, _ in parts(root) for text in texts(group)]
+    assert all(0 <= x <= width for text in shown for x, _ in text.corners)
+    assert [text.text for text in shown if len(text.text) > 250] == []
+    for drawing in (chart, bars):
+        lines = [*chart_text(drawing, Terminal(width=80))]
+        assert all(line.isprintable() for line in lines) and all(width_of(line) <= 80 for line in lines[-20:])
 
 
 def test_words_of_marks_avoid_each_other_and_the_lines() -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netcalc.render.escapes import clean
 from netcalc.render.plot.axes import Axis, axes, bar_axis
-from netcalc.render.plot.charts import Bars, Chart, Mark, Point, Series, pieces, stacked
+from netcalc.render.plot.charts import Bars, Chart, Mark, Point, Series, Values, pieces, stacked
 from netcalc.render.plot.metrics import shortened, text_width
 from netcalc.render.plot.scene import Area, Box, Dot, Line, Scene, Text, crosses, overlap
 
@@ -18,8 +18,8 @@ MARGIN, PLANE, _LINE = 14, 300, 19
 HEAD, SIZE, _SMALL = 14, 12, 10.5
 #: Least distance of names that are turned, their angle with its sine, and their greatest width.
 _APART, _ANGLE, _SINE, _LONG = 19, -45, 0.7072, 150
-#: Width of the names of bars at most, height of a bar, and of the space between rows.
-_NAMES, _BAR, _SPACE = 320, 15, 8
+#: Width of the names of bars and of the words behind them at most, height of a bar, and of the space between rows.
+_NAMES, _WORDS, _BAR, _SPACE = 320, 180, 15, 8
 
 
 class Plane(NamedTuple):
@@ -95,7 +95,7 @@ def heading(
 
 def _wrapped(title: str, room: float) -> list[str]:
     """Return a title in one line, or in two."""
-    words = title.split(" ")
+    words = shortened(title, 2 * room, HEAD, bold=True).split(" ")
     if text_width(title, HEAD, bold=True) <= room:
         return [title]
     fits = [n for n in range(len(words)) if text_width(" ".join(words[:n]), HEAD, bold=True) <= room]
@@ -258,7 +258,7 @@ def bars_scene(bars: Bars) -> Scene:
     head, top = heading(bars.title, [values.name for values in bars.series], samples)
     names = [shortened(clean(name), _NAMES, SIZE) for name in bars.names]
     left = MARGIN + max((text_width(name, SIZE) for name in names), default=0) + 8
-    ends = [clean(label) for values in bars.series for label in values.labels]
+    ends = [_label(values, number) for values in bars.series for number in range(len(values.labels))]
     right = WIDTH - MARGIN - max((text_width(label, SIZE) for label in ends), default=4) - 8
     beside = 1 if bars.stacked else max(len(bars.series), 1)
     row = _BAR * beside + _SPACE
@@ -272,9 +272,15 @@ def bars_scene(bars: Bars) -> Scene:
     items.append(Line([(left, plane.top), (left, plane.bottom)], "axis"))
     height = plane.bottom + 24 + MARGIN
     title = shortened(clean(axis.title), WIDTH - 2 * MARGIN, SIZE)
-    middle = max((left + right) / 2, MARGIN + text_width(title, SIZE) / 2)
+    half = text_width(title, SIZE) / 2
+    middle = min(max((left + right) / 2, MARGIN + half), WIDTH - MARGIN - half)
     items.append(Text(middle, height + 4, title, anchor="middle", role="quiet"))
     return Scene(clean(bars.title), WIDTH, height + 18, items)
+
+
+def _label(values: Values, number: int) -> str:
+    """Return the words behind a bar."""
+    return shortened(clean(values.labels[number]), _WORDS, SIZE) if values.labels else ""
 
 
 def _row(bars: Bars, number: int, axis: Axis, plane: Plane, y: float) -> Iterator[Box | Text]:
@@ -282,7 +288,7 @@ def _row(bars: Bars, number: int, axis: Axis, plane: Plane, y: float) -> Iterato
     x, name = plane.left, bars.names[number]
     for place, values in enumerate(bars.series):
         width = axis.at(values.numbers[number]) * (plane.right - plane.left)
-        label = clean(values.labels[number]) if values.labels else ""
+        label = _label(values, number)
         yield Box(
             x,
             y,

@@ -26,10 +26,12 @@ def _other(code: int) -> int:
 
 def shortened(text: str, width: float, size: float, *, bold: bool = False) -> str:
     """Return the text, shortened in its middle to a width."""
-    length = len(text)
-    cut = text
-    while text_width(cut, size, bold=bold) > width and length > 2:
-        length -= 1
+    length = min(len(text), int(width / (min(_WIDTHS) * size / 100)) + 2)  # more characters have no room
+    if length == len(text) and text_width(text, size, bold=bold) <= width:
+        return text
+    while True:
         half = length // 2
-        cut = f"{text[: length - half]}…{text[len(text) - half :]}"
-    return cut
+        cut = f"{text[: length - half]}…{text[len(text) - half :]}" if length < len(text) else text
+        if length <= 2 or text_width(cut, size, bold=bold) <= width:
+            return cut
+        length -= 1

@@ -10,8 +10,8 @@ from netcalc.render.escapes import clean
 from netcalc.render.plot.axes import Axis, axes
 from netcalc.render.plot.charts import Bars, Chart, Drawing, HeatMap, Point, pieces, stacked
 from netcalc.render.plot.heat_map import map_text
-from netcalc.render.plot.text_bars import bars_text, cut
-from netcalc.render.plot.text_legend import SHADES, area_legend, colored, legend, style_of
+from netcalc.render.plot.text_bars import bars_text
+from netcalc.render.plot.text_legend import SHADES, area_legend, colored, cut, legend, style_of
 from netcalc.render.text import PLAIN, Terminal, fill, padded, width_of
 
 #: Mark of marked points.
@@ -195,4 +195,5 @@ def _below(chart: Chart, axis: Axis, columns: int, margin: int) -> Iterator[str]
     yield " " * margin + "└" + "".join(line)
     yield " " * (margin + 1) + text
     if axis.title:
-        yield " " * (margin + 1 + max(0, columns - width_of(clean(axis.title)))) + clean(axis.title)
+        title = cut(clean(axis.title), columns)
+        yield " " * (margin + 1 + columns - width_of(title)) + title

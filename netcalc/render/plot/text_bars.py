@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from netcalc.render.escapes import clean
 from netcalc.render.plot.axes import bar_axis
 from netcalc.render.plot.charts import Bars
-from netcalc.render.plot.text_legend import BAR_SHADES, legend, style_of
+from netcalc.render.plot.text_legend import BAR_SHADES, cut, legend, style_of
 from netcalc.render.text import Terminal, padded, width_of
 
 #: Most columns of the names of bars, as a share of the width, and the fewest of the bars.
@@ -17,7 +17,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def bars_text(bars: Bars, terminal: Terminal, width: int) -> Iterator[str]:
     """Yield a line for each bar, with its name before it and its label behind it, and the legend."""
-    behind = 1 + max((width_of(clean(label)) for values in bars.series for label in values.labels), default=0)
+    words = [[cut(clean(label), width // 2) for label in values.labels] for values in bars.series]
+    behind = 1 + max((width_of(label) for labels in words for label in labels), default=0)
     names = [cut(clean(name), max(3, min(int(width * _NAMES), width - behind - 2 - _LEAST))) for name in bars.names]
     left = max(map(width_of, names), default=0)
     columns = max(_LEAST, width - left - 2 - behind)
@@ -25,7 +26,7 @@ def bars_text(bars: Bars, terminal: Terminal, width: int) -> Iterator[str]:
     for number, name in enumerate(names):
         line, used, text = "", 0, padded(name, left) + " │"
         for place, values in enumerate(bars.series):
-            label = clean(values.labels[number]) if values.labels else ""
+            label = words[place][number] if values.labels else ""
             share = axis.at(values.numbers[number])
             if not bars.stacked:
                 bar = _bar(share * columns, place)
@@ -38,7 +39,7 @@ def bars_text(bars: Bars, terminal: Terminal, width: int) -> Iterator[str]:
             if place == len(bars.series) - 1:
                 yield f"{text}{line} {label}".rstrip()
     if axis.title:
-        yield " " * (left + 2) + clean(axis.title)
+        yield " " * (left + 2) + cut(clean(axis.title), max(width - left - 2, 3))
     if len(bars.series) > 1:
         yield from legend([values.name for values in bars.series], width, 0, terminal, BAR_SHADES)
 
@@ -49,12 +50,3 @@ def _bar(length: float, number: int) -> str:
         return BAR_SHADES[number % len(BAR_SHADES)] * round(length)
     eighths = round(length * 8)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-
-
-def cut(name: str, most: int) -> str:
-    """Return a name with at most so many columns: its beginning and its end."""
-    shown, length = name, len(name)
-    while width_of(shown) > most and length > 2:
-        length -= 1
-        shown = f"{name[: length // 2]}…{name[len(name) - (length - length // 2) :]}"
-    return shown

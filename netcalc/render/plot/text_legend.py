@@ -32,11 +32,20 @@ def colored(number: int, terminal: Terminal) -> str:
     return terminal.styled(mark_of(number), style_of(number))
 
 
+def cut(name: str, most: int) -> str:
+    """Return a name with at most so many columns: its beginning and its end."""
+    shown, length = name, len(name)
+    while width_of(shown) > most and length > 2:
+        length = min(length - 1, most)
+        shown = f"{name[: length // 2]}…{name[len(name) - (length - length // 2) :]}"
+    return shown
+
+
 def legend(names: Sequence[str], width: int, margin: int, terminal: Terminal, marks: str = "") -> Iterator[str]:
-    """Yield lines with the mark and the name of each series, as many in a line as fit; the widest name may not."""
+    """Yield lines with the mark and the name of each series, as many in a line as fit."""
     line, used = "", margin
     for number, text in enumerate(names):
-        name = clean(text)
+        name = cut(clean(text), max(width - margin - 2, 3))
         if line and used + 2 + width_of(name) > width:
             yield line.rstrip()
             line, used = "", margin

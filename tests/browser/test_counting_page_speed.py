@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,7 +30,7 @@ def test_the_page_is_small() -> None:
 
 def test_answers_come_soon(chromium: Any, site: Served, pytestconfig: pytest.Config) -> None:
     cores = os.cpu_count() or 1
-    if os.getloadavg()[0] > 200 * cores:
+    if os.getloadavg()[0] > 2 * cores and not pytestconfig.getoption("--update"):
         pytest.skip("the machine does other things")
     first, edits = [_first_answer(chromium, site) for _ in range(3)], []
     visited = CountingPage(chromium, site)
@@ -48,9 +47,9 @@ def test_answers_come_soon(chromium: Any, site: Served, pytestconfig: pytest.Con
         edits.append(visited.page.evaluate(_LAST))
     visited.close()
     found = {"bytes": page_bytes(), "first answer, ms": round(min(first)), "edit, ms": round(median(edits))}
-    print(found, first, edits)
+    print(found)
     if pytestconfig.getoption("--update"):
-        machine = {"cores": cores, "machine": platform.machine(), "chromium": chromium.version}
+        machine = {"cores": cores, "load": round(os.getloadavg()[0], 1), "chromium": chromium.version}
         RECORD.write_text(json.dumps({**found, **machine}, indent=2) + "\n")
     assert min(first) <= FIRST and median(edits) <= EDIT
 

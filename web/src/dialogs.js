@@ -46,6 +46,7 @@ export function openDialog(host) {
   const show = async () => {
     element.showModal()
     search.focus()
+    search.select()
     if (!specs.length) specs = await host.ask('specs')
     draw()
   }

@@ -15,16 +15,17 @@ layers:
   - {name: head, linear: 10}
 `
 
-export function document_(name, text, options = {}) {
+/** A document; with `named` its tab keeps the name, else it has that of the spec. */
+export function document_(name, text, options = {}, named = false) {
   last += 1
-  return { id: last, name, text, options, answer: null, problems: [], hints: [], failure: null, stale: true }
+  return { id: last, name, named, text, options, answer: null, problems: [], hints: [], failure: null, stale: true }
 }
 
 export function kept() {
   try {
     const saved = JSON.parse(sessionStorage.getItem(KEY))
     if (!Array.isArray(saved?.documents) || !saved.documents.length) return null
-    const documents = saved.documents.map(({ name, text, options }) => document_(String(name), String(text), plain(options)))
+    const documents = saved.documents.map(({ name, named, text, options }) => document_(String(name), String(text), plain(options), Boolean(named)))
     return { documents, at: Math.min(Math.max(0, Number(saved.at) || 0), documents.length - 1) }
   } catch {
     return null
@@ -33,7 +34,7 @@ export function kept() {
 
 export function keep(documents, at) {
   try {
-    const saved = documents.map(({ name, text, options }) => ({ name, text, options }))
+    const saved = documents.map(({ name, named, text, options }) => ({ name, named, text, options }))
     sessionStorage.setItem(KEY, JSON.stringify({ documents: saved, at }))
   } catch {
     // too long, or not allowed

@@ -82,7 +82,7 @@ class Page {
       this.problems.say(`The link cannot be read: ${error.message}`)
     }
     const saved = kept()
-    if (shared) this.documents = [document_(shared.name, shared.text, shared.options)]
+    if (shared) this.documents = [document_(shared.name, shared.text, shared.options, true)]
     else if (saved) this.documents = saved.documents
     else this.documents = [document_('my-network', FIRST)]
     if (shared) history.replaceState(null, '', location.pathname + location.search)
@@ -169,7 +169,7 @@ class Page {
   }
 
   rename(name) {
-    this.current().name = name.trim().slice(0, 100) || 'network'
+    Object.assign(this.current(), { name: name.trim().slice(0, 100) || 'network', named: true })
     this.keep()
   }
 
@@ -263,9 +263,18 @@ class Page {
     }
     if (!same()) return
     Object.assign(each, outcome, { stale: false })
+    this.nameOf(each)
     if (each === this.current()) this.accept(each)
     // from the change, or the beginning of the visit, to the answer
     performance.measure('answer', { start: each.changed ?? 0 })
+  }
+
+  /** Let a tab that nobody named have the name of its spec. */
+  nameOf(each) {
+    const title = each.answer?.title
+    if (each.named || !title || title.startsWith('<') || title === each.name) return
+    each.name = title.slice(0, 100)
+    if (!this.title.isConnected) this.drawTabs()
   }
 
   /** Show what is known of a document. */
@@ -281,14 +290,14 @@ class Page {
   }
 
   async openSpec(name) {
-    this.add(document_(name, await this.engine.ask('spec', { name })))
+    this.add(document_(name, await this.engine.ask('spec', { name }), {}, true))
   }
 
   async openFiles(files) {
     try {
       for (const { name, text, tensors } of await readFiles(files, this.engine)) {
         if (tensors) this.tensors.show(name, tensors)
-        else this.add(document_(name, text))
+        else this.add(document_(name, text, {}, true))
       }
       this.problems.say('')
     } catch (error) {

@@ -23,6 +23,13 @@ from netcalc.notation_options import NotationOptions
 from netcalc.options import ConventionOptions, LayerOptions, ModelOptions, SourceOptions
 
 
+def _writes(call: Call) -> tuple[str, ...]:
+    """Return the suffixes of files; checkpoints have no charts."""
+    from netcalc.formats.checkpoints import is_checkpoint
+
+    return REPORTS if call["stored"] or is_checkpoint(call["model"]) else (*REPORTS, *PICTURES)
+
+
 @verb(
     *(
         ConventionOptions,
@@ -35,7 +42,7 @@ from netcalc.options import ConventionOptions, LayerOptions, ModelOptions, Sourc
         *ROW_OPTIONS,
     ),
     StoredOptions,
-    writes=(*REPORTS, *PICTURES),
+    writes=_writes,
 )
 def command(call: Call) -> None:
     """Report the parameters of a network, or the tensors of a checkpoint."""

@@ -1,4 +1,4 @@
-"""Pictures of the page that counts in the browser: ``pytest --update`` writes those of its page in the documentation."""
+"""Pictures of the page that counts in the browser; ``pytest --update`` writes those of the documentation."""
 
 from __future__ import annotations
 

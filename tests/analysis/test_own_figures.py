@@ -19,7 +19,7 @@ from tests.oracle.tool_figures import comparable
 from tests.oracle.tool_networks import NETWORKS
 
 RECORD = json.loads((Path(__file__).parent.parent / "truth" / "tool_figures.json").read_text(encoding="utf-8"))
-#: Non-embedding and total parameters in the table of https://github.com/EleutherAI/pythia.
+#: Non-embedding and total parameters of the card of EleutherAI/pythia-12b, "Naming convention and parameter count".
 PYTHIA = {
     "pythia-70m": (18_915_328, 70_426_624),
     "pythia-410m": (302_311_424, 405_334_016),
@@ -86,8 +86,30 @@ def test_parameters_by_formulas_of_papers() -> None:
     assert f"{counted('gpt2', 'palm')['parameters'].value / 1e6:.2f}M" == "123.65M"
 
 
+def test_parameters_by_the_formulas_of_narayanan_chinchilla_and_megatron() -> None:
+    """Eq. 2 of Narayanan et al.; 13·l·d² + V·d of Hoffmann et al.; compute_weight_and_optimizer_memory of Megatron-LM.
+
+    Megatron counts queries, keys and values by heads, experts with 3 matrices, two norms a layer and one behind them,
+    and the vocabulary twice unless tied; no router, no norms of queries and keys.
+    """
+    sizes = {"vocab": 51200, "length": 2048, "max_length": 2048}
+    layers, h, vocab = 96, 12288, 51200
+    found = counted("gpt3-175b", "narayanan", **sizes)["parameters"].value
+    assert found == 12 * layers * h * h + 13 * layers * h + (vocab + 2048) * h == 174_615_822_336
+    assert counted("gpt3-175b", "chinchilla", **sizes)["parameters"].value == 13 * layers * h * h + vocab * h
+    layer = 2 * 2048 * (768 * 128 * 3 // 2 + 1) + 2 * 2048 * 2048 * 9 // 8 * 2
+    megatron = counted("qwen3-30b-a3b", "megatron")["parameters"]
+    assert megatron.value == 48 * layer + 2048 + 2 * 2048 * 151936 == 30_519_527_424
+    assert {difference.op: difference.difference for difference in megatron.differences} == {
+        "linear": -48 * 128 * 2048,
+        "rms_norm": -48 * 2 * 128,
+    }
+    llama = counted("llama-3-8b", "megatron")["parameters"]
+    assert llama.value == llama.netcalc == 8_030_261_248
+
+
 def test_keras_counts_moving_statistics() -> None:
-    """The summary of keras.applications.MobileNetV2: 3,538,984 in total, 34,112 of them not trainable."""
+    """Keras 3.15.1, keras.applications.MobileNetV2(weights=None).summary(): 34,112 are not trainable."""
     figure = counted("mobilenet_v2", "keras")["parameters"]
     assert (figure.value, figure.value - figure.netcalc) == (3_538_984, 34_112)
 

@@ -31,8 +31,8 @@ def _lines(figures: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
             yield from ("", f"## {paper}", "", markup(f"{file.paper}, {file.source}{read_in}."), "")
             yield from _table(own, ("what", "where", "printed", "computed", "convention", "verdict"))
     yield from ("", "## Figures of specs", "")
-    yield "Where a spec prints no reason, figures agree. Work is counted as the convention `torch` does, without the layers and at the"
-    yield "sizes that are named."
+    yield "Where a spec prints no reason, figures agree. Work is counted as the convention `torch` does, without"
+    yield "the layers and at the sizes that are named."
     yield ""
     papers = set(paper_names())
     yield from _table(

@@ -59,6 +59,11 @@ class Quantities:
         return any(node.output_types[0].shape[-1] == self.vocabulary for node in linear)
 
     @property
+    def name(self) -> str:
+        """Name of the network, which is the block of its own lines."""
+        return self._program.main.block
+
+    @property
     def inputs(self) -> int:
         """Number of inputs."""
         return len(self._program.inputs)
@@ -77,9 +82,10 @@ class Quantities:
         return self._program.dtype
 
 
-_QUANTITIES: Mapping[str, Callable[[Quantities], Dim]] = {
+_QUANTITIES: Mapping[str, Callable[[Quantities], Dim | str]] = {
     "tokens": lambda network: network.tokens,
     "vocabulary": lambda network: network.vocabulary,
+    "name": lambda network: network.name,
     "has_head": lambda network: network.has_head,
     "inputs": lambda network: network.inputs,
     "input_bytes": lambda network: network.input_bytes,

@@ -48,17 +48,24 @@ class Reading:
         self._items: dict[_Key, Piece] = {}
         #: False if the last text without an error was not in plain YAML.
         self.is_plain = True
+        self._has_pieces = False  # True if the last text without an error was read in pieces
+        self._right: int | None = None  # line where the last piece begins before one that cannot be read
 
     def read(self, text: str, label: str) -> Cursor:
         """Return the document of a text; NetcalcError as :func:`~netcalc.spec.yaml_document.parse_yaml`."""
         text = with_line_feeds(text)
         cursor = self._joined(text, label)
         if cursor is not None:
-            self.is_plain = True
+            self.is_plain = self._has_pieces = True
             return cursor
-        found = _plain_or_line(text)
-        if isinstance(found, int) and (error := _near_error(text, label, found)) is not None:
+        found: Node | int | None = None
+        start = self._right
+        if start is None:
+            found = _plain_or_line(text)
+            start = _last_right(_lines(text), found) if isinstance(found, int) else None
+        if start is not None and (error := _error_after(text, label, start)) is not None:
             raise error
+        self._has_pieces = False
         self.is_plain = isinstance(found, Node)
         return located(found, label, _lines(text)) if isinstance(found, Node) else parse_yaml(text, label)
 
@@ -68,7 +75,7 @@ class Reading:
         cursor = self._joined(text, label)
         if cursor is not None:
             return cursor
-        found = _plain_or_line(text)
+        found = None if self._has_pieces and self._right is not None else _plain_or_line(text)
         if found is None or isinstance(found, int):
             return None
         try:
@@ -84,19 +91,29 @@ class Reading:
         parts: list[tuple[int, Piece]] = []
         listed: list[tuple[int, Piece]] = []
         seen: set[str] = set()
+        self._right = before = None
+        begins = next((number for number, line in enumerate(lines) if line and line[0] not in " #-]}"), 0)
+        if any(line.strip() and not line.startswith("#") for line in lines[:begins]):
+            return None
         for first, last in _entries(lines):
             if _HEADER.match(lines[first]):
-                if _LAYERS in seen or not self._layers(lines, first, last, label, items, listed):
+                if _LAYERS in seen:
                     return None
                 seen.add(_LAYERS)
-                continue
-            piece = self._piece(lines, first, last, label, self._entries, entries, is_item=False)
-            if piece is None or piece.key is None or piece.key in seen:
-                return None
-            seen.add(piece.key)
-            parts.append((first, piece))
-        begins = next((number for number, line in enumerate(lines) if line and line[0] not in " #-]}"), 0)
-        if len(parts) < 2 or any(line.strip() and not line.startswith("#") for line in lines[:begins]):
+                is_whole = self._layers(lines, first, last, label, items, listed)
+                before = listed[-1][0] if listed else before
+                if not is_whole:
+                    self._right = before
+                    return None
+            else:
+                piece = self._piece(lines, first, last, label, self._entries, entries, is_item=False)
+                if piece is None or piece.key is None or piece.key in seen:
+                    self._right = before if piece is None else None
+                    return None
+                seen.add(piece.key)
+                parts.append((first, piece))
+                before = first
+        if len(parts) < 2:
             return None
         self._entries, self._items = entries, items
         spans = _Spans(lines, label, {piece.key or "": (first, piece) for first, piece in parts}, listed)
@@ -119,7 +136,7 @@ class Reading:
         known: dict[_Key, Piece],
         listed: list[tuple[int, Piece]],
     ) -> bool:
-        """Add the items of a list; return False if it has none, or anything else."""
+        """Add the items of a list; return False if it has none, or anything else, or an item that cannot be read."""
         starts = _item_lines(lines, first, last)
         if starts is None:
             return False
@@ -276,16 +293,13 @@ def _plain_or_line(text: str) -> Node | int | None:
         return None
 
 
-def _near_error(text: str, label: str, line: int) -> NetcalcError | None:
-    """Return the syntax error of a text, of which the lines before the entry or item around a line are right.
+def _error_after(text: str, label: str, start: int) -> NetcalcError | None:
+    """Return the syntax error of a text that is right up to an entry or item, which begins at a line and is right too.
 
-    The lines before the entry or item that precedes it are left out, but those that it stands below.  None if the error
-    is not there, so that the whole text has to be read.
+    The lines before it are left out, but those that it stands below.  None if the error is not there, so that the whole
+    text has to be read.
     """
     lines = _lines(text)
-    start = _last_right(lines, min(line, len(lines) - 1))
-    if start is None:
-        return None
     kept = [""] * start
     indent = len(lines[start]) - len(lines[start].lstrip(" "))
     for number in range(start - 1, -1, -1):
@@ -298,6 +312,7 @@ def _near_error(text: str, label: str, line: int) -> NetcalcError | None:
 
 def _last_right(lines: list[str], line: int) -> int | None:
     """Return the line where the last entry or item before a line begins that is right, with all before it."""
+    line = min(line, len(lines) - 1)
     starts = [number for number in range(line + 1) if lines[number] and lines[number][0] not in " #-]}"]
     if starts and lines[starts[-1]].rstrip().endswith(":"):
         starts += _item_lines(lines, starts[-1], line + 1) or []

@@ -33,6 +33,7 @@ CHECKS = (
     "initializers",
     "signal",
     "closed-forms",
+    "language",
 )
 
 

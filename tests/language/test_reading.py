@@ -10,9 +10,7 @@ from netcalc.language.reading import Reading
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.shipped import shipped
 from netcalc.spec.yaml_document import parse_yaml
-
-#: Signs that begin or end something in YAML.
-SIGNS = list("{}[]:,-\"'$ \n\n#|>ax1\t&*")
+from tests.language.edits import drawn_edit
 
 
 def _outcome(read: Any, text: str) -> object:
@@ -22,21 +20,6 @@ def _outcome(read: Any, text: str) -> object:
     except NetcalcError as error:
         return error.diagnostics
     return cursor.data, list(cursor.data) if isinstance(cursor.data, dict) else None, dict(cursor.spans)
-
-
-def drawn_edit(text: str, draw: random.Random) -> str:
-    """A text with an edit: cut, with a few characters less or one more, or with one line in place of another."""
-    place = draw.randrange(len(text))
-    kind = draw.random()
-    if kind < 0.3:
-        return text[:place]
-    if kind < 0.6:
-        return text[:place] + text[place + draw.randrange(1, 6) :]
-    if kind < 0.9:
-        return text[:place] + draw.choice(SIGNS) + text[place:]
-    lines = text.split("\n")
-    lines[draw.randrange(len(lines))] = draw.choice(lines)
-    return "\n".join(lines)
 
 
 def test_a_text_is_read_in_pieces_as_it_is_whole() -> None:

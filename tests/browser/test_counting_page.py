@@ -83,7 +83,7 @@ def test_settings_change_the_figures(visit: CountingPage) -> None:
     page.get_by_label("dropout").fill("")
     page.get_by_label("Quantization").fill("int8")
     # bytes of q, k, v and feed-forward products with a scale for each row; embedding and output stay in bfloat16
-    visit.total("stored_bytes", "9,086,705,664")
+    visit.total("stored_bytes", "5,594,030,080")
     page.get_by_label("Keep batch as a symbol").check()
     visit.total("macs", "batch")
     page.get_by_label("Keep batch as a symbol").uncheck()

@@ -166,7 +166,7 @@ def _of_tool(text: str, names: Mapping[str, str]) -> str:
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
-    return _OPTION.sub(lambda match: f"`{names.get(match[0], match[0])}`", text)
+    return _OPTION.sub(lambda match: f"`{names.get(match[0], match[0][2:].replace('-', '_'))}`", text)
 
 
 def _property(declared: Declared, option: Option | None, names: Mapping[str, str]) -> dict[str, Any]:

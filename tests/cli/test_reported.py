@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,21 +25,30 @@ def _work(command: str, netcalc: Callable[..., CommandResult]) -> int:
     return int(totals["flops"])
 
 
+@cache
+def _network(model: str) -> package.Network:
+    """A model at its own sizes, whose counts are kept from one cell to the next."""
+    return package.load(model)
+
+
+@pytest.mark.parametrize("tool", [*PRINTED, "torchlens"])
 @pytest.mark.parametrize("model", MODELS)
-def test_cells_of_tools_are_explained_by_the_number_alone(model: str) -> None:
-    """Figures of seven tools; GPT-2 at 128 tokens, which the search has to find out where they matter."""
-    network = package.load(model)
-    for tool, printed in PRINTED.items():
-        number = printed[list(MODELS).index(model)]
-        result = network.reconcile_reported(reported=f"{number}G")
-        assert 1 <= len(result.explanations) <= 10, (tool, number)
-        own = {f"convention {tool}", *(f"{name}={size}" for name, size in MODELS[model].items())}
-        own |= {"half of its FLOPs"} if tool == "torch-cpu" else set()
-        chosen = [{*row.choices} for row in result.explanations]
-        # every choice of the tool's run, or fewer where the others change no digit
-        assert any(choices <= own and f"convention {tool}" in choices for choices in chosen), (tool, number, chosen)
-        half = 0.5 * 10 ** -len(number.partition(".")[2])
-        assert all(abs(row.value / 1e9 - float(number)) <= half for row in result.explanations)
+def test_a_cell_is_explained_by_the_number_alone(model: str, tool: str) -> None:
+    """Figures of eight tools; GPT-2 at 128 tokens, which the search has to find out where they matter."""
+    if tool == "torchlens" and model != "vit_b_16":
+        pytest.skip("TorchLens 2.36 was run on vit_b_16 alone")
+    # TorchLens 2.36 prints 17.56 GMAC, and counts as torchvision does
+    number = "17.56" if tool == "torchlens" else PRINTED[tool][list(MODELS).index(model)]
+    convention = "torchvision" if tool == "torchlens" else tool
+    result = _network(model).reconcile_reported(reported=f"{number}G")
+    assert 1 <= len(result.explanations) <= 10
+    own = {f"convention {convention}", *(f"{name}={size}" for name, size in MODELS[model].items())}
+    own |= {"half of its FLOPs"} if tool == "torch-cpu" else set()
+    chosen = [{*row.choices} for row in result.explanations]
+    # every choice of the tool's run, or fewer where the others change no digit
+    assert any(choices <= own and f"convention {convention}" in choices for choices in chosen), chosen
+    half = 0.5 * 10 ** -len(number.partition(".")[2])
+    assert all(abs(row.value / 1e9 - float(number)) <= half for row in result.explanations)
 
 
 def test_parameters_of_the_tools_are_explained() -> None:

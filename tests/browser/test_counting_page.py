@@ -82,7 +82,7 @@ def test_settings_change_the_figures(visit: CountingPage) -> None:
     assert page.locator(".result.stale").count() == 1 and "from 0 to 1" in page.inner_text("#panel")
     page.get_by_label("dropout").fill("")
     page.get_by_label("Quantization").fill("int8")
-    # bytes of q, k, v and feed-forward products with a scale for each row; embedding and output stay in bfloat16
+    # a byte for each weight of 16 layers and 4 for the scale of each row; embedding and output stay in bfloat16
     visit.total("stored_bytes", "5,594,030,080")
     page.get_by_label("Keep batch as a symbol").check()
     visit.total("macs", "batch")

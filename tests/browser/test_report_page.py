@@ -142,7 +142,9 @@ def test_a_click_on_a_number_opens_its_working(written: Callable[..., Path], ope
     [
         (("gpt2",), {"device": "h100", "phase": "decode"}),
         (("resnet18",), {"device": "h100", "training": "adamw", "exclude": ["layer1.*"]}),
-        (("gpt2",), SPLIT),
+        (("gpt2",), {**SPLIT, "efficiency": 0.4, "tokens": "300B"}),
+        (("llama-3.2-1b",), PLACED),
+        (("llama-3.2-1b",), {"phase": "decode", "tokens_in": "24GB"}),
         (("gpt2",), STAGES),
         (("llama-3.2-1b",), SERVED),
         (("mlp",), {"signal": True}),
@@ -157,6 +159,18 @@ def test_every_number_opens_the_steps_that_end_in_it(
     assert set(page.evaluate(UNOPENED)) <= WITHOUT_WORKING
     assert page.evaluate(MISPLACED, "main") == []
     assert page.locator("main button.n").count() > 30
+
+
+def test_columns_and_dots_open_the_working_of_their_layer(
+    written: Callable[..., Path], opened: Callable[..., Any]
+) -> None:
+    page = opened(written("resnet18", device="h100"))
+    page.click("#memory .column.peak")
+    assert page.inner_text("#working .step.asked output") == page.locator("#memory .live button.n").first.get_attribute(
+        "title"
+    )
+    page.click("#time .dot >> nth=0")
+    assert "Time of" in page.inner_text("#working h2") and "at least" in page.inner_text("#working .step.asked")
 
 
 def test_requests_are_shown_as_asked_for(written: Callable[..., Path], opened: Callable[..., Any]) -> None:

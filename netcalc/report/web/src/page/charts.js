@@ -17,7 +17,7 @@ const textAt = (x, y, anchor, text, className = null) => s('text', { x, y, 'text
 /**
  * Bytes by layer as columns, the peak marked by name.
  *
- * columns: { label, value, open }; values are numbers.
+ * columns: { label, value, open }; values are numbers, `open` shows the working.
  */
 export function byteColumns(label, columns) {
   const most = Math.max(...columns.map((column) => column.value), 1)
@@ -31,7 +31,7 @@ export function byteColumns(label, columns) {
   const bars = columns.map((column, place) =>
     s(
       'rect',
-      { x: LEFT + place * step, y: yOf(column.value), width: Math.max(step - (step > 6 ? 2 : 0), 0.5), height: HEIGHT - BOTTOM - yOf(column.value), class: place === peak ? 'column peak' : 'column' },
+      { x: LEFT + place * step, y: yOf(column.value), width: Math.max(step - (step > 6 ? 2 : 0), 0.5), height: HEIGHT - BOTTOM - yOf(column.value), class: place === peak ? 'column press peak' : 'column press', onclick: column.open },
       s('title', {}, `${column.label}: ${bytes(column.value)}`),
     ),
   )

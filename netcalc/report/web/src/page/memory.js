@@ -38,22 +38,23 @@ function training(report, memory, size) {
 }
 
 /** Bytes on a device and on its host, by the convention of caches. */
-function placement(report) {
+function placement(report, size) {
   const places = [report.device, report.host]
-  const rows = Object.keys(report.device.totals).map((name) => [name, ...places.flatMap((place) => [bytes(place.caches[name]), bytes(place.totals[name])])])
+  const of = (place, field, value, name = '') => size(`placement.${place.name}.${field}${name ? `.${name}` : ''}`, value, `Memory of the ${place.name}`, name ? { field: name } : {})
+  const rows = Object.keys(report.device.totals).map((name) => [name, ...places.flatMap((place) => [of(place, 'caches', place.caches[name], name), of(place, 'totals', place.totals[name], name)])])
   return [
     h('h3', {}, `${exact(report.gpu_layers)} of ${exact(report.layers)} layers on the device`),
-    table([{ title: 'Place' }, { title: 'Weights', number: true }, { title: 'Activations', number: true }], places.map((place) => [place.name, bytes(place.weights), bytes(place.activations)])),
+    table([{ title: 'Place' }, { title: 'Weights', number: true }, { title: 'Activations', number: true }], places.map((place) => [place.name, of(place, 'weights', place.weights), of(place, 'activations', place.activations)])),
     table([{ title: 'Caches as reserved by' }, ...places.flatMap((place) => [{ title: `Caches, ${place.name}`, number: true }, { title: `In all, ${place.name}`, number: true }])], rows),
     report.beside.length > 0 && table([{ title: 'Beside it' }, { title: 'Weights', number: true }], report.beside.map((model) => [`${model.role} ${model.name}`, bytes(model.weights)])),
   ]
 }
 
-function tokens(report) {
-  const number = (value) => (value === null ? 'any number' : value === -1 ? 'the weights do not fit' : exact(value))
+function tokens(report, network, openers) {
+  const number = (name, value) => (value === null ? 'any number' : value === -1 ? 'the weights do not fit' : openers.number(exact(value), value, `Tokens, ${name}`, network.workings.memory, openers.place('memory', `tokens_in.tokens.${name}`, { field: name })))
   return [
     h('h3', {}, `Tokens of each sequence in ${bytes(report.budget)}`),
-    table([{ title: 'Caches as reserved by' }, { title: 'Tokens', number: true }], Object.entries(report.tokens).map(([name, value]) => [name, report.ends[name] ? `${number(value)}: ${report.ends[name]}` : number(value)])),
+    table([{ title: 'Caches as reserved by' }, { title: 'Tokens', number: true }], Object.entries(report.tokens).map(([name, value]) => [name, [number(name, value), report.ends[name] && `: ${report.ends[name]}`]])),
   ]
 }
 
@@ -90,11 +91,11 @@ export function memory(network, openers) {
     step && h('p', {}, 'A step of training when most is live.'),
     stack(parts, total),
     report.training && training(report.training, report, size),
-    report.placement && placement(report.placement),
-    report.tokens_in && tokens(report.tokens_in),
-    report.engine && h('p', {}, `NumPy's engine, ${report.engine.name}: ${bytes(report.engine.peak)}, of which ${bytes(report.engine.weights)} are weights.`),
+    report.placement && placement(report.placement, size),
+    report.tokens_in && tokens(report.tokens_in, network, openers),
+    report.engine && h('p', {}, `NumPy's engine, ${report.engine.name}: `, size('engine.peak', report.engine.peak, 'Peak of the engine'), ', of which ', size('engine.weights', report.engine.weights, 'Weights of the engine'), ' are weights.'),
     h('h3', {}, step ? 'Activations of a forward pass, by layer' : 'Activations by layer'),
-    chart ? byteColumns('Live bytes by layer', report.layers.map((layer) => ({ label: layer.repeat > 1 ? `${layer.path} ×${layer.repeat}` : layer.path, value: layer.bytes }))) : h('p', { class: 'quiet' }, 'The bytes of symbolic sizes have no number.'),
+    chart ? byteColumns('Live bytes by layer', report.layers.map((layer) => ({ label: layer.repeat > 1 ? `${layer.path} ×${layer.repeat}` : layer.path, value: layer.bytes, open: () => openers.panel.open(`Live in ${layer.path}`, network.workings.memory, openers.place('memory', 'layers.*.bytes', layer), layer.bytes) }))) : h('p', { class: 'quiet' }, 'The bytes of symbolic sizes have no number.'),
     h('div', { class: 'pair' }, report.ideal && live(report.ideal, 'ideal', 'Ideal execution', size), report.eager && live(report.eager, 'eager', 'Eager execution', size)),
     report.notes?.length > 0 && h('ul', { class: 'quiet' }, report.notes.map((note) => h('li', {}, note))),
   ]

@@ -28,7 +28,7 @@ function covers(label, path) {
 export function placeOf(places, field, item = {}) {
   const place = places.find((each) => matches(field, each.field) && Object.entries(each.where).every(([name, value]) => item[name] === value))
   if (!place || place.reason) return { ...NOWHERE, reason: place?.reason ?? 'gap' }
-  const own = { ...item, field: field.split('.').at(-1) }
+  const own = { field: field.split('.').at(-1), ...item }
   return {
     sections: place.sections.map((title) => filled(title, own)),
     steps: filled(place.steps, own),

@@ -19,15 +19,15 @@ function row(layer, network, openers) {
 }
 
 /** A whole training. */
-function run(report) {
+function run(report, of) {
+  const figure = (field, text) => of(text, report[field], 'A whole training', `run.${field}`)
   const rows = [
-    ['Tokens', exact(report.tokens)],
-    ['FLOPs', short(report.flops)],
-    ['FLOPs in days at a PFLOP/s', measured(report.pf_days)],
-    [report.efficiency === null ? 'Days at the bound' : `Days at ${percent(report.efficiency)} of the peak`, measured(report.days)],
-    report.energy_kwh !== null && ['Energy at full power, kWh', measured(report.energy_kwh)],
+    ['FLOPs', figure('flops', short(report.flops))],
+    ['FLOPs in days at a PFLOP/s', figure('pf_days', measured(report.pf_days))],
+    [report.efficiency === null ? 'Days at the bound' : `Days at ${percent(report.efficiency)} of the peak`, figure('days', measured(report.days))],
+    report.energy_kwh !== null && ['Energy at full power, kWh', figure('energy_kwh', measured(report.energy_kwh))],
   ].filter(Boolean)
-  return [h('h3', {}, 'A whole training'), table([{ title: 'Figure' }, { title: 'Value', number: true }], rows)]
+  return [h('h3', {}, `A whole training on ${short(report.tokens)} tokens`), table([{ title: 'Figure' }, { title: 'Value', number: true }], rows)]
 }
 
 /** The part of a bound that follows from the split: work of the slowest stage, and what its device sends. */
@@ -67,7 +67,7 @@ export function time(network, openers) {
       'div',
       { class: 'cards' },
       card('At least', of(seconds(report.seconds), report.seconds, 'Bound of the time', 'seconds'), `bound by ${report.limit}`),
-      report.estimated_seconds !== null && card(`At ${percent(report.efficiency)} of the peak`, h('strong', {}, seconds(report.estimated_seconds)), 'as asked for, and at least the bound'),
+      report.estimated_seconds !== null && card(`At ${percent(report.efficiency)} of the peak`, of(seconds(report.estimated_seconds), report.estimated_seconds, 'Time at the efficiency', 'estimated_seconds'), 'as asked for, and at least the bound'),
       card(
         'Device',
         h('strong', {}, `${count > 1 ? `${exact(count)} × ` : ''}${device.title}`),
@@ -77,7 +77,7 @@ export function time(network, openers) {
       ),
       card('Utilization at this bound', report.mfu === null ? h('strong', {}, '–') : of(percent(report.mfu), report.mfu, 'MFU', 'mfu'), rate === null ? 'of the peak' : of(rate, report.tokens_per_second, 'Tokens a second', 'tokens_per_second')),
     ),
-    report.run && run(report.run),
+    report.run && run(report.run, of),
     report.split && split(report.split, of),
     roofline(report.split ? 'Roofline of a device' : 'Roofline', points, report.roofline),
     h('p', { class: 'quiet' }, h('span', { class: 'key compute' }), 'bound by arithmetic ', h('span', { class: 'key memory' }), 'bound by memory', report.split && [' ', h('span', { class: 'key network' }), 'bound by what is sent']),

@@ -73,6 +73,15 @@ def test_a_figure_is_reached_within_half_of_its_last_digit(
     assert figure.is_reached_by(inside) and not figure.is_reached_by(outside)
 
 
+def test_zeros_of_a_rounded_number_do_not_count() -> None:
+    rounded = printed_figure("43,000 tokens", digits=2)
+    assert rounded.is_reached_by(42_500) and rounded.is_reached_by(43_499) and not rounded.is_reached_by(42_499)
+    assert printed_figure("10,700 tokens", digits=3).tolerance == 50
+    for text, digits in (("43,100", 2), ("43", 2), ("4.30", 1), ("4e3", 1)):
+        with pytest.raises(ValueError, match="digits"):
+            printed_figure(text, digits=digits)
+
+
 def test_computed_figures_are_written_as_the_printed_one() -> None:
     shown = {text: printed_figure(text).shown(value) for text, value in [("1.9 GB", 1.875e9), ("3.14e23", 3.1429e23)]}
     assert shown == {"1.9 GB": "1.875 GB", "3.14e23": "3.1429e23"}

@@ -82,6 +82,9 @@ class FigureData(_Part):
     id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9.\-]*", max_length=60)]
     printed: _Text | int = Field(description="the figure as printed: 59.25 GiB, 3.14e23, 34,560; a whole one is exact")
     means: str = Field("", description="unit that is meant, where the source prints another: GB for GiB")
+    digits: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="significant digits of a rounded whole number: 2 of 43,000"
+    )
     what: str = Field("", description="quantity in words")
     where: str = Field("", description="table, figure or section of the source")
     convention: str = Field("", description="what is counted, and how; that of the paper by default")
@@ -92,7 +95,7 @@ class FigureData(_Part):
 
     @model_validator(mode="after")
     def _is_printed(self) -> Self:
-        printed_figure(self.printed, self.means)
+        printed_figure(self.printed, self.means, self.digits)
         if self.value is None and len(self.values) != 1:
             raise ValueError("a figure without `value` has one of `values`")
         if self.reason and self.note:
@@ -175,7 +178,7 @@ class PaperFile(NamedTuple):
 
     def printed(self, figure: FigureData) -> Printed:
         """Return a printed figure as a number."""
-        return printed_figure(figure.printed, figure.means)
+        return printed_figure(figure.printed, figure.means, figure.digits)
 
 
 def paper_in(path: Path, label: str = "") -> PaperFile:

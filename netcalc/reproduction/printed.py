@@ -56,12 +56,13 @@ class Printed(NamedTuple):
         return f" {self.unit}" if self.unit else ""
 
 
-def printed_figure(printed: Any, means: str = "") -> Printed:
+def printed_figure(printed: Any, means: str = "", digits: int | None = None) -> Printed:
     """Return a printed figure; ValueError for a text that is none.
 
     Args:
         printed: text such as ``"59.25 GiB"``, or a number, which is exact if it is whole.
         means: the unit that is meant, where the source prints another name for it: GB for GiB.
+        digits: number of significant digits of a whole number that is rounded; None for one that is printed in full.
 
     >>> printed_figure("45.7 %").is_reached_by(0.45732)
     True
@@ -80,4 +81,9 @@ def printed_figure(printed: Any, means: str = "") -> Printed:
     number = Fraction(match[1].replace(",", "")) * power * UNITS[unit]
     is_exact = not decimals and match[2] is None and unit in _COUNTS
     tolerance = Fraction(0) if is_exact else Fraction(1, 2 * 10**decimals) * power * UNITS[unit]
+    if digits is not None:
+        whole = match[1].replace(",", "")
+        if decimals or match[2] is not None or len(whole) <= digits or whole[digits:].strip("0"):
+            raise ValueError(f"digits are those of a whole number that ends in zeros, which {text!r} does not")
+        tolerance = Fraction(10 ** (len(whole) - digits), 2) * UNITS[unit]
     return Printed(text, number, unit, tolerance, decimals, int(match[2]) if match[2] else None)

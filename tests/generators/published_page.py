@@ -23,6 +23,8 @@ def _lines(figures: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     yield "Generated from a run of [`netcalc reproduce`](reproduce.md), which computes each figure anew:"
     yield f"{counts['reproduced']} of {total} are reproduced in all printed digits, the others are explained."
     yield f"{counts['quoted']} more are results that specs only quote."
+    of_papers = [f["verdict"] for name, f in figures.items() if name.partition("/")[0] in paper_names()]
+    yield f"Of the {len(of_papers)} figures of papers and tools {of_papers.count('reproduced')} are reproduced."
     for paper in paper_names():
         own = {name: figure for name, figure in figures.items() if name.startswith(f"{paper}/")}
         if own:

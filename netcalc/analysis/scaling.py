@@ -37,7 +37,7 @@ class ScalingPoint(NamedTuple):
 
 
 class FigureScaling(NamedTuple):
-    """How a figure depends on one size, all others being at their defaults."""
+    """Dependence of a figure on one size, all others being at their defaults."""
 
     figure: str
     over: str

@@ -13,6 +13,8 @@ from netcalc.dims.polynomial import Dim, Poly
 
 #: Products of two whole numbers below this are floats without rounding.
 _EXACT = 1 << 26
+#: Names of the indices of two iterations of a symbolic number, which have to be alike but for real numbers.
+INDICES = ("index_of_one", "index_of_another")
 
 
 class SymbolicReal(float):
@@ -135,7 +137,12 @@ class RealFormula(SymbolicReal):
         return repr(self)
 
     def __hash__(self) -> int:
-        return hash((self.function, self.parts))
+        return hash(self._form)
+
+    @property
+    def _form(self) -> str:
+        """The formula, in which the index of one iteration of a repeat is like that of another one."""
+        return repr(self).replace(INDICES[1], INDICES[0])
 
     def _is(self, relation: str, other: Any) -> bool:
         holds = _COMPARISONS[relation](self.example, _example(other))
@@ -146,7 +153,7 @@ class RealFormula(SymbolicReal):
         if not isinstance(other, (int, float, Poly)):
             return False
         if isinstance(other, RealFormula):  # forms are compared, as those of sizes are
-            return (self.function, self.parts) == (other.function, other.parts)
+            return self._form == other._form
         return self.equals(other)
 
     def equals(self, other: Any) -> bool:

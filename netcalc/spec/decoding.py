@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean, written
-from netcalc.dims import Poly
+from netcalc.dims import Poly, keeps_formulas
 from netcalc.ir import InputSpec, Value
 from netcalc.ir.caches import Cache, Caches
 from netcalc.limits import MAX_ITEMS
@@ -58,6 +58,8 @@ def _caches_of_input(
         raise place["cache"]["next"].error("E104", message)
     caches = []
     for number, (label, settings) in enumerate(input_names(name, decl, place, elaboration.settings)):
+        if keeps_formulas() and "*" in name and isinstance(settings.get("index"), Poly):
+            return []  # of a list of symbolic length, whose inputs are absent
         window = evaluate_expression(place["cache"]["window"], settings) if cache.window is not None else None
         if window is not None and (isinstance(window, bool) or not isinstance(window, (int, Poly))):
             message = f"window: should be a whole number or null, not {written(window, quoted=True)}"

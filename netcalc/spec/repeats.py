@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from netcalc import ops
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import UndecidedError, assumptions, default_of, in_sketch, record, symbol
+from netcalc.dims.reals import INDICES
 from netcalc.ir import Body, CallNode, Value, join
 from netcalc.opdef import ports
 from netcalc.spec.block_calls import add_call
@@ -32,8 +33,8 @@ from netcalc.spec.scope import Outputs, Poisoned, Scope
 from netcalc.spec.targets import block_of, resolve_target
 from netcalc.spec.ties import share_with_first
 
-#: Names of the indices of two iterations of a symbolic number, which have to be alike.
-_INDICES = ("index_of_one", "index_of_another")
+#: Longest period in which a symbolic number of iterations may take turns.
+_MOST_PERIOD = 8
 
 
 def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
@@ -134,29 +135,86 @@ class _Repeat(NamedTuple):
         return call, current
 
     def uncounted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
-        """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
-        elaboration, line, iterations, paths, streams, scope = self
-        if iterations.named or streams.vary or (scope.patches and (in_sketch() or paths.same_until(scope, 0, 2) < 2)):
+        """Add the calls of a symbolic number of iterations, which are equal but for the first, or by turns."""
+        elaboration, iterations, scope = self.elaboration, self.iterations, self.scope
+        if iterations.named or self.streams.vary or (scope.patches and (in_sketch() or not self._patched_alike())):
             raise _differ(iterations)
+        if in_sketch() or not iterations.varies or self.paths.shared or self.paths.base is None:
+            return self._alike(current)
+        nodes, reported = len(scope.body.nodes), elaboration.reporter.diagnostics[:]
+        reason: Exception = _differ(iterations)
+        for period in range(1, _MOST_PERIOD + 1):
+            try:
+                return self._alike(current) if period == 1 else self._by_turns(current, period)
+            except (NetcalcError, Poisoned) as error:
+                found = elaboration.reporter.diagnostics[len(reported) :]
+                found = [*found, *(error.diagnostics if isinstance(error, NetcalcError) else ())]
+                if any(each.code != "E404" for each in found):
+                    raise
+                reason = NetcalcError(found) if period == 1 else reason
+            del scope.body.nodes[nodes:]
+            elaboration.reporter.diagnostics[:] = reported
+        raise reason
+
+    def _patched_alike(self) -> bool:
+        return self.paths.same_until(self.scope, 0, 2) == 2
+
+    def _by_turns(self, current: Value | None, period: int) -> tuple[CallNode | None, Value | None]:
+        """Add a call for each turn of a period: of the iterations whose number leaves the same remainder."""
+        times, paths = self.iterations.times, self.paths
+        assert paths.base is not None
+        turns = []
+        with assumptions() as assumed:
+            for number in range(period):
+                bodies = [
+                    self._iteration(number + period * symbol(name, 1, 0), current, None, number) for name in INDICES
+                ]
+                (_, body, inputs), (_, other, others) = bodies
+                if other is not body or others != inputs or not body.repeatable:
+                    raise _differ(self.iterations)
+                turns.append((body, inputs))
+        if any(claim.names() & set(INDICES) for claim in assumed):
+            raise _differ(self.iterations)
+        record(assumed)
+        call: CallNode | None = None
+        for number, (body, inputs) in enumerate(turns):
+            path = f"{paths.stem}{paths.start + number}"
+            carried = inputs if call is None else [*call.results, *inputs[len(call.results) :]]
+            call = add_call(self.elaboration, self.line, self.scope, path, body, list(carried))
+            call.times = (times + (period - 1 - number)) // period
+            if number == 0:  # none gives anything to collect, however many there are
+                self.streams.gather(body.ports, call.outputs, times)
+        assert call is not None
+        return call, call.outputs[0]
+
+    def _iteration(
+        self, index: Any, value: Value | None, last: CallNode | None, number: int
+    ) -> tuple[str, Body, list[Value | None]]:
+        """Return path, body and inputs of the iteration with an index, which may be symbolic; its path has a number."""
+        elaboration, line, iterations, paths, streams, scope = self
+        inner = scope.child(variables=iterations.variables(index))
+        path = paths.instance(number, line, inner)
+        edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
+        if edit.removed or edit.before or edit.after:
+            raise _differ(iterations)
+        inner.current = None if value is None else Outputs.single(value)
+        with (
+            elaboration.freezing(edit.line, inner),
+            elaboration.reporter.inside("in an iteration", line.cursor.key_span),
+            patching(elaboration, edit, line.cursor, inner),
+        ):
+            turn = Turn(path, streams, streams.inputs(min(number, 1)), last)
+            body, inputs = iteration_body(elaboration, edit.line, inner, value, turn)
+        if streams.gives(body.ports) or (last is not None and not body.repeatable):
+            raise _differ(iterations)
+        return path, body, inputs
+
+    def _alike(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
+        """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
+        _, line, iterations, paths, streams, scope = self
 
         def iteration(index: Any, value: Value | None, last: CallNode | None) -> tuple[str, Body, list[Value | None]]:
-            inner = scope.child(variables=iterations.variables(index))
-            number = 0 if last is None else 1
-            path = paths.instance(number, line, inner)
-            edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
-            if edit.removed or edit.before or edit.after:
-                raise _differ(iterations)
-            inner.current = None if value is None else Outputs.single(value)
-            with (
-                elaboration.freezing(edit.line, inner),
-                elaboration.reporter.inside("in an iteration", line.cursor.key_span),
-                patching(elaboration, edit, line.cursor, inner),
-            ):
-                turn = Turn(path, streams, streams.inputs(number), last)
-                body, inputs = iteration_body(elaboration, edit.line, inner, value, turn)
-            if streams.gives(body.ports) or (last is not None and not body.repeatable):
-                raise _differ(iterations)
-            return path, body, inputs
+            return self._iteration(index, value, last, 0 if last is None else 1)
 
         path, body, inputs = iteration(0, current, None)
         first = self._add(line, 0, path, body, inputs)
@@ -165,12 +223,12 @@ class _Repeat(NamedTuple):
             first.times = iterations.times
             return first, first.outputs[0]
         with assumptions() as assumed:
-            _, body, inputs = iteration(symbol(_INDICES[0], 1), first.outputs[0], first)
+            _, body, inputs = iteration(symbol(INDICES[0], 1), first.outputs[0], first)
             if iterations.varies:
-                _, other, others = iteration(symbol(_INDICES[1], 1), first.outputs[0], first)
+                _, other, others = iteration(symbol(INDICES[1], 1), first.outputs[0], first)
                 if other is not body or others != inputs:
                     raise _differ(iterations)
-        if any(claim.names() & set(_INDICES) for claim in assumed):  # that one iteration is like another
+        if any(claim.names() & set(INDICES) for claim in assumed):  # that one iteration is like another
             raise _differ(iterations)
         record(assumed)
         times = iterations.times - 1
@@ -229,16 +287,17 @@ class _Paths(NamedTuple):
         """Return the path of an iteration."""
         if self.base is None:
             return join(scope.prefix, str(line_name(line, scope)))
-        return self.base if self.shared else f"{self._stem}{self.start + iteration}"
+        return self.base if self.shared else f"{self.stem}{self.start + iteration}"
 
     def same_until(self, scope: Scope, iteration: int, times: int) -> int:
         """Return the first later iteration to which other patches may apply, or ``times``."""
         if self.shared or not scope.patches:
             return times
-        return same_until(scope.patches, self._stem, self.start + iteration, self.start + times) - self.start
+        return same_until(scope.patches, self.stem, self.start + iteration, self.start + times) - self.start
 
     @property
-    def _stem(self) -> str:
+    def stem(self) -> str:
+        """The path of an iteration before its number."""
         base = self.base or ""
         return base + "." if base and not base.endswith(("_", "-")) else base
 

@@ -14,7 +14,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.dims import assumptions, symbolic_values
 from netcalc.expressions import parse
 from netcalc.notation_options import Notation
-from tests.exhaustive.closed_forms import compared, drawn, executed, value_of
+from tests.exhaustive.closed_forms import compared, drawn, executed, sizes_of, value_of
 
 DEEP = """
 netcalc: 1
@@ -90,6 +90,23 @@ def test_numbers_of_iterations_names_and_real_numbers_are_symbolic() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "var", "values"),
+    [
+        ("gemma-2-2b", "layers", [5, 26]),  # local and global by turns
+        ("jamba-v0.1", "layers", [16, 33]),  # attention and experts in a period of 8
+        ("switch-base-8", "decoder_layers", [3, 12]),
+        ("swin_t", "depths", [[3, 1, 5, 2]]),  # every other block shifts its windows
+    ],
+)
+def test_iterations_may_take_turns(name: str, var: str, values: list[Any]) -> None:
+    net = netcalc.load(name, symbolic=[var])
+    for value in values:
+        counted = netcalc.load(name, set={var: value})
+        sizes = sizes_of({var: value})
+        assert [net.params.at(sizes), net.macs.at(sizes)] == [counted.params, counted.macs]
+
+
 def test_a_comparison_of_a_real_number_is_an_assumption() -> None:
     net = netcalc.load("gpt2", symbolic=["d_model", "heads"])
     assert str(net.specialize(d_model=24, heads=3).params) == str(
@@ -110,7 +127,7 @@ def test_a_comparison_of_a_real_number_is_an_assumption() -> None:
         ("llama-3-8b", "padding_idx", "E501", "it is null"),
         ("gpt2", "layerz", "E501", "no dim or var of that name"),
         ("lstm", "layers", "E404", "takes numbers here"),
-        ("swin_t", "depths", "E404", "the iterations differ"),
+        ("lfm2-1.2b", "layers", "E404", "the iterations differ"),
     ],
 )
 def test_what_cannot_stay_symbolic_is_named_with_its_line(name: str, var: str, code: str, said: str) -> None:

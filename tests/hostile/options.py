@@ -67,7 +67,7 @@ LINES: dict[str, dict[str, str]] = {
         "long": f"shapes spec.yaml --set {'n' * 50000}=3",
         "twice": "shapes spec.yaml --set batch=1 --set batch=zz",
         "expression": "shapes spec.yaml --set 'length=${9**9**9}'",
-        "symbolic-var": "shapes spec.yaml --symbolic width",
+        "symbolic-var": "shapes spec.yaml --symbolic kind",
         "symbolic-unknown": "shapes spec.yaml --symbolic nothing",
         "symbolic-empty": "shapes spec.yaml --symbolic ''",
         "compare-number": "compare spec.yaml large.yaml --set 9:width=3",

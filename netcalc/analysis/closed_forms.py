@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,12 +12,15 @@ from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES, Figure, View, shown_totals
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Assumption, Dim, Poly, claimed, default_of
+from netcalc.dims.atoms import Call
 from netcalc.dims.formulas import factors, formula, written_term
-from netcalc.dims.settled import Settled
+from netcalc.dims.settled import Settled, joined
 from netcalc.dims.terms import Monomial
 from netcalc.notation_options import Notation
 from netcalc.results import Result, recorded
 
+#: Numbers of instances in a path.
+NUMBERS = re.compile(r"(?<![^.])(?:[\d,…–]+|\d+–\([^)]*\))(?![^.])")
 #: Units of the figures in text.
 _UNITS = {"elements": "parameters", "macs": "MAC", "flops": "FLOP", "bytes": "B"}
 
@@ -170,10 +174,30 @@ def _closed_forms(
         if isinstance(total, int) or total in seen:
             continue
         seen.add(total)
-        sources = ((row.title, row.op, settle(figure.of(row.total))) for row in analysis.counted_leaves())
-        terms = tuple(terms_of(total, order, sources))
+        sources = [(row.title, row.op, settle(figure.of(row.total))) for row in analysis.counted_leaves()]
+        joint = list(_in_turns(sources))
+        if len(joint) < len(sources):  # so that layers which take turns add up to the terms
+            whole = sum((part for _, _, part in joint), start=0)
+            total = whole if isinstance(whole, Poly) and default_of(whole) == default_of(total) else total
+        terms = tuple(terms_of(total, order, joint))
         unit = _UNITS.get(figure.unit, figure.unit)
         yield ClosedForm(figure.name, unit, written(total, notation, order), default_of(total), terms)
+
+
+def _in_turns(sources: Iterable[tuple[str, str, Dim]]) -> Iterator[tuple[str, str, Dim]]:
+    """Yield layers with their parts; those that take turns, so that each has a part of their number, as one."""
+    turns: dict[tuple[str, str], Dim] = {}
+    for path, op, size in sources:
+        starred = NUMBERS.sub("*", path)
+        if starred != path and isinstance(size, Poly) and any(_divides(monomial) for monomial, _ in size.monomials()):
+            turns[starred, op] = turns.get((starred, op), 0) + size
+        else:
+            yield path, op, size
+    yield from ((path, op, joined(size)) for (path, op), size in turns.items())
+
+
+def _divides(monomial: Monomial) -> bool:
+    return any(isinstance(atom, Call) and atom.function == "//" for atom, _ in monomial)
 
 
 def _merged(sources: Iterable[TermSource]) -> Iterator[TermSource]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import NamedTuple
 
+from netcalc.analysis.closed_forms import NUMBERS
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES, Figure
 from netcalc.analysis.rows import Row
@@ -22,7 +22,6 @@ from netcalc.results import Result, recorded
 _FIGURES = ("params", "macs", "flops", "flops_total")
 #: Parts of a network, the greatest ones, whose crossings are looked for.
 _MOST_PARTS = 8
-_NUMBERS = re.compile(r"(?<![^.])(?:[\d,…–]+|\d+–\([^)]*\))(?![^.])")
 
 
 class ScalingPoint(NamedTuple):
@@ -174,11 +173,11 @@ def _point(total: Poly, terms: Sequence[Poly], name: str, size: int) -> ScalingP
 def _parts(rows: Iterable[Row], times: Dim) -> Iterator[tuple[str, Row, Dim]]:
     """Yield path, row and number of instances of the parts: children of the outermost repeats, and rows beside them."""
     for row in rows:
-        path = _NUMBERS.sub("*", row.title)
+        path = NUMBERS.sub("*", row.title)
         if row.children and isinstance(row.repeat, int) and row.repeat == 1 and _repeats(row):
             yield from _parts(row.children, times)
         elif row.children and not (isinstance(row.repeat, int) and row.repeat == 1):
-            yield from ((_NUMBERS.sub("*", child.title), child, times * row.repeat) for child in row.children)
+            yield from ((NUMBERS.sub("*", child.title), child, times * row.repeat) for child in row.children)
         else:
             yield path, row, times
 

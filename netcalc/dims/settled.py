@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from netcalc.dims.atoms import Atom
+from netcalc.dims.atoms import Atom, Call
 from netcalc.dims.functions import assumed_multiples
 from netcalc.dims.order import Assumption
-from netcalc.dims.polynomial import Dim, Poly, exact_div
+from netcalc.dims.polynomial import Dim, Poly, as_dim, exact_div
+from netcalc.dims.terms import Monomial
+
+
+def joined(size: Dim) -> Dim:
+    """Return an equal size in which the turns of a period are one: ⌊n/2⌋ + ⌊(n + 1)/2⌋ is n.
+
+    It is Hermite's identity: the sum of ⌊(n + k)/p⌋ over k from 0 to p − 1.
+
+    >>> from netcalc.dims import symbol
+    >>> n = symbol("n")
+    >>> str(joined(5 * (n // 2) + 3 * ((n + 1) // 2)))
+    '2*(n//2) + 3*n'
+    """
+    if isinstance(size, int):
+        return size
+    turns: dict[tuple[Monomial, Dim, int], dict[int, int]] = {}
+    for monomial, coefficient in size.monomials():
+        quotients = [
+            atom for atom, power in monomial if isinstance(atom, Call) and atom.function == "//" and power == 1
+        ]
+        if len(quotients) == 1 and isinstance(quotients[0].operands[1], int):
+            dividend, period = as_dim(quotients[0].operands[0]), quotients[0].operands[1]
+            constant = next((c for powers, c in dividend.monomials() if not powers), 0)  # type: ignore[union-attr]
+            others = tuple(item for item in monomial if item[0] is not quotients[0])
+            turns.setdefault((others, dividend - constant, period), {})[constant] = coefficient
+    for (others, dividend, period), by_constant in turns.items():
+        coefficients = [by_constant.get(constant, 0) for constant in range(period)]
+        if all(c > 0 for c in coefficients) or all(c < 0 for c in coefficients):
+            least = min(coefficients, key=abs)
+            factor: Dim = Poly({others: least}) if others else least
+            size = size - sum(((dividend + k) // period * factor for k in range(period)), start=0) + dividend * factor
+    return size
 
 
 class Settled:

@@ -105,6 +105,9 @@ def test_iterations_may_take_turns(name: str, var: str, values: list[Any]) -> No
         counted = netcalc.load(name, set={var: value})
         sizes = sizes_of({var: value})
         assert [net.params.at(sizes), net.macs.at(sizes)] == [counted.params, counted.macs]
+    for form in net.summary().closed_forms:
+        for term in form.terms:
+            assert sum(layer.coefficient for layer in term.layers) == term.coefficient, (form.figure, term.text)
 
 
 def test_a_comparison_of_a_real_number_is_an_assumption() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PLANS = ("phase", "logits", "recompute", "precision", "mixed", "micro_batch", "accumulate", "attention")
 #: Options of memory, and of a bound of time, that say nothing without it.
 _OF_MEMORY = ("tokens_in", "engine", "gpu_layers", "experts_on", "companion", "draft", "cache", "cache_dtype", "depth")
+_OF_ONE_DEVICE = ("tokens_in", "engine", "gpu_layers", "experts_on", "companion", "draft", "depth")
 _OF_TIME = ("efficiency", "tokens", "arithmetic", "convolution", "unfused")
 #: Options of the counts, which plans do not take.
 _COUNTS = ("backward", "loss", "input_gradients", "complexity", "convention", "window", "exclude")
@@ -47,12 +48,16 @@ def is_planned(options: FormulaOptions) -> bool:
 
 
 def _require(options: FormulaOptions) -> None:
-    """Raise NetcalcError (E502) for an option of memory or of time without it."""
-    option = _given(options, _OF_MEMORY)
-    if option is not None and not options["memory"] and not options["fit"]:
+    """Raise NetcalcError (E502) for an option of memory or of time with what does not depend on it."""
+    of_fit = options_of(FitOptions) if options["fit"] else {}
+    option = _given(options, tuple(name for name in _OF_MEMORY if name not in of_fit))
+    if option is not None and not options["memory"]:
         raise NetcalcError(Diagnostic("E502", f"{option} explains memory", hint="--memory"))
-    option = _given(options, _OF_TIME)
-    if option is not None and options["device"] is None:
+    option = _given(options, _OF_ONE_DEVICE)
+    if option is not None and options["memory"] and is_split(options):
+        raise NetcalcError(Diagnostic("E502", f"{option} explains one device, not a split", hint="leave out --tp"))
+    option = _given(options, tuple(name for name in _OF_TIME if name not in of_fit))
+    if option is not None and (options["device"] is None or options["fit"]):
         raise NetcalcError(Diagnostic("E502", f"{option} explains a time", hint="--device h100"))
 
 

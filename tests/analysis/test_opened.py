@@ -157,6 +157,22 @@ def test_what_is_measured_is_said_to_be(verb: str) -> None:
     assert place is not None and place.reason == "measured"
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"engine": "fast"}, "--engine explains memory"),
+        ({"depth": 1, "device": "h100"}, "--depth explains memory"),
+        ({"fit": True, "device": "h100", "engine": "fast"}, "--engine explains memory"),
+        ({"fit": True, "device": "h100", "tokens": "1B"}, "--tokens explains a time"),
+        ({"efficiency": 0.4}, "--efficiency explains a time"),
+        ({"memory": True, "tp": 2, "tokens_in": "8GiB"}, "--tokens-in explains one device"),
+    ],
+)
+def test_options_that_explain_something_else_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(NetcalcError, match=told):
+        load("gpt2").explain(**options)
+
+
 def test_every_record_has_its_places() -> None:
     """All but pages of reference, lists of findings, and what other records are made of."""
     without = {"errors", "weights", "check", "checkpoint", "verify-module", "signal-comparison", "train-comparison"}

@@ -30,6 +30,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "reconcile": ("mlp --to fvcore", {*REPORTS}),
     "graph": ("mlp", {*REPORTS, ".svg", ".png", ".dot", ".gv", ".mmd"}),
     "fit": ("mlp", {*REPORTS}),
+    "scaling": ("mlp --over batch=1,2", {*REPORTS, ".svg", ".png"}),
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS, ".svg", ".png"}),
     "check": ("mlp", {*REPORTS, ".sarif"}),

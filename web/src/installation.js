@@ -32,7 +32,7 @@ export function installation(document_) {
   const file = quoted(`${document_.name.replace(/[^\w.-]+/g, '-') || 'spec'}.yaml`)
   const command = (verb) => ['netcalc', verb, file, optionsOf(document_)].filter(Boolean).join(' ')
   return [
-    h('p', {}, 'This page counts. What executes the network needs NumPy, which there is none of for this platform, and so netcalc on your machine. In a copy of its sources:'),
+    h('p', {}, 'This page counts. To execute a network takes NumPy, which the page cannot have, and so an installation. In a copy of the sources of netcalc:'),
     copyable('python3 -m venv .venv && .venv/bin/pip install . && . .venv/bin/activate'),
     h('p', {}, 'Save the spec as YAML, and then:'),
     VERBS.map(([verb, about]) => [h('h3', {}, verb), h('p', {}, about), copyable(command(verb))]),

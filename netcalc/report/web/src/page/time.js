@@ -1,6 +1,6 @@
 // The bound of the time on a device, with the roofline.
 import { h, path, table } from './dom.js'
-import { bytes, exact, measured, percent, seconds, short } from './numbers.js'
+import { bytes, elements, exact, measured, percent, seconds, short } from './numbers.js'
 import { roofline } from './charts.js'
 import { traffic } from './split.js'
 
@@ -27,7 +27,7 @@ function run(report, of) {
     [report.efficiency === null ? 'Days at the bound' : `Days at ${percent(report.efficiency)} of the peak`, figure('days', measured(report.days))],
     report.energy_kwh !== null && ['Energy at full power, kWh', figure('energy_kwh', measured(report.energy_kwh))],
   ].filter(Boolean)
-  return [h('h3', {}, `A whole training on ${short(report.tokens)} tokens`), table([{ title: 'Figure' }, { title: 'Value', number: true }], rows)]
+  return [h('h3', {}, `A whole training on ${elements(report.tokens)} tokens`), table([{ title: 'Figure' }, { title: 'Value', number: true }], rows)]
 }
 
 /** The part of a bound that follows from the split: work of the slowest stage, and what its device sends. */

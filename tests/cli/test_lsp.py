@@ -81,12 +81,12 @@ class Open:
 
     async def diagnostics(self) -> list[types.Diagnostic]:
         """The diagnostics of the present text."""
-        for _ in range(100):
+        for _ in range(300):
             known = self.client.diagnostics.get(self.uri)
             if known is not None and self.client.published.get(self.uri) == self.version:  # type: ignore[attr-defined]
                 return list(known)
             await asyncio.sleep(0.1)
-        raise AssertionError("no diagnostics within 10 s")
+        raise AssertionError("no diagnostics within 30 s")
 
     async def hints(self) -> dict[int, str]:
         """The inlay hints by line."""

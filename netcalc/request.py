@@ -221,10 +221,17 @@ class Request:
         return replace(self, quantize=(*self.quantize, *quantize), prune=(*self.prune, *prune))
 
     def with_caches(self) -> Self:
-        """Return the request with the caches of the spec, unless the settings say otherwise."""
+        """Return the request with the caches of the spec, unless settings say otherwise or their number is symbolic."""
         if _USE_CACHE in self.settings or _USE_CACHE not in self.source.document.vars:
             return self
-        return replace(self, settings={**self.settings, _USE_CACHE: True})
+        cached = replace(self, settings={**self.settings, _USE_CACHE: True})
+        if any(name in self.source.document.vars for name in self.symbolic):
+            try:
+                cached._elaborated  # noqa: B018 - for its errors
+            except NetcalcError as error:
+                if all(found.code == "E404" for found in error.diagnostics):
+                    return self
+        return cached
 
     @property
     def decodes(self) -> bool:

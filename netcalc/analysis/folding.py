@@ -87,6 +87,8 @@ class Numbers(NamedTuple):
         ``-`` and ``...`` stand for the dash and the ellipsis.  None if ``text`` is none of these, or if not all numbers
         are among these.
         """
+        if text == str(self):
+            return self
         text = text.replace("...", "…").replace("-", "–")
         if text == str(self):
             return self

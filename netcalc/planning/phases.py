@@ -61,13 +61,9 @@ def request_in_phase(request: Request, phase: Phase | None, logits: LogitsOf | N
 def _with_caches(request: Request) -> tuple[Request, tuple[str, ...]]:
     """Return a request with caches, or without them where their number is symbolic, and a remark on that."""
     cached = request.with_caches()
-    if cached is not request and request.program.symbolic:
-        try:
-            cached._elaborated  # noqa: B018 - for its errors
-        except NetcalcError as error:
-            if any(found.code != "E404" for found in error.diagnostics):
-                raise
-            return request, (f"caches are not counted: {error.diagnostics[0].message}",)
+    has_caches = "use_cache" in request.source.document.vars and "use_cache" not in request.settings
+    if cached is request and has_caches:
+        return request, ("caches are not counted, as their number is symbolic",)
     return cached, ()
 
 

@@ -44,6 +44,12 @@ def test_layers_are_told_in_the_units_of_the_term() -> None:
     assert [layer.coefficient for layer in form.terms[0].layers] == [4, 4, 3, 1]
 
 
+def test_layers_of_a_symbolic_number_are_explained() -> None:
+    net = netcalc.load("gpt2", symbolic=["layers"])
+    found = net.explain("transformer.h.0–(layers - 1).mlp.c_fc")
+    assert found.sections[:3] == net.explain("transformer.h.0.mlp.c_fc").sections[:3]
+
+
 def test_layers_of_a_term_add_up_to_its_coefficient() -> None:
     net = netcalc.load("vit_b_16", symbolic=["d_model", "layers"])
     for form in net.summary().closed_forms:

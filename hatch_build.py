@@ -24,8 +24,9 @@ _FLAGS = ("-shared", "-fPIC", "-O3", "-fvisibility=hidden", "-fno-math-errno", "
 #: Program that writes the manual pages, by the package in the folder of its first argument.
 _MANUALS = """import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from netcalc.cli.manual import write_manuals
-write_manuals(Path(sys.argv[2]))"""
+from netcalc.cli.manual import manuals
+for name, page in manuals():
+    Path(sys.argv[2], name).write_text(page, encoding="utf-8")"""
 
 
 class KernelsBuildHook(BuildHookInterface):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from inspect import Parameter
-from pathlib import Path
 
 from netcalc.cli.commands import COMMANDS, GROUPS, command_module
 from netcalc.cli.declarations import Argument, Declared
@@ -23,11 +22,13 @@ def manual(command: str | None) -> Iterator[str]:
     yield from _whole() if command is None else _page(command)
 
 
-def write_manuals(folder: Path) -> None:
-    """Write the manual pages of netcalc and of each command to a folder; nothing but the standard library is needed."""
+def manuals() -> Iterator[tuple[str, str]]:
+    """Yield the manual pages of netcalc and of each command, as pairs of file name and text.
+
+    Nothing but the standard library is needed.
+    """
     for command in (None, *COMMANDS):
-        name = "netcalc.1" if command is None else f"netcalc-{command}.1"
-        (folder / name).write_text("\n".join([*manual(command), ""]), encoding="utf-8")
+        yield "netcalc.1" if command is None else f"netcalc-{command}.1", "\n".join([*manual(command), ""])
 
 
 def _whole() -> Iterator[str]:

@@ -67,7 +67,8 @@ def test_conventions_are_columns(netcalc: Callable[..., CommandResult]) -> None:
     assert record["convention"] is None and (record["specs"], record["conventions"]) == (["densenet121"] * 3, names)
     for place, name in enumerate(names):
         single = json.loads(netcalc("flops", *words, "--convention", name).out)
-        assert {key: record["totals"][key]["values"][place] for key in ("macs", "flops")} == single["totals"]
+        totals = {key: single["totals"][key] for key in ("macs", "flops")}
+        assert {key: record["totals"][key]["values"][place] for key in totals} == totals
         assert record["uncounted"][name] == single.get("uncounted", [])
         column = [row["layers"][place] for row in record["layers"]]
         assert [(layer["op"], layer["flops"]) for layer in column] == [

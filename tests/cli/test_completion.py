@@ -70,7 +70,7 @@ def test_commands_and_models_begin_a_line() -> None:
         (["flops", "mlp", "-c", ""], {*CONVENTIONS}),
         (["flops", "mlp", "--training", "ada"], {"adafactor", "adagrad", "adam", "adam8bit", "adamw", "adamw8bit"}),
         (["ops", "conv_transpose"], {f"conv_transpose{n}d" for n in (1, 2, 3)}),
-        (["schema", "comp"], {"compare"}),
+        (["schema", "comp"], {"compare", "compute-optimal"}),
         (["help", "E40"], {code for code in CODES if code.startswith("E40")}),
         (["help", "ver"], {"verify"}),
         (["explain", "mynet.yaml", ""], {"head"}),

@@ -1,7 +1,7 @@
 """Builds the page that counts in the browser: ``python web/build.py [FOLDER]``, by default into ``web/dist``.
 
 Needs Node, npm and pip.  The lock file and ``wheels.txt`` fix versions and hashes, so that equal sources give equal
-files.
+files.  The exit status is 3 where these packages cannot be had.
 """
 
 from __future__ import annotations
@@ -22,13 +22,22 @@ _PLATFORM = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.
 
 def build(out: Path) -> None:
     """Write all files of the page into a folder, in place of what it has."""
-    _run("npm", "ci", "--prefix", str(HERE), "--ignore-scripts", "--silent", "--no-audit", "--no-fund")
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder) / "wheels"
-        tags = ("--abi", "cp314", "--abi", "none", "--only-binary", ":all:", "--no-deps", "--require-hashes")
-        _pip("download", "-r", str(HERE / "wheels.txt"), *_PLATFORM, *tags, "-d", str(wheels))
+        try:
+            _download(wheels)
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            print(f"packages of the page cannot be had: {error}", file=sys.stderr)
+            sys.exit(3)
         _own_wheel(Path(folder) / "source", wheels)
         _run("node", str(HERE / "build.mjs"), str(wheels), str(out))
+
+
+def _download(wheels: Path) -> None:
+    """Install the packages of npm, and write the wheels of others to a folder."""
+    _run("npm", "ci", "--prefix", str(HERE), "--ignore-scripts", "--silent", "--no-audit", "--no-fund")
+    tags = ("--abi", "cp314", "--abi", "none", "--only-binary", ":all:", "--no-deps", "--require-hashes")
+    _pip("download", "-r", str(HERE / "wheels.txt"), *_PLATFORM, *tags, "-d", str(wheels))
 
 
 def _own_wheel(source: Path, wheels: Path) -> None:

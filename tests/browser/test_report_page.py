@@ -62,6 +62,13 @@ MISPLACED = """(within) => {
   }
   return found
 }"""
+#: Shapes at the edges of a graph: text, what the steps end in that a click marks (null if it opens nothing), and title.
+SHAPES = """() => [...document.querySelectorAll('#graph .label')].map((label) => {
+  if (!label.matches('.press')) return [label.textContent, null, '']
+  label.dispatchEvent(new MouseEvent('click'))
+  const asked = [...document.querySelectorAll('#working .part.asked[data-title=shape] .step.asked output')]
+  return [label.textContent, asked.map((each) => each.textContent), document.querySelector('#working h2').textContent]
+})"""
 #: Columns of numbers that have no working: numbers of instances, what is given, and what a step has in its label.
 WITHOUT_WORKING = {
     *("layers: ×", "layers: excluded", "caches: Positions", "caches: ×", "time: ×", "memory: Tensors", "split: Layers"),
@@ -209,6 +216,26 @@ def test_figures_of_blocks_open_their_working(written: Callable[..., Path], open
     page.locator("#graph .group[data-id]").first.focus()
     page.keyboard.press("w")
     assert page.inner_text("#working h2") == "transformer.h.0"
+
+
+@pytest.mark.parametrize(
+    ("model", "layer", "given"),
+    [("gpt2", "attn.chunk", {"1×1024 int64"}), ("lstm", "rnn", {"1×50×128"}), ("unet", "", {"1×1×572×572"})],
+)
+def test_shapes_at_edges_open_the_shape_of_their_layer(
+    model: str, layer: str, given: set[str], written: Callable[..., Path], opened: Callable[..., Any]
+) -> None:
+    page = opened(written(model))
+    for press in ("Close all", "Open all"):
+        page.click(f"#graph button:has-text('{press}')")
+        shapes = page.evaluate(SHAPES)
+        assert {shape for shape, asked, _ in shapes if asked is None} == given  # those of inputs are not computed
+        marked = [(shape, asked) for shape, asked, _ in shapes if asked is not None]
+        assert marked and all(asked and {*asked} <= {shape, f"{shape} float32"} for shape, asked in marked), marked
+    assert any(title.endswith(layer) for _, _, title in shapes)
+    page.locator("#graph .label.press").first.focus()
+    page.keyboard.press("Enter")
+    assert page.is_visible("#working .part.asked[data-title=shape]") and "#layer=0:" in page.url
 
 
 def test_the_table_is_sorted_searched_and_copied(written: Callable[..., Path], opened: Callable[..., Any]) -> None:

@@ -1,4 +1,7 @@
-/** The graph with some groups closed: each is a box, with the edges of all that is inside it. */
+/**
+ * The graph with some groups closed: each is a box, with the edges of all that is inside it.  `of` of an edge is the box
+ * that gives the tensor, also inside a closed one.
+ */
 export function collapse(graph, closed) {
   const groups = new Map(graph.groups.map((group) => [group.id, group]))
   const outermost = (id) => {
@@ -25,7 +28,7 @@ export function collapse(graph, closed) {
     if (source === target) continue
     const key = JSON.stringify([source, target, edge.shape, edge.dtype])
     const back = order.get(source) > order.get(target)
-    if (!edges.has(key)) edges.set(key, { ...edge, source, target, back })
+    if (!edges.has(key)) edges.set(key, { ...edge, of: edge.source, source, target, back })
   }
   const open = graph.groups.filter((group) => !closed.has(group.id) && outermost(group.group) === null)
   return { ...graph, nodes, groups: open, edges: [...edges.values()] }

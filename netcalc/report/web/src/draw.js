@@ -106,11 +106,11 @@ function drawnEdge(edge, graph, across) {
   return `<g class="edge" data-of="${of}"><title>${escaped(title)}</title><path class="line${returns}" d="${curve(edge.points, across)}"/>${edge.arrow ? tip(edge.points) : ''}</g>`
 }
 
-function drawnLabel({ label }) {
+function drawnLabel({ label, of }, marked) {
   const { x, y, width, height } = label
   const line = { text: label.text, size: TEXT_SIZE, bold: false }
   return (
-    `<g class="label"><rect class="back" x="${number(x)}" y="${number(y)}" width="${number(width)}" height="${number(height)}" rx="3"/>` +
+    `<g class="label"${marked ? ` data-edge="${of[0]}"` : ''}><rect class="back" x="${number(x)}" y="${number(y)}" width="${number(width)}" height="${number(height)}" rx="3"/>` +
     `${textAt(line, x + width / 2, y + height / 2 + 4, 'middle')}</g>`
   )
 }
@@ -119,7 +119,8 @@ function drawnLabel({ label }) {
  * The picture of a graph as the text of an SVG element.
  *
  * options: those of layout, and dark (true or false; by default the reader's setting), background (false for none), title, and
- * marked (true for a class `figures` at the figures of boxes, which a page makes something to press).
+ * marked (true for a class `figures` at the figures of boxes and a place in `edges` at shapes, which a page makes something to
+ * press).
  */
 export function draw(graph, options = {}) {
   const placed = options.layout ?? layout(graph, options)
@@ -132,7 +133,7 @@ export function draw(graph, options = {}) {
     `<title>${escaped(title)}</title><style>${style(options)}</style>${back}` +
     placed.groups.map((group) => drawnGroup(group, options.marked)).join('') +
     placed.edges.map((edge) => drawnEdge(edge, graph, across)).join('') +
-    placed.edges.filter((edge) => edge.label).map(drawnLabel).join('') +
+    placed.edges.filter((edge) => edge.label).map((edge) => drawnLabel(edge, options.marked)).join('') +
     placed.nodes.map((node) => drawnNode(node, options.marked)).join('') +
     '</svg>'
   )

@@ -1,6 +1,6 @@
 // The architecture as a graph that opens and closes: zoom, pan, search.  `netcalcGraph` lays it out and draws it.
 import { h } from './dom.js'
-import { exact } from './numbers.js'
+import { exact, shape } from './numbers.js'
 import { isDark } from './theme.js'
 
 /** Boxes that are drawn at first, and those that are drawn without being asked for. */
@@ -34,6 +34,7 @@ class GraphView {
   constructor(network, place, openers, go) {
     Object.assign(this, { network, place, go, open: openers.panel.open })
     this.graph = network.graph
+    this.paths = new Map(this.graph.nodes.map((node) => [node.id, node.path]))
     this.groups = new Map(this.graph.groups.map((group) => [group.id, group]))
     this.scale = 1
     this.found = []
@@ -73,6 +74,7 @@ class GraphView {
     this.size = [Number(this.svg.getAttribute('width')), Number(this.svg.getAttribute('height'))]
     for (const element of this.svg.querySelectorAll('.node, .group')) this.enable(element, shown)
     for (const element of this.svg.querySelectorAll('.figures')) this.opening(element)
+    for (const element of this.svg.querySelectorAll('.label')) this.shaped(element, shown.edges[element.dataset.edge])
     this.zoom(1, this.scale)
     this.status.textContent = `${exact(shown.nodes.length)} boxes`
     this.mark()
@@ -92,10 +94,7 @@ class GraphView {
       element.addEventListener('keydown', (event) => event.key === 'w' && this.block(group))
     } else if (this.network.workings.layers[node?.path]) {
       label = `Working of ${node.path}`
-      run = () => {
-        this.go(`layer=${this.place}:${encodeURIComponent(node.path)}`)
-        this.open(node.path, this.network.workings.layers[node.path])
-      }
+      run = () => this.layer(node.path)
     }
     if (!run) return
     if (this.groups.has(id)) element.setAttribute('aria-expanded', String(!node))
@@ -110,6 +109,19 @@ class GraphView {
       event.stopPropagation()
       if (!this.moved) this.block(group)
     })
+  }
+
+  /** Make the shape of a tensor open its working in the layer that gives it; the shapes of inputs are given. */
+  shaped(element, { of, shape: sizes, dtype }) {
+    const path = this.paths.get(of)
+    if (!this.network.workings.layers[path]) return
+    const place = { sections: ['shape'], steps: 'output*', value: `${shape(sizes)} ${dtype}` }
+    press(element, `Working of the shape, in ${path}`, () => !this.moved && this.layer(path, place))
+  }
+
+  layer(path, place) {
+    this.go(`layer=${this.place}:${encodeURIComponent(path)}`)
+    this.open(path, this.network.workings.layers[path], place)
   }
 
   block(group) {
@@ -245,7 +257,7 @@ class GraphView {
         this.status,
       ),
       this.canvas,
-      h('p', { class: 'quiet' }, 'A click on a block opens or closes it; on its figures, or W, shows their working, as a click on an operation does. ×N is a block that is repeated.'),
+      h('p', { class: 'quiet' }, 'A click on a block opens or closes it; on its figures, or W, shows their working, as a click on an operation or a shape does. ×N is a block that is repeated.'),
     ]
   }
 }

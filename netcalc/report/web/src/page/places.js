@@ -39,9 +39,10 @@ export function placeOf(places, field, item = {}) {
 
 /**
  * The parts of a working at a place, each with its steps there; parts and steps are elements.  With `path` the step is
- * that of a path; with `together` the number is one of several whose sum the part has.
+ * that of a path; with `value` only steps that end in that text count, if there are any; with `together` the number is
+ * one of several whose sum the part has.
  */
-export function partsAt(parts, { sections, steps = '', without = '', together = false, path = null }) {
+export function partsAt(parts, { sections, steps = '', without = '', together = false, path = null, value = null }) {
   const found = []
   for (const part of parts) {
     if (!sections.some((title) => matches(part.dataset.title, title))) continue
@@ -51,7 +52,8 @@ export function partsAt(parts, { sections, steps = '', without = '', together = 
     else if (together) found.push([part, []])
     else {
       const asked = steps ? (steps.split('|').map(labelled).find((some) => some.length) ?? []) : lines.slice(-1)
-      if (asked.length) found.push([part, asked])
+      const equal = asked.filter((line) => line.querySelector('output').textContent === value)
+      if (asked.length) found.push([part, equal.length ? equal : asked])
     }
   }
   return found

@@ -13,7 +13,7 @@ from netcalc.analysis.file_weights import FileWeights
 from netcalc.analysis.memory_report import MemoryReport, TokensIn
 from netcalc.analysis.numbered import fold_numbered
 from netcalc.analysis.optimizers import optimizer_of_memory
-from netcalc.analysis.placement import PlaceMemory
+from netcalc.analysis.placement import BesideModel, PlaceMemory
 from netcalc.analysis.precision.report import StoredGroup, storage_report
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.analysis.working import Section, number_text, product_text
@@ -41,7 +41,9 @@ def explain_memory(program: Program, report: MemoryReport) -> Explanation:
     groups = tuple(grouped(report.kept))
     if groups:
         sections.append(Section("cells of caches and states", tuple(_cells(report, groups))))
-        sections += (_caches(report, groups, convention) for convention in report.conventions)
+        for convention in report.conventions:
+            title = f"caches and states, {convention.name}"
+            sections.append(_caches(title, groups, convention, report.caches(convention.name)))
     if report.ideal is not None:
         sections.append(_activations("activations, ideal", _IDEAL, report.ideal))
     if report.eager is not None:
@@ -141,7 +143,7 @@ def _cell(label: str, part: LayerCache, times: int) -> WorkingLine:
     return WorkingLine(label, formula, working, part.cell_bytes * times)
 
 
-def _caches(report: MemoryReport, groups: Sequence[CacheGroup], convention: CacheConvention) -> Section:
+def _caches(title: str, groups: Sequence[CacheGroup], convention: CacheConvention, total: Dim) -> Section:
     steps: list[WorkingLine] = []
     for group in groups:
         first = group.parts[0]
@@ -154,8 +156,8 @@ def _caches(report: MemoryReport, groups: Sequence[CacheGroup], convention: Cach
             steps.append(WorkingLine(f"{group.title}: cells", formula.pretty(), formula.pretty(bindings), cells))
             factors, names = [group.layers, size, cells, first.sequences], "layers·cell·cells·sequences"
         steps.append(WorkingLine(f"{group.title}: bytes", names, product_text(factors), group.bytes(convention)))
-    steps.append(WorkingLine("sum", "", "", report.caches(convention.name)))
-    return Section(f"caches and states, {convention.name}", tuple(steps), f"{convention.about}; {convention.source}")
+    steps.append(WorkingLine("sum", "", "", total))
+    return Section(title, tuple(steps), f"{convention.about}; {convention.source}")
 
 
 def _activations(title: str, rule: str, activations: Activations) -> Section:
@@ -239,8 +241,10 @@ def _further(report: MemoryReport) -> Iterator[Section]:
         for name in report.tokens_in.tokens:
             yield _tokens(report, report.tokens_in, name)
     if report.placement is not None:
+        for model in report.placement.beside:
+            yield from _beside(model)
         for place in (report.placement.device, report.placement.host):
-            yield Section(f"memory of the {place.name}", tuple(_place(place)), _PLACES)
+            yield Section(f"memory of the {place.name}", tuple(_place(place, report.placement.beside)), _PLACES)
 
 
 def _layers(report: MemoryReport, ideal: Activations) -> Iterator[WorkingLine]:
@@ -272,7 +276,26 @@ def _tokens(report: MemoryReport, found: TokensIn, name: str) -> Section:
     return Section(f"tokens that fit, {name}", tuple(steps), rule)
 
 
-def _place(place: PlaceMemory) -> Iterator[WorkingLine]:
+def _beside(model: BesideModel) -> Iterator[Section]:
+    """Yield sections of a model that is loaded beside the network: its weights, caches and activations."""
+    title = f"{model.role} {model.name}"
+    steps = []
+    for group in model.stored:
+        size = ITEMSIZE.get(group.scheme)
+        working = f"{number_text(group.elements)}·{size}" if size and group.elements * size == group.bytes else ""
+        label = f"{group.role}, {group.scheme}"
+        steps.append(WorkingLine(label, "elements·bytes" if working else "", working, group.bytes))
+    steps.append(WorkingLine("sum", "", _sum_text(group.bytes for group in model.stored), model.weights))
+    yield Section(f"{title}: weights", tuple(steps), "buffers included")
+    groups = tuple(grouped(model.kept))
+    for convention in model.kept[0].conventions if groups else ():
+        size = model.caches[convention.name]
+        yield _caches(f"{title}: caches and states, {convention.name}", groups, convention, size)
+    if model.live is not None:
+        yield _activations(f"{title}: activations", _IDEAL, model.live)
+
+
+def _place(place: PlaceMemory, models: Sequence[BesideModel]) -> Iterator[WorkingLine]:
     """Yield the memory of a place, its weights by part of the network."""
     yield from (WorkingLine(f"weights {name}", "", "", size) for name, size in place.parts)
     yield WorkingLine("weights", "", _sum_text(size for _, size in place.parts), place.weights)
@@ -283,10 +306,18 @@ def _place(place: PlaceMemory) -> Iterator[WorkingLine]:
         parts = [place.weights, place.caches[name], place.activations]
         formula = "weights + caches and states + activations"
         if more is not None:
-            yield WorkingLine(f"further models, {name}", "weights + caches + activations", "", more)
+            yield WorkingLine(
+                f"further models, {name}", "weights + caches + activations", _models_text(models, name), more
+            )
             parts.append(more)
             formula += " + further models"
         yield WorkingLine(f"total, {name}", formula, _sum_text(parts), total)
+
+
+def _models_text(models: Iterable[BesideModel], convention: str) -> str:
+    """Return the sum of what models hold, each of its parts."""
+    sizes = ((model.weights, model.caches.get(convention), model.activations) for model in models)
+    return _sum_text(size for parts in sizes for size in parts if size)
 
 
 def _sum_text(parts: Iterable[Dim]) -> str:

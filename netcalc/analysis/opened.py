@@ -135,8 +135,13 @@ def _memory() -> Iterator[Opened]:
         for name, label in (("caches", "caches and states"), ("beside", "further models"), ("totals", "total")):
             yield Opened(f"placement.{place}.{name}.*", (memory,), f"{label}, {{field}}", options=step)
     yield Opened("placement.copied", ("memory of the device",), "weights copied embeddings", options=step)
-    # further models have workings of their own
-    yield from without_working("part", "placement.beside.*")
+    beside = "{role} {name}"
+    for name, label in (
+        ("weights", "weights"),
+        ("activations", "activations"),
+        ("caches.*", "caches and states, {field}"),
+    ):
+        yield Opened(f"placement.beside.*.{name}", (f"{beside}: {label}",), options=step)
     yield from without_working("given", "placement.gpu_layers", "placement.host_experts")
     yield from without_working("numbering", "placement.layers")
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from netcalc.analysis.activations.records import Activations
+from netcalc.analysis.caches.layers import LayerCache
 from netcalc.analysis.layer_parts import LayerMemory, LayerParts
+from netcalc.analysis.stored_weights import StoredWeights
 from netcalc.results import recorded
 
 
@@ -38,6 +41,7 @@ class PlaceMemory(NamedTuple):
         return {name: own + size + self.beside.get(name, 0) for name, size in self.caches.items()}
 
 
+@recorded("role", "name", "weights", "caches", "activations")
 class BesideModel(NamedTuple):
     """A model that is loaded beside the network, on the device."""
 
@@ -49,6 +53,12 @@ class BesideModel(NamedTuple):
     """Caches and states, by convention; none for a companion."""
     activations: int | None = None
     """Peak of its ideal activations; null if its architecture is not known, so that they are not counted."""
+    stored: tuple[StoredWeights, ...] = ()
+    """Weights and buffers by scheme."""
+    kept: tuple[LayerCache, ...] = ()
+    """Caches and states of its layers."""
+    live: Activations | None = None
+    """The ideal activations."""
 
     def total(self, convention: str) -> int:
         """Return the bytes in all under a convention."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from math import prod
+from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import convention_named, element_type
@@ -10,7 +15,7 @@ from netcalc.analysis.caches.layers import applied_to, kept_by, reserved
 from netcalc.analysis.layer_parts import LayerParts, layer_parts
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.placement import BesideModel, Placement, placed
-from netcalc.analysis.stored_weights import stored_weights
+from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import integer
 from netcalc.formats import load_model
@@ -18,6 +23,9 @@ from netcalc.formats.counted_files import counted_files
 from netcalc.options import MemoryOptions
 from netcalc.planning.phases import request_in_phase
 from netcalc.request import Request
+
+if TYPE_CHECKING:
+    from netcalc.weights.gguf.header import GgufTensor
 
 _OPTIONS = ("gpu_layers", "experts_on", "companion", "draft")
 
@@ -106,8 +114,11 @@ def _companion(name: str, options: MemoryOptions) -> BesideModel:
             raise
         from netcalc.weights.gguf.tensors import open_gguf
 
-        return BesideModel("companion", name, sum(tensor.size for tensor in open_gguf(Path(name)).tensors.values()))
-    return BesideModel("companion", name, _weights(request, options), activations=beside_caches(program).peak)
+        tensors = sorted(open_gguf(Path(name)).tensors.values(), key=attrgetter("type"))
+        stored = tuple(_of_type(kind, list(alike)) for kind, alike in groupby(tensors, key=attrgetter("type")))
+        return BesideModel("companion", name, _bytes(stored), stored=stored)
+    stored, live = _stored(request, options), beside_caches(program)
+    return BesideModel("companion", name, _bytes(stored), activations=live.peak, stored=stored, live=live)
 
 
 def _draft(name: str, main: Request, report: MemoryReport, options: MemoryOptions) -> BesideModel:
@@ -124,11 +135,21 @@ def _draft(name: str, main: Request, report: MemoryReport, options: MemoryOption
     rules = applied_to(program, [convention_named(rule.name) for rule in report.conventions])
     kept = kept_by(program, element, rules)
     caches = {rule.name: integer(reserved(kept, rule)) for rule in rules}
-    return BesideModel("draft", name, _weights(request, options), caches, beside_caches(program).peak)
+    stored, live = _stored(request, options), beside_caches(program)
+    return BesideModel("draft", name, _bytes(stored), caches, live.peak, stored, kept, live)
 
 
-def _weights(request: Request, options: MemoryOptions) -> int:
-    """Return the bytes of weights and buffers, by the headers of files where there are any."""
+def _of_type(kind: str, tensors: Sequence[GgufTensor]) -> StoredWeights:
+    """Return the tensors of a type in a file in GGUF."""
+    elements = sum(prod(tensor.shape) for tensor in tensors)
+    return StoredWeights("weights", kind.lower(), elements, sum(tensor.size for tensor in tensors))
+
+
+def _stored(request: Request, options: MemoryOptions) -> tuple[StoredWeights, ...]:
+    """Return weights and buffers by scheme, by the headers of files where there are any."""
     files, _ = counted_files(request, configuration=options["bytes_from"] == "configuration")
-    stored = stored_weights(request.program) if files is None else files.stored
+    return stored_weights(request.program) if files is None else tuple(files.stored)
+
+
+def _bytes(stored: Iterable[StoredWeights]) -> int:
     return sum(integer(group.bytes) for group in stored)

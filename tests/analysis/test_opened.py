@@ -38,6 +38,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "memory-engine": ("memory", {"engine": "reference"}),
     "tokens": ("memory", {"tokens_in": "8GiB", "cache": ["ideal", "vllm"]}),
     "places": ("memory", {"gpu_layers": 1, "cache_dtype": "fp8"}),
+    "beside": ("memory", {"companion": ["lenet5"], "draft": "gpt2", "cache": ["ideal", "vllm"]}),
     "fit": ("fit", {"device": "80GiB"}),
     "time": ("time", {"device": "h100"}),
     "run": ("time", {"device": "h100", "training": "adamw", "efficiency": 0.4, "tokens": "1B"}),
@@ -46,7 +47,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "reconcile-backward": ("reconcile", {"before": "torch", "after": "netcalc", "training": "adamw"}),
 }
 #: Calls that networks refuse which do not decode, or are not trained as they stand.
-REFUSED = ("decode", "tokens", "places", "run", "memory-training", "training", "reconcile-backward")
+REFUSED = ("decode", "tokens", "places", "beside", "run", "memory-training", "training", "reconcile-backward")
 
 
 @cache

@@ -150,7 +150,7 @@ def test_a_click_on_a_number_opens_its_working(written: Callable[..., Path], ope
         (("gpt2",), {"device": "h100", "phase": "decode"}),
         (("resnet18",), {"device": "h100", "training": "adamw", "exclude": ["layer1.*"]}),
         (("gpt2",), {**SPLIT, "efficiency": 0.4, "tokens": "300B"}),
-        (("llama-3.2-1b",), PLACED),
+        (("llama-3.2-1b",), {**PLACED, "companion": ["lenet5"], "draft": "llama-3.2-1b"}),
         (("llama-3.2-1b",), {"phase": "decode", "tokens_in": "24GB"}),
         (("gpt2",), STAGES),
         (("llama-3.2-1b",), SERVED),

@@ -94,4 +94,8 @@ def test_a_projector_counts_by_its_header(model: Path, tmp_path: Path) -> None:
     alone = network.memory(gpu_layers=placement.layers, cache="ideal").placement
     assert alone is not None
     assert placement.device.totals["ideal"] == alone.device.totals["ideal"] + beside.weights
+    working = network.explain(memory=True, companion=[beside.name], cache="ideal")
+    (opened,) = (section for section in working.sections if section.title == f"companion {beside.name}: weights")
+    assert (opened.steps[0].label, opened.steps[0].value) == ("weights, f16", beside.weights)
+    assert opened.steps[-1].value == beside.weights
     assert placement.host == alone.host

@@ -37,6 +37,16 @@ function training(report, memory, size) {
   ]
 }
 
+/** Bytes of the models that are loaded beside the network. */
+function beside(models, size) {
+  const kept = [...new Set(models.flatMap((model) => Object.keys(model.caches)))]
+  const of = (model, field, name = '') => size(`placement.beside.*.${field}${name && `.${name}`}`, name ? model.caches[name] : model[field], `${model.role} ${model.name}`, name ? { ...model, field: name } : model)
+  return table(
+    [{ title: 'Beside it' }, { title: 'Weights', number: true }, { title: 'Activations', number: true }, ...kept.map((name) => ({ title: `Caches, ${name}`, number: true }))],
+    models.map((model) => [`${model.role} ${model.name}`, of(model, 'weights'), model.activations === null ? 'not known' : of(model, 'activations'), ...kept.map((name) => (name in model.caches ? of(model, 'caches', name) : '–'))]),
+  )
+}
+
 /** Bytes on a device and on its host, by the convention of caches. */
 function placement(report, size) {
   const places = [report.device, report.host]
@@ -46,7 +56,7 @@ function placement(report, size) {
     h('h3', {}, `${exact(report.gpu_layers)} of ${exact(report.layers)} layers on the device`),
     table([{ title: 'Place' }, { title: 'Weights', number: true }, { title: 'Activations', number: true }], places.map((place) => [place.name, of(place, 'weights', place.weights), of(place, 'activations', place.activations)])),
     table([{ title: 'Caches as reserved by' }, ...places.flatMap((place) => [{ title: `Caches, ${place.name}`, number: true }, { title: `In all, ${place.name}`, number: true }])], rows),
-    report.beside.length > 0 && table([{ title: 'Beside it' }, { title: 'Weights', number: true }], report.beside.map((model) => [`${model.role} ${model.name}`, bytes(model.weights)])),
+    report.beside.length > 0 && beside(report.beside, size),
   ]
 }
 

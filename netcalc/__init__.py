@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.parallel.report import SplitReport as SplitReport
     from netcalc.analysis.parallel.split import Split as Split
     from netcalc.analysis.parallel.split import StageMemory as StageMemory
-    from netcalc.analysis.parallel.split import Traffic as Traffic
+    from netcalc.analysis.parallel.traffic import Traffic as Traffic
     from netcalc.analysis.pipeline import PartFigures as PartFigures
     from netcalc.analysis.pipeline import PipelinePart as PipelinePart
     from netcalc.analysis.pipeline import PipelineSummary as PipelineSummary
@@ -231,7 +231,8 @@ _EXPORTS = {
     "netcalc.analysis.time_report": ("TimeReport", "TrainingRun"),
     "netcalc.analysis.pipeline": ("PartFigures", "PipelinePart", "PipelineSummary"),
     "netcalc.analysis.parallel.report": ("SplitReport",),
-    "netcalc.analysis.parallel.split": ("Split", "StageMemory", "Traffic"),
+    "netcalc.analysis.parallel.split": ("Split", "StageMemory"),
+    "netcalc.analysis.parallel.traffic": ("Traffic",),
     "netcalc.analysis.precision.report": ("StorageReport", "StoredGroup"),
     "netcalc.analysis.file_weights": ("FileWeights",),
     "netcalc.analysis.graph": ("GraphEdge", "GraphGroup", "GraphNode", "GraphReport"),

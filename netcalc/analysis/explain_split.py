@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from netcalc.analysis.explain import Explanation, explain_program
 from netcalc.analysis.parallel.network import LinkBound
 from netcalc.analysis.parallel.report import SplitReport
-from netcalc.analysis.parallel.split import Held, Split, SplitFigures, StageMemory, Traffic, UnitFigures, chunks_of
+from netcalc.analysis.parallel.split import Held, Split, SplitFigures, StageMemory, UnitFigures, chunks_of
+from netcalc.analysis.parallel.traffic import Calls, Group, Traffic
 from netcalc.analysis.working import Section, number_text, seconds_value
 from netcalc.ir import Program
 from netcalc.opdef import WorkingLine
@@ -21,7 +22,10 @@ _RING = (
     "a device sends by a ring or pairwise; Patarasuk and Yuan 2009, Bandwidth optimal all-reduce algorithms for "
     "clusters of workstations"
 )
-
+_SPAN = (
+    "the span is that of the devices in a row: tensor-parallel ranks next to each other, then context-parallel ones, "
+    "replicas and stages"
+)
 
 #: What training holds for parameters, with the stage of ZeRO from which replicas divide it.
 _DIVIDED: dict[Kind, int] = {"weights": 3, "gradients": 2, "states": 1}
@@ -47,7 +51,7 @@ def explain_split(program: Program, figures: SplitFigures, report: SplitReport) 
     sections.append(Section("caches and states", tuple(_caches(groups, stage))))
     sections.append(Section("activations", tuple(_activations(figures, groups, split, stage)), _kept(figures)))
     sections.append(Section("fullest device", tuple(_total(stage))))
-    sections.append(traffic_section(report.traffic))
+    sections += traffic_sections(report.traffic, split)
     if report.bubble is not None and split.pp > 1:
         text = f"({split.pp} - 1)/({split.virtual_stages}·{split.micro_batches})"
         step = WorkingLine("bubble", "(stages - 1)/(parts·micro-batches)", text, f"{report.bubble:.8g}")
@@ -147,9 +151,59 @@ def _total(stage: StageMemory) -> Iterator[WorkingLine]:
     yield WorkingLine("sum", " + ".join(held), " + ".join(map(number_text, held.values())), stage.total)
 
 
-def traffic_section(traffic: Iterable[Traffic]) -> Section:
-    """Return what a device sends by collective: of the bytes of whole tensors, the share that its ring passes on."""
-    return Section("bytes that a device sends in a step", tuple(map(_sent, traffic)), _RING)
+def traffic_sections(traffic: Sequence[Traffic], split: Split) -> Iterator[Section]:
+    """Yield what a device sends by collective, of the bytes of whole tensors the share that its ring passes on."""
+    yield Section("bytes that a device sends in a step", tuple(map(_sent, traffic)), _RING)
+    steps = tuple(step for one in traffic for step in _exchanged(one, split))
+    yield Section("ranks, span and calls of what is exchanged", steps, _SPAN)
+
+
+def _exchanged(one: Traffic, split: Split) -> Iterator[WorkingLine]:
+    """Yield the ranks of a collective, the devices among which they lie, and the calls by what is exchanged."""
+    name = f"{one.group} {one.collective} over {one.ranks:,} ranks"
+    formula, text = _ranks(one, split)
+    yield WorkingLine(f"{name}: ranks", formula, text, one.ranks)
+    yield WorkingLine(f"{name}: span", *_span(one.group, split), one.span)
+    for calls in one.counted if len(one.counted) > 1 else ():
+        yield WorkingLine(f"{name}: {calls.when}, {calls.of}", *_calls(calls), calls.number)
+    terms = [number_text(calls.number) for calls in one.counted]
+    formula, text = _calls(one.counted[0]) if len(terms) == 1 else ("", " + ".join(terms))
+    yield WorkingLine(f"{name}: calls", formula, text, one.calls)
+
+
+def _ranks(one: Traffic, split: Split) -> tuple[str, str]:
+    """Return the formula of the ranks, with numbers; empty where fewer ranks than all have the pieces of a tensor."""
+    formulas: dict[Group, tuple[tuple[str, str, int], ...]] = {
+        "tensor": (("tp", f"{split.tp}", split.tp),),
+        "context": (("cp", f"{split.cp}", split.cp),),
+        "expert": (("ep", f"{split.ep}", split.ep),),
+        "data": (
+            ("dp·cp", f"{split.dp}·{split.cp}", split.replicas),
+            ("dp·cp/ep", f"{split.dp}·{split.cp}/{split.ep}", split.replicas // split.ep),
+        ),
+        "pipeline": (("a stage and another one", "1 + 1", 2),),
+    }
+    return next(((formula, text) for formula, text, ranks in formulas[one.group] if ranks == one.ranks), ("", ""))
+
+
+def _span(group: Group, split: Split) -> tuple[str, str]:
+    """Return the formula of the span of a group, with numbers."""
+    inner = f"{split.tp}·{split.cp}"
+    formulas: dict[Group, tuple[str, str]] = {
+        "tensor": ("tp", f"{split.tp}"),
+        "context": ("tp·cp", inner),
+        "expert": ("tp·max(cp, ep)", f"{split.tp}·max({split.cp}, {split.ep})"),
+        "data": ("tp·cp·dp", f"{inner}·{split.dp}"),
+        "pipeline": ("2·tp·cp·dp", f"2·{inner}·{split.dp}"),
+    }
+    return formulas[group]
+
+
+def _calls(calls: Calls) -> tuple[str, str]:
+    """Return the formula of a number of calls, with numbers."""
+    factors = {"calls": calls.each, "layers": calls.layers, "micro-batches": calls.passes}
+    shown = {name: number for name, number in factors.items() if name == "calls" or number > 1}
+    return "·".join(shown), "·".join(map(number_text, shown.values()))
 
 
 def _sent(one: Traffic) -> WorkingLine:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from netcalc.analysis.devices import Device
 from netcalc.analysis.explain import Explanation
-from netcalc.analysis.explain_split import link_steps, traffic_section
+from netcalc.analysis.explain_split import link_steps, traffic_sections
 from netcalc.analysis.roofline import LayerBound
 from netcalc.analysis.rows import present
 from netcalc.analysis.time_report import TimeReport, TrainingRun
@@ -172,7 +172,7 @@ def _whole(report: TimeReport) -> Iterator[Section]:
     """Yield what the bound of the whole is made of, and what follows from it."""
     split = report.split
     if split is not None:
-        yield traffic_section(split.traffic)
+        yield from traffic_sections(split.traffic, split.split)
         steps = [WorkingLine("work", "time of the layers", "", seconds_value(split.work))]
         if split.split.pp > 1:
             steps.append(WorkingLine("waiting for the other stages", "", "", seconds_value(split.fill)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netcalc.analysis.parallel.report import SplitReport
-from netcalc.analysis.parallel.split import Split, StageMemory, Traffic
+from netcalc.analysis.parallel.split import Split, StageMemory
+from netcalc.analysis.parallel.traffic import Traffic
 from netcalc.render.numbers import bytes_text, exact
 from netcalc.render.page import Line, Paragraph
 from netcalc.render.table import Column, Row, Table

@@ -118,6 +118,11 @@ def test_the_memory_of_a_split_is_opened(name: str) -> None:
             assert steps[kind]["sum"] == getattr(fullest, kind)
     assert list(steps["activations"].values())[-1] == fullest.activations
     assert sum(steps["bytes that a device sends in a step"].values()) == sum(one.sent for one in split.traffic)
+    exchanged = steps["ranks, span and calls of what is exchanged"]
+    for one in split.traffic:
+        title = f"{one.group} {one.collective} over {one.ranks} ranks"
+        found = [exchanged[f"{title}: {field}"] for field in ("ranks", "span", "calls")]
+        assert found == [one.ranks, one.span, one.calls], title
     if split.bubble is not None and split.split.pp > 1:
         assert steps["pipeline"]["bubble"] == pytest.approx(split.bubble)
 

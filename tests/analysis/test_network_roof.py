@@ -3,7 +3,7 @@
 import pytest
 
 from netcalc.analysis.parallel.network import link_bounds, network_roof
-from netcalc.analysis.parallel.split import Traffic
+from netcalc.analysis.parallel.traffic import Traffic
 from netcalc.planning.devices import devices_of
 
 _H100 = devices_of("h100").device

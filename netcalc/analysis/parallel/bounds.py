@@ -24,12 +24,12 @@ from netcalc.analysis.parallel.split import (
     Exchanged,
     Split,
     SplitFigures,
-    Traffic,
     chunks_of,
     exchanged_in_pass,
     sent_in,
     span_of,
 )
+from netcalc.analysis.parallel.traffic import Traffic
 from netcalc.analysis.parallel.units import Unit, units_of
 from netcalc.analysis.roofline import LayerBound, Limit, Roofs, Work, work_of, works_in
 from netcalc.analysis.rows import Place

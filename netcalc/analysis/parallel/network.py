@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from netcalc.analysis.devices import Device
-from netcalc.analysis.parallel.split import Traffic, sent_by_link
+from netcalc.analysis.parallel.traffic import Traffic, sent_by_link
 
 #: Devices of a node.
 NODE_DEVICES = 8

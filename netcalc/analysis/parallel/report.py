@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netcalc.analysis.parallel.split import Split, SplitFigures, StageMemory, Traffic
+from netcalc.analysis.parallel.split import Split, SplitFigures, StageMemory
+from netcalc.analysis.parallel.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)

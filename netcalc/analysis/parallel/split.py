@@ -7,17 +7,15 @@ Pipelines run one forward and one backward pass in turn (1F1B; interleaved with 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from netcalc.analysis.parallel.exchanges import Collective, Exchange, Exchanges
+from netcalc.analysis.parallel.exchanges import Exchange, Exchanges
 from netcalc.analysis.parallel.pieces import RankProgram, divisors
+from netcalc.analysis.parallel.traffic import Calls, Group, Traffic, summed
 from netcalc.diagnostics import Diagnostic, NetcalcError, Span
 from netcalc.results import recorded
-
-#: Ranks that exchange data: of tensor, context, expert, data and pipeline parallelism.
-Group: TypeAlias = Literal["tensor", "context", "expert", "data", "pipeline"]
 
 
 class Split(NamedTuple):
@@ -222,35 +220,6 @@ class StageMemory(NamedTuple):
         return self.weights + self.gathered + self.gradients + self.states + self.activations + self.caches
 
 
-class Traffic(NamedTuple):
-    """Data that a device exchanges in a step."""
-
-    group: Group
-    collective: Collective
-    ranks: int
-    calls: int
-    size: int
-    """Bytes of all tensors that are exchanged, whole."""
-    sent: int
-    """Bytes that the device sends, by a ring or pairwise."""
-    span: int
-    """Devices in a row among which the ranks lie, with tensor-parallel ranks next to each other, then context-parallel
-    ones, replicas and stages: within a node, if it has as many."""
-
-
-def sent_by_link(traffic: Iterable[Traffic], node: int) -> dict[Literal["node", "network"], int]:
-    """Return the bytes that a device sends within a node of so many devices, and to other nodes.
-
-    >>> one = Traffic("tensor", "all-reduce", 8, 2, 100, 175, 8)
-    >>> sent_by_link([one], 8), sent_by_link([one], 4)
-    ({'node': 175, 'network': 0}, {'node': 0, 'network': 175})
-    """
-    sent: dict[Literal["node", "network"], int] = {"node": 0, "network": 0}
-    for one in traffic:
-        sent["node" if one.span <= node else "network"] += one.sent
-    return sent
-
-
 @dataclass(frozen=True, slots=True)
 class SplitFigures:
     """Figures of a network on a tensor-parallel rank, from which memory and traffic of many splits follow.
@@ -313,11 +282,11 @@ class SplitFigures:
 
     def traffic(self, split: Split, stage: int = 0) -> list[Traffic]:
         """Return what a device of a stage exchanges in a step, of all micro-batches."""
-        found: dict[Group, Exchanges] = {}
-        for group, exchange, times in self._exchanged(split, stage):
-            if exchange.ranks > 1 and exchange.size and times:
-                found.setdefault(group, Counter())[exchange] += times
-        return [one for group, exchanges in found.items() for one in _summed(group, exchanges, span_of(group, split))]
+        found: dict[Group, list[tuple[Exchange, Calls]]] = {}
+        for group, exchange, calls in self._exchanged(split, stage):
+            if exchange.ranks > 1 and exchange.size and calls.number:
+                found.setdefault(group, []).append((exchange, calls))
+        return [one for group, exchanges in found.items() for one in summed(group, exchanges, span_of(group, split))]
 
     # -- stages ---------------------------------------------------------------------------------------
 
@@ -372,9 +341,9 @@ class SplitFigures:
 
     # -- traffic --------------------------------------------------------------------------------------
 
-    def _exchanged(self, split: Split, stage: int) -> Iterator[tuple[Group, Exchange, int]]:
+    def _exchanged(self, split: Split, stage: int) -> Iterator[tuple[Group, Exchange, Calls]]:
         chunks = chunks_of(self.units, split, stage)
-        m = split.micro_batches
+        m, whole = split.micro_batches, "forward and backward" if self.training else "forward"
         common, experts = Held(), Held()
         for chunk in chunks:
             for unit, times, _ in chunk:
@@ -383,22 +352,26 @@ class SplitFigures:
                 experts = experts.plus(unit.experts, number)
                 exchanged = Exchanged(unit.exchanges, unit.keys, unit.routed)
                 for group, exchange, calls in exchanged_in_pass(exchanged, split, self.training):
-                    yield group, exchange, calls * number * m
+                    when = exchange.when if group == "tensor" else whole
+                    yield group, exchange, Calls(unit.path or "outside of the layers", when, calls, number, m)
                 for exchange, calls in unit.exchanges.items():
                     if exchange.when == "update" and self.training:
-                        yield "tensor", exchange, calls * number
+                        of = unit.path or "outside of the layers"
+                        yield "tensor", exchange, Calls(of, "update", calls, number)
         if split.pp > 1:
             size = max((unit.output for unit in self.units if unit.times), default=0)
             sends = self._sends(split, stage, chunks)
-            yield "pipeline", Exchange("forward", "point-to-point", 2, size), sends * m
+            calls_of_stage = Calls(f"stage {stage}", whole, sends, passes=m)
+            yield "pipeline", Exchange("forward", "point-to-point", 2, size), calls_of_stage
             if self.training and stage in (0, split.pp - 1):
                 # the embedding and the output that is tied to it sum up their gradients
                 tied = sum(unit.tied.gradients for unit in self.units)
-                yield "pipeline", Exchange("update", "all-reduce", 2, tied), 1
+                yield "pipeline", Exchange("update", "all-reduce", 2, tied), Calls("tied parameters", "update", 1)
         if self.training:
-            yield from _of_replicas(common, split, split.replicas)
+            yield from _of_replicas("parameters", common, split, split.replicas)
             if experts.weights:
-                yield from _of_replicas(_shared(experts, split.ep), split, split.replicas // split.ep)
+                held = _shared(experts, split.ep)
+                yield from _of_replicas("experts", held, split, split.replicas // split.ep)
 
     def _sends(self, split: Split, stage: int, chunks: Sequence[object]) -> int:
         """Return how often a stage sends activations on, and gradients back, for each micro-batch."""
@@ -456,15 +429,17 @@ def _divided(held: Held, zero: int, replicas: int) -> Held:
     )
 
 
-def _of_replicas(held: Held, split: Split, ranks: int) -> Iterator[tuple[Group, Exchange, int]]:
+def _of_replicas(of: str, held: Held, split: Split, ranks: int) -> Iterator[tuple[Group, Exchange, Calls]]:
     """Yield what replicas exchange for their gradients and weights."""
     m = split.micro_batches
     if split.zero == 0:
-        yield "data", Exchange("update", "all-reduce", ranks, held.gradients), 1
+        yield "data", Exchange("update", "all-reduce", ranks, held.gradients), Calls(of, "update", 1)
         return
     # from stage 2 on the gradients of each micro-batch go to the replica that updates the parameter
-    yield "data", Exchange("update", "reduce-scatter", ranks, held.gradients), m if split.zero >= 2 else 1
-    yield "data", Exchange("update", "all-gather", ranks, held.weights), 2 * m if split.zero == 3 else 1
+    scattered = Calls(of, "backward", 1, passes=m) if split.zero >= 2 else Calls(of, "update", 1)
+    yield "data", Exchange("update", "reduce-scatter", ranks, held.gradients), scattered
+    gathered = Calls(of, "forward and backward", 2, passes=m) if split.zero == 3 else Calls(of, "update", 1)
+    yield "data", Exchange("update", "all-gather", ranks, held.weights), gathered
 
 
 def span_of(group: Group, split: Split) -> int:
@@ -477,15 +452,3 @@ def span_of(group: Group, split: Split) -> int:
         "pipeline": 2 * split.tp * split.cp * split.dp,
     }
     return spans[group]
-
-
-def _summed(group: Group, found: Mapping[Exchange, int], span: int) -> Iterable[Traffic]:
-    """Yield the exchanges of a group by collective and number of ranks."""
-    keys = dict.fromkeys((exchange.collective, exchange.ranks) for exchange in found)
-    for collective, ranks in keys:
-        alike = {one: times for one, times in found.items() if (one.collective, one.ranks) == (collective, ranks)}
-        size = sum(one.size * times for one, times in alike.items())
-        sent = sum(one.all_sent * times for one, times in alike.items())
-        # a stage of a pipeline sends the whole tensor, and the ranks of a ring their shares
-        own = size if collective == "point-to-point" and group == "pipeline" else -(-sent // ranks)
-        yield Traffic(group, collective, ranks, sum(alike.values()), size, own, span)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.parallel.network import LinkBound
-from netcalc.analysis.parallel.split import Split, Traffic
+from netcalc.analysis.parallel.split import Split
+from netcalc.analysis.parallel.traffic import Traffic
 from netcalc.results import recorded
 
 if TYPE_CHECKING:

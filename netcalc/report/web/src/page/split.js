@@ -7,10 +7,16 @@ import { stack } from './stack.js'
 const KINDS = { weights: 'Weights', gathered: 'Gathered layer', gradients: 'Gradients', states: 'States', activations: 'Activations', caches: 'Caches and states' }
 const RANKS = { tp: 'tensor-parallel ranks', pp: 'pipeline stages', cp: 'context-parallel ranks', dp: 'replicas', ep: 'ranks of experts among them' }
 
-/** What a device exchanges in a step; `number` makes the bytes that it sends something to open. */
+/** What a device exchanges in a step; `number` makes ranks, span, calls and the bytes that it sends something to open. */
 export function traffic(rows, number) {
   const columns = [{ title: 'Exchanged in a step' }, { title: 'Ranks', number: true }, { title: 'Span', number: true }, { title: 'Calls', number: true }, { title: 'Tensors', number: true }, { title: 'Sent', number: true }]
-  return table(columns, rows.map((row) => [`${row.group} ${row.collective}`, exact(row.ranks), exact(row.span), exact(row.calls), bytes(row.size), number(bytes(row.sent), row.sent, `${row.group} ${row.collective}`)]))
+  const drawn = (row) => {
+    const title = `${row.group} ${row.collective}`
+    const name = `${title} over ${exact(row.ranks)} ranks`
+    const counted = (field) => number(exact(row[field]), row[field], title, { sections: ['ranks, span and calls of what is exchanged'], steps: `${name}: ${field}` })
+    return [title, ...['ranks', 'span', 'calls'].map(counted), bytes(row.size), number(bytes(row.sent), row.sent, title, { sections: ['bytes that a device sends in a step'], steps: `${name}, *` })]
+  }
+  return table(columns, rows.map(drawn))
 }
 
 export function split(network, openers) {
@@ -40,6 +46,6 @@ export function split(network, openers) {
       ),
       report.bubble > 0 && h('p', { class: 'quiet' }, `Bubble of the pipeline: ${measured(report.bubble)} of the time of its work.`),
     ],
-    report.traffic.length > 0 && traffic(report.traffic, (text, value, title) => openers.number(text, value, title, network.workings.split[fullest.stage], { sections: ['bytes that a device sends in a step'], steps: `${title}*` })),
+    report.traffic.length > 0 && traffic(report.traffic, (text, value, title, place) => openers.number(text, value, title, network.workings.split[fullest.stage], place)),
   ]
 }

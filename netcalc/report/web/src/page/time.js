@@ -41,7 +41,7 @@ function split(report, of) {
   return [
     h('h3', {}, 'A step on the devices of the split'),
     table([{ title: 'At least' }, { title: 'Time', number: true }], rows.map(([name, value]) => [name, of(seconds(value), value, name, place)])),
-    report.traffic.length > 0 && traffic(report.traffic, (text, value, title) => of(text, value, title, { sections: ['bytes that a device sends in a step'], steps: `${title}*` })),
+    report.traffic.length > 0 && traffic(report.traffic, of),
     report.bubble > 0 && h('p', { class: 'quiet' }, `Bubble of the pipeline: ${measured(report.bubble)} of the time of its work.`),
   ]
 }

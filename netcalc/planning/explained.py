@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from netcalc.analysis.explain import Explanation
-from netcalc.arguments import options_of
+from netcalc.arguments import options_of, texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.fit_options import FitOptions
 from netcalc.formats.counted_files import CountedFiles
@@ -93,7 +93,7 @@ def explained(request: Request, path: str | None, options: FormulaOptions) -> Ex
     if options["fit"]:
         from netcalc.planning.explained_fit import explained_fit
 
-        return explained_fit(request, _as(FitOptions, options))
+        return explained_fit(request, _of_fit(options))
     from netcalc.planning.explained_time import explained_time
 
     return explained_time(request, path, _as(TimeOptions, options))
@@ -137,6 +137,15 @@ def memory_working(request: Request, report: MemoryReport, options: HeldOptions)
         dtype = precision_named(options["precision"], options["mixed"], options["attention"]).dtype
         counted = counted if dtype is None else counted.with_dtype(dtype)
     return explain_memory(counted.with_open_storage().program, report)
+
+
+def _of_fit(options: FormulaOptions) -> FitOptions:
+    """Return the options of ``fit``, which takes one convention of caches; NetcalcError (E502) for several."""
+    names = texts(options["cache"])
+    if len(names) > 1:
+        raise NetcalcError(Diagnostic("E502", "--fit explains one --cache", hint=f"--cache {names[0]}"))
+    cache: str = names[0] if names else options_of(FitOptions)["cache"].default
+    return FitOptions(**{**_as(FitOptions, options), "cache": cache})
 
 
 def _as(kind: Callable[..., AnyOptions], options: FormulaOptions) -> AnyOptions:

@@ -165,6 +165,7 @@ def test_what_is_measured_is_said_to_be(verb: str) -> None:
         ({"depth": 1, "device": "h100"}, "--depth explains memory"),
         ({"fit": True, "device": "h100", "engine": "fast"}, "--engine explains memory"),
         ({"fit": True, "device": "h100", "tokens": "1B"}, "--tokens explains a time"),
+        ({"fit": True, "device": "h100", "cache": ["ideal", "vllm"]}, "--fit explains one --cache"),
         ({"efficiency": 0.4}, "--efficiency explains a time"),
         ({"memory": True, "tp": 2, "tokens_in": "8GiB"}, "--tokens-in explains one device"),
     ],

@@ -32,6 +32,7 @@ from tests.test_pipelines import CLIP, UNET, pipeline
 _OPEN = OPEN | {"cells", "bytes", "tokens", "parts", "settings", "parameters", "dims", "vars", "counted_as"}
 #: Further ones of records whose other mappings are closed.
 _OPEN_IN = {
+    "spec-page": {"set"},
     "formulas": {"names"},
     "scaling": {"defaults"},
     "memory": {"ends", "caches", "beside", "totals"},

@@ -36,7 +36,7 @@ def formula(dim: Dim, notation: Notation = "text", order: Sequence[str] = ()) ->
     >>> print(formula(size, "latex"))
     12\\,d_{\\mathrm{model}}^{2}\\,\\mathrm{layers} + 2{,}048\\,d_{\\mathrm{model}}
     >>> formula(size // 3, "python")
-    '4*d_model**2*layers + (2048*d_model//3)'
+    '4*d_model**2*layers + (2*d_model//3) + 682*d_model'
     """
     return _Writer(notation, order).sum(dim)
 

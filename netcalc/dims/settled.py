@@ -19,7 +19,7 @@ def joined(size: Dim) -> Dim:
     >>> from netcalc.dims import symbol
     >>> n = symbol("n")
     >>> str(joined(5 * (n // 2) + 3 * ((n + 1) // 2)))
-    '2*(n//2) + 3*n'
+    '3*n + 2*(n//2)'
     """
     if isinstance(size, int):
         return size

@@ -95,6 +95,8 @@ def test_settings_change_the_figures(visit: CountingPage) -> None:
 
 def test_two_tabs_are_compared(visit: CountingPage) -> None:
     page = visit.page
+    visit.open_spec("resnet34")
+    visit.total("params", "21,797,672")
     visit.open_spec("resnet18")
     visit.total("params", "11,689,512")
     visit.panel("compare")

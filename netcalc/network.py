@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from netcalc.arguments import accepts, checked, checked_argument, options_of, plain, texts
 from netcalc.budget_options import BudgetOptions
@@ -259,16 +259,8 @@ class Network:
         from netcalc.analysis.own_figures import require_parameters
         from netcalc.analysis.summary import Summary
 
-        counted: WorkOptions = {
-            "backward": options["backward"],
-            "training": options["training"],
-            "loss": options["loss"],
-            "input_gradients": options["input_gradients"],
-            "exclude": options["exclude"],
-            "attention": options["attention"],
-        }
         fields = self.receptive_fields() if options["receptive_field"] else None
-        analysis = self.analysis(convention, **counted)
+        analysis = self.analysis(convention, **_work(options))
         if view == "params":
             require_parameters(analysis.convention)
         return Summary(analysis, view, depth=options["depth"], unroll=options["unroll"], receptive=fields)
@@ -293,14 +285,7 @@ class Network:
         """
         from netcalc.analysis.closed_forms import formulas_of
 
-        counted: WorkOptions = {
-            "backward": options["backward"],
-            "training": options["training"],
-            "loss": options["loss"],
-            "input_gradients": options["input_gradients"],
-            "exclude": options["exclude"],
-        }
-        analysis = self.analysis(convention, **counted)
+        analysis = self.analysis(convention, **_work(options))
         return formulas_of(analysis, view, options["formula"] or "text", self.program.symbolic)
 
     @accepts
@@ -321,15 +306,8 @@ class Network:
         from netcalc.analysis.scaling import scaling_report
         from netcalc.planning.scaling import scaled_request
 
-        counted: WorkOptions = {
-            "backward": options["backward"],
-            "training": options["training"],
-            "loss": options["loss"],
-            "input_gradients": options["input_gradients"],
-            "exclude": options["exclude"],
-        }
         request, sizes, defaults = scaled_request(self.request, options["over"])
-        analysis = Network(request).analysis(options["convention"], **counted)
+        analysis = Network(request).analysis(options["convention"], **_work(options))
         return scaling_report(analysis, sizes, defaults)
 
     @property
@@ -1045,3 +1023,8 @@ class Network:
 
 def _shapes(values: Iterable[Value | None]) -> tuple[tuple[Dim, ...], ...]:
     return tuple(value.known_type.shape for value in values if value is not None)
+
+
+def _work(options: Mapping[str, Any]) -> WorkOptions:
+    """Return the passes and layers whose work is counted, of the options of a verb."""
+    return cast("WorkOptions", {name: options[name] for name in options_of(WorkOptions)})

@@ -4,12 +4,11 @@
 from typing import Annotated
 
 from netcalc.arguments import RANGES, Option
-from netcalc.exclude_options import ExcludeOptions
-from netcalc.options import BackwardOptions, ConventionOptions
+from netcalc.options import CountOptions
 from netcalc.ranges import RangesArgument
 
 
-class ScalingOptions(ConventionOptions, BackwardOptions, ExcludeOptions, total=False):
+class ScalingOptions(CountOptions, total=False):
     """Options of ``scaling``."""
 
     over: Annotated[

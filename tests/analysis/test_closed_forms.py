@@ -147,6 +147,17 @@ def test_what_cannot_stay_symbolic_is_named_with_its_line(name: str, var: str, c
     assert (problem.span is not None) == (var != "layerz")
 
 
+def test_the_kernel_of_attention_is_counted_at_symbols_too() -> None:
+    work: Any = {"backward": True, "attention": "flash"}
+    counted = netcalc.load("gpt2", set={"length": 640}).summary(view="flops", **work).totals.flops_total
+    net = netcalc.load("gpt2", symbolic=["length"])
+    forms = net.formulas(view="flops", formula="python", **work).formulas
+    text = next(form.formula for form in forms if form.figure == "flops_total")
+    assert eval(text, {"length": 640}) == counted
+    scaling = netcalc.load("gpt2").scaling(over="length=640", **work)
+    assert f"{counted:,}" in str(scaling)
+
+
 def test_a_network_without_symbols_has_no_formulas() -> None:
     with pytest.raises(NetcalcError, match="have no symbols"):
         netcalc.load("gpt2").formulas(view="params")

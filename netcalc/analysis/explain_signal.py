@@ -73,11 +73,14 @@ def _measured_gradient(report: SignalReport, row: SignalRow) -> Iterator[Working
     figures = row.measured
     if figures.gradient is None:
         return
-    if figures.back is not None:
-        text = f"{_text(figures.back)}·{_text(figures.gradient)}"
-        passed = _text(figures.back * figures.gradient)
-        yield WorkingLine("norm that it passes to its first input", "back·norm", text, passed)
+    yield from _passed(figures.back, figures.gradient)
     yield from _over_seeds(report, "norm, root mean square", figures.gradient, figures.gradient_deviation)
+
+
+def _passed(back: float | None, gradient: float) -> Iterator[WorkingLine]:
+    if back is not None:
+        text = f"{_text(back)}·{_text(gradient)}"
+        yield WorkingLine("norm that it passes to its first input", "back·norm", text, _text(back * gradient))
 
 
 def _predicted_gradient(row: SignalRow) -> Iterator[WorkingLine]:
@@ -86,10 +89,7 @@ def _predicted_gradient(row: SignalRow) -> Iterator[WorkingLine]:
         if row.gradient_gap:
             yield WorkingLine("not predicted", "", "", row.gradient_gap)
         return
-    if figures.back is not None:
-        text = f"{_text(figures.back)}·{_text(figures.gradient)}"
-        passed = _text(figures.back * figures.gradient)
-        yield WorkingLine("norm that it passes to its first input", "back·norm", text, passed)
+    yield from _passed(figures.back, figures.gradient)
     yield WorkingLine("norm", "√E[norm²]", "", _text(figures.gradient))
 
 

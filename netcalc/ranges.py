@@ -1,4 +1,7 @@
-"""Ranges of sizes, as ``--over`` takes them: ``NAME=1,2,4``, ``NAME=LOW:HIGH[:STEP]``, ``NAME=log:LOW:HIGH:COUNT``."""
+"""Ranges of sizes, as ``--over`` takes them: ``NAME=1,2,4``, ``NAME=LOW:HIGH[:STEP]``, ``NAME=log:LOW:HIGH:COUNT``.
+
+Bounds and steps are whole numbers, or decimals (``0.25:2:0.25``), whose sums are exact.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,55 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, pairs_of
 from netcalc.limits import MAX_POINTS, MAX_RANGES
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+
 #: Ranges as they are given: texts, or values by name.
 RangesArgument: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 
-_NUMBER = re.compile(r"(\d{1,15})([kKMG]?)")
+#: Values of a range: a list, or a sequence that has them by their place.
+Values: TypeAlias = Sequence[Any]
+
+_NUMBER = re.compile(r"(-?\d{1,15})([kKMG]?)")
+_DECIMAL = re.compile(r"-?\d{0,15}\.\d{1,15}|-?\d{1,15}(?:\.\d{0,15})?[eE][-+]?\d{1,2}")
 _UNITS = {"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_HINT = "for example --over length=2048,8192, --over batch=1:8, --over length=log:1k:128k:8"
+_HINT = "for example --over length=2048,8192, --over batch=1:8, --over width=0.25:2:0.25, --over length=log:1k:128k:8"
+#: Digits of the values between the bounds of a range of decimals at equal ratios.
+_DIGITS = 12
+#: Digits with which these values are computed before they are rounded.
+_PRECISION = 50
+
+
+class Decimals(Sequence[float]):
+    """Decimals at equal distances, each of which is computed exactly from its place and then rounded to a float."""
+
+    __slots__ = ("_count", "first", "step")
+
+    def __init__(self, first: Decimal, step: Decimal, count: int) -> None:
+        self.first = first
+        self.step = step
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> float: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Decimals | tuple[float, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> float | Decimals | tuple[float, ...]:
+        if isinstance(place, slice):
+            return tuple(self[each] for each in range(*place.indices(self._count)))
+        if not -self._count <= place < self._count:
+            raise IndexError(place)
+        return float(self.first + (place % self._count) * self.step)
 
 
 class Ranges(NamedTuple):
@@ -26,7 +67,7 @@ class Ranges(NamedTuple):
     2k, which is 2,048.
     """
 
-    values: Mapping[str, Sequence[Any]]
+    values: Mapping[str, Values]
     has_units: bool = False
 
     @property
@@ -36,8 +77,16 @@ class Ranges(NamedTuple):
             yield dict(zip(self.values, combination, strict=True))
 
 
-def ranges_of(given: RangesArgument) -> Ranges:
+def ranges_of(
+    given: RangesArgument, most: int = MAX_POINTS, most_ranges: int = MAX_RANGES, most_points: int | None = None
+) -> Ranges:
     """Return the ranges that texts or a mapping stand for.
+
+    Args:
+        given: texts, or values by name.
+        most: number of values that a range may have.
+        most_ranges: number of ranges.
+        most_points: number of points of all ranges together; by default ``most``.
 
     Raises:
         NetcalcError: E502 for a malformed or empty range, a name that is given twice, or too many ranges or points.
@@ -46,92 +95,163 @@ def ranges_of(given: RangesArgument) -> Ranges:
     {'length': (2048, 8192), 'batch': (1, 2, 3)}
     >>> ranges_of("length=log:1k:128k:8").values
     {'length': (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)}
+    >>> ranges_of("width=0.1:0.3:0.1").values
+    {'width': (0.1, 0.2, 0.3)}
     """
     has_units = False
+    limit = int(most)
 
-    def pair(text: str) -> tuple[str, tuple[Any, ...]]:
+    def pair(text: str) -> tuple[str, Values]:
         nonlocal has_units
         name, equals, values = (part.strip() for part in text.partition("="))
         if not (name and equals and values):
             raise _refused(f"--over {text}: should be NAME=VALUES")
         has_units |= any(match[2] for part in re.split("[,:]", values) if (match := _NUMBER.fullmatch(part.strip())))
-        return name, _values(text, values)
+        return name, _values(text, values, limit)
 
     if isinstance(given, Mapping):
-        values = {name: _listed(name, listed) for name, listed in given.items()}
+        values = {name: _listed(name, listed, limit) for name, listed in given.items()}
     else:
         values = pairs_of([given] if isinstance(given, str) else given, pair, "--over")
     if not values:
         raise _refused("--over: no range")
-    if len(values) > MAX_RANGES:
-        raise _refused(f"--over: {len(values)} ranges, more than {int(MAX_RANGES)}")
+    if len(values) > most_ranges:
+        raise _refused(f"--over: {len(values)} ranges, more than {int(most_ranges)}")
     points = prod(map(len, values.values()))
-    if points > MAX_POINTS:
-        raise _refused(f"--over: {points:,} points, more than {int(MAX_POINTS):,}")
+    if points > (most_points or most):
+        raise _refused(f"--over: {points:,} points, more than {int(most_points or most):,}")
     return Ranges(values, has_units)
 
 
-def _listed(name: str, values: Any) -> tuple[Any, ...]:
+def without_expressions(given: RangesArgument) -> tuple[RangesArgument, dict[str, str]]:
+    """Return what has values of its own, and the expressions of what follows from it, by name.
+
+    Raises:
+        NetcalcError: E502 for a name that is given twice.
+
+    >>> without_expressions(["d_model=256,512", "heads=${d_model // 64}"])
+    (['d_model=256,512'], {'heads': '${d_model // 64}'})
+    """
+    if isinstance(given, Mapping):
+        derived = {name: value for name, value in given.items() if _is_expression(value)}
+        return {name: value for name, value in given.items() if name not in derived}, derived
+    texts = [given] if isinstance(given, str) else [*given]
+    split = [text.partition("=") for text in texts]
+    own = [(name.strip(), value.strip()) for name, _, value in split if _is_expression(value.strip())]
+    derived = pairs_of(own, lambda pair: pair, "--over")
+    values = [text for text, (_, _, value) in zip(texts, split, strict=True) if not _is_expression(value.strip())]
+    for name in (text.partition("=")[0].strip() for text in values):
+        if name in derived:
+            raise _refused(f"--over: {name!r} is given twice")
+    return values, derived
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, str) and "${" in value
+
+
+def _listed(name: str, values: Any, most: int) -> Values:
     """Return the values of a range of Python: a list or a ``range``, or a text."""
     if isinstance(values, str):
-        return _values(f"{name}={values}", values)
-    if isinstance(values, int):
+        return _values(f"{name}={values}", values, most)
+    if isinstance(values, (int, float)):
         return (values,)
+    if isinstance(values, range):
+        return _checked(f"{name}", values, most)
+    from netcalc.arguments import plain
+
     try:
-        listed = tuple(values[: MAX_POINTS + 1] if isinstance(values, range) else values)
+        listed = tuple(map(plain, values))
     except TypeError:
         raise _refused(f"--over {name}: should be a list of values") from None
-    return _checked(f"{name}", listed)
+    return _checked(f"{name}", listed, most)
 
 
-def _values(text: str, values: str) -> tuple[Any, ...]:
+def _values(text: str, values: str, most: int) -> Values:
+    if _is_expression(values):
+        raise _refused(f"--over {text}: expressions follow from the values of `netcalc sweep` alone")
     if values.startswith("log:"):
-        return _checked(text, _geometric(text, values.split(":")[1:]))
+        return _checked(text, _geometric(text, values.split(":")[1:], most), most)
     if ":" in values:
-        return _checked(text, _linear(text, values.split(":")))
-    return _checked(text, tuple(_size(value.strip()) for value in values.split(",")))
+        return _checked(text, _linear(text, values.split(":"), most), most)
+    return _checked(text, tuple(_size(value.strip()) for value in values.split(",")), most)
 
 
-def _linear(text: str, parts: Sequence[str]) -> Sequence[int]:
-    numbers = _whole(text, parts, 2, 3)
+def _linear(text: str, parts: Sequence[str], most: int) -> Values:
+    numbers = _numbers(text, parts, 2, 3)
     low, high, step = (*numbers, 1)[:3]
-    if high < low or step < 1:
-        raise _refused(f"--over {text}: should be LOW:HIGH or LOW:HIGH:STEP with LOW up to HIGH and a step from 1")
-    return range(low, high + 1, step)[: MAX_POINTS + 1]
+    if step <= 0:
+        raise _refused(f"--over {text}: the step should be above 0")
+    if high < low:
+        raise _refused(f"--over {text}: the range is empty; it should be LOW:HIGH or LOW:HIGH:STEP with LOW up to HIGH")
+    if all(isinstance(number, int) for number in numbers):
+        return range(low, high + 1, step)
+    from decimal import Decimal
+    from fractions import Fraction
+
+    count = (Fraction(high) - Fraction(low)) // Fraction(step) + 1
+    if count > most:
+        raise _refused(f"--over {text}: {count:,} values, more than {most:,}")
+    return Decimals(Decimal(low), Decimal(step), count)
 
 
-def _geometric(text: str, parts: Sequence[str]) -> Sequence[int]:
-    """Return numbers at equal ratios from the first to the last, rounded to whole ones."""
-    low, high, count = _whole(text, parts, 3, 3)
-    if not 1 <= low < high or not 2 <= count <= MAX_POINTS:
-        message = (
-            f"--over {text}: should be log:LOW:HIGH:COUNT with 1 ≤ LOW < HIGH and a COUNT from 2 to {MAX_POINTS:,}"
-        )
+def _geometric(text: str, parts: Sequence[str], most: int) -> tuple[int | float, ...]:
+    """Return numbers at equal ratios from the first to the last, rounded to whole ones if both are whole."""
+    from decimal import Context, Decimal
+
+    low, high, count = _numbers(text, parts, 3, 3)
+    if not 0 < low < high or not isinstance(count, int) or not 2 <= count <= most:
+        message = f"--over {text}: should be log:LOW:HIGH:COUNT with 0 < LOW < HIGH and a COUNT from 2 to {most:,}"
         raise _refused(message)
-    inner = (round(low * (high / low) ** (index / (count - 1))) for index in range(1, count - 1))
-    return tuple(dict.fromkeys((low, *inner, high)))
+    precise = Context(prec=_PRECISION)
+    ratio = precise.divide(Decimal(high), Decimal(low))
+
+    def at(index: int) -> Decimal:
+        power = precise.power(ratio, precise.divide(Decimal(index), Decimal(count - 1)))
+        return precise.multiply(Decimal(low), power)
+
+    inner = map(at, range(1, count - 1))
+    if isinstance(low, int) and isinstance(high, int):
+        return tuple(dict.fromkeys((low, *map(round, inner), high)))
+    short = Context(prec=_DIGITS)
+    return (float(low), *(float(short.plus(value)) for value in inner), float(high))
 
 
-def _whole(text: str, parts: Sequence[str], least: int, most: int) -> list[int]:
-    numbers = [_size(part.strip()) for part in parts]
-    if not least <= len(numbers) <= most or not all(isinstance(number, int) for number in numbers):
-        raise _refused(f"--over {text}: should be LOW:HIGH, LOW:HIGH:STEP or log:LOW:HIGH:COUNT, of whole numbers")
+def _numbers(text: str, parts: Sequence[str], least: int, most: int) -> list[Any]:
+    """Return bounds, step and count: whole numbers, and decimals as they are written."""
+    numbers = [_size(part.strip(), exact=True) for part in parts]
+    if not least <= len(numbers) <= most or any(isinstance(number, str) for number in numbers):
+        raise _refused(f"--over {text}: should be LOW:HIGH, LOW:HIGH:STEP or log:LOW:HIGH:COUNT, of numbers")
     return numbers
 
 
-def _size(text: str) -> Any:
-    """Return the number that a text stands for, with 2k for 2,048; another text as it is."""
+def _size(text: str, *, exact: bool = False) -> Any:
+    """Return the number that a text stands for, with 2k for 2,048; another text as it is.
+
+    Args:
+        text: a value of a range.
+        exact: True to return decimals, too, as they are written.
+    """
     match = _NUMBER.fullmatch(text)
-    return text if match is None else int(match[1]) * _UNITS[match[2]]
+    if match is not None:
+        return int(match[1]) * _UNITS[match[2]]
+    if exact and _DECIMAL.fullmatch(text):
+        from decimal import Decimal
+
+        return Decimal(text)
+    return text
 
 
-def _checked(text: str, values: Sequence[Any]) -> tuple[Any, ...]:
+def _checked(text: str, values: Values, most: int) -> Values:
+    """Return values, in a tuple unless they are many and have an order."""
+    if len(values) > most:
+        raise _refused(f"--over {text}: {len(values):,} values, more than {most:,}")
+    if isinstance(values, (range, Decimals)) and len(values) > MAX_POINTS:
+        return values
     if not values or "" in values:
-        raise _refused(f"--over {text}: a value is empty")
+        raise _refused(f"--over {text}: {'a value is' if values else 'the range is'} empty")
     if not all(value is None or isinstance(value, (bool, int, float, str)) for value in values):
         raise _refused(f"--over {text}: a value should be a number, a word, or True or False")
-    if len(values) > MAX_POINTS:
-        raise _refused(f"--over {text}: more than {int(MAX_POINTS):,} points")
     unique = tuple(dict.fromkeys(values))
     if len(unique) < len(values):
         raise _refused(f"--over {text}: a value is given twice")

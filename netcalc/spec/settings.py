@@ -97,11 +97,16 @@ class Settings(Mapping[str, Any]):
         finally:
             self._pending.pop()
 
+    def _overridden(self, name: str) -> Any:
+        """Return the value that is given in place of the spec's; a text with ``${…}`` follows from other names."""
+        value = self._overrides[name]
+        return evaluate(self.place_of(name), self) if isinstance(value, str) and "${" in value else value
+
     def _dim(self, name: str, cursor: Cursor) -> Any:
         declared = self._loaded.document.dims[name]
         limits = declared if isinstance(declared, DimDecl) else DimDecl()
         if name in self._overrides:
-            value = self._overrides[name]
+            value = self._overridden(name)
         elif isinstance(cursor.data, dict):
             value = evaluate(cursor["default"], self) if "default" in cursor.data else None
         else:
@@ -119,7 +124,7 @@ class Settings(Mapping[str, Any]):
     def _var(self, name: str, cursor: Cursor) -> Any:
         declaration = self.declaration(name)
         default = _default(cursor)
-        value = self._overrides[name] if name in self._overrides else evaluate(default, self)
+        value = self._overridden(name) if name in self._overrides else evaluate(default, self)
         try:
             if declaration.type == "any" and name in self._overrides and not declaration.nullable:
                 # a default that is an expression declares the type of its value

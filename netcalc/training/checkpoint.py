@@ -20,7 +20,8 @@ from netcalc.training.result import TrainingStep
 from netcalc.training.state import State, generator_words, restored_generator, tensors
 from netcalc.training.updates import Updater
 from netcalc.weights.stored import clipped
-from netcalc.weights.tensor_files import TensorFile, open_tensors, write_tensors
+from netcalc.weights.tensor_files import TensorFile, open_tensors
+from netcalc.weights.writing import write_tensors
 
 #: Version of the layout, in the metadata.
 _FORMAT = "netcalc.training"

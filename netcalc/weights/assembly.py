@@ -10,7 +10,8 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.ir import CheckpointLocation
 from netcalc.weights.pieces import Index, Part, write_part
-from netcalc.weights.stored import allocated, reading
+from netcalc.weights.stored import reading
+from netcalc.weights.stored_data import allocated
 from netcalc.weights.tensor_files import Arrays, Header, Tensors
 
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from netcalc.arrays import Array
 from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
@@ -18,6 +17,9 @@ from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import DamagedError, Header, clipped, exactly, file_error, opened, parsed_json, reading
 from netcalc.weights.suffixes import PICKLES
 from netcalc.weights.tensor_files import Arrays, Tensors, conversion, open_tensors
+
+if TYPE_CHECKING:
+    from netcalc.arrays import Array
 
 #: Type of a ``weights`` argument: a file, a folder, an index of shards, several of these, arrays by name, or tensors.
 Weights: TypeAlias = str | Path | Tensors | Sequence[str | Path | Tensors] | Mapping[str, Any]

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.results import Entry, Result, recorded
 from netcalc.schemes.configuration import Quantization
@@ -17,6 +16,9 @@ from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import Packed, Role, UnpackedTensors
 from netcalc.weights.stored import BITS, Header
 from netcalc.weights.tensor_files import Tensors
+
+if TYPE_CHECKING:
+    from netcalc.arrays import Array
 
 #: Parts of a name that are tried as a prefix.
 _PREFIXES = 8

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
+import sys
+from typing import Literal
 
-import numpy as np
-
-from netcalc.arrays import numpy_dtype
 from netcalc.limits import MAX_NPY_HEADER
 from netcalc.weights.stored import DamagedError, Header, Stored, clipped, exactly, require_axes, stored_bytes
 
@@ -24,10 +22,13 @@ _ITEM = re.compile(
     re.DOTALL,
 )
 _SIZE = re.compile(r"\s*(\d{1,19})L?\s*")
-#: Elements that are numbers.
-_NUMBERS = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32))")
-#: Elements of ml_dtypes, of which no other type has this text.
-_ML_DTYPES = {"<V2": "bfloat16", "<f1": "float8_e5m2"}
+#: Elements that are numbers, and names of their kinds.
+_NUMBERS = re.compile(r"(?P<order>[<>|=]?)(?P<kind>b(?=1)|[iu](?=[1248])|f(?=2|4|8|16)|c(?=8|16|32))(?P<bytes>\d{1,2})")
+_KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+#: Element types that some machines lack.
+_LONG = ("float128", "complex256")
+#: Elements of ml_dtypes, of which no other type has this text, and their bytes.
+_ML_DTYPES = {"<V2": ("bfloat16", 2), "<f1": ("float8_e5m2", 1)}
 
 
 def read_npy_header(file: io.RawIOBase | io.BufferedIOBase, length: int, name: str) -> Stored:
@@ -50,16 +51,15 @@ def read_npy_header(file: io.RawIOBase | io.BufferedIOBase, length: int, name: s
     shape = _shape(items["shape"], name)
     require_axes(shape, name)
     start = 8 + width + size
-    dtype_name, dtype = _dtype(items["descr"])
+    dtype, itemsize, order = _dtype(items["descr"])
     if dtype is not None:
-        stored = stored_bytes(shape, 8 * dtype.itemsize, max(0, length - start))
+        stored = stored_bytes(shape, 8 * itemsize, max(0, length - start))
         if stored > length - start:
-            raise DamagedError(
-                f"it ends too early: {clipped(name)} has {Header(shape, dtype_name)}, in {length:,} bytes"
-            )
+            raise DamagedError(f"it ends too early: {clipped(name)} has {Header(shape, dtype)}, in {length:,} bytes")
         if stored < length - start:
             raise DamagedError(f"{length - start - stored:,} bytes follow the data of {clipped(name)}")
-    return Stored(Header(shape, dtype_name), dtype, start, items["fortran_order"] == "True")
+    header = Header(shape, items["descr"] if dtype is None else dtype)
+    return Stored(header, dtype, start, items["fortran_order"] == "True", order)
 
 
 def _items(text: str, name: str) -> dict[str, str]:
@@ -93,14 +93,22 @@ def _shape(text: str, name: str) -> tuple[int, ...]:
     return tuple(int(size[1]) for size in sizes if size)
 
 
-def _dtype(text: str) -> tuple[str, np.dtype[Any] | None]:
-    """Return the name of an element type, and the dtype if its elements are numbers."""
+def _dtype(text: str) -> tuple[str | None, int, Literal["<", ">"]]:
+    """Return the name of an element type, None if its elements are no numbers, their bytes, and the order of these."""
     if text in _ML_DTYPES:
-        return _ML_DTYPES[text], numpy_dtype(_ML_DTYPES[text])
-    if _NUMBERS.fullmatch(text):
-        try:
-            dtype = np.dtype(text)
-        except TypeError:  # some machines lack numbers of 16 bytes
-            return text, None
-        return dtype.name, dtype
-    return text, None
+        return *_ML_DTYPES[text], "<"
+    match = _NUMBERS.fullmatch(text)
+    if match is None:
+        return None, 0, "<"
+    native = "<" if sys.byteorder == "little" else ">"
+    order: Literal["<", ">"] = "<" if (match["order"].strip("|=") or native) == "<" else ">"
+    itemsize = int(match["bytes"])
+    name = "bool" if match["kind"] == "b" else f"{_KINDS[match['kind']]}{8 * itemsize}"
+    return name if name not in _LONG or _has(name) else None, itemsize, order
+
+
+def _has(name: str) -> bool:
+    """Return True if NumPy has an element type on this machine."""
+    import numpy as np
+
+    return hasattr(np, name)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from netcalc.arrays import Array
+    from netcalc.arrays import Array
 
 #: Most bytes of a piece of a tensor on its way from a file or from a generator to its place.
 PIECE = 1 << 20
@@ -56,6 +57,8 @@ class Part:
 
     def reshaped(self, shape: tuple[int, ...]) -> Part | None:
         """Return a part that is all of a tensor, in another shape of it; None if it is not all, or needs a copy."""
+        import numpy as np
+
         if any(first or last != size for (first, last), size in zip(self.ranges, self.out.shape, strict=True)):
             return None
         if math.prod(shape) != self.out.size:
@@ -91,6 +94,8 @@ class Part:
 
     def put(self, target: Array, block: Array) -> None:
         """Write elements, converted, to ``target``, a view of ``out``."""
+        import numpy as np
+
         np.copyto(target, block if block.dtype == self.dtype else block.astype(self.dtype), casting="unsafe")
 
 

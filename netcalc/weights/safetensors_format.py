@@ -9,11 +9,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from netcalc.arrays import numpy_dtype
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_HEADER
 from netcalc.weights.stored import (
     BITS,
@@ -26,6 +23,9 @@ from netcalc.weights.stored import (
     require_axes,
     stored_bytes,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Element types by their names in the file; other types keep those names.
 ELEMENT_TYPES = {
@@ -147,13 +147,13 @@ def _require_contiguous(entries: Mapping[str, Any], length: int) -> None:
         raise DamagedError(f"{length - end:,} bytes belong to no tensor")
 
 
-class _Kinds(dict[str, "tuple[Header, np.dtype[Any] | None, int | None]"]):
-    """Headers of one file by element type and shape as they are written: the header, NumPy's dtype and the bytes.
+class _Kinds(dict[str, tuple[Header, str | None, int | None]]):
+    """Headers of one file by element type and shape as they are written: the header, the dtype and the bytes.
 
     The dtype is None if NumPy has no such elements, and the bytes if the element type is not known.
     """
 
-    def add(self, key: str, name: str, entry: Mapping[str, Any]) -> tuple[Header, np.dtype[Any] | None, int | None]:
+    def add(self, key: str, name: str, entry: Mapping[str, Any]) -> tuple[Header, str | None, int | None]:
         """Return the header of an entry, and keep it for others like it.
 
         Raises:
@@ -164,13 +164,12 @@ class _Kinds(dict[str, "tuple[Header, np.dtype[Any] | None, int | None]"]):
             raise DamagedError(f"{clipped(name)} has no valid element type or shape")
         shape = tuple(sizes)
         require_axes(shape, name)
-        type_name = ELEMENT_TYPES.get(kind) or _OTHERS.get(kind)
-        dtype = None if type_name is None else numpy_dtype(type_name)
-        bits = 8 * dtype.itemsize if dtype else BITS.get(kind)
+        element = ELEMENT_TYPES.get(kind, kind)
+        bits = BITS.get(element)
         start, stop = entry["data_offsets"]
-        header = Header(shape, ELEMENT_TYPES.get(kind, kind), None if bits is not None else stop - start)
+        header = Header(shape, element, None if bits is not None else stop - start)
         size = None if bits is None else stored_bytes(shape, bits, stop - start)
-        parsed = header, dtype, size
+        parsed = header, ELEMENT_TYPES.get(kind) or _OTHERS.get(kind), size
         if size is not None and size == stop - start:
             self[key] = parsed
         return parsed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from netcalc.arrays import Array
 from netcalc.results import Result
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 
 
 class TensorResult(Result):

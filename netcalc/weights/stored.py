@@ -14,17 +14,12 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from netcalc.arrays import Array
 from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import ITEMSIZE
 from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
-from netcalc.process_memory import format_bytes, free_bytes
-from netcalc.weights.pieces import Part, elements_before, pieces
 
 #: Bits of an element, for netcalc's types and for those that only files have.
 BITS = {
@@ -37,10 +32,6 @@ BITS = {
     "F6_E3M2": 6,
     "F4": 4,
 }
-#: Bytes that are read at a time.
-_CHUNK = 1 << 20
-#: Bytes of a tensor below which free memory, whose reading takes time, is not looked at.
-_SMALL = 64 << 20
 #: Characters of a text of a file that a message repeats.
 _CLIPPED = 80
 _KINDS = (
@@ -113,12 +104,17 @@ class Header(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Place and layout of a tensor in a file; ``dtype`` is None if NumPy has no such elements."""
+    """Place and layout of a tensor in a file.
+
+    ``dtype`` is the name of its elements in NumPy or ml_dtypes, None if they have no such elements, and ``order`` that
+    of their bytes.
+    """
 
     header: Header
-    dtype: np.dtype[Any] | None
+    dtype: str | None
     start: int
     fortran: bool = False
+    order: Literal["<", ">"] = "<"
 
 
 class _Bounded(io.BufferedReader):
@@ -221,87 +217,6 @@ def require_axes(shape: tuple[int, ...], name: str) -> None:
     """Raise DamagedError if a shape has more axes or elements than an array can have."""
     if len(shape) > MAX_STORED_AXES:
         raise DamagedError(f"{clipped(name)} has {len(shape):,} axes, and the limit is {MAX_STORED_AXES:,}")
-
-
-def load_stored(file: io.RawIOBase | io.BufferedIOBase, stored: Stored) -> Array:
-    """Return the tensor whose data begin at the position of the file, in the byte order of this machine.
-
-    Raises:
-        DamagedError: NumPy has no such elements, or the data end before.
-        MemoryError: less memory is free.
-    """
-    if stored.dtype is None:
-        raise DamagedError(f"elements of type {clipped(stored.header.dtype)} cannot be read")
-    array = allocated(stored.header.shape, stored.dtype.newbyteorder("="), fortran=stored.fortran)
-    write_stored(file, stored, Part.whole(array, array.dtype))
-    return array
-
-
-def allocated(shape: tuple[int, ...], dtype: np.dtype[Any], *, fortran: bool = False) -> Array:
-    """Return an array without content, its first axis the innermost in memory if ``fortran``.
-
-    Raises:
-        MemoryError: less memory is free.
-    """
-    size = stored_bytes(shape, 8 * dtype.itemsize, 1 << 62)
-    if size > _SMALL and size > (free := free_bytes()):
-        raise MemoryError(f"a tensor of {format_bytes(size)}, and {format_bytes(free)} is free")
-    return np.empty(shape, dtype, "F" if fortran else "C")
-
-
-def write_stored(file: io.RawIOBase | io.BufferedIOBase, stored: Stored, part: Part) -> None:
-    """Write a part of the tensor whose data begin at the position of the file to its place, piece by piece.
-
-    Raises:
-        DamagedError: NumPy has no such elements, or the data end before.
-    """
-    if stored.dtype is None:
-        raise DamagedError(f"elements of type {clipped(stored.header.dtype)} cannot be read")
-    shape, dtype = stored.header.shape, stored.dtype
-    if stored.fortran:
-        shape, part = shape[::-1], part.transposed(range(len(shape))[::-1])
-    same, position = dtype == part.dtype == part.out.dtype and dtype.kind != "b", 0
-    for index in pieces(shape, dtype.itemsize, part.ranges):
-        target, depth = part.placed(index), len(index)
-        start = dtype.itemsize * elements_before(shape, index)
-        _skip(file, start - position)
-        read = (*(place.stop - place.start for place in index[-1:] if isinstance(place, slice)), *shape[depth:])
-        position = start + dtype.itemsize * math.prod(read)
-        if same and target.shape == read and target.flags.c_contiguous:
-            _fill(file, target.reshape(-1).view(np.uint8))
-            continue
-        data = np.empty(position - start, np.uint8)
-        _fill(file, data)
-        # a byte other than 0 and 1 is True, and not another boolean
-        block = (data != 0 if dtype.kind == "b" else data.view(dtype)).reshape(read)
-        part.put(target, block[(slice(None),) * min(depth, 1) + part.slices[depth:]])
-    if not file.seekable():  # a member of an archive: its checksum is compared at its end
-        _skip(file, dtype.itemsize * math.prod(shape) - position)
-
-
-def _fill(file: io.RawIOBase | io.BufferedIOBase, data: Array) -> None:
-    """Fill an array of bytes with the next ones of a file.
-
-    Raises:
-        DamagedError: the file ends before.
-    """
-    view, done = data.data, 0
-    while done < len(data):
-        count = file.readinto(view[done : done + _CHUNK])
-        if not count:
-            raise DamagedError("its data end too early")
-        done += count
-
-
-def _skip(file: io.RawIOBase | io.BufferedIOBase, count: int) -> None:
-    """Move forward in a file; the bytes of one that cannot seek are read."""
-    if file.seekable():
-        file.seek(count, io.SEEK_CUR)
-        return
-    data = np.empty(min(count, _CHUNK), np.uint8)
-    while count:
-        _fill(file, data[:count])
-        count -= min(count, len(data))
 
 
 def parsed_json(data: bytes) -> Any:

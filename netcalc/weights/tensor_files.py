@@ -1,23 +1,18 @@
-"""Reading and writing files of tensors: ``.safetensors``, ``.npz`` and ``.npy``.
+"""Files of tensors: ``.safetensors``, ``.npz`` and ``.npy``.
 
-Headers are read without the data.  An element type that netcalc does not have keeps the name it has in the file.
+Headers are read without the data, and without NumPy.  An element type that netcalc does not have keeps the name it has
+in the file.
 """
 
 from __future__ import annotations
 
 import shlex
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import IO, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.lib import format as npy
-
-from netcalc.arrays import Array
 from netcalc.diagnostics import did_you_mean
-from netcalc.files import replacing
 from netcalc.limits import MAX_ARCHIVE_DIRECTORY, MAX_TENSOR_HEADER
 from netcalc.weights.npy_format import read_npy_header
 from netcalc.weights.npz_format import Member, MemberReader, read_members
@@ -25,7 +20,6 @@ from netcalc.weights.pieces import Part, pieces
 from netcalc.weights.safetensors_format import (
     read_safetensors_header,
     read_safetensors_metadata,
-    safetensors_header,
     type_name,
 )
 from netcalc.weights.stored import (
@@ -35,19 +29,20 @@ from netcalc.weights.stored import (
     clipped,
     exactly,
     file_error,
-    load_stored,
     opened,
     reading,
-    write_stored,
 )
 from netcalc.weights.suffixes import PICKLES
 
-__all__ = ["Arrays", "Header", "TensorFile", "Tensors", "conversion", "open_tensors", "write_tensors"]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from netcalc.arrays import Array
+
+__all__ = ["Arrays", "Header", "TensorFile", "Tensors", "conversion", "open_tensors", "require_format"]
 
 #: Suffixes of the supported formats.
 SUFFIXES = (".safetensors", ".npz", ".npy")
-#: Largest number of bytes of the name of a tensor in an archive, which adds ``.npy``.
-_MEMBER_NAME = 65_000
 
 
 @runtime_checkable
@@ -72,6 +67,8 @@ class Arrays:
     name = "the given arrays"
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
+        import numpy as np
+
         self._arrays = {name: np.asarray(array) for name, array in arrays.items()}
         self.headers = {n: Header(a.shape, type_name(a.dtype)) for n, a in self._arrays.items()}
 
@@ -101,11 +98,15 @@ class TensorFile:
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor, in the byte order of this machine."""
+        from netcalc.weights.stored_data import load_stored
+
         with reading(self.name), opened(self._path, self.most) as (file, _):
             return load_stored(self._file_at(file, name), self._stored[name])
 
     def write(self, name: str, part: Part) -> None:
         """Read a part of one tensor piece by piece, and write it to its place."""
+        from netcalc.weights.stored_data import write_stored
+
         with reading(self.name), opened(self._path, self.most) as (file, _):
             write_stored(self._file_at(file, name), self._stored[name], part)
 
@@ -116,8 +117,10 @@ class TensorFile:
 
     def dtype(self, name: str) -> np.dtype[Any] | None:
         """Return the dtype of the array that :meth:`load` gives, or None if its elements cannot be read."""
+        from netcalc.arrays import numpy_dtype
+
         dtype = self._stored[name].dtype
-        return dtype and dtype.newbyteorder("=")
+        return None if dtype is None else numpy_dtype(dtype)
 
     def only(self, name: str) -> str:
         """Return ``name`` if there is a tensor of that name, or the name of the only tensor.
@@ -183,99 +186,21 @@ def open_tensors(path: str | Path) -> TensorFile:
         NetcalcError: E605 if the file cannot be read or is not of that format.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in _READERS:
-        raise file_error(f"{path}: not a known format of tensors", _format_hint(path))
+    suffix = require_format(path)
     with reading(str(path)):
         return _READERS[suffix](path)
 
 
-def write_tensors(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors to a file; the suffix decides on the format.  On an error an existing file stays unchanged.
-
-    A ``.npy`` file holds exactly one tensor, and ``.npy`` and ``.npz`` cannot hold bfloat16.  ``metadata`` are texts by
-    name, which only ``.safetensors`` files hold.
+def require_format(path: Path) -> str:
+    """Return the suffix of a file of tensors.
 
     Raises:
-        NetcalcError: E605 if the file cannot be written.
+        NetcalcError: E605 if it is that of no known format.
     """
-    path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         raise file_error(f"{path}: not a known format of tensors", _format_hint(path))
-    arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    if suffix == ".npy" and len(arrays) != 1:
-        raise file_error(f"{path}: a .npy file holds one tensor, and there are {len(arrays)}", "write a .npz file")
-    if suffix != ".safetensors":
-        unsupported = [name for name, array in arrays.items() if array.dtype.kind not in "biufc"]
-        if unsupported:
-            raise file_error(
-                f"{path}: {unsupported[0]!r} is {arrays[unsupported[0]].dtype}, which NumPy's files cannot hold",
-                "write a .safetensors file",
-            )
-    _require_names(path, suffix, arrays)
-    # the writer of safetensors would rename a file of its own to the path, also where that is a pipe or a device
-    header = _safetensors_header(path, arrays, metadata) if suffix == ".safetensors" else b""
-    try:
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            _write(file, suffix, header, arrays)
-    except OSError as error:
-        raise file_error(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _require_names(path: Path, suffix: str, names: Iterable[str]) -> None:
-    """Raise NetcalcError if a format cannot hold a name, or if unpacking it would write outside the folder."""
-    for name in names:
-        try:
-            length = len(name.encode())
-        except UnicodeEncodeError:
-            raise file_error(
-                f"{path}: a file cannot hold the name {clipped(name)}, which is not valid Unicode"
-            ) from None
-        parts = name.replace("\\", "/").split("/")
-        outside = ".." in parts or (len(parts) > 1 and (not parts[0] or ":" in parts[0]))
-        if suffix == ".npz" and (outside or "\0" in name or length > _MEMBER_NAME):
-            reason = "which is no safe name of a file" if outside else "which is too long or has a null character"
-            raise file_error(f"{path}: a .npz file cannot hold {clipped(name)}, {reason}", "write a .safetensors file")
-        if suffix == ".safetensors" and name == "__metadata__":
-            raise file_error(f"{path}: a .safetensors file has other uses for the name {name!r}", "write a .npz file")
-
-
-def _write(file: IO[bytes], suffix: str, header: bytes, arrays: dict[str, Array]) -> None:
-    if suffix == ".safetensors":
-        file.write(header)
-        for array in arrays.values():
-            file.write(_bytes(array.astype(array.dtype.newbyteorder("<"), copy=False)))
-    elif suffix == ".npz":
-        # np.savez takes the names as keyword arguments, and so refuses some of them
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    _write_array(member, array)
-    else:
-        (array,) = arrays.values()
-        _write_array(file, array)
-
-
-def _write_array(file: IO[bytes], array: Array) -> None:
-    # npy.write_array asks for the position in the file, which a pipe does not have
-    npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
-    file.write(_bytes(array))
-
-
-def _bytes(array: Array) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
-def _safetensors_header(path: Path, arrays: dict[str, Array], metadata: Mapping[str, str] | None) -> bytes:
-    # types of several bytes first, as in the files of the reference implementation, so that all are aligned
-    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
-    for name in order:
-        arrays[name] = arrays.pop(name)
-    try:
-        return safetensors_header(arrays, metadata)
-    except ValueError as error:
-        raise file_error(f"{path}: {error}") from None
+    return suffix
 
 
 def _format_hint(path: Path) -> str:

@@ -60,7 +60,7 @@ def test_files_set_the_dims(suffix: str, netcalc: Run) -> None:
         case "npy":
             np.save(file, array)
         case _:
-            from netcalc.weights.tensor_files import write_tensors
+            from netcalc.weights.writing import write_tensors
 
             write_tensors(file, {"x": array})
     ran = netcalc("run", "spec.yaml", "--input", f"x={file}", "-i", "ids=[0, 1, 2, 3]", "--init", "zeros", "-f", "json")

@@ -19,7 +19,7 @@ from netcalc.engine.run import forward
 from netcalc.engine.runtime.session import Session
 from netcalc.numerics.inputs import run_inputs
 from netcalc.numerics.parameters import Parameters
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 from tests.numerics.programs import program
 
 #: Bytes of Python's objects that a pass may make.

@@ -19,7 +19,7 @@ from netcalc.engine import preflight
 from netcalc.engine.compiled import Compiled
 from netcalc.engine.profile import Profile
 from netcalc.engine.run import forward
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 from tests.engine.child_processes import child_processes
 from tests.engine.programs import drawn_weights
 from tests.numerics.programs import program

@@ -12,7 +12,7 @@ from netcalc.analysis.walk import instances, parameters
 from netcalc.diagnostics import NetcalcError
 from netcalc.ir import Program
 from netcalc.numerics.parameters import Parameters, check_weights
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 from tests.numerics.programs import TIED, program
 
 PLAIN = """

@@ -14,7 +14,7 @@ import netcalc
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.initializers import generator
 from netcalc.training import Recipe, Schedule, TrainingResult
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 
 LOSS = """
 loss:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from netcalc.weights.checkpoint_files import open_weights
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 
 SAMPLE = {
     "a.weight": np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -13,7 +13,8 @@ from netcalc.arrays import numpy_dtype
 from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.parameters import Parameters, check_weights
 from netcalc.weights.checkpoint_files import open_weights
-from netcalc.weights.tensor_files import open_tensors, write_tensors
+from netcalc.weights.tensor_files import open_tensors
+from netcalc.weights.writing import write_tensors
 from tests.numerics.programs import program
 from tests.numerics.test_parameters import loaded
 

@@ -210,10 +210,13 @@ def test_mutants_of_a_file_are_read_or_one_error(tmp_path: Path) -> None:
     assert read
 
 
-def test_the_library_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "a.gguf", {})
-    monkeypatch.setitem(__import__("sys").modules, "gguf", None)
+def test_the_library_is_an_extra_for_quantized_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.gguf", drawn(("F16", "Q8_0")))
+    monkeypatch.setitem(__import__("sys").modules, "gguf.quants", None)
+    weights = GgufWeights(open_gguf(path))
+    plain, quantized = sorted(weights.headers, key=lambda name: weights.stored.headers[name].dtype == "Q8_0")
+    assert weights.load(plain).shape == weights.headers[plain].shape
     with pytest.raises(NetcalcError) as caught:
-        open_gguf(path)
+        weights.load(quantized)
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, diagnostic.hint) == ("E605", 'install it: pip install "gguf>=0.17"')

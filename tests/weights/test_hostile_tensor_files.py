@@ -21,7 +21,8 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.numerics.given import read_input
 from netcalc.numerics.parameters import Parameters, check_weights
 from netcalc.weights.checkpoint_files import open_weights
-from netcalc.weights.tensor_files import open_tensors, write_tensors
+from netcalc.weights.tensor_files import open_tensors
+from netcalc.weights.writing import write_tensors
 from tests.numerics.programs import program
 from tests.weights.hostile import bomb, entry, mutants, npy, npy_of, npz, read_all, safetensors
 
@@ -301,18 +302,18 @@ def test_mutants_of_valid_files_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_a_tensor_larger_than_the_free_memory_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from netcalc.weights import stored
+    from netcalc.weights import stored_data
 
     sliced = program(NET + "\ncheckpoint: {a.weight: {from: x, slice: [0, 2]}}")
     (tmp_path / "x.npy").write_bytes(npy_of(shape="(1000, 4)", data=bytes(16_000)))
-    monkeypatch.setattr(stored, "_SMALL", 30)
-    monkeypatch.setattr(stored, "free_bytes", lambda: 32)
+    monkeypatch.setattr(stored_data, "_SMALL", 30)
+    monkeypatch.setattr(stored_data, "free_bytes", lambda: 32)
     (instance,) = instances(sliced)
     weights = Parameters(sliced, tmp_path / "x.npy")
     assert weights.fetch(instance, instance.node.params[0]).shape == (2, 4)  # only the slice is read
     with pytest.raises(NetcalcError, match=r"E603: .*x.npy does not fit into memory: a tensor of 15.6 KiB, and 32 B"):
         weights._tensors.load("x")  # type: ignore[union-attr]
-    monkeypatch.setattr(stored, "free_bytes", lambda: 31)
+    monkeypatch.setattr(stored_data, "free_bytes", lambda: 31)
     with pytest.raises(NetcalcError, match=r"E603: .*x.npy does not fit into memory: a tensor of 32 B, and 31 B"):
         weights.fetch(instance, instance.node.params[0])
 

@@ -23,7 +23,8 @@ from netcalc.weights.assembly import assembled_shape, load, write
 from netcalc.weights.checkpoint_files import Joined, open_weights
 from netcalc.weights.pieces import Part
 from netcalc.weights.prefixed import Prefixed
-from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors, write_tensors
+from netcalc.weights.tensor_files import Arrays, Tensors, open_tensors
+from netcalc.weights.writing import write_tensors
 
 RNG = np.random.default_rng(0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from netcalc.arrays import numpy_dtype
 from netcalc.diagnostics import NetcalcError
 from netcalc.dtypes import DTYPES
 from netcalc.files import replacing
-from netcalc.weights.tensor_files import Arrays, Header, open_tensors, write_tensors
+from netcalc.weights.tensor_files import Arrays, Header, open_tensors
+from netcalc.weights.writing import write_tensors
 from tests.weights.hostile import entry, safetensors
 
 
@@ -296,3 +298,18 @@ def test_metadata_may_be_null(tmp_path: Path) -> None:
         assert file.metadata() is None
     assert open_tensors(path).metadata() == {}
     assert open_tensors(path).load("x").tolist() == [1, 1]
+
+
+def test_headers_are_read_without_numpy(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "x.safetensors", {"x": np.ones((2, 3))})
+    write_tensors(tmp_path / "x.npz", {"x": np.ones((2, 3), ">f4")})
+    write_tensors(tmp_path / "x.npy", {"x": np.ones((2, 3), bool)})
+    code = (
+        "import sys, netcalc\n"
+        "for suffix in ('safetensors', 'npz', 'npy'):\n"
+        "    (tensor,) = netcalc.read_checkpoint(f'{sys.argv[1]}/x.{suffix}').tensors\n"
+        "    print(tensor.dtype, tensor.shape, tensor.bytes)\n"
+        "print(sorted({'numpy', 'ml_dtypes'} & {*sys.modules}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["float64 (2, 3) 48", "float32 (2, 3) 24", "bool (2, 3) 6", "[]"]

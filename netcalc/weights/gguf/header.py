@@ -1,8 +1,7 @@
 """Header of a ``.gguf`` file: metadata, and the names, shapes, types and places of its tensors.
 
 The rules come from llama.cpp (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), versions 2 and 3 in either
-byte order.  The reader of the library ``gguf`` trusts the numbers in a file, so that netcalc reads the header itself;
-the sizes of the element types are the library's.
+byte order.  The reader of the library ``gguf`` trusts the numbers in a file, so that netcalc reads the header itself.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, Literal, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.limits import MAX_STORED_TENSORS, MAX_STORED_VALUES
+from netcalc.weights.gguf.types import TYPES
 from netcalc.weights.stored import DamagedError, clipped, exactly
 
 _MAGIC = b"GGUF"
@@ -42,8 +41,8 @@ class Unread(NamedTuple):
 class GgufTensor(NamedTuple):
     """A tensor in a file.
 
-    ``shape`` is the array's, the reverse of the sizes in the file, ``type`` the name of its elements' type in the
-    library ``gguf``; the ``size`` bytes of data begin at ``start`` of the file.
+    ``shape`` is the array's, the reverse of the sizes in the file, ``type`` the name of its elements' type; the
+    ``size`` bytes of data begin at ``start`` of the file.
     """
 
     shape: tuple[int, ...]
@@ -59,15 +58,6 @@ class GgufHeader(NamedTuple):
     tensors: Mapping[str, GgufTensor]
     length: int
     order: Literal["<", ">"]
-
-
-def require_library() -> None:
-    """Raise NetcalcError (E605) if the library ``gguf``, an extra of netcalc, is not installed."""
-    try:
-        import gguf  # noqa: F401
-    except ImportError:
-        hint = 'install it: pip install "gguf>=0.17"'
-        raise NetcalcError(Diagnostic("E605", "GGUF files are read with the library gguf", hint=hint)) from None
 
 
 def read_gguf_header(file: io.BufferedReader, length: int) -> GgufHeader:
@@ -219,13 +209,11 @@ def _placed_tensors(
     entries: Mapping[str, tuple[tuple[int, ...], int, int]], data: int, alignment: int, length: int
 ) -> dict[str, GgufTensor]:
     """Return the tensors, with their places in the file, which may not overlap."""
-    types = _types()
     tensors: dict[str, GgufTensor] = {}
     for name, (shape, kind, offset) in entries.items():
-        if kind not in types:
-            hint = "the installed library gguf does not know it"
-            raise DamagedError(f"{clipped(name)} has elements of type {kind:,}; {hint}")
-        type_name, block, bytes_ = types[kind]
+        if kind not in TYPES:
+            raise DamagedError(f"{clipped(name)} has elements of type {kind:,}, which is not known")
+        type_name, block, bytes_ = TYPES[kind]
         if shape and shape[-1] % block:
             raise DamagedError(f"{clipped(name)} has rows of {shape[-1]:,}, which blocks of {block} do not fill")
         if offset % alignment:
@@ -239,10 +227,3 @@ def _placed_tensors(
             raise DamagedError(f"it ends too early: {clipped(name)} ends at byte {stop:,} of {length:,}")
         end, before = stop, name
     return tensors
-
-
-def _types() -> dict[int, tuple[str, int, int]]:
-    """Return the name of each type of elements, the elements of a block and its bytes, by number."""
-    from gguf.constants import GGML_QUANT_SIZES
-
-    return {int(kind): (kind.name, *sizes) for kind, sizes in GGML_QUANT_SIZES.items()}

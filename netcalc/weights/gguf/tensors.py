@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
-
-from netcalc.arrays import Array, numpy_dtype
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
-from netcalc.weights.gguf.changes import Change, changed_shape, undone
-from netcalc.weights.gguf.header import GgufHeader, GgufTensor, read_gguf_header, require_library
+from netcalc.weights.gguf.changes import Change, changed_shape
+from netcalc.weights.gguf.header import GgufHeader, GgufTensor, read_gguf_header
 from netcalc.weights.pieces import Part, elements_before, pieces
 from netcalc.weights.safetensors_format import ELEMENT_TYPES
-from netcalc.weights.stored import DamagedError, Header, Stored, file_error, load_stored, opened, reading, write_stored
+from netcalc.weights.stored import DamagedError, Header, Stored, file_error, opened, reading
+
+if TYPE_CHECKING:
+    from netcalc.arrays import Array
 
 #: Types of elements that an array can have; elements of other types are computed from blocks.
 _PLAIN = {kind: ELEMENT_TYPES[kind] for kind in ("F16", "F32", "F64", "BF16", "I8", "I16", "I32", "I64")}
@@ -58,7 +58,6 @@ def open_gguf(path: Path) -> GgufFile:
     Raises:
         NetcalcError: E605 if a part cannot be read or is missing.
     """
-    require_library()
     first = _Part(path, _header(path))
     metadata = first.header.metadata
     count = metadata.get("split.count", 1)
@@ -117,6 +116,8 @@ class GgufWeights:
         Raises:
             NetcalcError: E605 if they cannot be read, or cannot be computed from what is stored.
         """
+        from netcalc.weights.gguf.undoing import undone
+
         part, stored = self._places[name]
         with reading(str(part.path)), opened(part.path, max(stored.size, 1)) as (file, _):
             file.seek(stored.start)
@@ -172,6 +173,8 @@ def _require_parts(parts: Sequence[_Part], count: int) -> None:
 
 def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, part: Part) -> None:
     """Write a part of a tensor to its place, piece by piece."""
+    from netcalc.weights.stored_data import write_stored
+
     if stored.type in _PLAIN:
         write_stored(file, _plain_layout(stored, order), part)
         return
@@ -188,24 +191,33 @@ def _write(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str, p
 
 def _plain_layout(stored: GgufTensor, order: Literal["<", ">"]) -> Stored:
     """Return the layout of a tensor whose elements an array can have."""
-    dtype = numpy_dtype(_PLAIN[stored.type])
-    return Stored(Header(stored.shape, dtype.name), dtype.newbyteorder(order), 0)
+    dtype = _PLAIN[stored.type]
+    return Stored(Header(stored.shape, dtype), dtype, 0, order=order)
 
 
 def _numbers(file: Any, stored: GgufTensor, order: Literal["<", ">"], name: str) -> Array:
     """Return the numbers of a tensor, those in blocks as 32-bit floating-point numbers."""
+    from netcalc.weights.stored_data import load_stored
+
     if stored.type in _PLAIN:
         return load_stored(file, _plain_layout(stored, order))
     if order == ">":
         raise DamagedError(f"{name!r} is quantized in a file of another byte order, which cannot be read")
-    from gguf.constants import GGMLQuantizationType
-    from gguf.quants import dequantize
+    import numpy as np
 
-    rows = int(np.prod(stored.shape[:-1], dtype=np.int64))
+    try:
+        from gguf.constants import GGMLQuantizationType
+        from gguf.quants import dequantize
+    except ImportError:
+        hint = 'install it: pip install "gguf>=0.17"'
+        text = f"{file.name}: numbers of type {stored.type} are computed with the library gguf"
+        raise file_error(text, hint) from None
+
+    rows = prod(stored.shape[:-1])
     if 0 in stored.shape:
         return np.zeros(stored.shape, np.float32)
     header = Header((rows, stored.size // rows), "uint8")
-    data = load_stored(file, Stored(header, np.dtype(np.uint8), 0))
+    data = load_stored(file, Stored(header, "uint8", 0))
     try:
         numbers: Array = dequantize(data, GGMLQuantizationType[stored.type])
     except NotImplementedError:

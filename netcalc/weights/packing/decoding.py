@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from netcalc.arrays import Array
 from netcalc.weights.packing.layouts import Found
 from netcalc.weights.pieces import Loads
+
+if TYPE_CHECKING:
+    from netcalc.arrays import Array
 
 _DECODERS = "netcalc.weights.packing.decoders"
 
@@ -41,7 +41,7 @@ def decoded(packed: Found, stored: Loads, settings: Mapping[str, Any], shape: tu
         raise ValueError(f"it needs a tensor {missing.args[0]}") from missing
     if numbers.shape != shape:
         raise ValueError(f"its data have the shape {numbers.shape}, and {shape} is expected")
-    return numbers.astype(np.float32, copy=False)
+    return numbers.astype("float32", copy=False)
 
 
 def stored_shape(packed: Found, stored: Loads) -> tuple[int, ...] | None:
@@ -62,7 +62,7 @@ def function(place: str) -> Callable[..., Any]:
     return made
 
 
-class _Companions(Mapping[str, Array]):
+class _Companions(Mapping[str, "Array"]):
     """The data of companions by their suffixes, each read when it is asked for."""
 
     def __init__(self, names: Mapping[str, str], stored: Loads) -> None:

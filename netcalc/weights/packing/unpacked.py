@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from netcalc.arrays import Array
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.expressions import ExpressionError
 from netcalc.schemes.configuration import Quantization
@@ -19,6 +18,9 @@ from netcalc.weights.packing.layouts import Found, companions_of, logical_shape,
 from netcalc.weights.pieces import Part, write_part
 from netcalc.weights.stored import Header, Unpacking, clipped
 from netcalc.weights.tensor_files import Tensors
+
+if TYPE_CHECKING:
+    from netcalc.arrays import Array
 
 #: Element types of packed tensors; a file without any, and without a configuration, is read as it is.
 _TYPES = frozenset({"uint8", "int8", "int16", "int32", "uint32", "U32", "F8_E4M3", "F8_E5M2"})

@@ -11,7 +11,7 @@ from netcalc.formats.gguf.tables import KEYS, GgufTable, architectures, read_tab
 from netcalc.formats.gguf.translation import field_name
 from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import load_document
-from netcalc.weights.gguf.changes import CHANGES
+from netcalc.weights.gguf.undoing import CHANGES
 from tests.formats.huggingface.harness import NOT_READ
 
 TABLES = [table for name in architectures() if (table := read_table(name)) is not None]

@@ -13,7 +13,8 @@ import netcalc
 from netcalc.arrays import Array
 from netcalc.schemes.configuration import quantization_of
 from netcalc.weights.packing.unpacked import UnpackedTensors
-from netcalc.weights.tensor_files import Arrays, write_tensors
+from netcalc.weights.tensor_files import Arrays
+from netcalc.weights.writing import write_tensors
 from tests.formats.huggingface.packed import LINEAR, LLAMA, plain_llama
 
 

@@ -12,7 +12,7 @@ from netcalc.arrays import Array
 from netcalc.diagnostics import NetcalcError
 from netcalc.weights.checkpoint_files import open_weights
 from netcalc.weights.packing.unpacked import unpacked
-from netcalc.weights.tensor_files import write_tensors
+from netcalc.weights.writing import write_tensors
 from tests.weights.decoders.floats import E4M3, E8M0, drawn_e4m3, e4m3, e8m0
 from tests.weights.decoders.harness import decoded, folder_of, outputs
 

@@ -125,6 +125,10 @@ if TYPE_CHECKING:
     from netcalc.analysis.summary import Layer as Layer
     from netcalc.analysis.summary import Summary as Summary
     from netcalc.analysis.summary import Totals as Totals
+    from netcalc.analysis.sweep_report import Objective as Objective
+    from netcalc.analysis.sweep_report import Refusal as Refusal
+    from netcalc.analysis.sweep_report import Sweep as Sweep
+    from netcalc.analysis.sweep_report import SweepPoint as SweepPoint
     from netcalc.analysis.time_report import TimeReport as TimeReport
     from netcalc.analysis.time_report import TrainingRun as TrainingRun
     from netcalc.diagnostics import Diagnostic as Diagnostic
@@ -241,6 +245,7 @@ _EXPORTS = {
     "netcalc.analysis.memory_table": ("MemoryPoint", "MemoryTable"),
     "netcalc.analysis.placement": ("BesideModel", "PlaceMemory", "Placement"),
     "netcalc.analysis.reconciliation": ("ReconciledGroup", "ReconciledLayer", "ReconciledTotal", "Reconciliation"),
+    "netcalc.analysis.sweep_report": ("Objective", "Refusal", "Sweep", "SweepPoint"),
     "netcalc.analysis.scaling": ("FigureScaling", "PartCrossing", "PartScaling", "ScalingPoint", "ScalingReport"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
     "netcalc.reconciling": ("reconcile_networks",),

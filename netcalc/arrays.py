@@ -5,6 +5,7 @@ NumPy has no bfloat16 and no float8; ml_dtypes supplies them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,8 @@ from netcalc.dtypes import DTYPES, DType
 
 Array: TypeAlias = NDArray[Any]
 
+#: Greatest magnitude of a whole number up to which floating point has all of them.
+_EXACT = 1 << 53
 #: Types of ml_dtypes; the float8 ones occur in files only.
 _OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu")
 
@@ -66,3 +69,22 @@ def dtype_name(dtype: np.dtype[Any]) -> DType:
         if name == dtype.name:
             return name
     raise TypeError(f"tensors do not hold elements of type {dtype.name}")
+
+
+def column_of(values: Sequence[Any]) -> Array:
+    """Return a column of a table as an array: of integers, floats, truth values or texts, or else of objects.
+
+    None among numbers is NaN, in an array of floats, unless one of the numbers is an integer that floats do not hold.
+    """
+    types = {type(value) for value in values}
+    if types in ({bool}, {str}):
+        return np.array(values)
+    if types == {int} and all(-(1 << 63) <= value < 1 << 63 for value in values):
+        return np.array(values, dtype=np.int64)
+    if types and types <= {int, float, type(None)}:
+        whole = (value for value in values if isinstance(value, int))
+        if all(abs(value) <= _EXACT for value in whole):
+            return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made

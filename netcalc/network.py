@@ -30,6 +30,7 @@ from netcalc.page_options import ReportOptions
 from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 from netcalc.request import Request
 from netcalc.scaling_options import ScalingOptions
+from netcalc.sweep_options import SweepOptions
 
 if TYPE_CHECKING:
     from netcalc.analysis.budget import BudgetReport
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.scaling import ScalingReport
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
     from netcalc.analysis.summary import Layer, Summary
+    from netcalc.analysis.sweep_report import Sweep
     from netcalc.analysis.time_report import TimeReport
     from netcalc.engine.compiled import Compiled
     from netcalc.engine.gradients import GradientResult
@@ -513,6 +515,30 @@ class Network:
         from netcalc.ranges import ranges_of
 
         return memory_over(self.request, ranges_of(over), options)
+
+    @accepts
+    def sweep(self, over: RangesArgument, **options: Unpack[SweepOptions]) -> Sweep:
+        """Return figures of the network at many values of its dims and vars: each combination, or drawn ones.
+
+        Values that the spec does not take are points with the reason in place of figures.
+
+        Args:
+            over: texts such as ``"depth=2,4,8"``, ``"width=0.25:2:0.25"`` and ``"d_model=log:256:4096:9"``, or values
+                by name.  Settings of the network such as ``heads="${d_model // 64}"`` follow from them.
+
+        Raises:
+            NetcalcError: E502 before any work for a malformed or empty range, a name that the spec does not have, a
+                value outside its limits, and figures that do not exist; E004 if the file of ``join`` cannot be read.
+
+        >>> import netcalc
+        >>> network = netcalc.load("gpt2", set={"heads": "${d_model // 64}"})
+        >>> sweep = network.sweep({"d_model": range(256, 1025, 256)})
+        >>> sweep.columns["heads"].tolist(), sweep.columns["params"].tolist()
+        ([4, 8, 12, 16], [22605568, 64085504, 124439808, 203668480])
+        """
+        from netcalc.sweep.sweeping import sweep
+
+        return sweep(self.request, over, options)
 
     @accepts
     def fit(self, **options: Unpack[FitOptions]) -> FitReport:

@@ -123,33 +123,6 @@ def ranges_of(
     return Ranges(values, has_units)
 
 
-def without_expressions(given: RangesArgument) -> tuple[RangesArgument, dict[str, str]]:
-    """Return what has values of its own, and the expressions of what follows from it, by name.
-
-    Raises:
-        NetcalcError: E502 for a name that is given twice.
-
-    >>> without_expressions(["d_model=256,512", "heads=${d_model // 64}"])
-    (['d_model=256,512'], {'heads': '${d_model // 64}'})
-    """
-    if isinstance(given, Mapping):
-        derived = {name: value for name, value in given.items() if _is_expression(value)}
-        return {name: value for name, value in given.items() if name not in derived}, derived
-    texts = [given] if isinstance(given, str) else [*given]
-    split = [text.partition("=") for text in texts]
-    own = [(name.strip(), value.strip()) for name, _, value in split if _is_expression(value.strip())]
-    derived = pairs_of(own, lambda pair: pair, "--over")
-    values = [text for text, (_, _, value) in zip(texts, split, strict=True) if not _is_expression(value.strip())]
-    for name in (text.partition("=")[0].strip() for text in values):
-        if name in derived:
-            raise _refused(f"--over: {name!r} is given twice")
-    return values, derived
-
-
-def _is_expression(value: Any) -> bool:
-    return isinstance(value, str) and "${" in value
-
-
 def _listed(name: str, values: Any, most: int) -> Values:
     """Return the values of a range of Python: a list or a ``range``, or a text."""
     if isinstance(values, str):
@@ -168,8 +141,9 @@ def _listed(name: str, values: Any, most: int) -> Values:
 
 
 def _values(text: str, values: str, most: int) -> Values:
-    if _is_expression(values):
-        raise _refused(f"--over {text}: expressions follow from the values of `netcalc sweep` alone")
+    if "${" in values:
+        hint = "--set sets what follows from other names"
+        raise NetcalcError(Diagnostic("E502", f"--over {text}: an expression has no values of its own", hint=hint))
     if values.startswith("log:"):
         return _checked(text, _geometric(text, values.split(":")[1:], most), most)
     if ":" in values:

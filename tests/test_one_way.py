@@ -471,6 +471,22 @@ VERBS = {
             "filter": called("--filter *"),
         },
     ),
+    "sweep": Verb(
+        "sweep",
+        {
+            "over": called("--over width=4,8", over=["batch=1:3", "width=4,8"]),
+            "random": called("--random 2", random=2),
+            "seed": called("--random 2 --seed 1", random=2, seed=1),
+            "figures": called("--figures flops,memory", figures="flops,memory"),
+            "pareto": called("--pareto params,max:macs", pareto="params,max:macs"),
+            "best": called("--best max:macs", best="max:macs"),
+            "top": called("--top 1", top=1),
+            "join": called("--join POINTS", join="POINTS"),
+            "symbolic": Sample("--symbolic batch", {"symbolic": ["batch"]}, unseen=True),
+        },
+        words="--over batch=1:3",
+        call={"over": "batch=1:3"},
+    ),
     "graph": Verb(
         "graph",
         {
@@ -623,6 +639,7 @@ UNSEEN = {
     "fit": {"mode", "train", "symbolic"},
     "compare": {"depth", "quantize", "prune"},
     "scaling": {"dtype", "quantize", "prune", "symbolic", "sort", "filter"},
+    "sweep": {"mode", "train", "dtype", "quantize", "prune"},
 }
 #: Fields that are measured.
 MEASURED = {"seconds", "seconds_per_step", "profile"}
@@ -641,6 +658,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "SAMPLES": "samples.npz",
         "STEPS": "steps.safetensors",
         "RECORD": "record.json",
+        "POINTS": "points.csv",
         "OUT.safetensors": "out.safetensors",
     }
     files = {word: str(folder / name) for word, name in paths.items()}
@@ -649,6 +667,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         SPEC.replace("repeat: 2", "repeat: 3").replace("width: 4", "width: 5"), encoding="utf-8"
     )
     summary = package.load(files["SPEC"]).summary()
+    Path(files["POINTS"]).write_text("batch,accuracy\n1,0.5\n3,0.25\n", encoding="utf-8")
     Path(files["RECORD"]).write_text(json.dumps(package.as_dict(summary)), encoding="utf-8")
     trained = package.load(files["SPEC"]).train(1, checkpoint_file=files["STEPS"])
     random = np.random.default_rng(0)

@@ -39,6 +39,7 @@ _NAMES = (
         "compute-optimal",
         "formulas",
         "scaling",
+        "sweep",
     ),
 )
 #: The version of every record, 1 for a new one.

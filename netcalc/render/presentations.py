@@ -23,8 +23,8 @@ R = TypeVar("R")
 
 #: Results that have charts, in words.
 _WITH_CHARTS = (
-    "summary, params, flops, compare, scaling, memory of more than a layer, time, signal, train, compute_optimal, and "
-    "run with traced tensors that are kept"
+    "summary, params, flops, compare, scaling, sweep, memory of more than a layer, time, signal, train, "
+    "compute_optimal, and run with traced tensors that are kept"
 )
 
 #: Modules of this package with the presentation of a type of results, in ``PRESENTATIONS``.
@@ -60,6 +60,7 @@ _MODULES = {
     "SpecList": "specs",
     "SpecReference": "specs",
     "Summary": "report",
+    "Sweep": "sweep",
     "TimeReport": "time",
     "TrainingComparison": "training_comparison",
     "TrainingResult": "training",

@@ -92,5 +92,5 @@ class Evaluator:
 
 
 def reason(problem: Diagnostic) -> str:
-    """Return a diagnostic in a line."""
-    return f"{problem.code}: {' '.join(problem.message.split())}"
+    """Return a diagnostic in a line, without the remark that a value is given."""
+    return f"{problem.code}: {' '.join(problem.message.split())}".replace(" (--set)", "")

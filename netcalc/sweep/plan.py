@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from math import prod
@@ -76,6 +76,13 @@ class Plan:
             columns = self._at([self._permutation(place) for place in range(start, stop)])
         return self._completed(columns)
 
+    def shown(self, start: int, stop: int) -> dict[str, list[Any]]:
+        """Return the values of points as :meth:`columns` does, with None where an expression has none."""
+        columns = self.columns(start, stop)
+        for name in self.derived:
+            columns[name] = [None if isinstance(value, Undefined) else value for value in columns[name]]
+        return columns
+
     def _at(self, places: Sequence[int]) -> dict[str, list[Any]]:
         """Return the values at some places of the grid."""
         columns, stride = {}, self.grid
@@ -96,11 +103,6 @@ class Plan:
 
     def _scope(self, values: Sequence[Any]) -> _Scope:
         return _Scope(dict(zip(self.ranges, values, strict=True)), self._expressions)
-
-    def scope(self, place: int) -> Mapping[str, Any]:
-        """Return the values at a point by name, those of expressions evaluated when they are read."""
-        columns = replace(self, derived={}).columns(place, place + 1)
-        return self._scope([values[0] for values in columns.values()])
 
     @cached_property
     def _expressions(self) -> Mapping[str, Cursor]:

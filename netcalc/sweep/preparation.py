@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netcalc.characters import composed
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.limits import MAX_DEFINITIONS, MAX_SWEEP_GRID, MAX_SWEEP_POINTS, MAX_SWEEP_RANGES
-from netcalc.ranges import RangesArgument, ranges_of, without_expressions
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.limits import MAX_SWEEP_GRID, MAX_SWEEP_POINTS, MAX_SWEEP_RANGES
+from netcalc.ranges import RangesArgument, ranges_of
 from netcalc.request import Request
-from netcalc.spec.cursor import Cursor
-from netcalc.spec.evaluate import evaluate, names_in
+from netcalc.spec.evaluate import names_in
 from netcalc.spec.settings import Settings, known_names, setting_names
 from netcalc.spec.yaml_document import parse_scalar
 from netcalc.sweep.plan import Plan
@@ -25,25 +24,22 @@ def plan_of(request: Request, over: RangesArgument, random: int | None = None, s
 
     Args:
         request: the source and its settings, which the values of the plan replace.
-        over: ranges, as :func:`~netcalc.ranges.ranges_of` takes them, and expressions of what follows from them.
+        over: ranges, as :func:`~netcalc.ranges.ranges_of` takes them.
         random: number of points that are drawn from the grid; None for all of it.
         seed: seed of the draw.
 
     Raises:
         NetcalcError: E502 for a malformed or empty range, for a name that the spec does not have, a value that a dim
-            or var cannot have, too many points, more drawn points than the grid has, and an expression of unknown
-            names or of itself; E404 for a symbolic size that is not swept.
+            or var cannot have, too many points, and more drawn points than the grid has; E404 for a symbolic size that
+            is not swept.
     """
-    over, derived = without_expressions(over)
     grid_limit = MAX_SWEEP_POINTS if random is None else MAX_SWEEP_GRID
     ranges = ranges_of(over, MAX_SWEEP_POINTS, MAX_SWEEP_RANGES, grid_limit)
     values = {composed(name): _read(listed) for name, listed in ranges.values.items()}
-    derived = {composed(name): text for name, text in derived.items()}
-    _require_names(request, (*values, *derived))
+    _require_names(request, values)
     for name, listed in values.items():
         _require_values(request, name, listed)
-    plan = Plan(values, random, seed, derived, _definitions(request, (*values,), derived))
-    _require_expressions(plan)
+    plan = Plan(values, random, seed, *_definitions(request, values))
     if random is not None and not 1 <= random <= min(plan.grid, MAX_SWEEP_POINTS):
         most = f"the ranges have {plan.grid:,} points" if random > plan.grid else f"at most {int(MAX_SWEEP_POINTS):,}"
         raise NetcalcError(Diagnostic("E502", f"--random {random}: {most if random > 0 else 'no point'}"))
@@ -89,57 +85,33 @@ def _require_values(request: Request, name: str, values: Any) -> None:
             raise NetcalcError(problems) from None
 
 
-def _definitions(request: Request, swept: Iterable[str], derived: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings and defaults of the names in expressions that are neither swept nor derived."""
+def _definitions(request: Request, ranges: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the settings that follow from swept names, and the values of other names in them, as they are written.
+
+    The request has a program, so that no definition is circular.
+    """
+    chosen = {name: value for name, value in request.settings.items() if name not in ranges}
+    expressions = [name for name, value in chosen.items() if isinstance(value, str) and "${" in value]
     definitions: dict[str, Any] = {}
-    names = {*swept}
-    pending: list[tuple[str, tuple[str, ...]]] = [(name, (name,)) for name in derived]
-    known = setting_names(request.source)
+    uses: dict[str, frozenset[str]] = {}
+    pending = [*expressions]
     while pending:
-        name, chain = pending.pop()
-        value = derived.get(name, definitions.get(name))
-        for used in sorted(names_in(value)):
-            if used in chain:
-                cycle = " → ".join((*chain[chain.index(used) :], used))
-                raise NetcalcError(Diagnostic("E502", f"--over {chain[0]}: circular definition: {cycle}"))
-            if used in names:
-                continue
-            if len(chain) > MAX_DEFINITIONS:
-                message = f"--over {chain[0]}: over {int(MAX_DEFINITIONS)} definitions that follow from each other"
-                raise NetcalcError(Diagnostic("E502", message))
-            if used not in derived and used not in definitions:
-                if used not in known:
-                    message = f"--over {chain[0]}={derived[chain[0]]}: unknown name {used!r}"
-                    raise NetcalcError(Diagnostic("E502", message, hint=did_you_mean(used, known)))
-                definitions[used] = _default(request, used)
-            pending.append((used, (*chain, used)))
-    return definitions
+        name = pending.pop()
+        if name not in ranges and name not in definitions:
+            definitions[name] = chosen.get(name, _default(request, name))
+            uses[name] = names_in(definitions[name])
+            pending += uses[name]
+    swept = {*ranges}
+    while more := {name for name, used in uses.items() if name not in swept and used & swept}:
+        swept |= more
+    derived = {name: definitions.pop(name) for name in expressions if name in swept}
+    return derived, definitions if derived else {}
 
 
 def _default(request: Request, name: str) -> Any:
-    """Return the setting of a name, or its default as the spec writes it."""
-    if name in request.settings:
-        return request.settings[name]
-    kind = "dims" if name in request.source.document.dims else "vars"
-    declared = request.source.cursor[kind][name].data
-    if isinstance(declared, dict) and "default" in declared:
-        declared = declared["default"]
-    if declared is None or (kind == "dims" and isinstance(declared, dict)):
-        message = f"--over: an expression uses {name}, which has no value"
-        raise NetcalcError(Diagnostic("E502", message, hint=f"--set {name}=NUMBER"))
-    return declared
-
-
-def _require_expressions(plan: Plan) -> None:
-    """Check the syntax of the expressions at the first point.
-
-    Other errors depend on the values, and are reasons why points are refused.
-    """
-    for name, text in plan.derived.items():
-        try:
-            evaluate(Cursor(text, (), {}), plan.scope(0))
-        except NetcalcError as error:
-            (problem, *_) = error.diagnostics
-            if problem.code in ("E201", "E202"):
-                message = f"--over {name}={text}: {problem.message}"
-                raise NetcalcError(problem._replace(code="E502", message=message)) from None
+    """Return the default of a dim or var as the spec writes it; None if it has none, or for another name."""
+    for declared in (request.source.cursor.data.get("dims") or {}, request.source.cursor.data.get("vars") or {}):
+        if name in declared:
+            value = declared[name]
+            return value.get("default") if isinstance(value, dict) and {"default", "min", "max"} & {*value} else value
+    return None

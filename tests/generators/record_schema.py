@@ -19,6 +19,7 @@ from netcalc.analysis import (
     reconciliation,
     reported,
     scaling,
+    sweep_report,
     time_report,
 )
 from netcalc.analysis import page as report_page
@@ -51,6 +52,7 @@ _MODULES = (
         compare,
         explain,
         scaling,
+        sweep_report,
         closed_forms,
         graph,
         laws,

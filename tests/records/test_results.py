@@ -35,6 +35,7 @@ _OPEN_IN = {
     "spec-page": {"set"},
     "formulas": {"names"},
     "scaling": {"defaults"},
+    "sweep": {"ranges", "derived", "figures", "values"},
     "memory": {"ends", "caches", "beside", "totals"},
     "memory-table": {"sizes", "ranges", "caches", "totals"},
     "time": {"peaks", "roofs"},
@@ -153,6 +154,10 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "scaling": lambda folder: [
         api.load("gpt2").scaling(over=["length", "d_model=96,192"]),
         api.load("resnet18").scaling(over="height=224,256", backward=True),
+    ],
+    "sweep": lambda folder: [
+        api.load("gpt2", set={"heads": "${d_model // 64}"}).sweep("d_model=128:1k:128", pareto="params,max:macs"),
+        api.load("gpt2").sweep(["d_model=64,100", "batch=1:2000", "eps=0.25:1:0.25"], random=3, figures="cache"),
     ],
     "graph": lambda folder: [
         _small().graph(depth=1),

@@ -14,7 +14,7 @@ from netcalc.sweep.preparation import plan_of
 
 #: Ranges of small networks, with values that a requirement refuses, and expressions.
 SWEEPS: dict[str, dict[str, Any]] = {
-    "gpt2": {"d_model": [64, 96, 100], "heads": "${d_model // 32}", "layers": range(1, 5), "length": [8, 32]},
+    "gpt2": {"d_model": [64, 96, 100], "heads": [2, 3], "layers": range(1, 5), "length": [8, 32]},
     "llama-3.1-8b": {"kv_heads": [1, 2, 3], "heads": [2, 4], "d_model": [64], "layers": [1, 3], "vocab": [50]},
     "resnet18": {"width": [8, 32, 64], "height": [64, 224], "batch": [1, 3]},
     "mobilenet_v1": {"multiplier": [0.25, 1.0], "classes": [10, 1000]},
@@ -66,8 +66,16 @@ def test_a_point_that_is_refused_has_its_reason() -> None:
 
 
 def test_an_expression_without_a_value_is_the_reason_of_its_point() -> None:
-    request = netcalc.load("gpt2").request
-    plan = plan_of(request, {"d_model": [64, 128], "heads": "${128 // (d_model - 64)}"})
+    request = netcalc.load("gpt2", set={"heads": "${128 // (d_model - 64)}", "d_model": 128}).request
+    plan = plan_of(request, {"d_model": [64, 128]})
     evaluated = Evaluator(request, ("params",), plan.names).evaluate(plan.columns(0, 2))
     assert evaluated.reasons[1] is None
     assert "heads: " in str(evaluated.reasons[0]) and "zero" in str(evaluated.reasons[0])
+
+
+def test_settings_that_follow_from_swept_names_are_columns() -> None:
+    request = netcalc.load("gpt2", set={"heads": "${d_model // 32}", "d_ff": "${3 * d_model}"}).request
+    plan = plan_of(request, {"d_model": [64, 128]})
+    evaluated = Evaluator(request, ("params",), plan.names).evaluate(plan.columns(0, 2))
+    alone = [_alone("gpt2", {"d_model": width, "heads": width // 32, "d_ff": 3 * width}) for width in (64, 128)]
+    assert evaluated.figures["params"] == [found["params"] for found in alone if found is not None]

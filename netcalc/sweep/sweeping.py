@@ -1,0 +1,196 @@
+"""Sweeps from their options to their result: chunks of points are taken as they come, and what is shown is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from netcalc.analysis.sweep_report import Columns, Objective, Refusal, Sweep, SweepPoint
+from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.ranges import RangesArgument
+from netcalc.request import Request
+from netcalc.sweep.evaluation import FIGURES, Evaluator
+from netcalc.sweep.joined import Joined
+from netcalc.sweep.objectives import Best, Front, objectives_of
+from netcalc.sweep.plan import Plan, Undefined
+from netcalc.sweep.preparation import plan_of
+from netcalc.sweep_options import SweepOptions
+
+#: Points of a chunk.
+_CHUNK = 256
+#: Points of a chart.
+_SAMPLE = 1_500
+#: Reasons of refusals that are told apart.
+_REASONS = 1_000
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+
+class Chunk(NamedTuple):
+    """Points from ``start`` to before ``stop`` with their figures and the reasons why points are refused."""
+
+    start: int
+    stop: int
+    columns: Mapping[str, Sequence[Any]]
+    figures: Mapping[str, Sequence[Any]]
+    reasons: Sequence[str | None]
+
+
+def sweep(request: Request, over: RangesArgument, options: SweepOptions) -> Sweep:
+    """Return the figures of a request at many values of its dims and vars.
+
+    Raises:
+        NetcalcError: as :func:`~netcalc.sweep.preparation.plan_of` does; E502 for a figure that does not exist and for
+            a malformed file of further figures, E004 for one that cannot be read.
+    """
+    plan = plan_of(request, over, options["random"], options["seed"])
+    figures = _figures(options["figures"])
+    joined = None if options["join"] is None else Joined(options["join"], plan, FIGURES)
+    names = (*FIGURES, *(joined.names if joined else ()))
+    pareto = objectives_of("--pareto", options["pareto"], names) if options["pareto"] else ()
+    (best,) = objectives_of("--best", options["best"] or (pareto[0].words if pareto else figures[0]), names)
+    if len(pareto) == 1:
+        message = f"--pareto {options['pareto']}: a front has several figures"
+        raise NetcalcError(Diagnostic("E502", message, hint=f"--best {options['pareto']} lists the best by one"))
+    asked = (objective.figure for objective in (*pareto, best))
+    counted = (*figures, *dict.fromkeys(name for name in asked if name in FIGURES and name not in figures))
+    collector = Collector(plan, counted, joined, pareto, best, options["top"])
+    for chunk in _chunks(Evaluator(request, counted, plan.names), plan):
+        collector.add(chunk)
+        if options["progress"] is not None:
+            options["progress"](chunk.stop, len(plan))
+    return collector.result(request)
+
+
+def _chunks(evaluator: Evaluator, plan: Plan) -> Iterator[Chunk]:
+    for start in range(0, len(plan), _CHUNK):
+        stop = min(start + _CHUNK, len(plan))
+        columns = plan.columns(start, stop)
+        yield Chunk(start, stop, columns, *evaluator.evaluate(columns))
+
+
+def _figures(text: str) -> tuple[str, ...]:
+    """Return the names of figures.
+
+    Raises:
+        NetcalcError: E502 for no figure, and one that a sweep cannot have.
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    for name in names:
+        if name not in FIGURES:
+            hint = did_you_mean(name, FIGURES) or f"figures are {', '.join(FIGURES)}"
+            raise NetcalcError(Diagnostic("E502", f"--figures {text}: there is no figure {name!r}", hint=hint))
+    if not names:
+        hint = f"figures are {', '.join(FIGURES)}"
+        raise NetcalcError(Diagnostic("E502", f"--figures {text}: no figure is named", hint=hint))
+    return names
+
+
+class Collector:
+    """What a result has of the points of a sweep, kept while chunks of them come in their order."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        figures: Iterable[str],
+        joined: Joined | None,
+        pareto: tuple[Objective, ...],
+        best: Objective,
+        top: int,
+    ) -> None:
+        self._plan = plan
+        self._joined = joined
+        self._units = {name: FIGURES[name] for name in figures} | dict.fromkeys(joined.names if joined else (), "")
+        self._pareto = pareto
+        self._front = Front(len(pareto))
+        self._best_by = best
+        self._best = Best(top)
+        self._rows = Columns(plan, self._units)
+        #: Places of the points of a chart, in their order, the last first.
+        self._places = _sampled(plan)
+        self._sample: list[SweepPoint] = []
+        self._refused = 0
+        self._reasons: dict[str, list[Any]] = {}
+
+    def add(self, chunk: Chunk) -> None:
+        """Add a chunk that follows the earlier ones."""
+        figures = {name: _listed(values) for name, values in chunk.figures.items()}
+        figures |= self._joined.columns(chunk.columns) if self._joined else {}
+        self._rows.add(figures, chunk.reasons)
+        self._refuse(chunk.reasons)
+
+        def point(index: int) -> SweepPoint:
+            values = {name: _known(listed[index]) for name, listed in chunk.columns.items()}
+            own = {name: listed[index] for name, listed in figures.items()}
+            return SweepPoint(chunk.start + index, values, own, chunk.reasons[index])
+
+        for index, value in enumerate(figures[self._best_by.figure]):
+            if value is not None and self._best.takes(key := self._best_by.key(value)):
+                self._best.add(key, point(index))
+        if self._pareto:
+            self._add_to_front([figures[objective.figure] for objective in self._pareto], point)
+        while self._places and self._places[-1] < chunk.stop:
+            self._sample.append(point(self._places.pop() - chunk.start))
+
+    def _add_to_front(self, columns: Sequence[Sequence[Any]], point: Any) -> None:
+        for index, values in enumerate(zip(*columns, strict=True)):
+            if None in values:
+                continue
+            key = tuple(each.key(value) for each, value in zip(self._pareto, values, strict=True))
+            if self._front.takes(key):
+                self._front.add(key, point(index))
+
+    def _refuse(self, reasons: Sequence[str | None]) -> None:
+        for reason in reasons:
+            if reason is None:
+                continue
+            self._refused += 1
+            kind = _DIGITS.sub("0", reason)
+            if kind in self._reasons:
+                self._reasons[kind][1] += 1
+            elif len(self._reasons) < _REASONS:
+                self._reasons[kind] = [reason, 1]
+
+    def result(self, request: Request) -> Sweep:
+        """Return the result of all points."""
+        reasons = sorted((Refusal(*found) for found in self._reasons.values()), key=lambda each: -each.points)
+        document = request.source.document
+        return Sweep(
+            document.name or request.source.label,
+            document.about,
+            self._plan,
+            self._units,
+            len(self._plan),
+            self._refused,
+            tuple(reasons),
+            self._best_by,
+            tuple(self._best.points),
+            self._pareto,
+            tuple(self._front.points),
+            tuple(self._sample),
+            self._rows,
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        if self._joined is not None:
+            matched, missing = self._joined.matched, len(self._plan) - self._joined.matched
+            yield f"{matched:,} points have figures of the file, {missing:,} have none"
+
+
+def _sampled(plan: Plan) -> list[int]:
+    """Return the places of the points of a chart, spread evenly, in descending order."""
+    count = len(plan)
+    if count <= _SAMPLE:
+        return [*range(count - 1, -1, -1)]
+    # the first numbers of a permutation: a fixed step would meet the same values of a range again and again
+    drawn = Plan({"place": range(count)}, _SAMPLE).columns(0, _SAMPLE)["place"]
+    return sorted(drawn, reverse=True)
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, Undefined) else value
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    return values.tolist() if hasattr(values, "tolist") else values  # type: ignore[no-any-return]

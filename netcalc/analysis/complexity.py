@@ -91,7 +91,9 @@ def _sections(program: Program, name: str, size: int, convention: Convention) ->
     at = {name: size}
     settle = Settled(program.assumptions)
     for kind in kinds:
-        layers = "1 layer" if isinstance(kind.layers, int) and kind.layers == 1 else f"{kind.layers:,} layers"
+        layers = (
+            "1 layer" if isinstance(kind.layers, int) and kind.layers == 1 else f"{number_text(kind.layers)} layers"
+        )
         yield Section(f"{kind.op}: {layers}", tuple(_lines(kind._replace(macs=settle(kind.macs)), name, at)))
     total: Dim = settle(sum((kind.macs for kind in kinds), start=0))
     network = [
@@ -119,7 +121,7 @@ def _lines(kind: LayerKind, name: str, at: dict[str, int]) -> Iterator[WorkingLi
 
 def _line(label: str, formula: Dim, at: dict[str, int]) -> WorkingLine:
     value = value_at(formula, at)
-    return WorkingLine(label, "" if isinstance(formula, int) else str(formula), "", value)
+    return WorkingLine(label, "" if isinstance(formula, int) else number_text(formula), "", value)
 
 
 def _needed(kind: LayerKind, size: int) -> int | None:

@@ -20,7 +20,7 @@ from netcalc.analysis.own_figures import figure_sections, layer_sections
 from netcalc.analysis.precision.report import bits_of
 from netcalc.analysis.rows import present
 from netcalc.analysis.sizes import activation_bytes, sizes_of
-from netcalc.analysis.working import Section, counted_steps, number_text, product_text, term_steps
+from netcalc.analysis.working import Section, counted_steps, number_text, product_text, shape_product, term_steps
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Dim, UndecidedError, value_at
 from netcalc.dtypes import DType
@@ -229,7 +229,7 @@ def _work_sections(analysis: Analysis, row: Row, node: OpNode) -> Iterator[Secti
 def _output_steps(outputs: Sequence[Value]) -> Iterator[WorkingLine]:
     for index, value in enumerate(outputs):
         label = "output" if len(outputs) == 1 else f"output {index}"
-        yield WorkingLine(label, "", "", f"{value.known_type} {value.known_type.dtype}")
+        yield WorkingLine(label, "", "", f"{shape_product(value.known_type.shape)} {value.known_type.dtype}")
 
 
 def _param_steps(node: OpNode) -> Iterator[WorkingLine]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from netcalc.analysis.figures import FIGURES, Cost, Figure, View
 from netcalc.dims import Dim, Poly
+from netcalc.dims.formulas import superscript
 from netcalc.dims.growth import growth
 from netcalc.results import recorded
 
@@ -29,7 +30,7 @@ class LeadingTerm(NamedTuple):
 
     def __str__(self) -> str:
         """Return the term as a formula."""
-        power = "" if self.degree == 0 else f"*{self.dim}" + (f"**{self.degree}" if self.degree > 1 else "")
+        power = "" if self.degree == 0 else f"·{self.dim}{superscript(self.degree)}"
         numerator, _, denominator = self.coefficient.partition("/")
         return f"{int(numerator):,}{power}" + (f"/{int(denominator):,}" if denominator else "")
 

@@ -99,9 +99,9 @@ def learning_sections(node: OpNode, window: int) -> Iterator[Section]:
             name,
             (
                 WorkingLine("sizes", sizes, "", ""),
-                WorkingLine("kept: elements", str(way.kept), "", way.elements),
+                WorkingLine("kept: elements", number_text(way.kept), "", way.elements),
                 WorkingLine("kept: bytes", "", f"{number_text(way.elements)}·{way.itemsize}", way.bytes),
-                WorkingLine("gradients: multiply-adds", str(way.macs), "", way.work),
+                WorkingLine("gradients: multiply-adds", number_text(way.macs), "", way.work),
             ),
             _SOURCES[way.name],
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from netcalc.analysis.conventions import Convention, Part
 from netcalc.dims import Dim
+from netcalc.dims.formulas import formula
 from netcalc.opdef import KINDS, Kind, Term, WorkingLine
 from netcalc.results import recorded
 
@@ -58,14 +59,14 @@ def counted_steps(
     others = {kind: count for kind, count in by_kind(terms).items() if kind != "mac" and count != 0}
     if convention.name == "netcalc" and others:
         formula = " + ".join([f"{per_mac}·MACs", *(KIND_NAMES[kind] for kind in others)])
-        numbers = " + ".join([f"{per_mac}·{number_text(macs)}", *map(number_text, others.values())])
+        numbers = " + ".join([f"{per_mac}·{factor_number(macs)}", *map(number_text, others.values())])
         yield WorkingLine("FLOPs", formula, numbers, flops)
     elif flops == macs * per_mac:
-        yield WorkingLine("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{number_text(macs)}", flops)
+        yield WorkingLine("FLOPs", f"{per_mac}·MACs", f"{per_mac}·{factor_number(macs)}", flops)
     else:
         yield WorkingLine("FLOPs", "", "", flops)
     if repeat > 1:
-        yield WorkingLine(f"all {repeat:,}", "", f"{repeat:,}·{number_text(flops)}", flops * repeat)
+        yield WorkingLine(f"all {number_text(repeat)}", "", f"{repeat:,}·{factor_number(flops)}", flops * repeat)
 
 
 def by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
@@ -77,8 +78,24 @@ def by_kind(terms: Sequence[Term]) -> dict[Kind, Dim]:
 
 
 def product_text(sizes: Sequence[Dim]) -> str:
-    """Return a product of sizes as text."""
-    return "·".join(number_text(s) if isinstance(s, int) else f"({s})" for s in sizes) or "1"
+    """Return a product of sizes as text; sums are in parentheses."""
+    return "·".join(map(factor_number, sizes)) or "1"
+
+
+def factor_number(size: Dim) -> str:
+    """Return a size as a factor: a number, a name, or a formula in parentheses.
+
+    >>> from netcalc.dims import symbol
+    >>> factor_number(1024), factor_number(symbol("n")), factor_number(4 * symbol("n"))
+    ('1,024', 'n', '(4·n)')
+    """
+    text = number_text(size)
+    return text if isinstance(size, int) or text.isidentifier() or text[0] in "(⌊" else f"({text})"
+
+
+def shape_product(shape: Sequence[Dim]) -> str:
+    """Return a shape as text: ``1×64×(2·n)``, and ``scalar`` for none."""
+    return "×".join(str(size) if isinstance(size, int) else factor_number(size) for size in shape) or "scalar"
 
 
 def factor_text(name: str) -> str:
@@ -89,7 +106,7 @@ def factor_text(name: str) -> str:
 
 def number_text(size: Dim) -> str:
     """Return a size as text, a number with separators."""
-    return f"{size:,}" if isinstance(size, int) else str(size)
+    return formula(size)
 
 
 def seconds_value(seconds: float) -> str:

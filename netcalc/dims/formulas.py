@@ -68,6 +68,11 @@ def factors(monomial: Monomial, coefficient: int, order: Sequence[str] = (), *, 
     return Factors(coefficient, tuple(sorted(powers.items(), key=rank)))
 
 
+def superscript(power: int) -> str:
+    """Return a power as mathematical text has it: ``²``; nothing for the power of 1."""
+    return "" if power == 1 else str(power).translate(_SUPERSCRIPTS)
+
+
 class _Writer:
     """Writer of sizes in one notation."""
 
@@ -113,7 +118,7 @@ class _Writer:
         if power == 1:
             return base
         if self._notation == "text":
-            return base + str(power).translate(_SUPERSCRIPTS)
+            return base + superscript(power)
         if self._notation == "latex":
             return f"{base if isinstance(atom, Symbol) and atom.multiple == 1 else f'({base})'}^{{{power}}}"
         return f"{base}**{power}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 from netcalc.arguments import checked_argument
@@ -162,10 +162,6 @@ class Poly:
     def monomials(self) -> Iterator[tuple[Monomial, int]]:
         """Yield the terms as (atoms with powers, coefficient)."""
         return iter(self._terms.items())
-
-    def text(self, number: Callable[[int], str], terms: int) -> str:
-        """Return at most so many terms as text, the first ones; ``number`` writes their coefficients."""
-        return text_of(dict(list(self._terms.items())[:terms]), number)
 
     def __str__(self) -> str:
         return text_of(self._terms)

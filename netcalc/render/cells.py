@@ -8,10 +8,10 @@ from typing import Any
 
 from netcalc.dims import Dim, Poly
 from netcalc.render.numbers import (
-    WHOLE,
     bytes_text,
     exact,
     mark_of,
+    plain_shape,
     seconds_text,
     shape_text,
     shapes_text,
@@ -50,11 +50,13 @@ def text_writer(column: Column, formulas: int = 72, *, rounded: bool = False) ->
         if value.__class__ is Elements:
             return write(value.value) if value.value.__class__ is Poly else of_elements(value.value)
         if value.__class__ is Poly and column.kind in ("count", "work", "total"):
-            return exact(value, formulas)
+            return exact(value, formulas, column.symbols)
+        if value.__class__ is Poly and column.kind == "bytes":
+            return bytes_text(value, column.symbols)
         if value.__class__ is Sides:
             return _sides(value, write)
         if value.__class__ is Tied:
-            return f"{plain(value.value).strip()} tied"
+            return f"{write(value.value).strip()} tied"
         return "–" if value.__class__ is Uncounted else plain(value)
 
     return write
@@ -74,12 +76,11 @@ def data_writer(column: Column) -> Callable[[Any], object]:
             are_numbers = isinstance(value.part, int) and isinstance(value.whole, int) and value.whole
             return value.part / value.whole if are_numbers else None  # type: ignore[operator]
         if column.kind == "shapes":
-            shapes = (shape_text(type_.shape, WHOLE, mark_of(type_)) for type_ in value if type_ is not None)
-            return " ".join(shapes).replace("×", "x")
+            return " ".join(plain_shape(type_.shape, mark_of(type_)) for type_ in value if type_ is not None)
         if column.kind == "shape":
-            return shape_text(value, WHOLE).replace("×", "x")
+            return plain_shape(value)
         if column.kind == "named_shapes":
-            return _named_shapes(value, WHOLE).replace("×", "x")
+            return ", ".join(f"{name} {plain_shape(shape)}" for name, shape in value)
         return str(value) if isinstance(value, Poly) else value
 
     return write
@@ -129,8 +130,8 @@ def _ratio(value: float) -> str:
     return f"{value:,.3f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
 
 
-def _named_shapes(value: Any, length: int = 48) -> str:
-    return ", ".join(f"{name} {shape_text(shape, length)}" for name, shape in value)
+def _named_shapes(value: Any) -> str:
+    return ", ".join(f"{name} {shape_text(shape)}" for name, shape in value)
 
 
 def _words(value: Any) -> str:

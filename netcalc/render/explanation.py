@@ -8,7 +8,7 @@ from typing import Any
 from netcalc.analysis.explain import Explanation
 from netcalc.dims import Dim, Poly
 from netcalc.opdef import WorkingLine, attribute_text
-from netcalc.render.numbers import exact, repeated, shapes_text
+from netcalc.render.numbers import exact, repeated, shape_text, shapes_text
 from netcalc.render.page import Line, Page, Paragraph
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected
@@ -81,4 +81,6 @@ def _value(value: Any, number: Callable[[Dim], str]) -> str:
         return number(value)
     if isinstance(value, float):
         return f"{value:.6g}".replace("-", "−") if number is exact else str(value)
-    return "×".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return shape_text(value) if number is exact and value else "×".join(map(str, value))
+    return str(value)

@@ -94,7 +94,8 @@ class ReportView(NamedTuple):
             title = f"{convention.name} {title}"
         if figure.name == "macts" and convention.counts_activations:
             title = convention.figures["activations"].title
-        return Column(title, _KINDS[figure.unit], ALWAYS - figure.columns.get(view, 0), figure.name)
+        priority, symbols = ALWAYS - figure.columns.get(view, 0), self.analysis.program.symbolic
+        return Column(title, _KINDS[figure.unit], priority, figure.name, symbols=symbols)
 
     def figure(self, figure: Figure, op: str, cost: Cost) -> Any:
         """The value of a figure for an operation."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
 from math import gcd
 from typing import NamedTuple
 
 from netcalc.dims import Dim, Poly
+from netcalc.dims.formulas import formula
 from netcalc.dtypes import DType
 from netcalc.tensor_type import TensorType
 
@@ -34,14 +35,16 @@ _TIMES = (
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def exact(value: Dim, length: int = 72) -> str:
+def exact(value: Dim, length: int = 72, order: Sequence[str] = ()) -> str:
     """Write every digit: ``21,797,672``; a symbolic size as its formula, shortened to about ``length`` characters.
 
+    The names in ``order`` come first in a term.
+
     >>> from netcalc.dims import symbol
-    >>> exact(21797672), exact(symbol("n") * 12345 - 1)
-    ('21,797,672', '12,345*n - 1')
+    >>> exact(21797672), exact(symbol("n") ** 2 * 12345 - 1)
+    ('21,797,672', '12,345·n² − 1')
     """
-    return f"{value:,}" if isinstance(value, int) else _formula(value, "{:,}".format, length)
+    return f"{value:,}" if isinstance(value, int) else _formula(value, length, order)
 
 
 def repeated(label: str, times: int) -> str:
@@ -71,27 +74,27 @@ def short(value: Dim, digits: int = 3, *, elements: bool = False) -> str:
     return f"{text} {units[power]}"
 
 
-def work(value: Dim, unit: str) -> str:
-    """Write an amount of work in four digits, with its unit.
+def work(value: Dim, unit: str, order: Sequence[str] = ()) -> str:
+    """Write an amount of work in four digits, with its unit; of a symbolic one the formula, as :func:`exact` does.
 
     >>> work(3663761408, "MAC"), work(12, "FLOP")
     ('3.664 GMAC', '12 FLOP')
     """
     if not isinstance(value, int):
-        text, prefix = _scaled(value)
+        text, prefix = _scaled(value, order)
         return f"({text}) {prefix}{unit}"
     text = short(value, 4)
     return f"{text}{unit}" if " " in text else f"{text} {unit}"
 
 
-def bytes_text(value: Dim) -> str:
-    """Write bytes in units of powers of 1024.
+def bytes_text(value: Dim, order: Sequence[str] = ()) -> str:
+    """Write bytes in units of powers of 1024; of a symbolic size the formula, as :func:`exact` does.
 
     >>> bytes_text(87190688), bytes_text(512)
     ('83.2 MiB', '512 B')
     """
     if not isinstance(value, int):
-        return f"({exact(value)}) B"
+        return f"({exact(value, order=order)}) B"
     power = 0
     while abs(value) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
@@ -119,10 +122,10 @@ def _three(value: float) -> str:
     return f"{value:,.{max(0, 3 - len(str(int(abs(value)))))}f}" if abs(value) >= 1 else f"{value:.3g}"
 
 
-def measured(value: Dim) -> str:
+def measured(value: Dim, order: Sequence[str] = ()) -> str:
     """Write every digit of a number of elements, and for large numbers a short form: ``21,797,672 (21.8 M)``."""
     if not isinstance(value, int) or abs(value) < 10_000:
-        return exact(value)
+        return exact(value, order=order)
     return f"{exact(value)} ({short(value, elements=True)})"
 
 
@@ -155,6 +158,14 @@ def shape_text(shape: Sequence[Dim], length: int = 48, mark: str = "") -> str:
     return ("×".join(_size(size, length) for size in shape) if shape else "scalar") + mark
 
 
+def plain_shape(shape: Sequence[Dim], mark: str = "") -> str:
+    """Write a shape for programs: ``1x64x(2*n)``, and ``scalar`` for none."""
+    sizes = (str(size) for size in shape)
+    return (
+        "x".join(size if size.isidentifier() or size.isalnum() else f"({size})" for size in sizes) or "scalar"
+    ) + mark
+
+
 def shapes_text(types: Iterable[TensorType | Ordered | None]) -> str:
     """Write a list of shapes; equal neighbours are written once with their number."""
     texts = ("?" if type_ is None else shape_text(type_.shape, mark=mark_of(type_)) for type_ in types)
@@ -176,28 +187,30 @@ def plain_numbers(title: str) -> str:
     return title.replace("–", "-").replace("…", "...")
 
 
-def _formula(value: Poly, number: Callable[[int], str], length: int = 72) -> str:
+def _formula(value: Poly, length: int = 72, order: Sequence[str] = ()) -> str:
     """Write the first terms of a formula, as many as fit a line, and the number of all of them."""
-    count = sum(1 for _ in value.monomials())
+    terms = list(value.monomials())
+    count = len(terms)
     for shown in range(count if length == WHOLE else min(count, _TERMS), 0, -1):
-        text = value.text(number, shown)
+        text = formula(Poly(dict(islice(terms, shown))), order=order)
         text = text if shown == count else f"{text} + … ({count:,} terms)"
         if len(text) <= length:
             return text
     return f"{NO_TERM}{count:,} term{'s' if count > 1 else ''})"
 
 
-def _scaled(value: Poly) -> tuple[str, str]:
+def _scaled(value: Poly, order: Sequence[str] = ()) -> tuple[str, str]:
     """Return the formula with coefficients in the largest unit in which all are whole, and its prefix."""
     unit = gcd(*(coefficient for _, coefficient in value.monomials()))
     power = next(power for power in reversed(range(len(_THOUSANDS))) if unit % 1000**power == 0)
-    return _formula(value, lambda coefficient: f"{coefficient // 1000**power:,}", _TWO_LINES), _THOUSANDS[power]
+    scaled = Poly({monomial: coefficient // 1000**power for monomial, coefficient in value.monomials()})
+    return _formula(scaled, _TWO_LINES, order), _THOUSANDS[power]
 
 
 def _size(size: Dim, length: int) -> str:
-    text = str(size) if isinstance(size, int) else _formula(size, str, length)
-    plain = isinstance(size, int) or text.isidentifier() or text.isalnum()
-    return text if plain else f"({text})"
+    text = str(size) if isinstance(size, int) else _formula(size, length)
+    plain = isinstance(size, int) or text.isidentifier() or text.isalnum() or text[0] + text[-1] in ("()", "⌊⌋")
+    return text if plain and not any(mark in text[1:-1] for mark in "(⌊") else f"({text})"
 
 
 def _digits(value: int, unit: int, digits: int) -> str:

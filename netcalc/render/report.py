@@ -213,7 +213,8 @@ def _sizes(analysis: Analysis) -> Table:
     sizes = sizes_of(analysis)
     titles = {"activations": "activations, of all layers together"}
     rows = [Row([titles.get(name, name), size]) for name, size in sizes._asdict().items() if size != 0]
-    return Table([Column("size"), Column("bytes", "bytes")], rows[:-1], rows[-1:])
+    written = Column("bytes", "bytes", symbols=analysis.program.symbolic)
+    return Table([Column("size"), written], rows[:-1], rows[-1:])
 
 
 def _by_operation(report: ReportView) -> Table:
@@ -244,16 +245,17 @@ def _rank(value: object) -> int:
 def _total_lines(report: ReportView) -> Iterator[Line]:
     """The totals in words, and the operations that the convention leaves out."""
     analysis, total, name = report.analysis, report.analysis.total, report.analysis.convention.name
+    order = analysis.program.symbolic
     forms = _forms(report)
     if report.view in ("params", "summary"):
         bits = bits_text(analysis.program)
         lead = forms.get("params") or f"{measured(total.params)} parameters"
-        yield Line(f", {_trained(total)}{_further_totals(total, bits)}", lead)
+        yield Line(f", {_trained(total, order)}{_further_totals(total, bits, order)}", lead)
         if total.params_active != total.params:
-            yield Line(f"{measured(total.params_active)} of them active for a token")
+            yield Line(f"{measured(total.params_active, order)} of them active for a token")
     figures = own_figures(analysis, report.view)
     early = [figure for figure in figures if figure.unit == "parameters" or report.view == "params"]
-    yield from _own_figures(name, early)
+    yield from _own_figures(name, early, order)
     if report.view in ("flops", "summary"):
         least = "" if analysis.knows("forward") else "at least "
         written = [forms[figure] for figure in ("macs", "flops") if figure in forms]
@@ -269,7 +271,7 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
             yield Line(f"useful work under even routing: {_counted(report, total.macs_expected, total.flops_expected)}")
         if analysis.uncounted:
             yield Line(f"not counted by {name}: {', '.join(analysis.uncounted)}")
-        yield from _own_figures(name, [figure for figure in figures if figure.unit != "parameters"])
+        yield from _own_figures(name, [figure for figure in figures if figure.unit != "parameters"], order)
         yield from map(Line, analysis.remarks)
         yield from storage_notes(analysis.program)
         for operation, implementation in analysis.counted_as.items():
@@ -292,21 +294,23 @@ def _forms(report: ReportView) -> dict[str, str]:
 def _excluded(report: ReportView) -> Iterator[Line]:
     """The layers that the totals leave out, and parameters of these that other layers use."""
     exclusions, phases = report.analysis.exclusions, report.analysis.phases
+    order = report.analysis.program.symbolic
     for part in () if exclusions is None else exclusions.parts:
         figures = []
         if report.view in ("flops", "summary"):
-            figures.append(f"{exact(part.cost.macs)} MAC")
-            figures += [] if report.flops_are_macs else [f"{exact(part.cost.flops)} FLOP"]
-            figures += [f"{exact(part.cost.flops_total)} FLOP with the backward pass"] if "backward" in phases else []
+            figures.append(f"{exact(part.cost.macs, order=order)} MAC")
+            figures += [] if report.flops_are_macs else [f"{exact(part.cost.flops, order=order)} FLOP"]
+            if "backward" in phases:
+                figures.append(f"{exact(part.cost.flops_total, order=order)} FLOP with the backward pass")
         if report.view in ("params", "summary"):
-            figures.append(f"{exact(part.cost.params)} parameters")
+            figures.append(f"{exact(part.cost.params, order=order)} parameters")
         yield Line(f": {part.pattern} ({', '.join(figures)})", "excluded")
         if part.tied:
             shown = ", ".join(part.tied[:MAX_TIED]) + (" and others" if len(part.tied) > MAX_TIED else "")
             yield Line(f"still counted, since other layers use it too: {shown}")
 
 
-def _own_figures(convention: str, figures: Iterable[CountedFigure]) -> Iterator[Line]:
+def _own_figures(convention: str, figures: Iterable[CountedFigure], order: Sequence[str]) -> Iterator[Line]:
     """Figures as a tool defines them, with the differences from netcalc and the faults of the tool."""
     for figure in figures:
         if figure.unit == "bytes":
@@ -314,21 +318,23 @@ def _own_figures(convention: str, figures: Iterable[CountedFigure]) -> Iterator[
             if isinstance(figure.value, int):
                 megabytes = f" ({figure.value / 10**6:,.2f} MB, {figure.value / 2**20:,.2f} MiB)"
             layers = f", of {', '.join(figure.modules)}" if figure.modules else ""
-            yield Line(f": {exact(figure.value)} B{megabytes}{layers}, as {convention} has it", figure.title)
+            yield Line(
+                f": {exact(figure.value, order=order)} B{megabytes}{layers}, as {convention} has it", figure.title
+            )
         elif figure.unit == "elements":
-            yield Line(f" as {convention} counts them", f"{measured(figure.value)} {figure.title}")
+            yield Line(f" as {convention} counts them", f"{measured(figure.value, order)} {figure.title}")
         elif convention == "netcalc":
-            yield Line("", f"{measured(figure.value)} {figure.title}")
+            yield Line("", f"{measured(figure.value, order)} {figure.title}")
         else:
             parts = ", ".join(f"{op} {_signed(more)}" for op, more in figure.differences)
             difference = f": {parts}" if parts else ", as netcalc does"
-            yield Line(f" as {convention} counts them{difference}", f"{measured(figure.value)} parameters")
+            yield Line(f" as {convention} counts them{difference}", f"{measured(figure.value, order)} parameters")
         yield from map(Line, figure.remarks)
 
 
 def _signed(value: Dim) -> str:
     text = exact(value)
-    return text if text.startswith("-") else f"+{text}"
+    return text if text.startswith(("-", "−")) else f"+{text}"
 
 
 #: Letters of a formula within a line of text.
@@ -342,11 +348,11 @@ def _masked_attention(analysis: Analysis) -> Iterator[Line]:
     found = masked_attention(analysis)
     if found is None or found.kept == found.full_rectangle:
         return
-    full, kept = work(found.full_rectangle, "MAC"), work(found.kept, "MAC")
-    tiles = work(found.tiles, "MAC")
+    order = analysis.program.symbolic
+    full, kept, tiles = (work(each, "MAC", order) for each in (found.full_rectangle, found.kept, found.tiles))
     if len(tiles) > MAX_FORMULA:
         tiles = "a formula in --format json"
-    counted = found.counted_as or work(found.counted, "MAC")
+    counted = found.counted_as or work(found.counted, "MAC", order)
     yield Line(
         f": full rectangle {full}, kept by the masks {kept}, in the {TILE} × {TILE} tiles of a block-sparse kernel "
         f"{tiles}; counted: {counted}",
@@ -372,13 +378,15 @@ def _passes(report: ReportView) -> str:
     total = report.analysis.total
     least = "" if report.analysis.knows("backward") else "at least "
     least_total = least or ("" if report.analysis.knows("forward") else "at least ")
-    update = f"; update {work(total.flops_update, 'FLOP')}" if "update" in report.analysis.phases else ""
-    backward = f"backward {work(total.macs_backward, 'MAC')}, {work(total.flops_backward, 'FLOP')}"
-    return f"{least}{backward}{update}; total {least_total}{work(total.flops_total, 'FLOP')}"
+    order = report.analysis.program.symbolic
+    update = f"; update {work(total.flops_update, 'FLOP', order)}" if "update" in report.analysis.phases else ""
+    backward = f"backward {work(total.macs_backward, 'MAC', order)}, {work(total.flops_backward, 'FLOP', order)}"
+    return f"{least}{backward}{update}; total {least_total}{work(total.flops_total, 'FLOP', order)}"
 
 
 def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:
-    macs, flops = work(counted_macs, "MAC"), work(counted_flops, "FLOP")
+    order = report.analysis.program.symbolic
+    macs, flops = work(counted_macs, "MAC", order), work(counted_flops, "FLOP", order)
     if report.flops_are_macs:
         return macs
     if report.analysis.convention.per_mac == 1:
@@ -386,18 +394,21 @@ def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:
     return f"{macs}, {flops}"
 
 
-def _trained(total: Cost) -> str:
+def _trained(total: Cost, order: Sequence[str]) -> str:
     if total.params == 0:
         return "nothing to train"
     if total.params_trainable == total.params:
         return "all trainable"
-    return f"{exact(total.params_trainable)} trainable, {exact(total.params - total.params_trainable)} frozen"
+    trained, frozen = (
+        exact(each, order=order) for each in (total.params_trainable, total.params - total.params_trainable)
+    )
+    return f"{trained} trainable, {frozen} frozen"
 
 
-def _further_totals(total: Cost, bits: str) -> str:
-    parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes)} of weights{bits}"]
+def _further_totals(total: Cost, bits: str, order: Sequence[str]) -> str:
+    parts = [] if total.weight_bytes == 0 else [f"{bytes_text(total.weight_bytes, order)} of weights{bits}"]
     if total.buffers != 0:
-        parts.append(f"{exact(total.buffers)} in buffers")
+        parts.append(f"{exact(total.buffers, order=order)} in buffers")
     return "".join(f"; {part}" for part in parts)
 
 

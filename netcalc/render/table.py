@@ -48,7 +48,8 @@ class Column(NamedTuple):
     """A column.
 
     In a terminal that is too narrow, columns with the lowest ``priority`` are dropped first.  ``key`` is the name in
-    CSV, by default the title.  ``digits`` is the number of significant digits of an amount.
+    CSV, by default the title.  ``digits`` is the number of significant digits of an amount.  Names in ``symbols`` come
+    first in the terms of formulas.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Column(NamedTuple):
     priority: int = ALWAYS
     key: str = ""
     digits: int = 3
+    symbols: tuple[str, ...] = ()
 
 
 class Row(NamedTuple):

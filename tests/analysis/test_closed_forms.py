@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from importlib.util import find_spec
 from random import Random
 from typing import Any
@@ -10,10 +12,12 @@ from typing import Any
 import pytest
 
 import netcalc
+from netcalc import load as _load
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import assumptions, symbolic_values
 from netcalc.expressions import parse
 from netcalc.notation_options import Notation
+from tests.conftest import CommandResult
 from tests.exhaustive.closed_forms import compared, drawn, executed, sizes_of, value_of
 
 DEEP = """
@@ -35,6 +39,23 @@ def test_gpt_has_the_formula_of_its_papers() -> None:
     # GPT-3 175B in its table 2.1: 96 layers, 12,288 wide
     at = {"layers": 96, "d_model": 12288, "heads": 96, "vocab": 50257, "max_length": 2048}
     assert round(form.value / 1e6) == 124 and round(int(net.params.at(at)) / 1e9) == 175
+
+
+def test_tables_have_the_formulas_of_the_totals_in_every_format_for_readers(
+    netcalc: Callable[..., CommandResult],
+) -> None:
+    command = ["params", "gpt2", "--symbolic", "layers", "--symbolic", "d_model"]
+    form = "12·layers·d_model² + 13·layers·d_model"
+    text, markdown = netcalc(*command).out, netcalc(*command, "--format", "markdown").out
+    html = _load("gpt2", symbolic=["layers", "d_model"]).summary(view="params")._repr_html_()
+    for page in (text, markdown.replace("\\", ""), html):
+        assert page.count(form) >= 3  # by layer, by operation, and the answer
+        assert "d_model**2" not in page and "*layers" not in page
+    command[0] = "shapes"
+    assert "1×12×1024×(d_model/12)" in netcalc(*command).out
+    assert "1x12x1024x(d_model//12)" in netcalc(*command, "--format", "csv").out
+    totals = json.loads(netcalc("params", *command[1:], "--format", "json").out)["totals"]
+    assert totals["params"] == "12*d_model**2*layers + 13*d_model*layers + 51283*d_model"
 
 
 def test_layers_are_told_in_the_units_of_the_term() -> None:

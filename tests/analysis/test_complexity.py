@@ -30,9 +30,9 @@ def row(found: Explanation, label: str) -> tuple[str, object]:
 @pytest.mark.parametrize(
     ("line", "first", "work", "steps", "path"),
     [
-        (_ATTENTION % "{}", False, f"{2 * _WIDTH}*length**2", 1, 1),
-        ("- {rnn: {hidden: 16, batch_first: true}}", False, f"{2 * _WIDTH**2}*length", 40, 40),
-        (_CONV % 3, True, f"{3 * _WIDTH**2}*length", 1, 39),
+        (_ATTENTION % "{}", False, f"{2 * _WIDTH}·length²", 1, 1),
+        ("- {rnn: {hidden: 16, batch_first: true}}", False, f"{2 * _WIDTH**2}·length", 40, 40),
+        (_CONV % 3, True, f"{3 * _WIDTH**2}·length", 1, 39),
     ],
 )
 def test_table_1(line: str, first: bool, work: str, steps: int, path: int) -> None:
@@ -45,13 +45,13 @@ def test_table_1(line: str, first: bool, work: str, steps: int, path: int) -> No
 @pytest.mark.parametrize(
     ("layer", "inputs", "work", "path"),
     [
-        ("{from: [x, x, x], scaled_dot_product_attention: {}}", '[1, n, "${d}"]', "2*d*n**2", ("", 1)),
-        ("{rnn: {hidden: '${d}', batch_first: true}}", '[1, n, "${d}"]', "2*d**2*n", ("n", 512)),
-        ("{conv1d: {out: '${d}', kernel: 3, padding: same}}", '[1, "${d}", n]', "3*d**2*n", ("⌈(n − 1)/1⌉", 511)),
+        ("{from: [x, x, x], scaled_dot_product_attention: {}}", '[1, n, "${d}"]', "2·d·n²", ("", 1)),
+        ("{rnn: {hidden: '${d}', batch_first: true}}", '[1, n, "${d}"]', "2·d²·n", ("n", 512)),
+        ("{conv1d: {out: '${d}', kernel: 3, padding: same}}", '[1, "${d}", n]', "3·d²·n", ("⌈(n − 1)/1⌉", 511)),
         (
             "{from: [x, x, x], scaled_dot_product_attention: {window: 8, sparse: true}}",
             '[1, n, "${d}"]',
-            "34*d*n - 144*d",  # (2·8 + 1)·n pairs, less 8·9/2 at each end, twice
+            "34·d·n − 144·d",  # (2·8 + 1)·n pairs, less 8·9/2 at each end, twice
             ("⌈(n − 1)/8⌉", 64),
         ),
     ],
@@ -68,7 +68,7 @@ def test_complexity_in_structural_vars() -> None:
     found = netcalc.load("gpt2", symbolic=["d_model", "layers", "heads"]).explain(complexity=True)
     numbers = netcalc.load("gpt2").explain(complexity=True)
     total, plain = (explanation.sections[-1].steps for explanation in (found, numbers))
-    assert total[0].formula == "2*d_model*layers*length**2 + 12*d_model**2*layers*length + 50257*d_model*length"
+    assert total[0].formula == "2·d_model·layers·length² + 12·d_model²·layers·length + 50,257·d_model·length"
     assert [line.value for line in total] == [line.value for line in plain]
 
 

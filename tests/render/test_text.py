@@ -60,8 +60,8 @@ def test_bytes(value: int, text: str) -> None:
 
 def test_symbolic_amounts_are_written_as_formulas() -> None:
     size = symbol("n") * 4 + 1
-    assert exact(size) == measured(size) == short(size) == "4*n + 1"
-    assert work(size, "MAC") == "(4*n + 1) MAC"
+    assert exact(size) == measured(size) == short(size) == "4·n + 1"
+    assert work(size, "MAC") == "(4·n + 1) MAC"
     assert share(size, 10) == ""
 
 
@@ -73,7 +73,7 @@ def test_work_has_four_digits() -> None:
 def test_shapes() -> None:
     n = symbol("n")
     assert shape_text(()) == "scalar"
-    assert shape_text((n, 3, n * 2 + 1)) == "n×3×(2*n + 1)"
+    assert shape_text((n, 3, n * 2 + 1)) == "n×3×(2·n + 1)"
     assert shapes_text([TensorType((2, 3)), TensorType((2, 3)), TensorType((4,))]) == "2 of 2×3, 4"
 
 

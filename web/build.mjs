@@ -3,7 +3,7 @@ import { build } from 'esbuild'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { loadPyodide } from 'pyodide'
 
 const [wheels, out] = process.argv.slice(2)
@@ -28,12 +28,6 @@ async function packages() {
   }
   python.FS.writeFile('/pack.py', await readFile(here('pack.py')))
   python.FS.writeFile('/netcalc_page.py', await readFile(here('src/netcalc_page.py')))
-  for (const name of await files(here('src/stand_ins'))) {
-    if (name.includes('__pycache__')) continue
-    const place = join('/stand_ins', name)
-    python.FS.mkdirTree(dirname(place))
-    python.FS.writeFile(place, await readFile(join(here('src/stand_ins'), name)))
-  }
   python.runPython('import sys; sys.path.insert(0, "/")\nimport pack; pack.pack("/packages", "/licences")')
   python.FS.writeFile('/library.zip', await readFile(here('node_modules/pyodide/python_stdlib.zip')))
   python.runPython('pack.pack_library("/library.zip")')

@@ -33,7 +33,7 @@ def pack(archive: str, licences: str) -> None:
     """Write the archive, and the licences of the packages, to files."""
     site = Path(sysconfig.get_paths()["purelib"])
     page = _compiled("netcalc_page.py", Path("/netcalc_page.py").read_bytes())
-    files = [*_files(site), *_files(Path("/stand_ins")), ("netcalc_page.pyc", page)]
+    files = [*_files(site), ("netcalc_page.pyc", page)]
     head = json.dumps([[name, len(content)] for name, content in files], separators=(",", ":")).encode()
     Path(archive).write_bytes(b"".join([len(head).to_bytes(4, "little"), head, *(content for _, content in files)]))
     Path(licences).write_text("".join(_licences(site)))
@@ -57,8 +57,6 @@ def _files(site: Path) -> Iterator[tuple[str, bytes]]:
         name = path.relative_to(site).as_posix()
         if name.startswith(_LEFT_OUT) or name.endswith((".pyi", ".c", ".h", "RECORD")) or "__pycache__" in name:
             continue
-        if name.startswith("gguf/") and site.name != "stand_ins" and name != "gguf/constants.py":
-            continue  # readers and writers of whole files, which need NumPy
         if ".dist-info/" in name and not name.endswith("METADATA"):
             continue
         content = path.read_bytes()

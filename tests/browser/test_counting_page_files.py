@@ -64,6 +64,7 @@ def test_a_gguf_file_is_read_by_its_header(visit: CountingPage, tmp_path: Path) 
     assert file.stat().st_size > 60_000_000
     visit.drop(file)
     visit.total("params", f"{parameters:,}")
+    visit.total("stored_bytes", f"{2 * parameters + 2 * 17 * 512:,}")  # float16, and 17 norms in float32
 
 
 def test_tensors_of_a_large_file_are_listed(visit: CountingPage, tmp_path: Path) -> None:
@@ -121,8 +122,8 @@ def test_a_link_gives_the_same_page_in_a_fresh_profile(visit: CountingPage, chro
     other.close()
 
 
-def write_gguf(file: Path) -> int:
-    """Write a Llama of llama.cpp with eight layers, and return its number of parameters."""
+def write_gguf(file: Path, quantized: str = "F16") -> int:
+    """Write a Llama of llama.cpp with eight layers, matrices of a type, and return its number of parameters."""
     gguf = pytest.importorskip("gguf")
     np = pytest.importorskip("numpy")
     width, layers, heads, hidden, words = 512, 8, 8, 1536, 16000
@@ -145,7 +146,9 @@ def write_gguf(file: Path) -> int:
         shapes |= {block + name: (hidden, width) for name in ("ffn_gate", "ffn_up")}
         shapes |= {block + "ffn_down": (width, hidden), block + "attn_norm": (width,), block + "ffn_norm": (width,)}
     for name, shape in shapes.items():
-        writer.add_tensor(f"{name}.weight", np.zeros(shape, np.float32 if len(shape) == 1 else np.float16))
+        kind = gguf.GGMLQuantizationType["F32" if len(shape) == 1 else quantized]
+        data = gguf.quantize(np.zeros(shape, np.float32), kind)
+        writer.add_tensor(f"{name}.weight", data, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -48,7 +48,7 @@ const TEXTS = ['convention', 'dtype', 'mode', 'training']
 export function plain(options) {
   const taken = {}
   for (const name of TEXTS) if (typeof options?.[name] === 'string' && options[name]) taken[name] = options[name].slice(0, 200)
-  for (const name of LISTS) if (Array.isArray(options?.[name]) && options[name].length) taken[name] = options[name].slice(0, 100).map((item) => String(item).slice(0, 200))
+  for (const name of LISTS) if (Array.isArray(options?.[name]) && options[name].length) taken[name] = options[name].slice(0, 1000).map((item) => String(item).slice(0, 200))
   if (options?.set && typeof options.set === 'object' && !Array.isArray(options.set)) {
     taken.set = Object.fromEntries(Object.entries(options.set).slice(0, 500).map(([name, value]) => [name, String(value).slice(0, 2000)]))
   }

@@ -15,15 +15,15 @@ export const isConfiguration = (text) => /^\s*\{\s*"/.test(text) && !/"netcalc"\
 /** The file that a text of JSON is: that of an adapter, or of a model. */
 const fileOf = (text) => (/"(peft_type|base_model_name_or_path)"\s*:/.test(text) ? 'adapter_config.json' : 'config.json')
 
-/** The spec of a configuration. */
-export const specOf = async (text, engine) => (await engine.ask('imported', { files: { [fileOf(text)]: text } })).text
+/** The spec of a configuration: its text, the options that store parameters as its checkpoint does, and a note. */
+export const specOf = (text, engine) => engine.ask('imported', { files: { [fileOf(text)]: text } })
 
 /** What files are: documents, of which configurations and GGUF files become specs, and lists of tensors. */
 export async function readFiles(files, engine) {
   const found = []
   const configurations = []
   for (const file of files) {
-    if (/\.gguf$/i.test(file.name)) found.push({ name: stem(file.name), text: (await engine.ask('imported_file', { name: file.name }, [file])).text })
+    if (/\.gguf$/i.test(file.name)) found.push({ name: stem(file.name), ...(await engine.ask('imported_file', { name: file.name }, [file])) })
     else if (/\.(safetensors|npz|npy)$/i.test(file.name)) found.push({ name: file.name, tensors: await engine.ask('tensors', { name: file.name }, [file]) })
     else {
       const text = await textOf(file)
@@ -33,7 +33,7 @@ export async function readFiles(files, engine) {
   }
   if (configurations.length) {
     const texts = Object.fromEntries(configurations.map(([, text]) => [fileOf(text), text]))
-    found.push({ name: stem(configurations[0][0].name), text: (await engine.ask('imported', { files: texts })).text })
+    found.push({ name: stem(configurations[0][0].name), ...(await engine.ask('imported', { files: texts })) })
   }
   return found
 }

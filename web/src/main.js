@@ -251,7 +251,10 @@ class Page {
     try {
       if (isConfiguration(text)) {
         const spec = await specOf(text, this.engine)
-        if (same() && each === this.current()) this.editor.replace(spec)
+        if (!same() || each !== this.current()) return
+        Object.assign(each.options, spec.options)
+        this.editor.replace(spec.text)
+        this.problems.say(spec.note)
         return
       }
       const { network, problems, hints } = await this.ask('count', each)
@@ -295,11 +298,13 @@ class Page {
 
   async openFiles(files) {
     try {
-      for (const { name, text, tensors } of await readFiles(files, this.engine)) {
+      let said = ''
+      for (const { name, text, tensors, options, note } of await readFiles(files, this.engine)) {
         if (tensors) this.tensors.show(name, tensors)
-        else this.add(document_(name, text, {}, true))
+        else this.add(document_(name, text, options, true))
+        said ||= note
       }
-      this.problems.say('')
+      this.problems.say(said)
     } catch (error) {
       this.problems.say(error.message)
     }

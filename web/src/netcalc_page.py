@@ -274,8 +274,8 @@ def choices() -> dict[str, Any]:
     }
 
 
-def imported(files: Mapping[str, str]) -> dict[str, str]:
-    """Return the spec of a model in files of other libraries, such as ``config.json``.
+def imported(files: Mapping[str, str]) -> dict[str, Any]:
+    """Return the spec of a model in files of other libraries, such as ``config.json``, as ``_imported`` does.
 
     Args:
         files: texts by name: a configuration, or that of an adapter with the one of its base model.
@@ -292,7 +292,7 @@ def imported(files: Mapping[str, str]) -> dict[str, str]:
         if base is not None and "config.json" in files:
             (folder / base).mkdir(parents=True, exist_ok=True)
             (folder / base / "config.json").write_text(files["config.json"])
-    return {"text": netcalc.import_spec(folder / name)}
+    return _imported(folder / name)
 
 
 def tensors(name: str) -> dict[str, Any]:
@@ -302,9 +302,31 @@ def tensors(name: str) -> dict[str, Any]:
     return {**found, "rows": len(rows), "tensors": rows[:MOST_ROWS]}
 
 
-def imported_file(name: str) -> dict[str, str]:
-    """Return the spec of a model in one file that is on the page, from its header."""
-    return {"text": netcalc.import_spec(FOLDER / "files" / name)}
+def imported_file(name: str) -> dict[str, Any]:
+    """Return the spec of a model in one file that is on the page, from its header, as ``_imported`` does."""
+    return _imported(FOLDER / "files" / name)
+
+
+def _imported(path: Path) -> dict[str, Any]:
+    """Return the spec of a model, with the options that store its parameters as its checkpoint does.
+
+    The ``note`` says why there are none where the checkpoint has schemes.
+    """
+    from netcalc.analysis.precision.written import assignments_of
+
+    text = netcalc.import_spec(path)
+    try:
+        network = netcalc.load(path)
+        rules = assignments_of(network.request.program)
+        if not rules:
+            return {"text": text, "options": {}, "note": ""}
+        kept = netcalc.loads(text, folder=FOLDER, quantize=rules)
+        if kept.storage().bytes == network.storage().bytes:
+            return {"text": text, "options": {"quantize": [*rules]}, "note": ""}
+        note = "no setting of the page stores parameters as this file does"
+    except NetcalcError as error:
+        note = error.diagnostics[0].message
+    return {"text": text, "options": {}, "note": f"Parameters are counted in full precision: {note}."}
 
 
 def _base(adapter: str) -> str | None:

@@ -1,1 +1,0 @@
-"""Parts of NumPy that readers of headers import."""

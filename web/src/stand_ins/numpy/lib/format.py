@@ -1,1 +1,0 @@
-"""The format of ``.npy`` files, which the page does not read."""

@@ -48,8 +48,8 @@ def test_tables_have_the_formulas_of_the_totals_in_every_format_for_readers(
     form = "12·layers·d_model² + 13·layers·d_model"
     text, markdown = netcalc(*command).out, netcalc(*command, "--format", "markdown").out
     html = _load("gpt2", symbolic=["layers", "d_model"]).summary(view="params")._repr_html_()
-    for page in (text, markdown.replace("\\", ""), html):
-        assert page.count(form) >= 3  # by layer, by operation, and the answer
+    for page in (text, markdown, html):
+        assert page.count(form) >= 2 and "3·d_model² + 3·d_model" in page
         assert "d_model**2" not in page and "*layers" not in page
     command[0] = "shapes"
     assert "1×12×1024×(d_model/12)" in netcalc(*command).out

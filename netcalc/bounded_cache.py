@@ -39,6 +39,13 @@ class BoundedCache(Generic[_V]):
                 self._weights[key] = weight
         return value
 
+    def remove(self, key: Hashable) -> None:
+        """Drop a value, if there is one of the key."""
+        with self._lock:
+            if key in self._values:
+                del self._values[key]
+                self._weight -= self._weights.pop(key, 1)
+
     def clear(self) -> None:
         """Drop all values."""
         with self._lock:

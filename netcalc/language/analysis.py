@@ -25,6 +25,7 @@ from netcalc.language.remarks import remarks
 from netcalc.language.repair import UNRELATED, repaired_texts
 from netcalc.language.watching import Seen, Watcher
 from netcalc.limits import MAX_SPEC_SIZE
+from netcalc.spec.body_cache import RecentBodies
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaborate import elaborate, float_type
 from netcalc.spec.library import Loaded, label_of, load_cursor, load_opened
@@ -144,6 +145,7 @@ class State(NamedTuple):
     complete: bool = True  # False if the cursor is that of a text without some part
     diagnostics: tuple[Diagnostic, ...] = ()
     folder: Path | None = None  # of the files beside the text
+    kept: RecentBodies | None = None  # bodies of blocks of earlier texts
 
 
 def analyze(
@@ -165,7 +167,8 @@ def analyze(
     options, reading = options or Options(), reading or Reading()
     label = "<text>" if path is None else label_of(path)
     beside = folder or (None if path is None else path.parent)
-    state = State(Lines(text), label, folder=beside)
+    state = State(Lines(text), label, folder=beside, kept=reading.bodies)
+    reading.bodies.begin()
     try:
         checked_size(text, label, options.max_size)
         cursor = reading.read(text, label)
@@ -247,6 +250,8 @@ def _without_unrelated(state: State) -> Cursor | None:
 def _elaborated(state: State, options: Options) -> State:
     loaded = state.loaded
     assert loaded is not None
+    if state.kept is not None:
+        loaded.kept = state.kept
     watcher = Watcher(state.label)
     state = state._replace(watcher=watcher)
     program = None
@@ -348,8 +353,8 @@ def path_of(seen: Seen) -> str:
     data = seen.cursor.data
     name = data.get("name") if isinstance(data, dict) else None
     if isinstance(name, str) and "$" not in name:
-        return join(seen.scope.prefix, name)
-    return seen.nodes[-1].name if len(seen.nodes) == 1 else seen.scope.prefix
+        return join(seen.prefix, name)
+    return seen.nodes[-1].name if len(seen.nodes) == 1 else seen.prefix
 
 
 def _outputs(seen: Seen) -> tuple[Tensor, ...]:

@@ -1,33 +1,36 @@
 """Documents of texts that change: what an edit leaves as it is, is not read again.
 
-A text is cut into pieces, the entries at its top and the items of ``layers``.  A piece that reads as such an entry or
-item alone does so in the text.  Any other text is read as a whole.
+A text is cut into pieces, the entries at its top and of ``blocks``, and the items of ``layers``.  A piece that reads as
+such an entry or item alone does so in the text.  Any other text is read as a whole.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import NetcalcError, Span
 from netcalc.limits import MAX_VALUES
+from netcalc.spec.body_cache import RecentBodies
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.plain_yaml import TooManyValuesError, plain_or_line
 from netcalc.spec.yaml_document import located, parse_yaml, syntax_error, with_line_feeds
 from netcalc.spec.yaml_nodes import Node
 
 _LAYERS = "layers"
-#: Header of a list in block style.
-_HEADER = re.compile(r"layers: *(?:#.*)?$")
+#: Header of a section in block style that is cut into pieces.
+_HEADER = re.compile(r"(layers|blocks): *(?:#.*)?$")
 _ITEM = re.compile(r" *- ")
 #: Header of a text in block style, or a value that is not given, whose place is or goes on to the line after it.
 _GOES_ON = re.compile(r"[|>][-+0-9]*[ ]*(?:#.*)?$|[:-][ ]*(?:#.*)?$", re.MULTILINE)
 #: Entries and items before an error that are tried.
 _MOST_TRIED = 5
-#: Text of a piece, the line after it if a place in it goes on there, and the name of the file.
-_Key = tuple[str, "str | None", str]
+#: An entry at the top or of a section, or an item.
+_Kind: TypeAlias = Literal["map", "entry", "item"]
+#: Kind and text of a piece, the line after it if a place in it goes on there, and the name of the file.
+_Key: TypeAlias = "tuple[_Kind, str, str | None, str]"
 _Places = tuple[Span | None, Span]
 
 
@@ -36,7 +39,7 @@ class Piece(NamedTuple):
 
     key: str | None
     cursor: Cursor
-    start: Span  # of the list that an item begins
+    start: Span  # of the list or mapping that it begins
     ends_here: bool  # True if the last of its lines is the first
 
 
@@ -44,8 +47,10 @@ class Reading:
     """Pieces of a text as it was read last, by their texts."""
 
     def __init__(self) -> None:
-        self._entries: dict[_Key, Piece] = {}
-        self._items: dict[_Key, Piece] = {}
+        self._pieces: dict[_Key, Piece] = {}
+        self._placed: dict[Path, tuple[_Placed, Cursor]] = {}  # of the last text that was read in pieces
+        #: Bodies of blocks of earlier texts.
+        self.bodies = RecentBodies()
         #: False if the last text without an error was not in plain YAML.
         self.is_plain = True
         self._has_pieces = False  # True if the last text without an error was read in pieces
@@ -86,85 +91,101 @@ class Reading:
     def _joined(self, text: str, label: str) -> Cursor | None:
         """Return the document of the pieces of a text; None if it has others."""
         lines = text.split("\n")
-        entries: dict[_Key, Piece] = {}
-        items: dict[_Key, Piece] = {}
-        parts: list[tuple[int, Piece]] = []
-        listed: list[tuple[int, Piece]] = []
-        seen: set[str] = set()
-        self._right = before = None
+        cut = _Cut()
+        self._right = None
         begins = next((number for number, line in enumerate(lines) if line and line[0] not in " #-]}"), 0)
         if any(line.strip() and not line.startswith("#") for line in lines[:begins]):
             return None
+        known: dict[_Key, Piece] = {}
         for first, last in _entries(lines):
-            if _HEADER.match(lines[first]):
-                if _LAYERS in seen:
-                    return None
-                seen.add(_LAYERS)
-                is_whole = self._layers(lines, first, last, label, items, listed)
-                before = listed[-1][0] if listed else before
-                if not is_whole:
-                    self._right = before
+            if (header := _HEADER.match(lines[first])) is not None:
+                if header[1] in cut.seen or not self._section(lines, first, last, label, known, cut, header[1]):
+                    self._right = cut.before if cut.is_broken else None
                     return None
             else:
-                piece = self._piece(lines, first, last, label, self._entries, entries, is_item=False)
-                if piece is None or piece.key is None or piece.key in seen:
-                    self._right = before if piece is None else None
+                piece = self._piece(lines, first, last, label, known, "map")
+                if piece is None or piece.key is None or not cut.add((piece.key,), first, piece):
+                    self._right = cut.before if piece is None else None
                     return None
-                seen.add(piece.key)
-                parts.append((first, piece))
-                before = first
-        if len(parts) < 2:
+        if len(cut.parts) < 2:
             return None
-        self._entries, self._items = entries, items
-        spans = _Spans(lines, label, {piece.key or "": (first, piece) for first, piece in parts}, listed)
-        if len(spans) > MAX_VALUES // 2:
-            return None
-        order = sorted([(first, piece.key, piece.cursor.data) for first, piece in parts])
-        data = {key: value for _, key, value in order}
-        if listed:
-            header = spans.header
-            below = [piece.cursor.data for _, piece in listed]
-            data = {key: value for _, key, value in sorted([*order, (header, _LAYERS, below)], key=lambda one: one[0])}
-        return Cursor(data, (), spans)
+        self._pieces = known
+        return self._document(lines, label, cut)
 
-    def _layers(
-        self,
-        lines: list[str],
-        first: int,
-        last: int,
-        label: str,
-        known: dict[_Key, Piece],
-        listed: list[tuple[int, Piece]],
+    def _document(self, lines: list[str], label: str, cut: _Cut) -> Cursor | None:
+        """Return the document of pieces, with the cursors of those that are as they were and where they were."""
+        placed: dict[Path, tuple[_Placed, Cursor]] = {}
+        for path, (start, piece) in cut.parts.items():
+            kept = self._placed.get(path)
+            if kept is None or kept[0].piece is not piece or kept[0].start != start:
+                spans = _Placed(piece, start, path)
+                kept = spans, Cursor(piece.cursor.data, path, spans)
+            placed[path] = kept
+        every = _Spans(lines, label, (spans for spans, _ in placed.values()), cut.headers)
+        if len(every) > MAX_VALUES // 2:
+            return None
+        self._placed = placed
+        data: dict[str, Any] = {}
+        for key in cut.seen:
+            if key not in cut.headers:
+                data[key] = placed[key,][1].data
+                continue
+            below = {path[1]: cursor.data for path, (_, cursor) in placed.items() if len(path) == 2 and path[0] == key}
+            data[key] = list(below.values()) if key == _LAYERS else below
+        document = Cursor(data, (), every)
+        for path, (_, cursor) in placed.items():
+            above = document if len(path) == 1 else document[path[0]]
+            above.keep(path[-1], cursor)
+        return document
+
+    def _section(
+        self, lines: list[str], first: int, last: int, label: str, known: dict[_Key, Piece], cut: _Cut, key: str
     ) -> bool:
-        """Add the items of a list; return False if it has none, or anything else, or an item that cannot be read."""
-        starts = _item_lines(lines, first, last)
+        """Add the entries or items of a section; return False if it has none, or anything else."""
+        cut.seen[key], cut.headers[key] = None, first
+        is_list = key == _LAYERS
+        starts = _item_lines(lines, first, last) if is_list else _entry_lines(lines, first, last)
         if starts is None:
+            cut.is_broken = is_list
             return False
-        for start, end in pairwise([*starts, last]):
-            piece = self._piece(lines, start, end, label, self._items, known, is_item=True)
-            if piece is None:
+        for number, (start, end) in enumerate(pairwise([*starts, last])):
+            piece = self._piece(lines, start, end, label, known, "item" if is_list else "entry")
+            if piece is None or not cut.add((key, number if is_list else str(piece.key)), start, piece):
+                cut.is_broken = piece is None
                 return False
-            listed.append((start, piece))
         return True
 
     def _piece(
-        self,
-        lines: list[str],
-        first: int,
-        last: int,
-        label: str,
-        earlier: dict[_Key, Piece],
-        known: dict[_Key, Piece],
-        *,
-        is_item: bool,
+        self, lines: list[str], first: int, last: int, label: str, known: dict[_Key, Piece], kind: _Kind
     ) -> Piece | None:
         text = _text(lines, first, last)
         follows = last < len(lines) - (not lines[-1]) and _GOES_ON.search(text) is not None
-        key = (text, lines[last] if follows else None, label)
-        piece = known.get(key) or earlier.get(key) or _read_piece(*key, is_item=is_item)
+        key = (kind, text, lines[last] if follows else None, label)
+        piece = known.get(key) or self._pieces.get(key) or _read_piece(*key)
         if piece is not None:
             known[key] = piece
         return piece
+
+
+class _Cut:
+    """The pieces of a text that are found so far, by path."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Path, tuple[int, Piece]] = {}
+        self.seen: dict[str, None] = {}  # keys at the top, in order
+        self.headers: dict[str, int] = {}
+        self.before: int | None = None  # line where the last one begins
+        self.is_broken = False  # True if a piece could not be read
+
+    def add(self, path: Path, start: int, piece: Piece) -> bool:
+        """Add a piece; return False if there is one at its path already."""
+        if path in self.parts or (len(path) == 1 and path[0] in self.seen):
+            return False
+        self.parts[path] = start, piece
+        self.before = start
+        if len(path) == 1:
+            self.seen[str(path[0])] = None
+        return True
 
 
 def _lines(text: str) -> list[str]:
@@ -177,13 +198,14 @@ def _text(lines: list[str], first: int, last: int) -> str:
     return "\n".join(lines[first:last]) + ("\n" if last < len(lines) else "")
 
 
-def _read_piece(text: str, follows: str | None, label: str, *, is_item: bool) -> Piece | None:
+def _read_piece(kind: _Kind, text: str, follows: str | None, label: str) -> Piece | None:
     node = _plain_or_line(text)
+    is_item = kind == "item"
     if node is None or isinstance(node, int) or len(node.value) != 1 or node.kind != ("seq" if is_item else "map"):
         return None
     lines = [*_lines(text), *([] if follows is None else [follows])]
     try:
-        whole = located(node, label, lines, 1 if is_item else 0)
+        whole = located(node, label, lines, 0 if kind == "map" else 1)
     except NetcalcError:
         return None
     name: str | int = 0 if is_item else next(iter(whole.data))
@@ -221,68 +243,96 @@ def _item_lines(lines: list[str], first: int, last: int) -> list[int] | None:
     return starts or None
 
 
-class _Spans(Mapping[Path, _Places]):
-    """The places of a document by path, made of those of its pieces when they are asked for."""
+def _entry_lines(lines: list[str], first: int, last: int) -> list[int] | None:
+    """Return the lines where the entries of a mapping begin; None if something stands left of them."""
+    starts: list[int] = []
+    indent = 0
+    for number in range(first + 1, last):
+        stripped = lines[number].lstrip(" ")
+        if not stripped or stripped[0] == "#":
+            continue
+        here = len(lines[number]) - len(stripped)
+        indent = indent or here
+        if here == indent:
+            starts.append(number)
+        elif here < indent:
+            return None
+    return starts or None
 
-    def __init__(
-        self, lines: list[str], label: str, entries: Mapping[str, tuple[int, Piece]], items: list[tuple[int, Piece]]
-    ) -> None:
-        self._entries = entries
-        self._items = items
+
+class _Placed(Mapping[Path, _Places]):
+    """The places of an entry or item at a path of a document, whose text begins at a line."""
+
+    def __init__(self, piece: Piece, start: int, path: Path) -> None:
+        self.piece = piece
+        self.start = start
+        self.path = path
         self._made: dict[Path, _Places] = {}
-        self.header = next((n for n, line in enumerate(lines) if items and _HEADER.match(line)), -1)
-        first = min([start for start, _ in entries.values()] + ([self.header] if items else []))
-        end = len(lines[first].rstrip()) + 1
-        self._made[()] = (None, Span(label, first + 1, 1, max(end, 2), lines[first]))
-        if items:
-            line = lines[self.header]
-            key = Span(label, self.header + 1, 1, len(_LAYERS) + 1, line)
-            start, piece = items[0]
-            span = piece.start._replace(line=piece.start.line + start)
-            if len(items) > 1 or not piece.ends_here:
-                span = span._replace(end=max(len(span.text.rstrip()), span.column) + 1)
-            self._made[_LAYERS,] = (key, span)
 
     def __getitem__(self, path: Path) -> _Places:
         made = self._made.get(path)
         if made is None:
-            start, piece, rest = self._find(path)
-            key, value = piece.cursor.spans[rest]
-            shifted = None if key is None else key._replace(line=key.line + start)
-            made = self._made[path] = (shifted, value._replace(line=value.line + start))
+            if path[: len(self.path)] != self.path:
+                raise KeyError(path)
+            key, value = self.piece.cursor.spans[path[len(self.path) :]]
+            shifted = None if key is None else key._replace(line=key.line + self.start)
+            made = self._made[path] = (shifted, value._replace(line=value.line + self.start))
         return made
 
-    def _find(self, path: Path) -> tuple[int, Piece, Path]:
-        if self._items and path[0] == _LAYERS:
-            number = path[1]
-            if not isinstance(number, int) or not 0 <= number < len(self._items):
-                raise KeyError(path)
-            return *self._items[number], path[2:]
-        return *self._entries[path[0]], path[1:]  # type: ignore[index]
-
     def __contains__(self, path: object) -> bool:
-        if path in self._made:
-            return True
-        if not isinstance(path, tuple) or not path:
+        if not isinstance(path, tuple) or path[: len(self.path)] != self.path:
             return False
-        try:
-            _, piece, rest = self._find(path)
-        except (KeyError, IndexError):
-            return False
-        return rest in piece.cursor.spans
+        return path[len(self.path) :] in self.piece.cursor.spans
 
     def __iter__(self) -> Iterator[Path]:
-        yield ()
-        for key, (_, piece) in self._entries.items():
-            yield from ((key, *path) for path in piece.cursor.spans)
-        if self._items:
-            yield (_LAYERS,)
-        for number, (_, piece) in enumerate(self._items):
-            yield from ((_LAYERS, number, *path) for path in piece.cursor.spans)
+        yield from ((*self.path, *path) for path in self.piece.cursor.spans)
 
     def __len__(self) -> int:
-        pieces = [piece for _, piece in (*self._entries.values(), *self._items)]
-        return 1 + bool(self._items) + sum(len(piece.cursor.spans) for piece in pieces)
+        return len(self.piece.cursor.spans)
+
+
+class _Spans(Mapping[Path, _Places]):
+    """The places of a document by path, made of those of its pieces when they are asked for.
+
+    ``headers`` are the lines of the keys whose values are cut into pieces.
+    """
+
+    def __init__(self, lines: list[str], label: str, parts: Iterable[_Placed], headers: Mapping[str, int]) -> None:
+        self._parts = {part.path: part for part in parts}
+        starts = [part.start for part in self._parts.values() if len(part.path) == 1]
+        first = min([*starts, *headers.values()])
+        end = len(lines[first].rstrip()) + 1
+        self._above: dict[Path, _Places] = {(): (None, Span(label, first + 1, 1, max(end, 2), lines[first]))}
+        for name, header in headers.items():
+            key = Span(label, header + 1, 1, len(name) + 1, lines[header])
+            below = [part for part in self._parts.values() if len(part.path) == 2 and part.path[0] == name]
+            span = below[0].piece.start._replace(line=below[0].piece.start.line + below[0].start)
+            if len(below) > 1 or not below[0].piece.ends_here:
+                span = span._replace(end=max(len(span.text.rstrip()), span.column) + 1)
+            self._above[name,] = (key, span)
+
+    def __getitem__(self, path: Path) -> _Places:
+        above = self._above.get(path)
+        if above is not None:
+            return above
+        part = self._parts.get(path[:1]) or self._parts.get(path[:2])
+        if part is None:
+            raise KeyError(path)
+        return part[path]
+
+    def __contains__(self, path: object) -> bool:
+        if path in self._above:
+            return True
+        part = (self._parts.get(path[:1]) or self._parts.get(path[:2])) if isinstance(path, tuple) else None
+        return part is not None and path in part
+
+    def __iter__(self) -> Iterator[Path]:
+        yield from self._above
+        for part in self._parts.values():
+            yield from part
+
+    def __len__(self) -> int:
+        return len(self._above) + sum(map(len, self._parts.values()))
 
 
 def _plain_or_line(text: str) -> Node | int | None:

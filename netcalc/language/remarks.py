@@ -16,16 +16,12 @@ def remarks(program: Program, watcher: Watcher | None, lines: Lines) -> Iterator
     seen_by_name = {
         seen.nodes[0].name: seen
         for seen in (watcher.lines.values() if watcher is not None else ())
-        if len(seen.nodes) == 1 and watcher is not None and seen.scope.body is _main(watcher)
+        if len(seen.nodes) == 1 and seen.in_main
     }
     for note in image_notes(program):
         seen = seen_by_name.get(note.path)
         if seen is not None:
             yield _remark(note, seen, lines)
-
-
-def _main(watcher: Watcher) -> object:
-    return None if watcher.elaboration is None else watcher.elaboration.main
 
 
 def _remark(note: ImageNote, seen: Seen, lines: Lines) -> Problem:

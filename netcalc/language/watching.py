@@ -19,8 +19,10 @@ class Seen(NamedTuple):
     """A line as it was elaborated first, and the number of times that it had another result."""
 
     cursor: Cursor
+    place: Place
     target: Span  # of the operation or block, or of the line where it names none
-    scope: Scope
+    prefix: str  # path of the sequence that it is a line of
+    in_main: bool  # False for a line of a block
     value: Value | None  # without a type after an error, None for a line without a value
     nodes: tuple[Node, ...]
     others: int = 0
@@ -44,17 +46,24 @@ class Watcher:
         self.elaboration = elaboration
         self.lines = {}
 
-    def line(self, cursor: Cursor, scope: Scope, value: Value | None, nodes: list[Node]) -> None:
-        """Keep a line of the file."""
+    def line(self, cursor: Cursor, scope: Scope, value: Value | None, nodes: list[Node]) -> Seen | None:
+        """Keep a line of the file; return what is kept of it, None for a line of another file."""
         span = cursor.span
         if span is None or span.file != self.label:
-            return
+            return None
+        in_main = self.elaboration is not None and scope.body is self.elaboration.main
         place = span.line, span.column
-        first = self.lines.get(place)
+        seen = Seen(cursor, place, target_of(cursor) or span, scope.prefix, in_main, value, tuple(nodes))
+        self.again(seen)
+        return seen
+
+    def again(self, note: Seen) -> None:
+        """Keep a line of a block, which is as it was in an earlier text."""
+        first = self.lines.get(note.place)
         if first is None:
-            self.lines[place] = Seen(cursor, target_of(cursor) or span, scope, value, tuple(nodes))
-        elif _type(first.value) != _type(value):
-            self.lines[place] = first._replace(others=first.others + 1)
+            self.lines[note.place] = note
+        elif _type(first.value) != _type(note.value):
+            self.lines[note.place] = first._replace(others=first.others + 1)
 
 
 def _type(value: Value | None) -> object:

@@ -42,6 +42,7 @@ def adapted(elaboration: Elaboration, node: OpNode, modifier: Cursor, scope: Sco
     span = modifier.span
     outer, elaboration.frozen = elaboration.frozen, False
     elaboration.initializers |= dict.fromkeys(_INITIALIZERS)
+    elaboration.bind_to_spec()  # a body that is kept adds no initializers
 
     def applied(name: str, operation: str, attributes: dict[str, Any], *inputs: Value | None) -> Value:
         declared = ops.find(operation)

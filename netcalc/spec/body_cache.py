@@ -4,7 +4,8 @@ What a block becomes follows from its declaration, its arguments, the types of i
 or imports blocks of its own, a name may stand for one of them also in a shipped block, and they see the dims and vars
 of the spec: its bodies are kept beside it, by the values of these names too.  The bodies of all other specs are kept
 together.  Symbolic sizes leave assumptions behind, and patches and errors belong to their spec: bodies with any of
-these are not kept.
+these are not kept.  The bodies of a spec that is being edited are kept from one text to the next.  The blocks that the
+names in a body stand for are noted with it, since a later text may have others.
 
 Limits and warnings come out as if the body had been elaborated: with a body is kept what its elaboration counted and
 called, and the bodies inside it, which are the only ones of their structure also in the next elaboration.
@@ -25,6 +26,8 @@ from netcalc.tensor_type import TensorType
 
 #: Nodes of the bodies that are kept.
 MOST_NODES = 16_000
+#: Texts after which a body is dropped that none of them used.
+_MOST_TURNS = 20
 #: Nodes that a body counts for whose rows are computed from a sketch.
 SKETCHED = 8
 
@@ -48,7 +51,9 @@ class CachedBody(NamedTuple):
 
     ``lines`` and ``tensors`` are the numbers of its own; ``inner`` are the bodies of the blocks that its lines call,
     ``anonymous`` the bodies of repeats and computed buffers, ``called`` the blocks that they name, and
-    ``depth`` is the number of calls and iterations nested in it.
+    ``depth`` is the number of calls and iterations nested in it.  ``found`` are the blocks that their names stand for,
+    by name and file, None for the spec's own.  ``notes`` are those of a witness on their lines, and the bodies of
+    blocks among them, in order; None if there was no witness.
     """
 
     key: BodyKey
@@ -60,6 +65,38 @@ class CachedBody(NamedTuple):
     anonymous: tuple[tuple[Structure, Body], ...]
     called: frozenset[tuple[str, str]]
     depth: int
+    found: Mapping[tuple[str, Any], Cursor | None]
+    notes: tuple[Any, ...] | None
+
+
+class RecentBodies(BoundedCache[CachedBody]):
+    """The bodies of blocks of a spec that is being edited, of which those not used for some time are dropped."""
+
+    __slots__ = ("_turn", "_used")
+
+    def __init__(self) -> None:
+        super().__init__(MOST_NODES)
+        self._turn = 0
+        self._used: dict[Any, int] = {}
+        self.get = self._get
+
+    def begin(self) -> None:
+        """Begin with another text."""
+        self._turn += 1
+        for key in [key for key, turn in self._used.items() if turn < self._turn - _MOST_TURNS]:
+            self.remove(key)
+            del self._used[key]
+
+    def _get(self, key: Any, default: Any = None) -> Any:
+        if key in self._used:
+            self._used[key] = self._turn
+        return self._values.get(key, default)
+
+    def put(self, key: Any, value: CachedBody, weight: int = 1) -> CachedBody:
+        """Keep a body in place of an earlier one, whose names stood for other blocks, and return it."""
+        self.remove(key)
+        self._used[key] = self._turn
+        return super().put(key, value, weight)
 
 
 class Record:
@@ -68,13 +105,15 @@ class Record:
     ``lines`` and ``tensors`` are the numbers counted before it and in the bodies inside, which are not its own.
     """
 
-    __slots__ = ("anonymous", "called", "errors", "inner", "lasting", "lines", "tensors")
+    __slots__ = ("anonymous", "called", "errors", "found", "inner", "lasting", "lines", "notes", "tensors")
 
     def __init__(self, lines: int, tensors: int, errors: int) -> None:
         self.lines, self.tensors, self.errors = lines, tensors, errors
         self.inner: dict[int, CachedBody] = {}
         self.anonymous: list[tuple[Structure, Body]] = []
         self.called: set[tuple[str, str]] = set()
+        self.found: dict[tuple[str, Any], Cursor | None] = {}
+        self.notes: list[Any] = []
         self.lasting = True
 
     def note(self, body: CachedBody | None, lines: int = 0, tensors: int = 0) -> None:
@@ -84,6 +123,8 @@ class Record:
         if body is None:
             self.lasting = False
         else:
+            if id(body) not in self.inner:
+                self.notes.append(body)
             self.inner[id(body)] = body
 
 

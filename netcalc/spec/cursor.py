@@ -46,6 +46,10 @@ class Cursor:
             below = self._below[key] = Cursor(self.data[key], (*self.path, key), self.spans)
         return below
 
+    def keep(self, key: str | int, below: Cursor) -> None:
+        """Take a cursor of the value at a key, with what follows from it, made in a document that has it too."""
+        self._below[key] = below
+
     def items(self) -> Iterator[tuple[str, Cursor]]:
         """Yield the entries of a mapping."""
         for key in self.data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
 
 from netcalc.bounded_cache import BoundedCache
@@ -17,7 +17,7 @@ from netcalc.spec.body_cache import BODIES, SKETCHED, BodyKey, CachedBody, Recor
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate_expression, words_in
 from netcalc.spec.expansion import Expansion
-from netcalc.spec.library import Block, Loaded
+from netcalc.spec.library import Block, Loaded, find_block
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
 from netcalc.spec.reporter import LineBudget, Reporter
@@ -32,8 +32,14 @@ class Watch(Protocol):
     def begin(self, elaboration: Elaboration) -> None:
         """Start anew: the lines that follow are those of this elaboration."""
 
-    def line(self, cursor: Cursor, scope: Scope, value: Value | None, nodes: list[Node]) -> None:
-        """See a line with its value, whose type is None after an error, and the nodes that it added to its body."""
+    def line(self, cursor: Cursor, scope: Scope, value: Value | None, nodes: list[Node]) -> Any:
+        """See a line with its value, whose type is None after an error, and the nodes that it added to its body.
+
+        The note of it that is returned is for :meth:`again`; None if it is of no interest.
+        """
+
+    def again(self, note: Any) -> None:
+        """See a line of a body that is reused."""
 
 
 class Elaboration:
@@ -64,6 +70,7 @@ class Elaboration:
         self._sketches = True
         self.may_count = False  # True for a sketch with symbolic numbers of iterations
         self.watch: Watch | None = None
+        self._witnessed: set[int] = set()  # kept bodies whose lines the witness has seen
         self._elaborate_lines = elaborate_lines
 
     def lines(self, cursor: Cursor, scope: Scope, current: Value | None) -> Value | None:
@@ -88,6 +95,21 @@ class Elaboration:
         """Return the dims and vars that the blocks of a spec see: none unless it is the spec being elaborated."""
         return self.settings if home is self.loaded else {}
 
+    def block(self, name: str, home: Loaded) -> Block | None:
+        """Return the block that a name stands for in the lines of a file; None if there is none."""
+        found = find_block(name, home, self.loaded)
+        if self._records and self.loaded.blocks:
+            of = None if home is self.loaded else home
+            self._records[-1].found[name, of] = None if found is None else found.cursor
+        return found
+
+    def see(self, cursor: Cursor, scope: Scope, value: Value | None, before: int) -> None:
+        """Let the witness see a line, and the nodes that its body has beside the first ``before``."""
+        if self.watch is not None:
+            note = self.watch.line(cursor, scope, value, scope.body.nodes[before:])
+            if note is not None and self._records:
+                self._records[-1].notes.append(note)
+
     # -- bodies of blocks -------------------------------------------------------------------------
 
     def body(self, key: BodyKey) -> Body | None:
@@ -97,9 +119,24 @@ class Elaboration:
             entry = self._store.get(name)
             if entry is not None and len(self.reporter.chain) + entry.depth <= MAX_BLOCK_DEPTH and self._adopt(entry):
                 body = entry.body
-        if body is not None and self._records:
-            self._records[-1].note(self._kept.get(key))
+        if body is not None:
+            entry = self._kept.get(key)
+            if self._records:
+                self._records[-1].note(entry)
+            if entry is not None and self.watch is not None:
+                self._see_again(entry)
         return body
+
+    def _see_again(self, stored: CachedBody) -> None:
+        """Let the witness see the lines of a body that is reused, in the order of their elaboration."""
+        if id(stored) in self._witnessed or self.watch is None:
+            return
+        self._witnessed.add(id(stored))
+        for note in stored.notes or ():
+            if isinstance(note, CachedBody):
+                self._see_again(note)
+            else:
+                self.watch.again(note)
 
     def elaborated(self, key: BodyKey, elaborate: Callable[[], Body]) -> Body:
         """Return the body that a function elaborates; it is stored for reuse if the key determines it."""
@@ -127,8 +164,11 @@ class Elaboration:
                 tuple(record.anonymous),
                 frozenset(record.called),
                 depth,
+                record.found,
+                None if self.watch is None else tuple(record.notes),
             )
             self._kept[key] = self._store.put(name, stored, 1 + len(body.nodes))
+            self._witnessed.add(id(self._kept[key]))
         if self._records:
             self._records[-1].note(self._kept.get(key), self.budget.used - lines, self.expansion.tensors - tensors)
         return body
@@ -158,7 +198,7 @@ class Elaboration:
         """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""
         structure = Structure(body)
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
-        stored = CachedBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2)
+        stored = CachedBody(key, body, structure, 0, 0, (), (), frozenset(), MAX_BLOCK_DEPTH // 2, {}, ())
         self._kept[key] = stored = self._store.put(self._name(key), stored, SKETCHED)
         if self._records:
             self._records[-1].note(stored)
@@ -200,12 +240,18 @@ class Elaboration:
     def _adopt(self, stored: CachedBody) -> bool:
         """Reuse a stored body and the bodies inside it; return False if it has to be elaborated.
 
-        It has to be elaborated if this elaboration already has another body of the same key, or if it would exceed a
-        limit.
+        It has to be elaborated if this elaboration already has another body of the same key, if it would exceed a
+        limit, if a name in it stands for another block now, or if there is a witness now.
         """
         adopted = self.bodies.get(stored.key)
         if adopted is not None:
             return adopted is stored.body
+        if self.loaded.blocks and (self.watch is not None) > (stored.notes is not None):
+            return False
+        for (name, home), cursor in stored.found.items():
+            found = find_block(name, home or self.loaded, self.loaded)
+            if (None if found is None else found.cursor) is not cursor:
+                return False
         if not all(map(self._adopt, stored.inner)):
             return False
         if self.budget.used + stored.lines > MAX_LINES or self.expansion.tensors + stored.tensors > MAX_TENSORS:
@@ -231,8 +277,9 @@ class Elaboration:
             return None
         if not loaded.blocks:
             return ()
-        blocks = ((name, block.cursor.data) for name, block in loaded.blocks.items())
-        names = kept(loaded.derived, "names", lambda: words_in(dict(blocks)))
+        blocks = [block.cursor for block in loaded.blocks.values()]
+        words = (kept(block.derived, words_in, partial(words_in, block.data)) for block in blocks)
+        names = kept(loaded.derived, "names", lambda: frozenset().union(*words))
         if not names.isdisjoint(settings.former):
             return None
         return tuple((name, hashable(settings[name])) for name in settings if name in names)

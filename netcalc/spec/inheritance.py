@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
-from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.diagnostics import Diagnostic, NetcalcError, Span, did_you_mean
 from netcalc.limits import MAX_ERRORS
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.declarations import former_names, replacement
@@ -16,6 +17,7 @@ _MERGED = ("dims", "vars", "inputs", "blocks", "init", "checkpoint", "tensor_par
 _FIRST_MATCH = ("checkpoint", "init", "tensor_parallel")
 #: Keys whose entries are appended to the parent's.
 _APPENDED = ("require", "patch")
+_Places: TypeAlias = tuple[Span | None, Span]
 
 
 def with_current_names(parent: Cursor, child: Cursor) -> tuple[Cursor, list[Diagnostic]]:
@@ -51,22 +53,18 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
     if "layers" in child.data:
         for key in ("patch", "notes", "architecture"):  # they change and describe the lines of the parent
             data.pop(key, None)
-    spans = {path: span for path, span in parent.spans.items() if not path or path[0] not in child.data}
+    counts: dict[str, int] = {}
     for key, value in child.data.items():
         if key in _MERGED and isinstance(data.get(key), dict) and isinstance(value, dict):
             entries = dict(data[key])
             changed = {n: _override(key, n, entries[n], entry) if n in entries else entry for n, entry in value.items()}
             # of the patterns of parameters that match one the first is used: the child's
             data[key] = {**changed, **entries, **changed} if key in _FIRST_MATCH else {**entries, **changed}
-            spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,) and p[1:2] and p[1] not in value}
-            spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
         elif key in _APPENDED and isinstance(data.get(key), list) and isinstance(value, list):
-            data[key], count = [*data[key], *value], len(data[key])
-            spans |= {p: s for p, s in parent.spans.items() if p[:1] == (key,)}
-            spans |= {(key, count + int(p[1]), *p[2:]): s for p, s in child.spans.items() if p[:1] == (key,) and p[1:]}
+            counts[key] = len(data[key])
+            data[key] = [*data[key], *value]
         else:
             data[key] = value
-            spans |= {p: s for p, s in child.spans.items() if p[:1] == (key,)}
     _check_names(parent, child)
     data.pop("extends", None)
     data.pop("without", None)  # the parent's document is already without them
@@ -80,7 +78,69 @@ def merged(parent: Cursor, child: Cursor) -> Cursor:
         data.pop("aliases", None)  # and so do its other names
     if "import" in data and "import" not in child.data:
         data.pop("import")  # the parent's imported blocks are already in its blocks
-    return Cursor(data, (), spans)
+    document = Cursor(data, (), _MergedSpans(parent, child, counts))
+    for key, value in data.items():
+        _keep_same(document, key, value, child, parent)
+        if key == "blocks" and isinstance(value, dict):
+            places = [origin["blocks"] for origin in (child, parent) if isinstance(origin.data.get("blocks"), dict)]
+            for name, block in value.items():
+                _keep_same(document["blocks"], name, block, *places)
+    return document
+
+
+def _keep_same(document: Cursor, key: str, value: Any, *origins: Cursor) -> None:
+    """Take the cursor of a value from the document that it comes from, with what follows from it."""
+    origin = next((one for one in origins if key in one.data and one.data[key] is value), None)
+    if origin is not None and isinstance(value, (dict, list)):
+        document.keep(key, origin[key])
+
+
+class _MergedSpans(Mapping[Path, _Places]):
+    """The places of a document that is merged of two, found in these when they are asked for.
+
+    ``counts`` are the numbers of the parent's entries under the keys whose entries are appended to them.
+    """
+
+    def __init__(self, parent: Cursor, child: Cursor, counts: Mapping[str, int]) -> None:
+        self._parent = parent.spans
+        self._child = child.spans
+        self._counts = counts
+        self._replaced = child.data.keys() - counts.keys()
+        merged_keys = self._replaced & {*_MERGED}
+        declared = {key: (parent.data.get(key), child.data[key]) for key in merged_keys}
+        self._entries: dict[str, dict[str, Any]] = {
+            key: own for key, (old, own) in declared.items() if isinstance(old, dict) and isinstance(own, dict)
+        }
+
+    def __getitem__(self, path: Path) -> _Places:
+        key = path[0] if path else ""
+        if len(path) > 1 and key in self._counts and (number := int(path[1]) - self._counts[str(key)]) >= 0:
+            return self._child[key, number, *path[2:]]
+        is_own = key in self._replaced and (
+            len(path) == 1 or key not in self._entries or path[1] in self._entries[str(key)]
+        )
+        return (self._child if is_own else self._parent)[path]
+
+    def __contains__(self, path: object) -> bool:
+        try:
+            return isinstance(path, tuple) and self[path] is not None
+        except KeyError:
+            return False
+
+    def __iter__(self) -> Iterator[Path]:
+        for path in self._parent:
+            key = path[0] if path else ""
+            own = self._entries.get(str(key))
+            if key not in self._replaced or (own is not None and len(path) > 1 and path[1] not in own):
+                yield path
+        for path in self._child:
+            if path and path[0] in self._replaced:
+                yield path
+            elif len(path) > 1 and path[0] in self._counts:
+                yield (path[0], int(path[1]) + self._counts[str(path[0])], *path[2:])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def with_appended_lines(document: Cursor) -> Cursor:

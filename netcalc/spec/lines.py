@@ -11,7 +11,6 @@ from netcalc.spec.cursor import Cursor
 from netcalc.spec.eager import require_node
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.inlining import elaborate_inline, is_inline
-from netcalc.spec.library import find_block
 from netcalc.spec.line_inputs import start_value
 from netcalc.spec.line_syntax import SEQUENCE, Line, read_line
 from netcalc.spec.modifiers import condition_holds, define_outputs, line_name, lists_among, output_names
@@ -45,8 +44,7 @@ def elaborate_lines(elaboration: Elaboration, cursor: Cursor, scope: Scope, curr
             current = _poison(item, scope)
         except Poisoned:
             current = _poison(item, scope)
-        if elaboration.watch is not None:
-            elaboration.watch.line(item, scope, current, scope.body.nodes[before:])
+        elaboration.see(item, scope, current, before)
     scope.current = outer
     return current
 
@@ -98,7 +96,7 @@ def _skip(elaboration: Elaboration, line: Line, scope: Scope, current: Value | N
     The names of an operation or block without inputs stand for an absent value.
     """
     declared = ops.find(line.target)
-    block = None if declared is not None else find_block(line.target, scope.home, elaboration.loaded)
+    block = None if declared is not None else elaboration.block(line.target, scope.home)
     has_inputs = bool(declared.inputs) if declared is not None else block is None or bool(block.decl.inputs)
     value = start_value(line, scope, current) if has_inputs else None
     for name in (line_name(line, scope), *output_names(line)):

@@ -74,7 +74,7 @@ def resolve_target(line: Line, scope: Scope) -> Line:
 def block_of(elaboration: Elaboration, line: Line, scope: Scope) -> Block:
     """Return the block that the line applies; NetcalcError (E102) if there is none of that name."""
     # a shipped or imported block may call a block of the spec: one passed as an argument, or one that replaces another
-    block = find_block(line.target, scope.home, elaboration.loaded)
+    block = elaboration.block(line.target, scope.home)
     if block is None:
         from netcalc.spec.line_hints import line_hint  # hints are needed for errors only
 

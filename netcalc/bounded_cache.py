@@ -53,6 +53,10 @@ class BoundedCache(Generic[_V]):
             self._weights.clear()
             self._weight = 0
 
+    def __reduce__(self) -> tuple[type[BoundedCache[_V]], tuple[int]]:
+        """Return what a copy in another process is made of: it keeps nothing yet."""
+        return (type(self), (self._bound,))
+
     def __len__(self) -> int:
         return len(self._values)
 

@@ -40,6 +40,10 @@ class Cursor:
         self._below: dict[str | int, Cursor] = {}
         self._places: tuple[Span | None, Span | None] | None = None
 
+    def __reduce__(self) -> tuple[type[Cursor], tuple[Any, Path, Spans]]:
+        """Return what a copy in another process is made of: what is derived is derived there."""
+        return (type(self), (self.data, self.path, self.spans))
+
     def __getitem__(self, key: str | int) -> Cursor:
         below = self._below.get(key)
         if below is None:

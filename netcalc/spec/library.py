@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +69,15 @@ class Loaded:
     notes: tuple[str, ...] = ()
     kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in another process needs: what is derived is derived there."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "derived"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        self.derived = {}
 
 
 class _Way(NamedTuple):

@@ -1,0 +1,208 @@
+"""Places where chunks are evaluated: this process, others of this machine, a cluster of Dask or of Ray."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.sweep.recipe import Evaluation, Recipe, other_version
+from netcalc.version import __version__
+
+#: Seconds within which a cluster must answer.
+_SECONDS = 10
+_ADDRESS = re.compile(r"(dask|ray)://(\[[^\]]+\]|[^\[\]/:@]+):([0-9]{1,5})")
+_EXAMPLE = "as in dask://127.0.0.1:8786 or ray://127.0.0.1:10001"
+
+
+class Address(NamedTuple):
+    """Address of a cluster: the library, and where its scheduler or server listens."""
+
+    library: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Workers that evaluate chunks.
+
+    Attributes:
+        workers: number of chunks that are evaluated at a time.
+        backend: name of the backend of joblib; None for this process.
+        options: options of the backend.
+        losses: errors that say that a worker has ended.
+    """
+
+    workers: int = 1
+    backend: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    losses: tuple[type[Exception], ...] = ()
+
+    def evaluated(self, recipe: Recipe, chunks: Iterable[range]) -> Iterator[Evaluation]:
+        """Yield the evaluations of chunks as they end, in any order; chunks are taken when a worker is free for them.
+
+        Raises:
+            NetcalcError: those of :meth:`~netcalc.sweep.recipe.Recipe.evaluated`.
+        """
+        if self.backend is None:
+            yield from (recipe.evaluated(places.start, places.stop) for places in chunks)
+            return
+        import joblib
+
+        with joblib.parallel_config(self.backend, **self.options):
+            # a chunk waits at each worker, so that it goes on at once
+            parallel = joblib.Parallel(
+                self.workers, batch_size=1, pre_dispatch=2 * self.workers, return_as="generator_unordered"
+            )
+        yield from parallel(joblib.delayed(recipe.evaluated)(places.start, places.stop) for places in chunks)
+
+
+def address_of(text: str) -> Address:
+    """Return the address of a cluster; NetcalcError (E502) for any other text."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None or not 0 < int(match[3]) < 1 << 16:
+        raise NetcalcError(Diagnostic("E502", f"--on {text}: not an address of a cluster", hint=_EXAMPLE))
+    return Address(match[1], match[2], int(match[3]))
+
+
+def opened(workers: int | None, on: str | None) -> AbstractContextManager[Pool]:
+    """Return the workers of a sweep, which are let go at the end of the context.
+
+    Args:
+        workers: number of processes, or chunks at a time on a cluster; None for one process, or for all of a cluster.
+        on: address of a cluster; None for processes of this machine.
+
+    Raises:
+        NetcalcError: E502 for a malformed address, and in the context for a cluster that does not answer, has no worker
+            or another version of netcalc, and for a package that is not installed.
+    """
+    if on is not None:
+        address = address_of(on)
+        return (_dask if address.library == "dask" else _ray)(address, on, workers)
+    return nullcontext(Pool() if workers in (None, 1) else _loky(workers))
+
+
+def _loky(workers: int) -> Pool:
+    from joblib.externals.loky import BrokenProcessPool
+
+    return Pool(workers, "loky", losses=(BrokenProcessPool,))
+
+
+@contextmanager
+def _dask(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
+    try:
+        import distributed
+        from distributed.client import FutureCancelledError
+    except ImportError:
+        raise _not_installed(text, "Dask", "dask") from None
+    with _reaching(address, text):
+        place = f"tcp://{address.host}:{address.port}"
+        with ThreadPoolExecutor(1) as executor:  # the caller may be in a loop of events
+            executor.submit(asyncio.run, _greet(place)).result()
+        client = distributed.Client(place, timeout=_SECONDS, set_as_default=False)
+    try:
+        with _reaching(address, text):
+            count = _waited_for(client)
+            _require_version(client.run(_version).values())
+        pool = Pool(
+            count if workers is None else min(workers, count),
+            "dask",
+            {"client": client},
+            (distributed.KilledWorker, FutureCancelledError, OSError),
+        )
+        with _quiet("distributed", "tornado"):  # of tracebacks of lost workers
+            yield pool
+    finally:
+        client.close(timeout=_SECONDS)
+
+
+@contextmanager
+def _quiet(*loggers: str) -> Iterator[None]:
+    """Leave errors of libraries out of their logs, as they are raised too."""
+    levels = {name: logging.getLogger(name).level for name in loggers}
+    try:
+        for name in loggers:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+async def _greet(place: str) -> None:
+    """Connect with a scheduler of Dask once; TimeoutError if another program listens, which a client waits for."""
+    from distributed.comm import connect
+
+    async with asyncio.timeout(_SECONDS):
+        communication = await connect(place, timeout=_SECONDS)
+        await communication.close()
+
+
+def _waited_for(client: Any) -> int:
+    """Return the number of threads of a cluster's workers, which may be about to come; ConnectionError if none does."""
+    try:
+        client.wait_for_workers(1, timeout=_SECONDS)
+    except TimeoutError:
+        raise ConnectionError("it has no worker") from None
+    return sum(client.ncores().values())
+
+
+@contextmanager
+def _ray(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise _not_installed(text, "Ray", "ray") from None
+    with _reaching(address, text):
+        context = ray.init(text, logging_level="ERROR", log_to_driver=False)
+    try:
+        with _reaching(address, text):
+            count = int(ray.cluster_resources().get("CPU", 0))
+            if not count:
+                raise ConnectionError("it has no worker")
+            _require_version(ray.get([ray.remote(_version).remote()], timeout=_SECONDS))
+        register_ray()
+        yield Pool(count if workers is None else min(workers, count), "ray", losses=(ray.exceptions.RayError,))
+    finally:
+        context.disconnect()
+
+
+@contextmanager
+def _reaching(address: Address, text: str) -> Iterator[None]:
+    """Turn whatever goes wrong with a cluster into one error; a port where nothing listens is found at once."""
+    try:
+        socket.create_connection((address.host.strip("[]"), address.port), _SECONDS).close()
+        yield
+    except NetcalcError:
+        raise
+    except ModuleNotFoundError as error:
+        message = f"--on {text}: its workers have no module {error.name or error}"
+        raise NetcalcError(Diagnostic("E502", message, hint=f"install netcalc {__version__} on all workers")) from None
+    except Exception as error:  # of sockets, protocols and pickles: whatever else may listen there
+        reason = str(error).strip().partition("\n")[0] or f"no answer in {_SECONDS} s"
+        message = f"--on {text}: the cluster cannot be reached: {reason}"
+        raise NetcalcError(Diagnostic("E502", message, hint="docs/sweeps.md shows how to start one")) from None
+
+
+def _version() -> str:
+    return __version__
+
+
+def _require_version(versions: Iterable[str]) -> None:
+    others = sorted({version for version in versions if version != __version__})
+    if others:
+        raise other_version(__version__, others)
+
+
+def _not_installed(text: str, title: str, extra: str) -> NetcalcError:
+    message = f"--on {text}: {title} is not installed"
+    return NetcalcError(Diagnostic("E502", message, hint=f'pip install "netcalc-nn[{extra}]"'))

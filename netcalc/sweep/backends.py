@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import socket
+import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -62,7 +63,14 @@ class Pool:
             parallel = joblib.Parallel(
                 self.workers, batch_size=1, pre_dispatch=2 * self.workers, return_as="generator_unordered"
             )
-        yield from parallel(joblib.delayed(recipe.evaluated)(places.start, places.stop) for places in chunks)
+        results = parallel(joblib.delayed(recipe.evaluated)(places.start, places.stop) for places in chunks)
+        try:
+            for evaluation in results:  # noqa: UP028 - which would close the results first
+                yield evaluation
+        finally:
+            with warnings.catch_warnings():  # that chunks on their way are lost
+                warnings.simplefilter("ignore", UserWarning)
+                results.close()
 
 
 def address_of(text: str) -> Address:
@@ -159,19 +167,27 @@ def _waited_for(client: Any) -> int:
 def _ray(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
     try:
         import ray
-        from ray.util.joblib import register_ray
+        from ray.util.joblib.ray_backend import RayBackend
     except ImportError:
         raise _not_installed(text, "Ray", "ray") from None
+    from joblib import register_parallel_backend
+
+    class Backend(RayBackend):  # type: ignore[misc]
+        """Backend of Ray that gives results as they end, which that of multiprocessing, its base, does not."""
+
+        supports_return_generator = True
+
     with _reaching(address, text):
         context = ray.init(text, logging_level="ERROR", log_to_driver=False)
     try:
         with _reaching(address, text):
             count = int(ray.cluster_resources().get("CPU", 0))
-            if not count:
-                raise ConnectionError("it has no worker")
             _require_version(ray.get([ray.remote(_version).remote()], timeout=_SECONDS))
-        register_ray()
-        yield Pool(count if workers is None else min(workers, count), "ray", losses=(ray.exceptions.RayError,))
+        count = count if workers is None else min(workers, count)
+        if count < 2:  # joblib takes this process instead
+            raise NetcalcError(Diagnostic("E502", f"--on {text}: Ray needs two workers or more, not {count}"))
+        register_parallel_backend("ray", Backend)
+        yield Pool(count, "ray", losses=(ray.exceptions.RayError,))
     finally:
         context.disconnect()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.sweep.values import ColumnType, Kind, column_type, kinds, texts
+from netcalc.sweep.values import ColumnType, Kind, column_types, kinds, texts
 
 #: Rows of a group in a merged file, which depends on nothing but the rows.
 _GROUP = 1 << 17
@@ -30,7 +30,7 @@ def write_part(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     import pyarrow.parquet
 
     known = {name: kinds(values) for name, values in columns.items()}
-    table = _table(columns, {name: column_type(found) for name, found in known.items()})
+    table = _table(columns, column_types(known))
     text = json.dumps({name: sorted(found) for name, found in known.items()})
     table = table.replace_schema_metadata({_KINDS: text.encode()})
     pyarrow.parquet.write_table(table, path, compression="zstd")
@@ -53,7 +53,7 @@ def types_of_parts(paths: Iterable[Path]) -> dict[str, ColumnType]:
         metadata = pyarrow.parquet.read_schema(path).metadata
         for name, listed in json.loads(metadata[_KINDS]).items():
             found.setdefault(name, set()).update(kind for kind in get_args(Kind) if kind in listed)
-    return {name: column_type(some) for name, some in found.items()}
+    return column_types(found)
 
 
 def write_rows(

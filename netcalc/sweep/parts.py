@@ -17,10 +17,7 @@ from netcalc.files import exists, make_folder, remove_file, replacing
 from netcalc.sweep import manifest as manifests
 from netcalc.sweep.plan import Plan
 from netcalc.sweep.recipe import Chunk
-from netcalc.sweep.values import plain
-
-#: Column of the reasons why points are refused.
-REASON = "reason"
+from netcalc.sweep.values import REASON, plain
 
 _NAME = re.compile(r"points-([0-9]+)-([0-9]+)\.(?:json|parquet)")
 
@@ -34,9 +31,13 @@ def part_format(output: str | Path) -> str:
     other files are JSON, which needs no further package and has integers of any size.
 
     Raises:
-        NetcalcError: E502 for a Parquet file without pyarrow.
+        NetcalcError: E502 for another suffix, and for a Parquet file without pyarrow.
     """
-    if Path(output).suffix != ".parquet":
+    suffix = Path(output).suffix
+    if suffix not in SUFFIXES:
+        hint = f"one of {', '.join(SUFFIXES)}"
+        raise NetcalcError(Diagnostic("E502", f"-o {output}: not a file of a sweep", hint=hint))
+    if suffix != ".parquet":
         return "json"
     from netcalc.sweep.parquet import require_pyarrow
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from netcalc.sweep.plan import Undefined
@@ -13,6 +13,9 @@ from netcalc.sweep.plan import Undefined
 Kind = Literal["bool", "short", "long", "decimal", "float", "text", "other"]
 #: Type of a column in a file.
 ColumnType = Literal["bool", "int64", "decimal", "double", "text"]
+
+#: Column of the reasons why points are refused.
+REASON = "reason"
 
 _SHORT = 1 << 53
 _LONG = 1 << 63
@@ -38,8 +41,12 @@ def kinds(values: Iterable[Any]) -> set[Kind]:
     return {_kind(value) for value in values if value is not None}
 
 
-def column_type(found: Collection[Kind]) -> ColumnType:
-    """Return the type of a column with values of some kinds, which holds them exactly."""
+def column_types(found: Mapping[str, Collection[Kind]]) -> dict[str, ColumnType]:
+    """Return the types of columns by the kinds of their values, which they hold exactly."""
+    return {name: "text" if name == REASON else _column_type(listed) for name, listed in found.items()}
+
+
+def _column_type(found: Collection[Kind]) -> ColumnType:
     return next((name for name, held in _TYPES if held.issuperset(found)), "text")
 
 

@@ -42,10 +42,10 @@ def test_hints_install_the_libraries_that_the_extras_name() -> None:
     """The name netcalc belongs to another project on the package index."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == "netcalc-nn"
-    extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers")
+    extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers", "parquet", "ray")
     needed = {project["optional-dependencies"][extra][0] for extra in extras}
-    # a picture needs two libraries; the pages for editors and assistants install netcalc with what they need
-    needed |= {"netcalc-nn[graph]", "netcalc-nn[lsp]", "netcalc-nn[mcp]"}
+    # a picture needs two libraries, as does Dask; the pages for editors and assistants install netcalc with what they need
+    needed |= {"netcalc-nn[graph]", "netcalc-nn[dask]", "netcalc-nn[lsp]", "netcalc-nn[mcp]"}
     files = [
         *(ROOT / "netcalc").rglob("*.py"),
         *(ROOT / "docs").rglob("*.md"),

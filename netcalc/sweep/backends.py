@@ -110,7 +110,7 @@ def _dask(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
         import distributed
         from distributed.client import FutureCancelledError
     except ImportError:
-        raise _not_installed(text, "Dask", "dask") from None
+        raise _not_installed(text, "Dask", 'pip install "netcalc-nn[dask]"') from None
     with _reaching(address, text):
         place = f"tcp://{address.host}:{address.port}"
         with ThreadPoolExecutor(1) as executor:  # the caller may be in a loop of events
@@ -169,7 +169,7 @@ def _ray(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
         import ray
         from ray.util.joblib.ray_backend import RayBackend
     except ImportError:
-        raise _not_installed(text, "Ray", "ray") from None
+        raise _not_installed(text, "Ray", 'pip install "ray[client]>=2.40"') from None
     from joblib import register_parallel_backend
 
     class Backend(RayBackend):  # type: ignore[misc]
@@ -219,6 +219,5 @@ def _require_version(versions: Iterable[str]) -> None:
         raise other_version(__version__, others)
 
 
-def _not_installed(text: str, title: str, extra: str) -> NetcalcError:
-    message = f"--on {text}: {title} is not installed"
-    return NetcalcError(Diagnostic("E502", message, hint=f'pip install "netcalc-nn[{extra}]"'))
+def _not_installed(text: str, title: str, hint: str) -> NetcalcError:
+    return NetcalcError(Diagnostic("E502", f"--on {text}: {title} is not installed", hint=hint))

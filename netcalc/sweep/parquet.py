@@ -21,7 +21,7 @@ def require_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        hint = 'pip install "netcalc-nn[parquet]", or write a .csv or .jsonl'
+        hint = 'pip install "pyarrow>=18.0", or write a .csv or .jsonl'
         raise NetcalcError(Diagnostic("E502", "-o: Parquet needs pyarrow, which is not installed", hint=hint)) from None
 
 

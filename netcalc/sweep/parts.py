@@ -7,13 +7,14 @@ import json
 import re
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.files import exists, make_folder, remove_file, replacing
+from netcalc.files import exists, make_folder, remove_file, replacing, write_file
 from netcalc.sweep import manifest as manifests
 from netcalc.sweep.plan import Plan
 from netcalc.sweep.recipe import Chunk
@@ -94,18 +95,14 @@ class Folder:
     def write(self, chunk: Chunk) -> None:
         """Write a chunk as a part; NetcalcError (E502) if that is not possible."""
         path = self._part(chunk.start, chunk.stop)
-        try:
-            with replacing(path) as temporary:
-                if self.record["parts"] == "parquet":
-                    from netcalc.sweep.parquet import write_part
+        if self.record["parts"] == "parquet":
+            from netcalc.sweep.parquet import write_part
 
-                    write_part(temporary, rows(chunk))
-                else:
-                    figures = {name: plain(values) for name, values in chunk.figures.items()}
-                    temporary.write_text(json.dumps([figures, [*chunk.reasons]]), encoding="utf-8")
-        except OSError as error:
-            message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
-            raise NetcalcError(Diagnostic("E502", message, hint="--resume continues the sweep")) from None
+            with _writing(path) as temporary:
+                write_part(temporary, rows(chunk))
+        else:
+            figures = {name: plain(values) for name, values in chunk.figures.items()}
+            write_file([json.dumps([figures, [*chunk.reasons]]).encode()], str(path))
         insort(self.finished, range(chunk.start, chunk.stop), key=lambda places: places.start)
 
     def read(self, places: range) -> Chunk:
@@ -134,12 +131,15 @@ class Folder:
             NetcalcError: E502 if the file cannot be written.
         """
         batches = (rows(self.read(places)) for places in self.finished)
-        try:
-            with replacing(output) as temporary:
-                self._write(temporary, Path(output).suffix, batches)
-        except OSError as error:
-            message = f"-o {output} cannot be written: {(error.strerror or str(error)).lower()}"
-            raise NetcalcError(Diagnostic("E502", message, hint="--resume writes it from the parts")) from None
+        suffix = Path(output).suffix
+        if suffix == ".parquet":
+            from netcalc.sweep.parquet import types_of_parts, write_rows
+
+            types = types_of_parts(self._part(places.start, places.stop) for places in self.finished)
+            with _writing(output, "-o ") as temporary:
+                write_rows(temporary, batches, types, json.dumps(self.record))
+        else:
+            write_file(_TEXTS[suffix](batches), output, "-o ")
         self.remove()
 
     def remove(self) -> None:
@@ -149,16 +149,6 @@ class Folder:
         remove_file(self.path / manifests.NAME)
         with suppress(OSError):
             self.path.rmdir()
-
-    def _write(self, path: Path, suffix: str, batches: Iterable[Columns]) -> None:
-        if suffix == ".parquet":
-            from netcalc.sweep.parquet import types_of_parts, write_rows
-
-            types = types_of_parts(self._part(places.start, places.stop) for places in self.finished)
-            write_rows(path, batches, types, json.dumps(self.record))
-            return
-        with path.open("w", encoding="utf-8", newline="") as file:
-            _WRITERS[suffix](file, batches)
 
     def _part(self, start: int, stop: int) -> Path:
         return self.path / f"points-{start:012}-{stop:012}.{self.record['parts']}"
@@ -190,12 +180,25 @@ def rows(chunk: Chunk) -> dict[str, list[Any]]:
     return {**columns, REASON: [*chunk.reasons]}
 
 
-def _write_csv(file: IO[str], batches: Iterable[Columns]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
+@contextmanager
+def _writing(path: str | Path, option: str = "") -> Iterator[Path]:
+    """Give a temporary path to write to, as :func:`~netcalc.files.replacing`; NetcalcError (E502) if that fails."""
+    try:
+        with replacing(path) as temporary:
+            yield temporary
+    except OSError as error:
+        message = f"{option}{path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise NetcalcError(Diagnostic("E502", message, hint="--resume continues the sweep")) from None
+
+
+def _csv(batches: Iterable[Columns]) -> Iterator[bytes]:
     for place, batch in enumerate(batches):
+        text = StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
         if not place:
             writer.writerow(batch)
         writer.writerows(zip(*map(_cells, batch.values()), strict=True))
+        yield text.getvalue().encode()
 
 
 def _cells(values: Iterable[Any]) -> list[Any]:
@@ -203,13 +206,13 @@ def _cells(values: Iterable[Any]) -> list[Any]:
     return [json.dumps(value) if isinstance(value, bool | list | dict) else value for value in values]
 
 
-def _write_lines(file: IO[str], batches: Iterable[Columns]) -> None:
+def _json_lines(batches: Iterable[Columns]) -> Iterator[bytes]:
     for batch in batches:
         for row in zip(*batch.values(), strict=True):
-            file.write(json.dumps(dict(zip(batch, row, strict=True)), ensure_ascii=False) + "\n")
+            yield (json.dumps(dict(zip(batch, row, strict=True)), ensure_ascii=False) + "\n").encode()
 
 
-_WRITERS: dict[str, Callable[[IO[str], Iterable[Columns]], None]] = {".csv": _write_csv, ".jsonl": _write_lines}
+_TEXTS: dict[str, Callable[[Iterable[Columns]], Iterator[bytes]]] = {".csv": _csv, ".jsonl": _json_lines}
 
 #: Suffixes of the files of sweeps.
-SUFFIXES = (".parquet", *_WRITERS)
+SUFFIXES = (".parquet", *_TEXTS)

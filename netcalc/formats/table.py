@@ -70,6 +70,7 @@ _OTHERS = Format(
     takes="the config.json of a Hugging Face model, its folder",
 )
 GGUF = Format("gguf.document", suffix=".gguf", weights="gguf.weights", takes="a .gguf file")
+ONNX = Format("onnx.document", suffix=".onnx", weights="onnx.weights", takes="a .onnx file")
 TORCH = Format(
     "torch.sources",
     prefix="torch:",
@@ -95,6 +96,7 @@ FORMATS = (
     ),
     _OTHERS,
     GGUF,
+    ONNX,
     TORCH,
 )
 #: Files of a folder or repository that describe its model.

@@ -1,0 +1,1 @@
+"""Models in ONNX, read as specs without the library."""

@@ -1,0 +1,80 @@
+"""Models in ONNX, read as specs.
+
+The file is mapped and its messages are read by netcalc itself; the data of tensors are skipped, but for a few integers
+such as shapes.  Names of nodes give the tree of modules, names of tensors the paths of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.formats.documents import Description
+from netcalc.formats.graph.agreement import differing_outputs
+from netcalc.formats.graph.document import spec_document
+from netcalc.formats.graph.model import Graph
+from netcalc.formats.graph.simplify import simplify
+from netcalc.formats.onnx.file import OnnxFile, open_onnx
+from netcalc.formats.onnx.known import Known
+from netcalc.formats.onnx.messages import TensorProto
+from netcalc.formats.onnx.paths import Place, give_paths
+from netcalc.formats.onnx.translation import Translation
+from netcalc.formats.sources import Source
+from netcalc.spec import elaborate
+from netcalc.spec.library import load_data
+from netcalc.spec.plain_data import read_data
+
+
+class Imported(NamedTuple):
+    """The spec document of a model, with the tensors of the file by the paths of the checkpoint that it loads."""
+
+    document: dict[str, Any]
+    tensors: dict[str, tuple[TensorProto, Place]]
+
+
+def describe(source: Source, max_size: int) -> Description:
+    """Return the spec document of a model in an ``.onnx`` file.
+
+    Raises:
+        NetcalcError: E007 with every operator that netcalc does not know, E605 if the file cannot be read.
+    """
+    document = imported(open_onnx(source.path), source.name).document
+    return Description(read_data(document, source.label), set())
+
+
+def imported(file: OnnxFile, name: str, given: Mapping[str, Known] = {}) -> Imported:
+    """Return the spec of a model.
+
+    Args:
+        file: the file.
+        name: name of the network.
+        given: elements of inputs that are constants then.
+
+    Raises:
+        NetcalcError: E007 for what cannot be translated.
+    """
+    graph = Graph(name)
+    work = Translation(file, graph, given)
+    work.run()
+    places = give_paths(graph, work.tensors, file.model.producer)
+    simplify(graph)
+    document = spec_document(graph)
+    _check(graph, document)
+    return Imported(document, {place.path: (work.tensors[name], place) for name, place in places.items()})
+
+
+def _check(graph: Graph, document: dict[str, Any]) -> None:
+    """Check that a document computes every output as the graph that it was made of; NetcalcError (E007) if not."""
+    program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims), training=False)
+    differing = differing_outputs(graph, program)
+    if differing:
+        message = f"the spec of {graph.name} would not compute {', '.join(differing)} as the model does"
+        raise NetcalcError(Diagnostic("E007", message, hint="this is a fault of netcalc; please report the model"))
+
+
+def weights_of(path: Path) -> tuple[OnnxFile, dict[str, tuple[TensorProto, Place]]]:
+    """Return a file with its tensors by the paths of the checkpoint that its spec loads; NetcalcError as above."""
+    file = open_onnx(path)
+    return file, imported(file, path.stem).tensors

@@ -1,0 +1,131 @@
+"""Files of ONNX models: the model without the data of its tensors, which are read by their places."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from netcalc.confinement import require_readable
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.dtypes import ITEMSIZE
+from netcalc.formats.onnx.elements import decoded, dtype_named, elements
+from netcalc.formats.onnx.messages import Model, TensorProto, parsed_model
+from netcalc.formats.onnx.wire import DamagedError
+
+
+class Place(NamedTuple):
+    """The bytes of a tensor: a file, the first byte in it, and their number."""
+
+    path: Path
+    start: int
+    size: int
+
+
+class OnnxFile:
+    """A model with the way to the elements of its tensors."""
+
+    def __init__(self, path: Path, model: Model) -> None:
+        self.path = path
+        self.model = model
+
+    def elements(self, tensor: TensorProto) -> list[Any]:
+        """Return the elements of a small tensor.
+
+        Raises:
+            NetcalcError: E605 if its data cannot be read.
+            RuleError: an element type that netcalc lacks.
+        """
+        with reading(self.path):
+            if tensor.external is None:
+                with mapped(self.path) as data:
+                    return elements(data, tensor)
+            place = self.external(tensor)
+            with place.path.open("rb") as file:
+                file.seek(place.start)
+                raw = file.read(place.size)
+            return decoded(raw, dtype_named(tensor.kind), prod(tensor.shape), tensor.name)
+
+    def external(self, tensor: TensorProto) -> Place:
+        """Return the place of data in another file, which lies in the folder of the model or below.
+
+        Raises:
+            DamagedError: it lies elsewhere, or the numbers are none.
+        """
+        entries = tensor.external or {}
+        location = entries.get("location", "")
+        folder = Path(os.path.realpath(self.path.parent))
+        path = Path(os.path.realpath(folder / location))
+        if not location or Path(location).is_absolute() or not path.is_relative_to(folder):
+            raise DamagedError(f"the data of {tensor.name[:80]!r} are in {location[:80]!r}, outside of its folder")
+        require_readable(path)
+        expected = prod(tensor.shape) * ITEMSIZE[dtype_named(tensor.kind)]
+        numbers = [entries.get("offset", "0"), entries.get("length", str(expected))]
+        if not all(number.isdecimal() and len(number) < 20 for number in numbers) or int(numbers[1]) != expected:
+            raise DamagedError(f"the data of {tensor.name[:80]!r} should be {expected:,} bytes of {location[:80]!r}")
+        return Place(path, int(numbers[0]), expected)
+
+    def place(self, tensor: TensorProto) -> Place | None:
+        """Return the place of the bytes of a tensor; None for elements that are lists of numbers.
+
+        Raises:
+            DamagedError: data outside of the folder, or of another length than the shape says.
+        """
+        if tensor.external is not None:
+            return self.external(tensor)
+        if tensor.raw is None:
+            return None
+        start, stop = tensor.raw
+        expected = prod(tensor.shape) * ITEMSIZE[dtype_named(tensor.kind)]
+        if stop - start != expected:
+            raise DamagedError(f"{tensor.name[:80]!r} should have {expected:,} bytes, and has {stop - start:,}")
+        return Place(self.path, start, expected)
+
+
+def open_onnx(path: str | Path) -> OnnxFile:
+    """Return the model of a file, without data of tensors.
+
+    Raises:
+        NetcalcError: E605 if the file cannot be read, or holds no model.
+    """
+    path = Path(path)
+    require_readable(path)
+    with reading(path), mapped(path) as data:
+        return OnnxFile(path, parsed_model(data))
+
+
+@contextmanager
+def mapped(path: Path) -> Iterator[mmap.mmap]:
+    """Map a regular file, of which only the pages that are read take memory."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedError("it is no regular file")
+        if not status.st_size:
+            raise DamagedError("the file is empty")
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
+            yield data
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn errors of reading a file into diagnostics.
+
+    Raises:
+        NetcalcError: E605 if the file cannot be read or is damaged.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or error
+        raise NetcalcError(Diagnostic("E605", f"{path}: {reason}")) from None
+    except DamagedError as error:
+        raise NetcalcError(Diagnostic("E605", f"{path} is damaged, or no ONNX model: {error}")) from None

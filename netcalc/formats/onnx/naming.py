@@ -1,0 +1,69 @@
+"""Paths of layers, by the names that exporters give to nodes and to tensors."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from netcalc.formats.graph.model import ModuleCall, Scope
+from netcalc.formats.onnx.messages import Node
+
+_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
+#: Names that exporters number, as they know no other.
+_NUMBERED = re.compile(r"(?:onnx::\w+?_)?\d+|(?:val|t|_\w+|node_\w+?)_\d+|.*Constant\w*_output_\d+|const(?:ant)?_?\d*|")
+_SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
+
+
+def is_path(name: str) -> bool:
+    """Return True for the name of a tensor that is its path in a module: ``layer1.0.conv1.weight``."""
+    return _PATH.fullmatch(name) is not None and not name.startswith(("onnx::",))
+
+
+def is_numbered(name: str) -> bool:
+    """Return True for the name of a tensor that an exporter made up."""
+    return _NUMBERED.fullmatch(name) is not None
+
+
+def scope_of(node: Node) -> Scope:
+    """Return the calls of modules around a node: of its metadata, or of its name."""
+    if _SCOPES in node.metadata:
+        return _listed_scope(node.metadata[_SCOPES], node.metadata.get(_CLASSES, "[]"))
+    if "/" not in node.name:
+        return ()
+    calls: list[ModuleCall] = []
+    path = before = ""
+    for part in node.name.strip("/").split("/")[:-1]:
+        # a child of a container has the container's name before its own: /layer1/layer1.0/conv1
+        own = part.removeprefix(f"{before}.") if before and part.startswith(f"{before}.") else part
+        path, before = f"{path}.{own}" if path else own, part
+        calls.append(ModuleCall(path))
+    return tuple(calls)
+
+
+def _listed_scope(scopes: str, classes: str) -> Scope:
+    """Return the calls that the metadata of PyTorch's exporter list, without the model and the operator."""
+    try:
+        paths, kinds = ast.literal_eval(scopes), ast.literal_eval(classes)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return ()
+    if not all(isinstance(listed, list) and all(isinstance(item, str) for item in listed) for listed in (paths, kinds)):
+        return ()
+    kinds = [*kinds, *[""] * len(paths)]
+    calls = [
+        ModuleCall(path, 0, kind.rpartition(".")[2]) for path, kind in zip(paths[1:-1], kinds[1:], strict=False) if path
+    ]
+    return tuple(dict.fromkeys(calls))
+
+
+def around(scope: Scope, owner: str) -> Scope:
+    """Return the calls around a layer that holds tensors of the module at a path."""
+    calls = [call for call in scope if owner == call.path or owner.startswith(f"{call.path}.")]
+    if not owner or (calls and calls[-1].path == owner):
+        return tuple(calls)
+    return (*calls, ModuleCall(owner))
+
+
+def identifier(name: str, default: str) -> str:
+    """Return a name of letters, digits and underscores that does not begin with a digit."""
+    word = re.sub(r"\W+", "_", name).strip("_") or default
+    return word if not word[0].isdigit() else f"{default}_{word}"

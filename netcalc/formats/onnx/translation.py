@@ -1,0 +1,306 @@
+"""Graphs of ONNX models as graphs of operations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.model import Graph, Scope, Stored, StoredTensor, Value
+from netcalc.formats.onnx.call import Call, Operand, Surroundings
+from netcalc.formats.onnx.elements import MOST_READ, dtype_named
+from netcalc.formats.onnx.file import OnnxFile
+from netcalc.formats.onnx.folding import folded, sizes_of
+from netcalc.formats.onnx.inputs import Dims, input_type
+from netcalc.formats.onnx.known import Known
+from netcalc.formats.onnx.messages import Function, GraphProto, Model, Node, TensorProto, subgraphs
+from netcalc.formats.onnx.naming import identifier, scope_of
+from netcalc.formats.onnx.operators import rule_of
+from netcalc.formats.onnx.problems import Problems
+from netcalc.tensor_type import TensorType
+
+#: Deepest nesting of calls of functions, and most nodes after they are inlined.
+_DEEPEST, _MOST_NODES = 64, 500_000
+
+
+class Translation:
+    """The translation of one model.
+
+    Attributes:
+        build: adds lines to the graph.
+        tensors: the headers of stored tensors by their paths in the graph.
+    """
+
+    def __init__(self, file: OnnxFile, graph: Graph, given: Mapping[str, Known]) -> None:
+        self.file = file
+        self.model: Model = file.model
+        self.build = Builder(graph)
+        self.problems = Problems(str(file.path))
+        self.tensors: dict[str, TensorProto] = {}
+        self.given = given
+        self._functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
+        self._nodes = 0
+
+    # -- the graph ---------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Translate the graph of the model; NetcalcError (E007) with everything that cannot be translated."""
+        proto = self.model.graph
+        assert proto is not None
+        graph = self.build.graph
+        env: dict[str, Operand | None] = {}
+        if proto.sparse:
+            self.problems.add("tensors", "in a sparse form", [name or "?" for name in proto.sparse])
+        self._initializers(proto, env)
+        dims = Dims(graph)
+        for info in proto.inputs:
+            if info.name in env:  # an initializer that may be replaced
+                continue
+            if info.name in self.given:
+                env[info.name] = Operand(known=self.given[info.name])
+                continue
+            try:
+                type_ = input_type(info, dims)
+            except RuleError as error:
+                self.problems.input(info.name, str(error))
+                env[info.name] = None
+                continue
+            name = _free(identifier(info.name, "input"), graph.inputs)
+            value = graph.inputs[name] = Value(type_, name)
+            env[info.name] = Operand(value)
+        self._walk(proto.nodes, env, self.model.opsets, (), [info.name for info in proto.outputs])
+        self.problems.check()
+        self._outputs(proto, env)
+        self.problems.check()
+
+    def _outputs(self, proto: GraphProto, env: Mapping[str, Operand | None]) -> None:
+        graph = self.build.graph
+        for info in proto.outputs:
+            operand = env.get(info.name)
+            if operand is None:
+                self.problems.output(info.name)
+                continue
+            value = operand.materialized(self.build)
+            graph.outputs[_free(identifier(info.name, "output"), graph.outputs)] = self.build.read(value)
+
+    def _initializers(self, proto: GraphProto, env: dict[str, Operand | None]) -> None:
+        for tensor in proto.initializers:
+            if tensor.name in env:
+                self.problems.add("tensors", "that are in the file twice", [tensor.name])
+            try:
+                env[tensor.name] = self._stored(tensor, tensor.name)
+            except RuleError as error:
+                self.problems.add("tensors", str(error), [tensor.name])
+                env[tensor.name] = None
+
+    def _stored(self, tensor: TensorProto, name: str) -> Operand:
+        """Return a tensor that the file holds: known elements of a few integers and single numbers, or a parameter."""
+        dtype = dtype_named(tensor.kind)
+        type_ = TensorType(tensor.shape, dtype)
+        count = prod(tensor.shape)
+        if count == 1 or (not type_.is_inexact and count <= MOST_READ) or count == 0:
+            return Operand(known=self.read(tensor))
+        path = _free(name or "tensor", self.build.graph.tensors)
+        self.tensors[path] = tensor
+        self.build.graph.tensors[path] = StoredTensor(type_, buffer=not type_.is_inexact)
+        if not type_.is_inexact:
+            self.make_buffer(path)
+        return Operand(Value(type_, "", Stored(path)))
+
+    def make_buffer(self, path: str) -> None:
+        """Make a stored tensor a buffer, whose values are not read."""
+        tensor = self.build.graph.tensors[path]
+        self.build.graph.tensors[path] = replace(tensor, buffer=True)
+
+    def read(self, tensor: TensorProto) -> Known:
+        """Return the elements of a small tensor."""
+        return Known(dtype_named(tensor.kind), tensor.shape, tuple(self.file.elements(tensor)))
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    def _walk(
+        self,
+        nodes: Sequence[Node],
+        env: dict[str, Operand | None],
+        opsets: Mapping[str, int],
+        scope: Scope,
+        outputs: Sequence[str],
+        depth: int = 0,
+    ) -> None:
+        """Translate nodes in their order; ``env`` has the values by name, None for those of what cannot be."""
+        uses = Counter(outputs)
+        for name in _used(nodes):
+            uses[name] += 1
+        later = {name for node in nodes for name in node.outputs if name}
+        for node in nodes:
+            self._nodes += 1
+            if self._nodes > _MOST_NODES:
+                raise self.problems.error(f"more than {_MOST_NODES:,} nodes once its functions are inlined")
+            missing = [name for name in node.inputs if name and name not in env]
+            if missing:
+                self.problems.missing(node, missing, later)
+                results: Any = None
+            elif any(name and env[name] is None for name in node.inputs):
+                results = None
+            else:
+                results = self._node(node, env, opsets, scope, uses, depth)
+            self._bind(node, results, env)
+
+    def _bind(self, node: Node, results: Any, env: dict[str, Operand | None]) -> None:
+        listed = [None] * len(node.outputs) if results is None else results
+        for place, name in enumerate(node.outputs):
+            if not name:
+                continue
+            result = listed[place] if place < len(listed) else None
+            if results is not None and result is None:
+                self.problems.node(node, f"its result {name[:80]!r} is not computed")
+            env[name] = result
+
+    def _node(
+        self,
+        node: Node,
+        env: Mapping[str, Operand | None],
+        opsets: Mapping[str, int],
+        scope: Scope,
+        uses: Mapping[str, int],
+        depth: int,
+    ) -> list[Operand | None] | None:
+        """Return the results of a node; None, with a problem, if it cannot be translated."""
+        own = (*scope, *scope_of(node)) if not scope or depth == 0 else scope
+        operands = [env[name] if name else None for name in node.inputs]
+        function = self._functions.get((node.domain, node.op, node.overload))
+        try:
+            if node.references:
+                raise RuleError("an attribute of a function outside of one")
+            if function is not None:
+                return self._function(function, node, operands, own, depth)
+            if node.domain == "" and node.op == "Constant":
+                return [self._constant(node)]
+            if node.domain == "" and node.op == "If":
+                return self._choice(node, env, opsets, own, depth)
+            if any(True for _ in subgraphs(node)):
+                self.problems.operator(node, "control flow that depends on data")
+                return None
+            rule = rule_of(node.domain, node.op)
+            around = Surroundings(self.read, self.make_buffer, uses)
+            call = Call(node, self.build, opsets.get(node.domain, 1), operands, around)
+            if node.domain == "" and (result := self._folded(call)) is not None:
+                return result
+            if rule is None:
+                self.problems.operator(node, "no rule")
+                return None
+            self.build.scope = own
+            self.build.hint = identifier(node.outputs[0], "value") if node.outputs else ""
+            return [_operand(result) for result in _listed(rule(call))]
+        except RuleError as error:
+            self.problems.node(node, str(error))
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            ZeroDivisionError,
+            AssertionError,
+        ) as error:
+            # attributes of another kind than the operator has, such as a text in place of numbers
+            self.problems.node(node, f"its attributes or inputs are not those of the operator ({type(error).__name__})")
+        return None
+
+    def _folded(self, call: Call) -> list[Operand | None] | None:
+        if call.has(0) and (sizes := sizes_of(call)) is not None:
+            return [Operand(known=sizes)]
+        result = folded(call)
+        return None if result is None else [Operand(known=known) for known in result]
+
+    def _constant(self, node: Node) -> Operand:
+        """Return the value of a node ``Constant``."""
+        values = node.attributes
+        if isinstance(tensor := values.get("value"), TensorProto):
+            if prod(tensor.shape) <= MOST_READ:
+                return Operand(known=self.read(tensor))
+            return self._stored(tensor, node.outputs[0])
+        for name, dtype in (("value_float", "float32"), ("value_int", "int64")):
+            if name in values:
+                return Operand(known=Known(dtype, (), (values[name],)))  # type: ignore[arg-type]
+        for name, dtype in (("value_floats", "float32"), ("value_ints", "int64")):
+            if name in values:
+                return Operand(known=Known(dtype, (len(values[name]),), tuple(values[name])))  # type: ignore[arg-type]
+        kinds = [name for name in values if name.startswith(("value", "sparse"))]
+        raise RuleError(f"a constant of the kind {', '.join(kinds) or 'none'}")
+
+    def _choice(
+        self, node: Node, env: Mapping[str, Operand | None], opsets: Mapping[str, int], scope: Scope, depth: int
+    ) -> list[Operand | None] | None:
+        """Return the results of the branch that a constant condition chooses."""
+        condition = env[node.inputs[0]]
+        if condition is None or condition.known is None or len(condition.known.elements) != 1:
+            self.problems.operator(node, "control flow that depends on data")
+            return None
+        branch = node.attributes.get("then_branch" if condition.known.elements[0] else "else_branch")
+        if not isinstance(branch, GraphProto):
+            raise RuleError("a branch is missing")
+        inner = dict(env)
+        self._initializers(replace_named(branch, inner), inner)
+        names = [info.name for info in branch.outputs]
+        self._walk(branch.nodes, inner, opsets, scope, names, depth)
+        return [inner.get(name) for name in names]
+
+    def _function(
+        self, function: Function, node: Node, operands: Sequence[Operand | None], scope: Scope, depth: int
+    ) -> list[Operand | None]:
+        """Return the results of the nodes of a function, with its attributes in their places."""
+        if depth > _DEEPEST:
+            raise RuleError(f"functions that call each other more than {_DEEPEST} deep")
+        given = {**function.attributes, **node.attributes}
+        env: dict[str, Operand | None] = dict(zip(function.inputs, operands, strict=False))
+        env |= dict.fromkeys(function.inputs[len(operands) :])
+        absent = {name for name, operand in env.items() if operand is None}
+        nodes = [_filled_in(inner, given, absent) for inner in function.nodes]
+        env = {name: operand for name, operand in env.items() if name not in absent}
+        opsets = {**self.model.opsets, **function.opsets}
+        self._walk(nodes, env, opsets, scope, function.outputs, depth + 1)
+        return [env.get(name) for name in function.outputs]
+
+
+def replace_named(branch: GraphProto, env: dict[str, Operand | None]) -> GraphProto:
+    """Return a branch, whose tensors hide those of the same names around it."""
+    for tensor in branch.initializers:
+        env.pop(tensor.name, None)
+    return branch
+
+
+def _filled_in(node: Node, given: Mapping[str, Any], absent: set[str]) -> Node:
+    """Return a node of a function with the attributes of the call, and without inputs that the call leaves out."""
+    attributes = {name: given[source] for name, source in node.references.items() if given.get(source) is not None}
+    inputs = ["" if name in absent else name for name in node.inputs]
+    return replace(node, attributes={**node.attributes, **attributes}, inputs=inputs, references={})
+
+
+def _listed(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _operand(result: Any) -> Operand | None:
+    return Operand(result) if isinstance(result, Value) else result
+
+
+def _used(nodes: Sequence[Node]) -> Iterator[str]:
+    """Yield the names that nodes use, also within their graphs."""
+    for node in nodes:
+        yield from node.inputs
+        for graph in subgraphs(node):
+            yield from _used(graph.nodes)
+            yield from (info.name for info in graph.outputs)
+
+
+def _free(name: str, taken: Any) -> str:
+    free, number = name, 0
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free

@@ -1,0 +1,85 @@
+"""Weights of models in ONNX, under the paths that their specs load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from netcalc.arrays import Array, numpy_dtype
+from netcalc.diagnostics import RuleError
+from netcalc.formats.onnx.document import weights_of
+from netcalc.formats.onnx.elements import dtype_named
+from netcalc.formats.onnx.file import OnnxFile
+from netcalc.formats.onnx.messages import TensorProto
+from netcalc.formats.onnx.paths import Place
+from netcalc.formats.onnx.wire import DamagedError
+from netcalc.formats.sources import Source
+from netcalc.weights import stored
+from netcalc.weights.pieces import Part
+from netcalc.weights.stored import Header, Stored, file_error, load_stored, opened, reading
+
+
+def own_weights(source: Source) -> OnnxWeights:
+    """Return the weights of a model.
+
+    Raises:
+        NetcalcError: E007 if it cannot be translated; E605 if the file cannot be read.
+    """
+    return opened_weights(source.path)
+
+
+def opened_weights(path: Path) -> OnnxWeights:
+    """Return the weights in a file; NetcalcError as for :func:`own_weights`."""
+    file, tensors = weights_of(path)
+    return OnnxWeights(file, tensors)
+
+
+class OnnxWeights:
+    """Tensors of a model by the paths that its spec loads, those that an exporter transposed as they were before."""
+
+    def __init__(self, file: OnnxFile, tensors: Mapping[str, tuple[TensorProto, Place]]) -> None:
+        self.name = str(file.path)
+        self._file = file
+        self._tensors = tensors
+        self.headers = {path: _header(tensor, place) for path, (tensor, place) in tensors.items()}
+
+    def load(self, name: str) -> Array:
+        """Return the data of one tensor.
+
+        Raises:
+            NetcalcError: E605 if they cannot be read.
+        """
+        tensor, place = self._tensors[name]
+        array = self._array(tensor)
+        return np.ascontiguousarray(array.swapaxes(-1, -2)) if place.transpose else array
+
+    def write(self, name: str, part: Part) -> None:
+        """Write a part of one tensor to its place; NetcalcError (E605) if the data cannot be read."""
+        part.put(part.out, self.load(name)[part.slices])
+
+    def _array(self, tensor: TensorProto) -> Array:
+        with reading(self.name):
+            try:
+                place = self._file.place(tensor)
+            except DamagedError as error:
+                raise stored.DamagedError(str(error)) from None
+            except RuleError as error:
+                raise file_error(f"{self.name}: {error}") from None
+        dtype = numpy_dtype(dtype_named(tensor.kind))
+        if place is None:
+            return np.array(self._file.elements(tensor)).astype(dtype).reshape(tensor.shape)
+        with reading(str(place.path)), opened(place.path, max(place.size, 1)) as (file, length):
+            if place.start + place.size > length:
+                raise stored.DamagedError(f"the data of {tensor.name[:80]!r} end behind the file")
+            file.seek(place.start)
+            header = Header(tensor.shape, dtype.name)
+            return load_stored(file, Stored(header, dtype.newbyteorder("<"), 0))
+
+
+def _header(tensor: TensorProto, place: Place) -> Header:
+    shape = tensor.shape
+    if place.transpose:
+        shape = (*shape[:-2], shape[-1], shape[-2])
+    return Header(shape, dtype_named(tensor.kind))

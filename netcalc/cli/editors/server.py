@@ -11,9 +11,9 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -27,6 +27,7 @@ from netcalc.version import __version__
 
 #: Seconds without a change after which diagnostics are sent.
 _PAUSE = 0.05
+_QUICK_FIX = types.CodeActionKind.QuickFix
 
 
 class Server(LanguageServer):
@@ -176,16 +177,40 @@ def _follow(server: Server) -> None:
         server.reconsider()
 
 
+class Asked(NamedTuple):
+    """An open spec that a client asks about."""
+
+    document: Document
+    places: Places
+    uri: str
+
+
+#: Function that answers a question with parameters about an open spec.
+Answer: TypeAlias = Callable[[Asked, Any], Any]
+
+
+def _about(server: Server, question: str, options: Any = None, *, nothing: Any) -> Callable[[Answer], Answer]:
+    """Return a decorator of the function that answers a question about a file; ``nothing`` is that for no spec."""
+
+    def decorate(answer: Answer) -> Answer:
+        @server.feature(question, options)
+        def _(params: Any) -> Any:
+            uri = params.text_document.uri
+            document = server.document(uri)
+            return nothing if document is None else answer(Asked(document, server.places(document), uri), params)
+
+        return answer
+
+    return decorate
+
+
 def _answer_about_lines(server: Server) -> None:
     """Answer questions about lines: their results, errors and form."""
 
-    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
-    def _(params: types.InlayHintParams) -> list[types.InlayHint]:
-        document = server.document(params.text_document.uri)
-        if document is None:
-            return []
-        places, first, last = server.places(document), params.range.start.line, params.range.end.line
-        hints = (hint for hint in document.analyze().hints if first <= hint.line <= last)
+    @_about(server, types.TEXT_DOCUMENT_INLAY_HINT, nothing=[])
+    def _(asked: Asked, params: types.InlayHintParams) -> list[types.InlayHint]:
+        places, first, last = asked.places, params.range.start.line, params.range.end.line
+        hints = (hint for hint in asked.document.analyze().hints if first <= hint.line <= last)
         texts = ((hint.line, hint.text(server.settings.hints)) for hint in hints)
         return [
             types.InlayHint(places.position(places.lines.end(line)), text, padding_left=True)
@@ -193,54 +218,36 @@ def _answer_about_lines(server: Server) -> None:
             if text
         ]
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix]))
-    def _(params: types.CodeActionParams) -> list[types.CodeAction]:
-        uri = params.text_document.uri
-        document = server.document(uri)
-        if document is None:
-            return []
-        places = server.places(document)
-        near = document.problems_in(places.own_range(params.range))
-        return [places.action(fix, problem, uri) for problem in near for fix in problem.fixes]
+    @_about(server, types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([_QUICK_FIX]), nothing=[])
+    def _(asked: Asked, params: types.CodeActionParams) -> list[types.CodeAction]:
+        near = asked.document.problems_in(asked.places.own_range(params.range))
+        return [asked.places.action(fix, problem, asked.uri) for problem in near for fix in problem.fixes]
 
-    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
-    def _(params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-        document = server.document(params.text_document.uri)
-        return [] if document is None else server.places(document).edits(document.format())
+    @_about(server, types.TEXT_DOCUMENT_FORMATTING, nothing=[])
+    def _(asked: Asked, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+        return asked.places.edits(asked.document.format())
 
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def _(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        document = server.document(params.text_document.uri)
-        return [] if document is None else [server.places(document).symbol(part) for part in document.symbols()]
+    @_about(server, types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, nothing=[])
+    def _(asked: Asked, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        return [asked.places.symbol(part) for part in asked.document.symbols()]
 
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    def _(params: types.HoverParams) -> types.Hover | None:
-        document = server.document(params.text_document.uri)
-        if document is None:
-            return None
-        places = server.places(document)
-        found = document.hover(places.own(params.position))
-        return None if found is None else types.Hover(markdown(found.markdown), places.range(found.range))
+    @_about(server, types.TEXT_DOCUMENT_HOVER, nothing=None)
+    def _(asked: Asked, params: types.HoverParams) -> types.Hover | None:
+        found = asked.document.hover(asked.places.own(params.position))
+        return None if found is None else types.Hover(markdown(found.markdown), asked.places.range(found.range))
 
 
 def _complete(server: Server) -> None:
     """Answer what may stand at a place."""
+    completion = types.CompletionOptions(trigger_characters=["{", " ", ".", "$"], resolve_provider=True)
 
-    @server.feature(
-        types.TEXT_DOCUMENT_COMPLETION,
-        types.CompletionOptions(trigger_characters=["{", " ", ".", "$"], resolve_provider=True),
-    )
-    def _(params: types.CompletionParams) -> list[types.CompletionItem]:
-        uri = params.text_document.uri
-        document = server.document(uri)
-        if document is None:
-            return []
-        places = server.places(document)
-        found = document.complete(places.own(params.position))
-        offered = [item for item in found if item.kind != "file" or server.is_in_workspace(uri)]
-        items = [places.completion(item, order, snippets=_snippets(server)) for order, item in enumerate(offered)]
+    @_about(server, types.TEXT_DOCUMENT_COMPLETION, completion, nothing=[])
+    def _(asked: Asked, params: types.CompletionParams) -> list[types.CompletionItem]:
+        found = asked.document.complete(asked.places.own(params.position))
+        offered = [item for item in found if item.kind != "file" or server.is_in_workspace(asked.uri)]
+        items = [asked.places.completion(item, order, snippets=_snippets(server)) for order, item in enumerate(offered)]
         for item in items:
-            item.data = {"uri": uri}
+            item.data = {"uri": asked.uri}
         return items
 
     @server.feature(types.COMPLETION_ITEM_RESOLVE)
@@ -255,47 +262,30 @@ def _complete(server: Server) -> None:
 def _answer_about_names(server: Server) -> None:
     """Answer questions about names: their places, and other names for them."""
 
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-    def _(params: types.DefinitionParams) -> list[types.Location]:
-        uri = params.text_document.uri
-        document = server.document(uri)
-        if document is None:
-            return []
-        places = server.places(document)
-        return [places.location(place, uri) for place in document.definitions(places.own(params.position))]
+    @_about(server, types.TEXT_DOCUMENT_DEFINITION, nothing=[])
+    def _(asked: Asked, params: types.DefinitionParams) -> list[types.Location]:
+        found = asked.document.definitions(asked.places.own(params.position))
+        return [asked.places.location(place, asked.uri) for place in found]
 
-    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
-    def _(params: types.ReferenceParams) -> list[types.Location]:
-        uri = params.text_document.uri
-        document = server.document(uri)
-        if document is None:
-            return []
-        places, with_definitions = server.places(document), params.context.include_declaration
-        found = document.references(places.own(params.position), with_definitions=with_definitions)
-        return [places.location(place, uri) for place in found]
+    @_about(server, types.TEXT_DOCUMENT_REFERENCES, nothing=[])
+    def _(asked: Asked, params: types.ReferenceParams) -> list[types.Location]:
+        position, with_definitions = asked.places.own(params.position), params.context.include_declaration
+        found = asked.document.references(position, with_definitions=with_definitions)
+        return [asked.places.location(place, asked.uri) for place in found]
 
-    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
-    def _(params: types.PrepareRenameParams) -> types.Range | None:
-        document = server.document(params.text_document.uri)
-        if document is None:
-            return None
-        places = server.places(document)
-        found = document.renamed_range(places.own(params.position))
-        return None if found is None else places.range(found)
+    @_about(server, types.TEXT_DOCUMENT_PREPARE_RENAME, nothing=None)
+    def _(asked: Asked, params: types.PrepareRenameParams) -> types.Range | None:
+        found = asked.document.renamed_range(asked.places.own(params.position))
+        return None if found is None else asked.places.range(found)
 
-    @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
-    def _(params: types.RenameParams) -> types.WorkspaceEdit | None:
-        uri = params.text_document.uri
-        document = server.document(uri)
-        if document is None:
-            return None
-        places = server.places(document)
+    @_about(server, types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True), nothing=None)
+    def _(asked: Asked, params: types.RenameParams) -> types.WorkspaceEdit | None:
         try:
-            edits = document.rename(places.own(params.position), params.new_name)
+            edits = asked.document.rename(asked.places.own(params.position), params.new_name)
         except NetcalcError as error:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, _first(error.diagnostics)))
             return None
-        return types.WorkspaceEdit(changes={uri: places.edits(edits)})
+        return types.WorkspaceEdit(changes={asked.uri: asked.places.edits(edits)})
 
 
 def _first(diagnostics: Sequence[Any]) -> str:

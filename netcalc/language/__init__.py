@@ -16,6 +16,7 @@ from netcalc.language.hovering import Hover
 from netcalc.language.navigation import Location, Part
 from netcalc.language.positions import Edit, Lines, Position, Range, applied
 from netcalc.language.problems import Fix, Note, Problem
+from netcalc.spec.open_files import OpenFiles
 from netcalc.spec.spec_files import looks_like_spec as is_spec
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Lines",
     "Location",
     "Note",
+    "OpenFiles",
     "Options",
     "Part",
     "Position",

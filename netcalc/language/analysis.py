@@ -29,6 +29,7 @@ from netcalc.spec.body_cache import RecentBodies
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.elaborate import elaborate, float_type
 from netcalc.spec.library import Loaded, label_of, load_cursor, load_opened
+from netcalc.spec.open_files import OpenFiles
 from netcalc.spec.spec_files import checked_size
 from netcalc.spec.yaml_document import parse_yaml
 
@@ -146,6 +147,7 @@ class State(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     folder: Path | None = None  # of the files beside the text
     kept: RecentBodies | None = None  # bodies of blocks of earlier texts
+    opened: OpenFiles = OpenFiles()  # texts of other files
 
 
 def analyze(
@@ -154,6 +156,8 @@ def analyze(
     folder: Path | None = None,
     options: Options | None = None,
     reading: Reading | None = None,
+    *,
+    opened: OpenFiles | None = None,
 ) -> State:
     """Return what is known of a text of a spec, which may be incomplete or wrong.
 
@@ -163,11 +167,12 @@ def analyze(
         folder: where the files that it extends and imports are looked up; by default that of the file.
         options: choices; by default those of the command line.
         reading: what was read of an earlier text.
+        opened: texts of other files, in place of those on disk.
     """
     options, reading = options or Options(), reading or Reading()
     label = "<text>" if path is None else label_of(path)
     beside = folder or (None if path is None else path.parent)
-    state = State(Lines(text), label, folder=beside, kept=reading.bodies)
+    state = State(Lines(text), label, folder=beside, kept=reading.bodies, opened=opened or OpenFiles())
     reading.bodies.begin()
     try:
         checked_size(text, label, options.max_size)
@@ -211,23 +216,23 @@ def _is_before(item: Diagnostic, label: str, line: int) -> bool:
 def _loaded(state: State, path: Path | None, folder: Path | None, options: Options) -> State:
     assert state.cursor is not None
     try:
-        return _elaborated(state._replace(loaded=_load(state.cursor, path, folder, options)), options)
+        return _elaborated(state._replace(loaded=_load(state, state.cursor, path, folder, options)), options)
     except NetcalcError as error:
         state = state._replace(diagnostics=error.diagnostics)
     cursor = _without_unrelated(state)
     if cursor is not None:
         try:
-            known = _elaborated(state._replace(loaded=_load(cursor, path, folder, options)), options)
+            known = _elaborated(state._replace(loaded=_load(state, cursor, path, folder, options)), options)
         except NetcalcError:
             return state
         return known._replace(diagnostics=state.diagnostics, program=None)
     return state
 
 
-def _load(cursor: Cursor, path: Path | None, folder: Path | None, options: Options) -> Loaded:
+def _load(state: State, cursor: Cursor, path: Path | None, folder: Path | None, options: Options) -> Loaded:
     if path is None:
-        return load_cursor(cursor, "<text>", folder, options.max_size)
-    return load_opened(cursor, path, folder, options.max_size)
+        return load_cursor(cursor, "<text>", folder, options.max_size, state.opened)
+    return load_opened(cursor, path, folder, options.max_size, state.opened)
 
 
 def _without_unrelated(state: State) -> Cursor | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from netcalc.language.navigation import Location, Part, definitions, references,
 from netcalc.language.positions import Edit, Lines, Position, Range, applied
 from netcalc.language.problems import Problem
 from netcalc.language.reading import Reading
+from netcalc.spec.open_files import OpenFiles
+
+#: Keys with names of files.
+_FILES = re.compile(r"\b(?:extends|import)\b")
 
 
 class Document:
@@ -25,6 +31,7 @@ class Document:
         path: the file that it is the text of, which need not exist or have this text.
         folder: where the files that it extends and imports are looked up; by default that of the file.
         options: convention, symbolic dims, settings.
+        opened: texts of other files, which are read in place of those on disk.
 
     >>> document = Document("netcalc: 1\\ninputs: {x: [1, 8]}\\nlayers:\\n  - linear: 4\\n  - relo\\n")
     >>> [hint.text() for hint in document.analyze().hints]
@@ -40,10 +47,12 @@ class Document:
         *,
         folder: str | Path | None = None,
         options: Options | None = None,
+        opened: OpenFiles | None = None,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.folder = None if folder is None else Path(folder)
         self._options = options or Options()
+        self._opened = opened or OpenFiles()
         self._text = text
         self._reading = Reading()
         self._state: State | None = None
@@ -80,6 +89,15 @@ class Document:
         """Analyze the text anew when something is asked next, as files that it extends may have changed."""
         self._state = self._analysis = self._facts = None
 
+    def depends_on(self, path: str | Path) -> bool:
+        """Return True if the text was analyzed with a file that it extends or imports, or may have been."""
+        if self._state is None:
+            return False  # it is analyzed anew
+        loaded = self._state.loaded
+        if loaded is None:
+            return _FILES.search(self._text) is not None
+        return Path(os.path.realpath(path)) in loaded.files
+
     def analyze(self) -> Analysis:
         """Return what is wrong with the text, the results of its lines, and the totals if there is no error."""
         if self._analysis is None:
@@ -90,7 +108,7 @@ class Document:
     def state(self) -> State:
         """The data and results behind the analysis."""
         if self._state is None:
-            self._state = analyze(self._text, self.path, self.folder, self._options, self._reading)
+            self._state = analyze(self._text, self.path, self.folder, self._options, self._reading, opened=self._opened)
         return self._state
 
     @property
@@ -137,7 +155,7 @@ class Document:
 
     def _require_same(self, text: str) -> None:
         """Raise NetcalcError (E106) if a text has other problems or figures than this one."""
-        other = Document(text, self.path, folder=self.folder, options=self._options).analyze()
+        other = Document(text, self.path, folder=self.folder, options=self._options, opened=self._opened).analyze()
         own = self.analyze()
         same = [problem.code for problem in own.problems] == [problem.code for problem in other.problems]
         shown = [[(hint.line, hint.text()) for hint in one.hints] for one in (own, other)]

@@ -34,7 +34,8 @@ class Facts:
         above = {key: data[key] for key in ("extends", "import") if key in data}
         spans = self.cursor.spans
         try:
-            return load_cursor(Cursor({"netcalc": 1, **above}, (), spans), self.state.label, self.state.folder)
+            document = Cursor({"netcalc": 1, **above}, (), spans)
+            return load_cursor(document, self.state.label, self.state.folder, opened=self.state.opened)
         except NetcalcError:
             return None
 

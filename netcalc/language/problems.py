@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, Related, Span
 from netcalc.language.hint_edits import hinted_edits
 from netcalc.language.positions import Edit, Lines, Position, Range
+
+#: Keys with names of files.
+_FILES = re.compile(r"[\"']?((?:extends|import)[\"']?\s*:.*\S)")
 
 Severity: TypeAlias = Literal["error", "warning", "information"]
 
@@ -54,13 +59,27 @@ def problems_of(diagnostics: Iterable[Diagnostic], lines: Lines, label: str) -> 
 def _problem(item: Diagnostic, lines: Lines, label: str) -> Problem:
     is_own = item.span is not None and item.span.file == label
     place = item.span if is_own else next((c.span for c in reversed(item.chain) if _is_in(c.span, label)), None)
-    range_ = Range(Position(0, 0), Position(0, 0)) if place is None else lines.range(place)
+    range_ = _leading_to(item.span, lines) if place is None else lines.range(place)
     edits = hinted_edits(item, lines) if is_own else ()
     fixes = tuple(Fix(title, found) for title, found in edits)
     severity: Severity = "warning" if item.is_warning else "error"
     elsewhere = () if is_own or item.span is None else (Related(item.message, item.span),)
     notes = tuple(_note(fact, lines, label) for fact in (*elsewhere, *item.related, *item.chain))
     return Problem(item.code, severity, item.message, range_, item.hint, fixes, notes, str(item.span or ""))
+
+
+def _leading_to(span: Span | None, lines: Lines) -> Range:
+    """Return the range of the key under which the file of a place is named; the beginning of the text for no file."""
+    found: list[tuple[bool, int, re.Match[str]]] = []
+    if span is not None and span.line:
+        for number, line in enumerate(lines.lines):
+            match = _FILES.match(line)
+            if match is not None:
+                found.append((PurePath(span.file).stem not in match[0], number, match))
+    if not found:
+        return Range(Position(0, 0), Position(0, 0))
+    _, number, match = min(found, key=lambda one: one[:2])
+    return Range(lines.position(number + 1, match.start(1) + 1), lines.position(number + 1, match.end() + 1))
 
 
 def _is_in(span: Span | None, label: str) -> bool:

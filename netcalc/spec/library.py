@@ -21,6 +21,7 @@ from netcalc.spec.document import BlockDecl, Document
 from netcalc.spec.inheritance import merged, with_appended_lines, with_current_names
 from netcalc.spec.left_out import without_names
 from netcalc.spec.line_syntax import MODIFIERS, SEQUENCE
+from netcalc.spec.open_files import OpenFiles, Version, version_on_disk
 from netcalc.spec.shipped import respelled, shipped, shipped_blocks, shipped_file, spec_hint, specs_dir, unaliased
 from netcalc.spec.spec_files import checked_size, looks_like_spec, read_spec, read_standard_input
 from netcalc.spec.validation import validate
@@ -30,6 +31,7 @@ from netcalc.spec.yaml_document import parse_yaml
 _MOST_NODES = 5_000
 
 
+_NONE_OPEN = OpenFiles()
 #: The storage of a model that nothing says more of.
 _PLAIN = OwnStorage()
 
@@ -67,6 +69,7 @@ class Loaded:
     used: frozenset[str] = frozenset()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    files: Mapping[Path, Version] = field(default_factory=dict)  # that it was made of, without its own
     kept: BoundedCache[Any] = field(default_factory=partial(BoundedCache, _MOST_NODES), repr=False)
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -81,10 +84,18 @@ class Loaded:
 
 
 class _Way(NamedTuple):
-    """The files that led to a spec by ``extends`` and ``import``, and the largest file that is read."""
+    """The files that led to a spec by ``extends`` and ``import``, and the largest file that is read.
+
+    ``opened`` are the texts of files that are open in an editor.
+    """
 
     max_size: int
     files: tuple[Path, ...] = ()
+    opened: OpenFiles = _NONE_OPEN
+
+    def has(self, path: Path) -> bool:
+        """Return True if there is a file, on disk or open."""
+        return is_file(path) or self.opened.text(Path(os.path.realpath(path))) is not None
 
 
 def load_document(spec: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:
@@ -135,25 +146,41 @@ def load_data(
     return load_cursor(read_data(data, label), label, folder, max_size)
 
 
-def load_cursor(document: Cursor, label: str, folder: Path | None = None, max_size: int = MAX_SPEC_SIZE) -> Loaded:
+def load_cursor(
+    document: Cursor,
+    label: str,
+    folder: Path | None = None,
+    max_size: int = MAX_SPEC_SIZE,
+    opened: OpenFiles = _NONE_OPEN,
+) -> Loaded:
     """Load a spec from a document with its places; arguments as for :func:`load_data`.
+
+    Args:
+        opened: the texts of files that are open in an editor, in place of those on disk.
 
     Raises:
         NetcalcError: as :func:`load_document`.
     """
-    return _assemble(document, label, folder or Path(), _Way(max_size))
+    return _assemble(document, label, folder or Path(), _Way(max_size, opened=opened))
 
 
-def load_opened(document: Cursor, path: Path, folder: Path | None = None, max_size: int = MAX_SPEC_SIZE) -> Loaded:
+def load_opened(
+    document: Cursor,
+    path: Path,
+    folder: Path | None = None,
+    max_size: int = MAX_SPEC_SIZE,
+    opened: OpenFiles = _NONE_OPEN,
+) -> Loaded:
     """Load the spec of a file from a document of it that is perhaps not saved.
 
-    It is as :func:`load_document` of the file, whose present text is not read.
+    It is as :func:`load_document` of the file, whose present text is not read; ``opened`` are the texts of others that
+    are not either.
 
     Raises:
         NetcalcError: as :func:`load_document`.
     """
     real = Path(os.path.realpath(path))
-    loaded = _assemble(document, label_of(path), folder or path.parent, _Way(max_size, (real,)))
+    loaded = _assemble(document, label_of(path), folder or path.parent, _Way(max_size, (real,), opened))
     loaded.path = real
     return loaded
 
@@ -198,22 +225,26 @@ def _shadowed(spec: str, kind: str) -> tuple[Diagnostic, ...]:
 
 
 #: Specs read before, by path, resolved path, time of modification and limit on the size.
-_READ: dict[tuple[Path, Path, int, int], Loaded] = {}
+_READ: dict[tuple[Path, Path, Version, int], Loaded] = {}
 
 
 def _load(path: Path, way: _Way) -> Loaded:
-    if not is_file(path):  # a pipe can be read once
+    if not way.has(path):  # a pipe can be read once
         return _read_spec(path, None, way)
     real = Path(os.path.realpath(path))
-    key = (path, real, real.stat().st_mtime_ns, way.max_size)
-    if key not in _READ:  # a spec that has been read is not part of a circle
-        _READ[key] = _read_spec(path, real, way)
-    return _READ[key]
+    text = way.opened.text(real)
+    read = _READ if text is None else way.opened.read
+    key = (path, real, version_on_disk(real) if text is None else None, way.max_size)
+    found = read.get(key)
+    if found is None or not way.opened.are_as(found.files):  # a spec that has been read is not part of a circle
+        found = read[key] = _read_spec(path, real, way)
+    return found
 
 
 def _read_spec(path: Path, real: Path | None, way: _Way) -> Loaded:
     label = label_of(path)
-    text = read_spec(path, label, way.max_size)
+    opened = None if real is None else way.opened.text(real)
+    text = read_spec(path, label, way.max_size) if opened is None else checked_size(opened, label, way.max_size)
     if way.files and not looks_like_spec(text):  # no part of another file may be shown in a message
         raise NetcalcError(Diagnostic("E004", f"{path} is not a spec: it has no key 'netcalc'"))
     way = way._replace(files=(*way.files, real or path))
@@ -224,6 +255,8 @@ def _read_spec(path: Path, real: Path | None, way: _Way) -> Loaded:
             raise
         raise NetcalcError(_without_excerpt(d, label) for d in error.diagnostics) from None
     loaded.path = real
+    if opened is not None and real is not None:
+        loaded.files = {**loaded.files, real: opened}
     return loaded
 
 
@@ -254,13 +287,19 @@ def _assemble(cursor: Cursor, label: str, folder: Path, way: _Way) -> Loaded:
         imported |= {name: block for name, block in parent.blocks.items() if name not in parent.document.blocks}
     elif own.without:
         raise cursor["without"].key_error("E105", "without: the spec extends no other one", "add `extends`")
+    others = [] if parent is None else [parent]
     for index, name in enumerate(own.import_):
-        imported |= _load_named(name, cursor["import"][index], folder, way).blocks
+        others.append(_load_named(name, cursor["import"][index], folder, way))
+        imported |= others[-1].blocks
     complete = with_appended_lines(cursor)
     document = validate(complete) if own.extends is not None or complete is not cursor else own
     cursor = complete
     loaded = Loaded(document, cursor, label, imported, tuple(warnings), own.extends)
     loaded.parent, loaded.has_own_lines = parent, bool(own.layers)
+    for other in others:
+        loaded.files = {**loaded.files, **other.files}
+        if other.path is not None:
+            loaded.files = {other.path: version_on_disk(other.path), **loaded.files}
     for name, decl in document.blocks.items():
         if name in MODIFIERS or name == SEQUENCE or ops.find(name) is not None:
             kind = "a modifier" if name in MODIFIERS else "an operation"
@@ -274,7 +313,7 @@ def _load_named(name: str, cursor: Cursor, folder: Path, way: _Way) -> Loaded:
     stem = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     candidates = [folder / stem, specs_dir() / stem]
     with _at(cursor):
-        path = next((c for c in candidates if is_file(c)), shipped_file(name)) or shipped().get(respelled(name) or "")
+        path = next((c for c in candidates if way.has(c)), shipped_file(name)) or shipped().get(respelled(name) or "")
     if path is None:
         raise cursor.error(
             "E005",

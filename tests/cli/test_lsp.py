@@ -226,6 +226,27 @@ async def test_files_that_extend_others(client: LanguageClient, tmp_path: Path) 
     assert [(problem.code, "root" in problem.message) for problem in await file.diagnostics()] == [("E005", False)]
 
 
+async def test_a_file_that_is_extended_is_read_as_it_is_in_the_editor(client: LanguageClient, tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(SPEC, encoding="utf-8")
+    (tmp_path / "middle.yaml").write_text("netcalc: 1\nextends: base\nvars: {width: 16}\n", encoding="utf-8")
+    added = "netcalc: 1\nextends: middle\npatch:\n  - {after: stem, insert: [{name: act, gelu: {}}]}\n"
+    child = opened(client, (tmp_path / "child.yaml").as_uri(), added)
+    assert await child.hints() == {3: "→ 1×16×30×30"}
+    base = opened(client, (tmp_path / "base.yaml").as_uri(), SPEC)
+    base.replace("kernel: 3", "kernel: 5")  # and not saved
+    assert await child.hints() == {3: "→ 1×16×28×28"}
+    base.replace("name: stem", "name: [stem")
+    assert await child.hints() == {}
+    await asyncio.sleep(0.5)
+    (problem,) = await child.diagnostics()
+    assert (problem.code, problem.range.start.line) == ("E001", 1)
+    client.text_document_did_close(types.DidCloseTextDocumentParams(base.identifier))
+    assert await child.hints() == {3: "→ 1×16×30×30"}
+    base = opened(client, (tmp_path / "new.yaml").as_uri(), SPEC)  # a file that is not saved yet
+    child.replace("extends: middle", "extends: new")
+    assert await child.hints() == {3: "→ 1×8×30×30"}
+
+
 async def test_a_file_of_a_thousand_lines(client: LanguageClient, tmp_path: Path) -> None:
     lines = "".join(f"  - {{name: fc{number}, linear: 16}}\n" for number in range(1000))
     file = opened(client, (tmp_path / "deep.yaml").as_uri(), f"netcalc: 1\ninputs: {{x: [1, 16]}}\nlayers:\n{lines}")

@@ -22,7 +22,7 @@ from pygls.uris import to_fs_path
 from netcalc.cli.editors.places import Places, markdown
 from netcalc.cli.editors.settings import Settings, read_settings
 from netcalc.diagnostics import NetcalcError
-from netcalc.language import Document, is_spec, warm
+from netcalc.language import Document, OpenFiles, is_spec, warm
 from netcalc.version import __version__
 
 #: Seconds without a change after which diagnostics are sent.
@@ -37,7 +37,9 @@ class Server(LanguageServer):
         super().__init__("netcalc", __version__, max_workers=2)
         self.documents: dict[str, Document] = {}
         self.settings = Settings()
+        self.opened = OpenFiles()
         self._due: dict[str, asyncio.TimerHandle] = {}
+        self._stale: set[str] = set()  # files whose hints changed with another file
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Write an error of a message to the log of the client, and go on."""
@@ -58,8 +60,8 @@ class Server(LanguageServer):
         if document is None:
             if not is_spec(text):
                 return None
-            path = to_fs_path(uri) if uri.startswith("file:") else None
-            document = self.documents[uri] = Document(text, path, options=self.settings.options)
+            options = self.settings.options
+            document = self.documents[uri] = Document(text, _path(uri), options=options, opened=self.opened)
         document.update(text)
         return document
 
@@ -68,10 +70,24 @@ class Server(LanguageServer):
         return Places(document.text, types.PositionEncodingKind(self.workspace.position_encoding))
 
     def changed(self, uri: str, pause: float = _PAUSE) -> None:
-        """Send the diagnostics of a file, unless another change comes before."""
+        """Send the diagnostics of a file and of those that extend or import it, unless another change comes before."""
+        path = _path(uri)
+        self._schedule(uri, pause)
+        if path is not None and uri in self.workspace.text_documents and self.opened.open(path, self.text(uri)):
+            self._reconsider_dependents(path)
+
+    def _schedule(self, uri: str, pause: float = _PAUSE) -> None:
         if (handle := self._due.pop(uri, None)) is not None:
             handle.cancel()
         self._due[uri] = asyncio.get_running_loop().call_later(pause, self._publish, uri)
+
+    def _reconsider_dependents(self, path: str) -> None:
+        """Analyze the files anew that extend or import a file."""
+        for uri, document in self.documents.items():
+            if document.depends_on(path):
+                document.forget()
+                self._stale.add(uri)
+                self._schedule(uri)
 
     def _publish(self, uri: str) -> None:
         self._due.pop(uri, None)
@@ -82,6 +98,9 @@ class Server(LanguageServer):
         places = self.places(document)
         found = [places.diagnostic(problem, uri) for problem in document.analyze().problems]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+        if uri in self._stale:  # the client asks for hints after changes of the file itself only
+            self._stale.clear()
+            self._refresh()
 
     def close(self, uri: str) -> None:
         """Forget a file, and its diagnostics in the client."""
@@ -89,13 +108,16 @@ class Server(LanguageServer):
             handle.cancel()
         if self.documents.pop(uri, None) is not None:
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        path = _path(uri)
+        if path is not None and self.opened.close(path):
+            self._reconsider_dependents(path)
 
     def reconsider(self, saved: str | None = None) -> None:
         """Analyze all files anew but the one that was saved, as files that they extend may have changed."""
         for uri, document in self.documents.items():
             if uri != saved:
                 document.forget()
-                self.changed(uri)
+                self._schedule(uri)
         self._refresh()
 
     def configure(self, given: Any) -> None:
@@ -105,7 +127,7 @@ class Server(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
         for uri, document in self.documents.items():
             document.configure(self.settings.options)
-            self.changed(uri)
+            self._schedule(uri)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -286,6 +308,11 @@ def _answer_about_names(server: Server) -> None:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, _first(error.diagnostics)))
             return None
         return types.WorkspaceEdit(changes={asked.uri: asked.places.edits(edits)})
+
+
+def _path(uri: str) -> str | None:
+    """Return the path of a file by its address; None for a text that is no file."""
+    return to_fs_path(uri) if uri.startswith("file:") else None
 
 
 def _first(diagnostics: Sequence[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Unpack
 
 from netcalc.arguments import accepts, texts
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
 
 
 @accepts
-def compute_optimal(flops: str | float | None = None, /, **options: Unpack[LawOptions]) -> ComputeOptimal:
+def compute_optimal(
+    flops: str | float | Iterable[str | float] | None = None, /, **options: Unpack[LawOptions]
+) -> ComputeOptimal:
     """Return the parameters and tokens that use a budget of FLOPs best, by scaling laws of language models.
 
     Args:
-        flops: FLOPs of all training, as in ``5.76e23``; in its place ``params`` or ``tokens`` may be given, and the
-            budget follows.
+        flops: FLOPs of all training, as in ``5.76e23``, or several budgets, whose curves of equal FLOPs a chart
+            shows; in its place ``params`` or ``tokens`` may be given, and the budget follows.
 
     Raises:
         NetcalcError: E502 for an unknown law, for a value that is no number above 0, and unless one value is given.

@@ -140,8 +140,9 @@ class ComputeOptimal(Result):
 
     asked: str
     """What is given: flops, params or tokens."""
-    value: float
+    values: tuple[float, ...]
     laws: tuple[Optimum, ...]
+    """By law and value."""
 
 
 def law_names() -> tuple[str, ...]:
@@ -172,14 +173,21 @@ def compute_optimal(laws: Iterable[Law], asked: str, value: Any) -> ComputeOptim
     Args:
         laws: the laws.
         asked: ``"flops"``, ``"params"`` or ``"tokens"``.
-        value: a number, or a text such as ``"5.76e23"`` or ``"70B"``.
+        value: a number, or a text such as ``"5.76e23"`` or ``"70B"``; of FLOPs several, too.
 
     Raises:
-        NetcalcError: E502 for a value that is no number above 0.
+        NetcalcError: E502 for a value that is no number above 0, and for an empty list.
     """
-    number = _number(asked, value)
-    budgets = (number if asked == "flops" else getattr(law, asked).budget(number) for law in laws)
-    return ComputeOptimal(asked, number, tuple(law.at(flops) for law, flops in zip(laws, budgets, strict=True)))
+    several = asked == "flops" and isinstance(value, Iterable) and not isinstance(value, str)
+    numbers = tuple(_number(asked, each) for each in value) if several else (_number(asked, value),)
+    if not numbers:
+        raise NetcalcError(Diagnostic("E502", f"{asked}: the list has no values", hint="for example [1e21, 1e22]"))
+    found = (
+        law.at(number if asked == "flops" else getattr(law, asked).budget(number))
+        for law in laws
+        for number in dict.fromkeys(numbers)
+    )
+    return ComputeOptimal(asked, numbers, tuple(found))
 
 
 def _number(asked: str, value: Any) -> float:

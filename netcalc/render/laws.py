@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from netcalc.analysis.laws import ComputeOptimal, Optimum
 from netcalc.render.numbers import short
@@ -21,22 +21,32 @@ class _Laws(Presentation[ComputeOptimal]):
     names = staticmethod(lambda row: (row.law,))
 
     def page(self, result: ComputeOptimal, rows: Selected[Optimum], view: View) -> Page:
-        asked = _power(result.value) if result.asked == "flops" else _count(result.value)
+        written = _power if result.asked == "flops" else _count
+        asked = ", ".join(map(written, result.values))
         yield Paragraph([Line(f" training of {asked} {_UNITS[result.asked]}", "compute-optimal")])
         yield self.data(result, rows, view)._replace(omitted=len(rows.others))
         if any(row.extrapolated for row in rows.shown):
             yield Paragraph([Line("* beyond the parameters or tokens of the runs that the law was fitted to")])
-        yield Paragraph([_source(row) for row in rows.shown])
+        yield from self.charts(result, rows)
+        yield Paragraph([_source(row) for row in {row.law: row for row in rows.shown}.values()])
 
     def charts(self, result: ComputeOptimal, rows: Selected[Optimum]) -> Iterable[Chart]:
-        """Return the losses of sizes that take the same FLOPs, by law, with the best size of each."""
-        curves = [row for row in rows.shown if row.curve]
-        if not curves:
+        """Return the losses of sizes that take the same FLOPs, by law and budget, with the best size of each."""
+        if not any(row.curve for row in rows.shown):
             return ()
-        series = [Series(row.law, [(point.params, point.loss) for point in row.curve]) for row in curves]
-        marks = [Mark(row.params, row.loss, _count(row.params)) for row in curves if row.loss is not None]
-        budgets = " and ".join(dict.fromkeys(_power(row.flops) for row in curves))
-        title = f"loss by size at {budgets} FLOPs"
+        curves = [row for row in rows.shown if row.curve]
+        laws, budgets = (list(dict.fromkeys(map(name, curves))) for name in (_law, _budget))
+        series = [
+            Series(_name(row, laws, budgets), [(point.params, point.loss) for point in row.curve]) for row in curves
+        ]
+        best = [(row.law, row.params, row.loss) for row in curves if row.loss is not None]
+        if len(budgets) > 1:
+            for law in laws:
+                line = [(params, loss) for name, params, loss in best if name == law]
+                series.append(Series("best sizes" if len(laws) == 1 else f"best sizes, {law}", line, dashed=True))
+        marks = [Mark(params, loss, _count(params)) for _, params, loss in best]
+        title = "loss by size at " + (budgets[0] if len(budgets) == 1 else "equal FLOPs")
+        title += f", {laws[0]}" if len(laws) == 1 else ""
         return [Chart(title, "parameters", "loss (nats/token)", series, log_x=True, x_unit=COUNT, marks=marks)]
 
     def data(self, result: ComputeOptimal, rows: Selected[Optimum], view: View) -> Table:
@@ -67,8 +77,21 @@ def _texts(row: Optimum) -> Iterator[str]:
     yield f"{row.params_exponent:.2f}"
 
 
+def _law(row: Optimum) -> str:
+    return row.law
+
+
+def _budget(row: Optimum) -> str:
+    return f"{_power(row.flops)} FLOPs"
+
+
+def _name(row: Optimum, laws: Sequence[str], budgets: Sequence[str]) -> str:
+    """Return the name of a curve: what distinguishes it from the others of a chart."""
+    return row.law if len(budgets) == 1 else _budget(row) if len(laws) == 1 else f"{row.law}, {_budget(row)}"
+
+
 def _count(value: float) -> str:
-    return short(round(value))
+    return short(round(value), elements=True)
 
 
 def _power(value: float) -> str:

@@ -126,9 +126,23 @@ def test_curves_of_equal_flops() -> None:
 def test_the_chart_marks_the_best_sizes(tmp_path: Path) -> None:
     netcalc.compute_optimal("5.76e23").plot(tmp_path / "curves.svg")
     text = (tmp_path / "curves.svg").read_text(encoding="utf-8")
-    assert "loss by size at 5.76e23 FLOPs" in text and "72.2 G" in text and "40.3 G" in text
+    assert "loss by size at 5.76e23 FLOPs" in text and "72.2 B" in text and "40.3 B" in text
     with pytest.raises(NetcalcError, match="has no charts"):
         netcalc.compute_optimal(1e21, law="chinchilla-1").plot(tmp_path / "none.svg")
+
+
+def test_curves_of_several_budgets_have_the_line_of_the_best_sizes() -> None:
+    """Budgets of Figure 3 of Hoffmann et al., whose optimum moves to the right, and to the sizes of Table A3."""
+    budgets = [2.21e19, 1.62e20, 2.46e22]
+    report = netcalc.compute_optimal(budgets, law="chinchilla-3")
+    sizes = [found.params for found in report.laws]
+    assert sizes == [optimum("chinchilla-3", flops).params for flops in budgets] and sizes == sorted(sizes)
+    assert sizes == pytest.approx([400e6, 1e9, 10e9], rel=0.1)
+    page = report.to_text(80)
+    assert "loss by size at equal FLOPs, chinchilla-3" in page and "best sizes" in page and "1.62e20 FLOPs" in page
+    assert page.count("approach 3, equation 10") == 1
+    with pytest.raises(NetcalcError, match="the list has no values"):
+        netcalc.compute_optimal([])
 
 
 @given(st.sampled_from(law_names()), st.floats(1e15, 1e30), st.sampled_from(["params", "tokens"]))

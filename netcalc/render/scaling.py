@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import log
 
 from netcalc.analysis.figures import FIGURES
-from netcalc.analysis.scaling import FigureScaling, PartCrossing, ScalingReport
+from netcalc.analysis.scaling import FigureScaling, PartCrossing, PartScaling, ScalingReport
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import Chart, Series
+from netcalc.render.plot.charts import COUNT, Mark
 from netcalc.render.presentations import Presentation, View
 from netcalc.render.selection import Selected, keys_of
 from netcalc.render.table import Column, Row, Share, Table
@@ -50,10 +53,31 @@ class _Scaling(Presentation[ScalingReport]):
                 for part in own[:_MOST_PARTS]
             ]
             title = f"{_TITLES[figure.figure]} of {result.spec}"
-            yield Chart(title, figure.over, _TITLES[figure.figure], series, log_x=True, log_y=True)
+            name, unit = ("", "MAC") if figure.figure == "macs" else (_TITLES[figure.figure], COUNT)
+            marks = list(_marks(own, result))
+            yield Chart(title, figure.over, name, series, log_x=True, log_y=True, y_unit=unit, marks=marks)
 
 
 PRESENTATIONS = {"ScalingReport": _Scaling()}
+
+
+def _marks(parts: Sequence[PartScaling], result: ScalingReport) -> Iterator[Mark]:
+    """Yield the crossings of the parts of a chart, on the line of the greater one behind them."""
+    shown = {part.path: part for part in parts[:_MOST_PARTS]}
+    for crossing in result.crossings:
+        part = shown.get(crossing.first)
+        if part is None or crossing.second not in shown or (part.figure, part.over) != (crossing.figure, crossing.over):
+            continue
+        sizes = next(
+            [point.size for point in figure.points]
+            for figure in result.figures
+            if (figure.figure, figure.over) == (crossing.figure, crossing.over)
+        )
+        for (low, below), (high, above) in pairwise(zip(sizes, part.values, strict=True)):
+            if low <= crossing.size <= high and below > 0:
+                share = log(crossing.size / low) / log(high / low)
+                yield Mark(float(crossing.size), below * (above / below) ** share, f"{crossing.over} {crossing.size:,}")
+                break
 
 
 def _head(result: ScalingReport) -> Iterator[Line]:

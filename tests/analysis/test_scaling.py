@@ -71,7 +71,7 @@ def test_each_size_grows_alone_and_assumptions_are_told() -> None:
     [
         ("lenght", "no dim or var of that name"),
         ("length=", "should be NAME=VALUES"),
-        ("length=1:8:0", "a step from 1"),
+        ("length=1:8:0", "the step should be above 0"),
         ("length=0,4", "at least 1"),
         ("d_model=100", "multiple of 12"),
         ("activation", "no whole number"),

@@ -168,6 +168,14 @@ def test_what_cannot_stay_symbolic_is_named_with_its_line(name: str, var: str, c
     assert (problem.span is not None) == (var != "layerz")
 
 
+@pytest.mark.parametrize("option", [{"unroll": True}, {"exclude": ["*.mlp"]}])
+def test_layers_of_a_symbolic_number_are_not_gone_through(option: Any) -> None:
+    with pytest.raises(NetcalcError) as caught:
+        str(netcalc.load("gemma-2-2b", symbolic=["layers"]).summary(view="params", **option))
+    (problem,) = caught.value.diagnostics  # layers that take turns are one line
+    assert problem.code == "E404" and "model.layers" in problem.message and problem.span is not None
+
+
 def test_the_kernel_of_attention_is_counted_at_symbols_too() -> None:
     work: Any = {"backward": True, "attention": "flash"}
     counted = netcalc.load("gpt2", set={"length": 640}).summary(view="flops", **work).totals.flops_total

@@ -41,11 +41,20 @@ class Operand:
         return self.value
 
 
+class Rows(NamedTuple):
+    """Rows of a stored tensor that are a tensor of a layer, by their first ones, at an index of the first axis."""
+
+    index: int
+    starts: tuple[int, ...]
+    count: int
+
+
 class Surroundings(NamedTuple):
-    """The model around a node: how often values are used, and ways to read tensors and to make them buffers."""
+    """The model around a node: how often values are used, and ways to read tensors, make them buffers and cut them."""
 
     read: Callable[[TensorProto], Known]
     make_buffer: Callable[[str], None]
+    cut: Callable[[str, str, Rows], Value]
     uses: Mapping[str, int] = {}
 
 
@@ -119,6 +128,12 @@ class Call:
         if value.stored is not None:
             self.around.make_buffer(value.stored.path)
         return value
+
+    def part(self, place: int, name: str, index: int, starts: Sequence[int], count: int) -> Value:
+        """Return rows of a stored input as a stored tensor of its own, by the name that the layer has for it."""
+        stored = self.x(place).stored
+        assert stored is not None
+        return self.around.cut(stored.path, name, Rows(index, tuple(starts), count))
 
     def optional(self, place: int) -> Value | None:
         """Return the value of an input; None if it is not given."""

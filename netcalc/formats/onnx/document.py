@@ -18,8 +18,7 @@ from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.onnx.file import OnnxFile, open_onnx
 from netcalc.formats.onnx.known import Known
-from netcalc.formats.onnx.messages import TensorProto
-from netcalc.formats.onnx.paths import Place, give_paths
+from netcalc.formats.onnx.paths import Held, Place, give_paths
 from netcalc.formats.onnx.translation import Translation
 from netcalc.formats.sources import Source
 from netcalc.spec import elaborate
@@ -31,7 +30,7 @@ class Imported(NamedTuple):
     """The spec document of a model, with the tensors of the file by the paths of the checkpoint that it loads."""
 
     document: dict[str, Any]
-    tensors: dict[str, tuple[TensorProto, Place]]
+    tensors: dict[str, tuple[Held, Place]]
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -74,7 +73,7 @@ def _check(graph: Graph, document: dict[str, Any]) -> None:
         raise NetcalcError(Diagnostic("E007", message, hint="this is a fault of netcalc; please report the model"))
 
 
-def weights_of(path: Path) -> tuple[OnnxFile, dict[str, tuple[TensorProto, Place]]]:
+def weights_of(path: Path) -> tuple[OnnxFile, dict[str, tuple[Held, Place]]]:
     """Return a file with its tensors by the paths of the checkpoint that its spec loads; NetcalcError as above."""
     file = open_onnx(path)
     return file, imported(file, path.stem).tensors

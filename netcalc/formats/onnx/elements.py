@@ -9,7 +9,8 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import ITEMSIZE, DType
 from netcalc.formats.onnx.messages import TensorProto
-from netcalc.formats.onnx.wire import DamagedError, Data, floats, integers
+from netcalc.formats.onnx.wire import Data, floats, integers
+from netcalc.weights.stored import DamagedError
 
 #: netcalc's names of the element types, by their numbers in the format.
 DTYPES: dict[int, DType] = {

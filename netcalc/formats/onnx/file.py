@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc.confinement import require_readable
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dtypes import ITEMSIZE
 from netcalc.formats.onnx.elements import decoded, dtype_named, elements
 from netcalc.formats.onnx.messages import Model, TensorProto, parsed_model
-from netcalc.formats.onnx.wire import DamagedError
+from netcalc.weights.stored import DamagedError, reading
 
 
 class Place(NamedTuple):
@@ -41,7 +40,7 @@ class OnnxFile:
             NetcalcError: E605 if its data cannot be read.
             RuleError: an element type that netcalc lacks.
         """
-        with reading(self.path):
+        with reading(str(self.path)):
             if tensor.external is None:
                 with mapped(self.path) as data:
                     return elements(data, tensor)
@@ -95,7 +94,7 @@ def open_onnx(path: str | Path) -> OnnxFile:
     """
     path = Path(path)
     require_readable(path)
-    with reading(path), mapped(path) as data:
+    with reading(str(path)), mapped(path) as data:
         return OnnxFile(path, parsed_model(data))
 
 
@@ -113,19 +112,3 @@ def mapped(path: Path) -> Iterator[mmap.mmap]:
             yield data
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn errors of reading a file into diagnostics.
-
-    Raises:
-        NetcalcError: E605 if the file cannot be read or is damaged.
-    """
-    try:
-        yield
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or error
-        raise NetcalcError(Diagnostic("E605", f"{path}: {reason}")) from None
-    except DamagedError as error:
-        raise NetcalcError(Diagnostic("E605", f"{path} is damaged, or no ONNX model: {error}")) from None

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from netcalc.formats.onnx.wire import DamagedError, Data, Field, fields, floats, integers, signed, text
+from netcalc.formats.onnx.wire import Data, Field, fields, floats, integers, signed, text
 from netcalc.limits import MAX_STORED_AXES, MAX_STORED_TENSORS
+from netcalc.weights.stored import DamagedError
 
 #: Deepest nesting of graphs in attributes of nodes.
 _DEEPEST = 40

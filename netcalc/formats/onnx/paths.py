@@ -12,11 +12,19 @@ from typing import NamedTuple
 
 from netcalc.formats.graph.builder import declaration
 from netcalc.formats.graph.model import Graph, Line, Stored
+from netcalc.formats.onnx.call import Rows
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.naming import around, is_numbered, is_path
 
 _PYTORCH = "pytorch"
 _FOLDED = ".weight_bias"
+
+
+class Held(NamedTuple):
+    """A tensor of the file, or rows of it that are a tensor of a layer."""
+
+    tensor: TensorProto
+    rows: Rows | None = None
 
 
 class Place(NamedTuple):
@@ -26,7 +34,7 @@ class Place(NamedTuple):
     transpose: bool = False
 
 
-def give_paths(graph: Graph, tensors: Mapping[str, TensorProto], producer: str) -> dict[str, Place]:
+def give_paths(graph: Graph, tensors: Mapping[str, Held], producer: str) -> dict[str, Place]:
     """Give every stored tensor a path, and the lines that hold one the modules around it; return the paths by name."""
     uses: dict[str, list[tuple[Line, str, Stored]]] = {}
     for line in graph.lines:

@@ -11,7 +11,7 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Scope, Stored, StoredTensor, Value
-from netcalc.formats.onnx.call import Call, Operand, Surroundings
+from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
 from netcalc.formats.onnx.elements import MOST_READ, dtype_named
 from netcalc.formats.onnx.file import OnnxFile
 from netcalc.formats.onnx.folding import folded, sizes_of
@@ -20,6 +20,7 @@ from netcalc.formats.onnx.known import Known
 from netcalc.formats.onnx.messages import Function, GraphProto, Model, Node, TensorProto, subgraphs
 from netcalc.formats.onnx.naming import identifier, scope_of
 from netcalc.formats.onnx.operators import rule_of
+from netcalc.formats.onnx.paths import Held
 from netcalc.formats.onnx.problems import Problems
 from netcalc.tensor_type import TensorType
 
@@ -32,7 +33,7 @@ class Translation:
 
     Attributes:
         build: adds lines to the graph.
-        tensors: the headers of stored tensors by their paths in the graph.
+        tensors: the stored tensors by their paths in the graph.
     """
 
     def __init__(self, file: OnnxFile, graph: Graph, given: Mapping[str, Known]) -> None:
@@ -40,8 +41,9 @@ class Translation:
         self.model: Model = file.model
         self.build = Builder(graph)
         self.problems = Problems(str(file.path))
-        self.tensors: dict[str, TensorProto] = {}
+        self.tensors: dict[str, Held] = {}
         self.given = given
+        self._cut_up: set[str] = set()
         self._functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self._nodes = 0
 
@@ -76,6 +78,9 @@ class Translation:
         self.problems.check()
         self._outputs(proto, env)
         self.problems.check()
+        used = {stored.path for line in graph.lines for stored in line.parameters.values()}
+        for path in self._cut_up - used:
+            del self.tensors[path], graph.tensors[path]
 
     def _outputs(self, proto: GraphProto, env: Mapping[str, Operand | None]) -> None:
         graph = self.build.graph
@@ -105,7 +110,7 @@ class Translation:
         if count == 1 or (not type_.is_inexact and count <= MOST_READ) or count == 0:
             return Operand(known=self.read(tensor))
         path = _free(name or "tensor", self.build.graph.tensors)
-        self.tensors[path] = tensor
+        self.tensors[path] = Held(tensor)
         self.build.graph.tensors[path] = StoredTensor(type_, buffer=not type_.is_inexact)
         if not type_.is_inexact:
             self.make_buffer(path)
@@ -115,6 +120,18 @@ class Translation:
         """Make a stored tensor a buffer, whose values are not read."""
         tensor = self.build.graph.tensors[path]
         self.build.graph.tensors[path] = replace(tensor, buffer=True)
+
+    def _cut(self, path: str, name: str, rows: Rows) -> Value:
+        """Return rows of a stored tensor as a tensor of a layer, in place of the whole tensor."""
+        held, scope = self.tensors[path], self.build.scope
+        whole = self.build.graph.tensors[path].type
+        self._cut_up.add(path)
+        owner = scope[-1].path if scope else self.build.hint or "layer"
+        own = _free(f"{owner}.{name}", self.build.graph.tensors)
+        type_ = whole.with_shape(len(rows.starts) * rows.count, *whole.shape[2:])
+        self.tensors[own] = Held(held.tensor, rows)
+        self.build.graph.tensors[own] = StoredTensor(type_)
+        return Value(type_, "", Stored(own))
 
     def read(self, tensor: TensorProto) -> Known:
         """Return the elements of a small tensor."""
@@ -186,7 +203,7 @@ class Translation:
                 self.problems.operator(node, "control flow that depends on data")
                 return None
             rule = rule_of(node.domain, node.op)
-            around = Surroundings(self.read, self.make_buffer, uses)
+            around = Surroundings(self.read, self.make_buffer, self._cut, uses)
             call = Call(node, self.build, opsets.get(node.domain, 1), operands, around)
             if node.domain == "" and (result := self._folded(call)) is not None:
                 return result

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import RuleError
 from netcalc.formats.onnx.document import weights_of
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.file import OnnxFile
 from netcalc.formats.onnx.messages import TensorProto
-from netcalc.formats.onnx.paths import Place
-from netcalc.formats.onnx.wire import DamagedError
+from netcalc.formats.onnx.paths import Held, Place
 from netcalc.formats.sources import Source
-from netcalc.weights import stored
 from netcalc.weights.pieces import Part
-from netcalc.weights.stored import Header, Stored, file_error, load_stored, opened, reading
+from netcalc.weights.stored import DamagedError, Header, Stored, file_error, opened, reading
 
 
 def own_weights(source: Source) -> OnnxWeights:
@@ -39,11 +35,11 @@ def opened_weights(path: Path) -> OnnxWeights:
 class OnnxWeights:
     """Tensors of a model by the paths that its spec loads, those that an exporter transposed as they were before."""
 
-    def __init__(self, file: OnnxFile, tensors: Mapping[str, tuple[TensorProto, Place]]) -> None:
+    def __init__(self, file: OnnxFile, tensors: Mapping[str, tuple[Held, Place]]) -> None:
         self.name = str(file.path)
         self._file = file
         self._tensors = tensors
-        self.headers = {path: _header(tensor, place) for path, (tensor, place) in tensors.items()}
+        self.headers = {path: _header(held, place) for path, (held, place) in tensors.items()}
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor.
@@ -51,8 +47,13 @@ class OnnxWeights:
         Raises:
             NetcalcError: E605 if they cannot be read.
         """
-        tensor, place = self._tensors[name]
-        array = self._array(tensor)
+        import numpy as np
+
+        held, place = self._tensors[name]
+        array = self._array(held.tensor)
+        if held.rows is not None:
+            index, starts, count = held.rows
+            array = np.concatenate([array[index, start : start + count] for start in starts])
         return np.ascontiguousarray(array.swapaxes(-1, -2)) if place.transpose else array
 
     def write(self, name: str, part: Part) -> None:
@@ -60,26 +61,29 @@ class OnnxWeights:
         part.put(part.out, self.load(name)[part.slices])
 
     def _array(self, tensor: TensorProto) -> Array:
-        with reading(self.name):
-            try:
+        import numpy as np
+
+        from netcalc.weights.stored_data import load_stored
+
+        try:
+            with reading(self.name):
                 place = self._file.place(tensor)
-            except DamagedError as error:
-                raise stored.DamagedError(str(error)) from None
-            except RuleError as error:
-                raise file_error(f"{self.name}: {error}") from None
-        dtype = numpy_dtype(dtype_named(tensor.kind))
+        except RuleError as error:
+            raise file_error(f"{self.name}: {error}") from None
+        dtype = dtype_named(tensor.kind)
         if place is None:
-            return np.array(self._file.elements(tensor)).astype(dtype).reshape(tensor.shape)
+            return np.array(self._file.elements(tensor)).astype(numpy_dtype(dtype)).reshape(tensor.shape)
         with reading(str(place.path)), opened(place.path, max(place.size, 1)) as (file, length):
             if place.start + place.size > length:
-                raise stored.DamagedError(f"the data of {tensor.name[:80]!r} end behind the file")
+                raise DamagedError(f"the data of {tensor.name[:80]!r} end behind the file")
             file.seek(place.start)
-            header = Header(tensor.shape, dtype.name)
-            return load_stored(file, Stored(header, dtype.newbyteorder("<"), 0))
+            return load_stored(file, Stored(Header(tensor.shape, dtype), dtype, 0))
 
 
-def _header(tensor: TensorProto, place: Place) -> Header:
-    shape = tensor.shape
+def _header(held: Held, place: Place) -> Header:
+    shape = held.tensor.shape
+    if held.rows is not None:
+        shape = (len(held.rows.starts) * held.rows.count, *shape[2:])
     if place.transpose:
         shape = (*shape[:-2], shape[-1], shape[-2])
-    return Header(shape, dtype_named(tensor.kind))
+    return Header(shape, dtype_named(held.tensor.kind))

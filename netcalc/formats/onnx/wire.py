@@ -9,12 +9,10 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from netcalc.weights.stored import DamagedError
+
 #: A file as bytes: mapped, or in memory.
 Data: TypeAlias = Any
-
-
-class DamagedError(Exception):
-    """Content that does not follow the format."""
 
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5

@@ -87,7 +87,7 @@ def scatter_nd(call: Call) -> Value:
     parts = [call.line("select", [call.x(1)], {"axis": -1, "index": axis}) for axis in range(depth)]
     if reduce in ("none", "add"):
         attributes = {"axis": list(range(depth)) if depth > 1 else 0, "accumulate": reduce == "add" or None}
-        return call.line("index_put", [call.x(), *parts, call.x(2)], attributes)
+        return call.line("index_put", [call.x(), call.x(2), *parts], attributes)
     return _reduced_slices(call, parts, _REDUCTIONS[reduce])
 
 

@@ -43,9 +43,15 @@ def _axes(call: Call) -> int:
 
 @operator("Conv")
 def conv(call: Call) -> Value:
-    axes, weight = _axes(call), call.x(1)
-    group = call.attribute("group", 1)
-    attributes = {
+    weight = call.x(1)
+    attributes = convolution_attributes(call, weight)
+    return weighted(call.build, f"conv{_axes(call)}d", call.x(), weight, call.optional(2), attributes)
+
+
+def convolution_attributes(call: Call, weight: Value) -> dict[str, Any]:
+    """Return the attributes of a convolution, whose kernel has the sizes of a weight."""
+    axes, group = _axes(call), call.attribute("group", 1)
+    return {
         "out": weight.type.shape[0],
         "kernel": plain(weight.type.shape[2:]),
         "stride": _sized(call, "strides", axes),
@@ -53,7 +59,6 @@ def conv(call: Call) -> Value:
         "dilation": _sized(call, "dilations", axes),
         "groups": None if group == 1 else group,
     }
-    return weighted(call.build, f"conv{axes}d", call.x(), weight, call.optional(2), attributes)
 
 
 @operator("ConvTranspose")

@@ -79,8 +79,11 @@ def column_of(values: Sequence[Any]) -> Array:
     types = {type(value) for value in values}
     if types in ({bool}, {str}):
         return np.array(values)
-    if types == {int} and all(-(1 << 63) <= value < 1 << 63 for value in values):
-        return np.array(values, dtype=np.int64)
+    if types == {int}:
+        try:
+            return np.array(values, dtype=np.int64)
+        except OverflowError:
+            pass
     if types and types <= {int, float, type(None)}:
         whole = (value for value in values if isinstance(value, int))
         if all(abs(value) <= _EXACT for value in whole):

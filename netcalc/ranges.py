@@ -130,6 +130,8 @@ def _listed(name: str, values: Any, most: int) -> Values:
     if isinstance(values, (int, float)):
         return (values,)
     if isinstance(values, range):
+        if values and abs(values[-1] - values[0]) // abs(values.step) >= most:
+            raise _refused(f"--over {name}: more than {most:,} values")
         return _checked(f"{name}", values, most)
     from netcalc.arguments import plain
 
@@ -158,14 +160,14 @@ def _linear(text: str, parts: Sequence[str], most: int) -> Values:
         raise _refused(f"--over {text}: the step should be above 0")
     if high < low:
         raise _refused(f"--over {text}: the range is empty; it should be LOW:HIGH or LOW:HIGH:STEP with LOW up to HIGH")
-    if all(isinstance(number, int) for number in numbers):
-        return range(low, high + 1, step)
     from decimal import Decimal
     from fractions import Fraction
 
     count = (Fraction(high) - Fraction(low)) // Fraction(step) + 1
     if count > most:
         raise _refused(f"--over {text}: {count:,} values, more than {most:,}")
+    if all(isinstance(number, int) for number in numbers):
+        return range(low, high + 1, step)
     return Decimals(Decimal(low), Decimal(step), count)
 
 

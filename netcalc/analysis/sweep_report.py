@@ -116,9 +116,9 @@ class Columns(Sequence[SweepPoint]):
 
     def add(self, figures: Mapping[str, Sequence[Any]], reasons: Sequence[str | None]) -> None:
         """Add the points that follow."""
-        start, codes = len(self), [0] * len(reasons)
+        start, codes = len(self), array("l", bytes(self._codes.itemsize * len(reasons)))
         if any(reasons):
-            codes = [self._reasons.setdefault(reason, len(self._reasons)) for reason in reasons]
+            codes = array("l", [self._reasons.setdefault(reason, len(self._reasons)) for reason in reasons])
         self._codes.extend(codes)
         for name, values in figures.items():
             self._add(name, values.tolist() if hasattr(values, "tolist") else values, start)
@@ -128,7 +128,9 @@ class Columns(Sequence[SweepPoint]):
         column, codes = self._figures[name], self._codes[start:]
         if isinstance(column, array):
             try:
-                filled = [0 if code else value for value, code in zip(values, codes, strict=True)]
+                filled = values
+                if any(codes):
+                    filled = [0 if code else value for value, code in zip(values, codes, strict=True)]
                 column.extend(array("q", filled))
                 return
             except (OverflowError, TypeError):

@@ -53,6 +53,10 @@ class Front:
         """The points, by their first objective."""
         return self._points
 
+    def spread(self, count: int) -> Sequence[tuple[Any, ...]]:
+        """Return the keys of so many points of the front, from its first to its last."""
+        return self._keys[:: max(1, len(self._keys) // count)]
+
     def takes(self, key: tuple[Any, ...]) -> bool:
         """Return True for a point that would be a part of the front."""
         if self._count == 2:
@@ -78,6 +82,53 @@ class Front:
         self._points.insert(place, point)
 
 
+#: Points from which NumPy is used to leave most of them out.
+_MANY = 2_048
+#: Points with which all others are compared at once.
+_PIVOTS = 24
+
+
+def contenders(columns: Sequence[Sequence[Any]], objectives: Sequence[Objective], front: Front) -> Iterable[int]:
+    """Return the places of the values that may belong to a front, in ascending order; others surely do not.
+
+    Args:
+        columns: values of each objective, None for none.
+        objectives: the objectives.
+        front: the front of earlier points.
+    """
+    every = range(len(columns[0]))
+    if len(every) < _MANY:
+        return every
+    import numpy as np
+
+    from netcalc.arrays import column_of
+
+    arrays = [column if isinstance(column, np.ndarray) else column_of(column) for column in columns]
+    if any(values.dtype.kind not in "if" for values in arrays):
+        return every  # integers that floats do not hold, which are compared one by one
+    keys = [-values if each.greatest else values for each, values in zip(objectives, arrays, strict=True)]
+    left = np.flatnonzero(~np.any([values != values for values in keys], axis=0))
+    keys = [values[left] for values in keys]
+
+    def leave_out(pivot: Sequence[Any], own: int | None = None) -> None:
+        """Leave out the points that are no better than another in any objective."""
+        nonlocal left, keys
+        worse = np.all([values >= limit for values, limit in zip(keys, pivot, strict=True)], axis=0)
+        if own is not None:
+            worse[own] = False
+        left, keys = left[~worse], [values[~worse] for values in keys]
+
+    for pivot in front.spread(_PIVOTS):
+        leave_out(pivot)
+    weights = np.random.default_rng(0).random((_PIVOTS, len(keys))) + 0.1
+    for own_weights in weights if len(left) > _PIVOTS else ():
+        scaled = (values / (np.abs(values).max() or 1) for values in keys)
+        score = sum(weight * values for weight, values in zip(own_weights, scaled, strict=True))
+        own = int(np.argmin(score))
+        leave_out([values[own] for values in keys], own)
+    return left.tolist()
+
+
 class Best:
     """The points with the least keys, as many as asked for, kept while points are added in their order."""
 
@@ -90,6 +141,15 @@ class Best:
     def points(self) -> Sequence[Any]:
         """The points, the best first; of equal ones the first that were added."""
         return self._points
+
+    def candidates(self, values: Sequence[Any], objective: Objective) -> list[int]:
+        """Return the places of the values that are better than the worst that is kept, None being no value."""
+        if len(self._keys) < self._count:
+            return [place for place, value in enumerate(values) if value is not None]
+        limit = objective.key(self._keys[-1])
+        if objective.greatest:
+            return [place for place, value in enumerate(values) if value is not None and value > limit]
+        return [place for place, value in enumerate(values) if value is not None and value < limit]
 
     def takes(self, key: Any) -> bool:
         """Return True for a point that would be kept."""

@@ -16,6 +16,8 @@ from netcalc.spec.evaluate import evaluate
 
 #: Rounds of the permutation from which points are drawn.
 _ROUNDS = 6
+#: Points that are drawn together on arrays, and the most bits of each half of their places there.
+_MANY, _MOST_BITS = 256, 31
 _WORD = (1 << 64) - 1
 
 
@@ -73,7 +75,7 @@ class Plan:
                 stride //= len(values)
                 columns[name] = _cyclic(values, stride, start, stop)
         else:
-            columns = self._at([self._permutation(place) for place in range(start, stop)])
+            columns = self._at(self._permutation.between(start, stop))
         return self._completed(columns)
 
     def shown(self, start: int, stop: int) -> dict[str, list[Any]]:
@@ -194,6 +196,14 @@ class _Permutation:
         self._bits = max(1, ((size - 1).bit_length() + 1) // 2)
         self._mask = (1 << self._bits) - 1
         self._keys = [_mixed((seed << 8) + round_ + 1) for round_ in range(_ROUNDS)]
+
+    def between(self, start: int, stop: int) -> list[int]:
+        """Return the numbers at the places from ``start`` to before ``stop``."""
+        if stop - start >= _MANY and self._bits <= _MOST_BITS:
+            from netcalc.sweep.draws import permuted
+
+            return permuted(start, stop, self._size, self._bits, self._keys)
+        return [self(place) for place in range(start, stop)]
 
     def __call__(self, place: int) -> int:
         while True:

@@ -12,7 +12,7 @@ from netcalc.ranges import RangesArgument
 from netcalc.request import Request
 from netcalc.sweep.evaluation import FIGURES, Evaluator
 from netcalc.sweep.joined import Joined
-from netcalc.sweep.objectives import Best, Front, objectives_of
+from netcalc.sweep.objectives import Best, Front, contenders, objectives_of
 from netcalc.sweep.plan import Plan, Undefined
 from netcalc.sweep.preparation import plan_of
 from netcalc.sweep_options import SweepOptions
@@ -87,7 +87,7 @@ def _figures(text: str) -> tuple[str, ...]:
 
 
 class Collector:
-    """What a result has of the points of a sweep, kept while chunks of them come in their order."""
+    """Collection of what a result has of the points of a sweep, from chunks of them in their order."""
 
     def __init__(
         self,
@@ -124,8 +124,9 @@ class Collector:
             own = {name: listed[index] for name, listed in figures.items()}
             return SweepPoint(chunk.start + index, values, own, chunk.reasons[index])
 
-        for index, value in enumerate(figures[self._best_by.figure]):
-            if value is not None and self._best.takes(key := self._best_by.key(value)):
+        values = figures[self._best_by.figure]
+        for index in self._best.candidates(values, self._best_by):
+            if self._best.takes(key := self._best_by.key(values[index])):
                 self._best.add(key, point(index))
         if self._pareto:
             self._add_to_front([figures[objective.figure] for objective in self._pareto], point)
@@ -133,7 +134,8 @@ class Collector:
             self._sample.append(point(self._places.pop() - chunk.start))
 
     def _add_to_front(self, columns: Sequence[Sequence[Any]], point: Any) -> None:
-        for index, values in enumerate(zip(*columns, strict=True)):
+        for index in contenders(columns, self._pareto, self._front):
+            values = [column[index] for column in columns]
             if None in values:
                 continue
             key = tuple(each.key(value) for each, value in zip(self._pareto, values, strict=True))
@@ -141,9 +143,9 @@ class Collector:
                 self._front.add(key, point(index))
 
     def _refuse(self, reasons: Sequence[str | None]) -> None:
-        for reason in reasons:
-            if reason is None:
-                continue
+        if not any(reasons):
+            return
+        for reason in filter(None, reasons):
             self._refused += 1
             kind = _DIGITS.sub("0", reason)
             if kind in self._reasons:

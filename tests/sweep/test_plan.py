@@ -51,6 +51,15 @@ def test_drawn_points_are_distinct_and_any_slice_is_reproduced_alone(ranges: Any
     assert list(zip(*again.columns(start, start + 3).values(), strict=True)) == rows[start : start + 3]
 
 
+@given(st.integers(1, 2**62), st.integers(0, 2**64), st.data())
+def test_many_points_are_drawn_as_single_ones_are(size: int, seed: int, data: Any) -> None:
+    start = data.draw(st.integers(0, size - 1))
+    count = min(300, size - start)
+    plan = Plan({"a": range(size)}, size, seed)
+    together = plan.columns(start, start + count)["a"]
+    assert together[::7] == [plan.columns(place, place + 1)["a"][0] for place in range(start, start + count, 7)]
+
+
 def test_draws_of_a_seed_are_spread_evenly_and_differ_from_those_of_another() -> None:
     plan = Plan({"a": range(10), "b": range(1_000_000), "c": range(100)}, 10_000, 1)
     columns = plan.columns(0, len(plan))

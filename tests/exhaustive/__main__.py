@@ -8,7 +8,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -42,7 +46,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.exhaustive", description=__doc__)
     if arguments[:1] == ["--sample"]:
         names = arguments[1:] or [name for name in CHECKS if (RECORDS / f"{name}.json").is_file()]
-        return max([_sample(name) for name in names], default=0)
+        return _sample(*names) if len(names) == 1 else _samples(names)
     commands = parser.add_subparsers(dest="name")
     for name in CHECKS:
         check = _module(name)
@@ -75,6 +79,19 @@ def _run(options: argparse.Namespace) -> int:
     elif options.record:
         write(options, result, failures, check.sample(result), vars(check).get("NEEDED", ()))
     return min(len(failures), 1)
+
+
+def _samples(names: Sequence[str]) -> int:
+    """Rerun samples, each in a process of its own and as many at once as there are cores."""
+
+    def rerun(name: str) -> int:
+        command = [sys.executable, "-m", "tests.exhaustive", "--sample", name]
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        print(ran.stdout, end="", flush=True)
+        return int(ran.returncode != 0)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return max(pool.map(rerun, names), default=0)
 
 
 def _sample(name: str) -> int:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from netcalc.language.flow_repair import repaired_list
+
 #: Keys that no shape depends on.
 UNRELATED = frozenset(
     (
@@ -22,6 +24,8 @@ _LINES = frozenset(("layers", "blocks"))
 _KEY = re.compile(r"[\"']?(\w+)[\"']?\s*:(?:\s|$)|[\"']?(\w+)[\"']?\s*$")
 _NAME = re.compile(r"(?:^|[\s{,])name:\s*[\"']?([\w.-]+)")
 _EXTENDS = re.compile(r"^[\"']?(?:extends|import)[\"']?\s*:", re.MULTILINE)
+#: Lines in flow style, which may begin below their key.
+_LIST = re.compile(r"( *)(?:- )?layers: *(?:#[^\n]*)?\n? *\[")
 #: Parts that are left out one by one, the smallest first.
 _MOST_TRIED = 6
 
@@ -36,6 +40,7 @@ def repaired_texts(text: str, line: int) -> Iterator[tuple[str, int]]:
     lines = text.split("\n")
     tried: set[tuple[int, int, str]] = set()
     for near in _near(lines, line):
+        yield from _without_elements(lines, near)
         for start, end, placeholder in _parts(lines, near, text):
             if (start, end, placeholder) in tried:
                 continue
@@ -46,6 +51,23 @@ def repaired_texts(text: str, line: int) -> Iterator[tuple[str, int]]:
             if placeholder:
                 blank[0] = placeholder
             yield "\n".join([*lines[:start], *blank, *lines[end:]]), start
+
+
+def _without_elements(lines: list[str], line: int) -> Iterator[tuple[str, int]]:
+    """Yield a text with a list of lines in flow style that can be read, around or before a line."""
+    top = next((number for number in range(line, -1, -1) if _begins_entry(lines[number])), 0)
+    begins = ((number, _LIST.match("\n".join(lines[number : number + 2]))) for number in range(line, top - 1, -1))
+    number, found = next(((number, found) for number, found in begins if found is not None), (0, None))
+    if found is None:
+        return
+    end = _end(lines, number, len(found[1]))
+    if end < len(lines) and lines[end].lstrip()[:1] == "]":
+        end += 1
+    text = "\n".join(lines[number:end])
+    repaired, broken = repaired_list(text, found.end())
+    if repaired != text:
+        first = number + text.count("\n", 0, broken)
+        yield "\n".join([*lines[:number], repaired, *lines[end:]]), first
 
 
 def _near(lines: list[str], line: int) -> Iterator[int]:

@@ -302,7 +302,10 @@ class _Reader:
             if self.text[self.at] == closing:
                 break
             item = self.flow_item(depth + 1)
-            values.append((item, self.flow_value(item, depth + 1)) if is_map else item)
+            if is_map:
+                values.append((item, self.flow_value(item, depth + 1)))
+            else:
+                values.append(self.flow_pair(item, depth + 1) if self.is_colon() else item)
             self.skip()
             if self.text[self.at] == ",":
                 self.at += 1
@@ -321,6 +324,13 @@ class _Reader:
         if first in "[{":
             return self.flow(depth)
         return self.quoted() if first in "\"'" else self.plain(_FLOW_PLAIN)
+
+    def flow_pair(self, key: Node, depth: int) -> Node:
+        """Return the mapping of one pair that is an item of a list, without brackets of its own."""
+        self.count(depth)
+        pair = (key, self.flow_value(key, depth + 1))
+        self.skip()  # it ends where the next sign begins
+        return Node("map", TAG + "map", [pair], key.start, self.mark())
 
     def flow_value(self, key: Node, depth: int) -> Node:
         """Return the value of a key in flow style."""

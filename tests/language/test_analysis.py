@@ -79,6 +79,39 @@ def test_a_line_after_a_broken_one_has_a_figure_if_it_does_not_depend_on_it() ->
     assert _hints(text) == [(4, "→ 1×8×30×30 · 224"), (7, "→ 1×8×30×10 · 310")]
 
 
+FLOW = """\
+netcalc: 1
+inputs: {x: [1, 8]}
+layers: [  # in flow style
+  linear: 4,
+  {name: b, linear: 5}, relu,
+  {name: c, from: b, linear: 6},
+  |
+  {name: d, from: b, linear: 7},
+  {name: e,
+   linear: 8},
+]
+outputs: [d]
+"""
+
+
+@pytest.mark.parametrize(
+    "typed", ["{linear: ,", "{name: z, linear: [3},", "linear: 3: 4,", "{", "[", '"', "relu: {", "- x,"]
+)
+def test_complete_elements_of_a_list_in_flow_style_have_figures(typed: str) -> None:
+    known = [(3, "→ 1×4 · 36"), (4, "→ 1×5 · 25"), (5, "→ 1×6 · 36"), (7, "→ 1×7 · 42")]
+    assert _hints(FLOW.replace("|", typed)) == [*known, (9, "→ 1×8 · 64")]
+    assert _hints(FLOW.partition("|")[0] + typed) == known[:3]
+    inside = "blocks:\n  a:\n    layers: [linear: 4,\n      |\n      {from: in, linear: 2}]\nlayers: [a: {}]\n"
+    analysis = Document("netcalc: 1\ninputs: {x: [1, 8]}\n" + inside.replace("|", typed)).analyze()
+    assert [hint.line for hint in analysis.hints] == [4, 6, 7]
+    assert analysis.totals is None and analysis.problems
+
+
+def test_a_comma_that_is_missing_hides_no_element() -> None:
+    assert [line for line, _ in _hints(FLOW.replace("|", "tanh"))] == [3, 4, 5, 6, 7, 9]
+
+
 def test_a_broken_line_keeps_its_name_from_lines_that_use_it() -> None:
     # `x` is the broken line, not the input of that name
     text = "netcalc: 1\ninputs: {x: [1, 8]}\nlayers:\n  - {name: x, linear: [\n  - {from: x, linear: 2}\n"

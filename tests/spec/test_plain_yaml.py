@@ -91,7 +91,7 @@ def read_alike(text: str) -> None:
         *("", "# nothing", "a: b: c", "a: 1\n  b: 2", "a: text\n  more", "- a\n b: 1", "a: 'x", '"\\n"', "[a", "{a}"),
         *("a: 0x1", "a: 1_000", "a: 2020-01-01", "a: .inf", "a: &x 1", "a: !!int 1", "<<: 1", "? a", "a:\tb", "--- a"),
         *(
-            "a: [b: 1]",
+            "a: [b: ]",
             "a: {b:1}",
             "a: >+\n b\n",
             "a: >\n  b\n\n  c\n",
@@ -103,6 +103,14 @@ def read_alike(text: str) -> None:
 )
 def test_all_else_is_left_to_ruamel(text: str) -> None:
     assert plain_document(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["[a: 1]", "a: [b: 1 , c: 2  # d\n , e: 3\n ]\nf: 4\n", "- [a : 'b: c', \"d\": [e: []],]"]
+)
+def test_pairs_in_lists_are_read_alike(text: str) -> None:
+    assert plain_document(text) is not None
+    read_alike(text)
 
 
 def test_what_ruamel_refuses_is_not_read() -> None:
@@ -118,6 +126,7 @@ def test_what_ruamel_refuses_is_not_read() -> None:
         "a: [1, 2, 3, 4, 5, 6, 7, 8, 9]",
         "a: {b: 1, c: [2, 3], d: {e: 4, f: 5}, g: 6, h: 7, i: 8}",
         "- [1, 2]\n- [3, [4, 5], 'six', 7,\n   8, 9]\n",
+        "a: [b: 1, c, d: [2, e: 3],\n  f: {g: 4} ]",
         "a:\n  - {b: 1, c: 2}\n  - {b: 1, c: 2}\n  - {b: 1}\n",
     ],
 )

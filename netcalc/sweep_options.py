@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Annotated, TypedDict
 
-from netcalc.arguments import COUNT, FUNCTION, NAME, NATURAL, PATH, Option
+from netcalc.arguments import COUNT, FLAG, FUNCTION, NAME, NATURAL, PATH, Option
 
 
 class SweepOptions(TypedDict, total=False):
@@ -53,6 +53,30 @@ class SweepOptions(TypedDict, total=False):
             "A CSV file with further figures of points, which have the same values of the swept columns.",
             metavar="FILE.csv",
         ),
+    ]
+    workers: Annotated[
+        int | None,
+        Option(
+            COUNT,
+            None,
+            "Processes that count points; on a cluster, those of its workers that do at a time.",
+            metavar="N",
+            shown_default="one process, all workers of a cluster",
+        ),
+    ]
+    on: Annotated[
+        str | None,
+        Option(
+            NAME,
+            None,
+            "A cluster whose workers count points, of Dask or Ray; it must be one that you trust.",
+            metavar="dask://HOST:PORT|ray://HOST:PORT",
+        ),
+    ]
+    resume: Annotated[bool, Option(FLAG, False, "Go on with the sweep to the file of -o that was stopped.")]
+    output: Annotated[
+        str | None,
+        Option(PATH, None, "A .parquet, .csv or .jsonl to which all points are written, in place of `points`.", ()),
     ]
     progress: Annotated[
         Callable[[int, int], None] | None,

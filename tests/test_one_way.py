@@ -482,6 +482,8 @@ VERBS = {
             "best": called("--best max:macs", best="max:macs"),
             "top": called("--top 1", top=1),
             "join": called("--join POINTS", join="POINTS"),
+            "workers": called("--workers 2", workers=2, unseen=True),
+            "resume": called("--resume -o ROWS.parquet", resume=True, output="ROWS.parquet"),
             "symbolic": Sample("--symbolic batch", {"symbolic": ["batch"]}, unseen=True),
         },
         words="--over batch=1:3",
@@ -622,11 +624,13 @@ LIST = {"search", "family", "yaml", "sort", "top", "filter"}
 OF_CONFIGURATIONS = {"example", "ignore"}
 #: An option that networks without experts refuse; tests/cli/test_memory.py compares it.
 OF_EXPERTS = {"experts_on"}
+#: An option that needs a cluster; tests/sweep/clusters has some.
+OF_CLUSTERS = {"on"}
 CASES = [
     (verb, name)
     for verb in VERBS
     for name in ["", *(declared.name for declared in command_module(verb).command.parameters)]
-    if name not in {*PAGE, *OF_CONFIGURATIONS, *OF_EXPERTS} and not (verb == "specs" and name in LIST)
+    if name not in {*PAGE, *OF_CONFIGURATIONS, *OF_EXPERTS, *OF_CLUSTERS} and not (verb == "specs" and name in LIST)
 ]
 #: Options of which the record of a verb shows nothing.
 UNSEEN = {
@@ -659,6 +663,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "STEPS": "steps.safetensors",
         "RECORD": "record.json",
         "POINTS": "points.csv",
+        "ROWS.parquet": "rows.parquet",
         "OUT.safetensors": "out.safetensors",
     }
     files = {word: str(folder / name) for word, name in paths.items()}

@@ -18,6 +18,8 @@ PICTURES = (".svg", ".png")
 #: Files of a graph: pictures, and texts that other programs draw.
 GRAPHS = (*PICTURES, ".dot", ".gv", ".mmd")
 TENSORS = (".safetensors", ".npz", ".npy")
+#: Files of the rows of a sweep, beside which its page is printed.
+ROWS = (".parquet", ".jsonl")
 SPECS = ("", ".yaml", ".yml")
 
 

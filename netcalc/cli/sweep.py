@@ -7,26 +7,40 @@ reason.
 the least figure of --best, and with --pareto those of which no other is better: --pareto params,macs, or
 --pareto params,max:accuracy with figures of --join FILE.csv, whose rows are matched by the swept columns.
 
---format csv writes all rows, and -o FILE.svg, or .png with the extra 'plot', the chart.
+--format csv writes all rows, and -o FILE.svg, or .png with the extra 'plot', the chart. -o FILE.csv writes the rows,
+as do .parquet and .jsonl, beside which the page is printed; --workers 2 counts in two processes, and
+--on dask://HOST:PORT or ray://HOST:PORT on a cluster. A sweep that was stopped goes on with --resume.
 """
 
 from __future__ import annotations
 
 from netcalc.cli.options import FormatOptions, ModeOptions, OutputOptions
-from netcalc.cli.suffixes import PICTURES, REPORTS
+from netcalc.cli.suffixes import PICTURES, REPORTS, ROWS, suffix_of
 from netcalc.cli.verb import Call, verb
 from netcalc.options import ModelOptions
 from netcalc.serving_options import OverOptions
 from netcalc.sweep_options import SweepOptions
 
 
-@verb(OverOptions, SweepOptions, FormatOptions, OutputOptions, ModelOptions, ModeOptions, writes=(*REPORTS, *PICTURES))
+@verb(
+    OverOptions,
+    SweepOptions,
+    FormatOptions,
+    OutputOptions,
+    ModelOptions,
+    ModeOptions,
+    writes=(*REPORTS, *PICTURES, *ROWS),
+)
 def command(call: Call) -> None:
     """Count a network at many values of its dims and vars: the best points, and a Pareto front."""
     from netcalc.render.progress import Progress
 
+    options, suffix = call.of(SweepOptions), suffix_of(call["output"])
+    if suffix not in (".csv", *ROWS):
+        options.pop("output", None)
     with Progress() as shown:
         result = call.network().sweep(
-            call["over"] or (), progress=lambda done, total: shown(done, total, "points"), **call.of(SweepOptions)
+            call["over"] or (), progress=lambda done, total: shown(done, total, "points"), **options
         )
-    call.write(result)
+    if suffix != ".csv":
+        call.write(result)

@@ -10,7 +10,7 @@ from netcalc.arguments import Option, options_of
 from netcalc.cli.declarations import Declared
 from netcalc.cli.declarations import Option as Flags
 from netcalc.cli.options import MODEL, value_of
-from netcalc.cli.suffixes import FINDINGS, FORMATS, PICTURES, REPORTS, TENSORS, require_file, require_format, suffix_of
+from netcalc.cli.suffixes import FINDINGS, FORMATS, PICTURES, REPORTS, ROWS, TENSORS, require_file, require_format, suffix_of
 
 if TYPE_CHECKING:
     from netcalc.diagnostics import Diagnostic
@@ -147,6 +147,8 @@ class Call:
             return
         if suffix_of(output) in TENSORS:
             result.save(output)
+            output = None
+        if suffix_of(output) in ROWS:  # which are written
             output = None
         terminal = self.terminal(output)
         write(lines(result, self.view._replace(width=terminal.width), terminal), output)

@@ -32,12 +32,17 @@ def table_csv(table: Table) -> Iterator[str]:
         yield buffer.getvalue()
 
 
+def safe(text: str) -> str:
+    """Return a text that is clean, and no formula of a spreadsheet; numbers stay."""
+    text = clean(text)
+    return f"'{text}" if text[:1] in _FORMULA and not _is_number(text) else text
+
+
 def _safe(cell: object, written: object) -> object:
     """The cell as it is ``written``: clean, and no formula of a spreadsheet; numbers and symbolic sizes stay."""
     if not isinstance(written, str):
         return written
-    text = clean(written)
-    return f"'{text}" if text[:1] in _FORMULA and cell.__class__ is not Poly and not _is_number(text) else text
+    return clean(written) if cell.__class__ is Poly else safe(written)
 
 
 def _is_number(text: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.sweep.values import ColumnType, Kind, column_types, kinds, texts
@@ -44,15 +44,20 @@ def read_part(path: Path, names: Iterable[str]) -> dict[str, list[Any]]:
     return {name: table.column(name).to_pylist() for name in table.column_names}
 
 
-def types_of_parts(paths: Iterable[Path]) -> dict[str, ColumnType]:
-    """Return the type of each column for the values of all parts together."""
+def kinds_of_part(path: Path) -> dict[str, set[Kind]]:
+    """Return the kinds of values by column of a part."""
     import pyarrow.parquet
 
+    metadata = pyarrow.parquet.read_schema(path).metadata
+    return {name: set(listed) for name, listed in json.loads(metadata[_KINDS]).items()}
+
+
+def types_of(parts: Iterable[Mapping[str, Collection[Kind]]]) -> dict[str, ColumnType]:
+    """Return the type of each column for the values of all parts together, by their kinds in each."""
     found: dict[str, set[Kind]] = {}
-    for path in paths:
-        metadata = pyarrow.parquet.read_schema(path).metadata
-        for name, listed in json.loads(metadata[_KINDS]).items():
-            found.setdefault(name, set()).update(kind for kind in get_args(Kind) if kind in listed)
+    for part in parts:
+        for name, listed in part.items():
+            found.setdefault(name, set()).update(listed)
     return column_types(found)
 
 

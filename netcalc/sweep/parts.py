@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import StringIO
@@ -15,10 +15,11 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists, make_folder, remove_file, replacing, write_file
+from netcalc.render.table_csv import safe
 from netcalc.sweep import manifest as manifests
 from netcalc.sweep.plan import Plan
 from netcalc.sweep.recipe import Chunk
-from netcalc.sweep.values import REASON, plain
+from netcalc.sweep.values import REASON, Kind, kinds, plain
 
 _NAME = re.compile(r"points-([0-9]+)-([0-9]+)\.(?:json|parquet)")
 
@@ -34,7 +35,7 @@ def part_format(output: str | Path) -> str:
     Raises:
         NetcalcError: E502 for another suffix, and for a Parquet file without pyarrow.
     """
-    suffix = Path(output).suffix
+    suffix = Path(output).suffix.lower()
     if suffix not in SUFFIXES:
         hint = f"one of {', '.join(SUFFIXES)}"
         raise NetcalcError(Diagnostic("E502", f"-o {output}: not a file of a sweep", hint=hint))
@@ -122,25 +123,47 @@ class Folder:
             raise NetcalcError(Diagnostic("E004", f"{path} cannot be read: {error}", hint=hint)) from None
         return Chunk(places.start, places.stop, self.plan.columns(places.start, places.stop), figures, reasons)
 
-    def merge(self, output: str) -> None:
+    def merge(self, output: str, added: Callable[[Columns], Columns] | None = None) -> None:
         """Write the file of all points in the order of the plan, and remove the parts.
 
         Its bytes depend on the sweep alone, not on the parts.
 
+        Args:
+            output: the file.
+            added: function that gives further figures of points by the columns of the plan.
+
         Raises:
             NetcalcError: E502 if the file cannot be written.
         """
-        batches = (rows(self.read(places)) for places in self.finished)
-        suffix = Path(output).suffix
+        suffix = Path(output).suffix.lower()
         if suffix == ".parquet":
-            from netcalc.sweep.parquet import types_of_parts, write_rows
+            from netcalc.sweep.parquet import types_of, write_rows
 
-            types = types_of_parts(self._part(places.start, places.stop) for places in self.finished)
+            types = types_of(self._kinds(added))
             with _writing(output, "-o ") as temporary:
-                write_rows(temporary, batches, types, json.dumps(self.record))
+                write_rows(temporary, self._rows(added), types, json.dumps(self.record))
         else:
-            write_file(_TEXTS[suffix](batches), output, "-o ")
+            write_file(_TEXTS[suffix](self._rows(added)), output, "-o ")
         self.remove()
+
+    def _rows(self, added: Callable[[Columns], Columns] | None) -> Iterator[Columns]:
+        """Yield the columns of all points, some of them at a time."""
+        for places in self.finished:
+            chunk = self.read(places)
+            further = {} if added is None else added(chunk.columns)
+            yield rows(chunk._replace(figures={**chunk.figures, **further}))
+
+    def _kinds(self, added: Callable[[Columns], Columns] | None) -> Iterator[Mapping[str, Collection[Kind]]]:
+        """Yield the kinds of values by column for some points at a time, in the order of the columns of a file."""
+        from netcalc.sweep.parquet import kinds_of_part
+
+        for places in self.finished:
+            known = kinds_of_part(self._part(places.start, places.stop))
+            reasons = known.pop(REASON)
+            if added is not None:
+                further = added(self.plan.columns(places.start, places.stop))
+                known |= {name: kinds(values) for name, values in further.items()}
+            yield {**known, REASON: reasons}
 
     def remove(self) -> None:
         """Remove the parts, and the folder if nothing else is in it."""
@@ -202,8 +225,8 @@ def _csv(batches: Iterable[Columns]) -> Iterator[bytes]:
 
 
 def _cells(values: Iterable[Any]) -> list[Any]:
-    """Return the values of a column as cells: lists and truth values as JSON, nothing for None."""
-    return [json.dumps(value) if isinstance(value, bool | list | dict) else value for value in values]
+    """Return the values of a column as cells, as reports have them."""
+    return [safe(value) if isinstance(value, str) else value for value in values]
 
 
 def _json_lines(batches: Iterable[Columns]) -> Iterator[bytes]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from math import ceil
-from pathlib import Path
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.request import Request
 from netcalc.sweep.backends import Pool, opened
-from netcalc.sweep.manifest import manifest
-from netcalc.sweep.parts import Folder, missing_places, part_format
+from netcalc.sweep.parts import Folder, missing_places
 from netcalc.sweep.plan import Plan
 from netcalc.sweep.recipe import Chunk, Recipe
 
@@ -28,48 +25,6 @@ _SHORTEST = 0.1
 _LEFT = 4
 
 Progress = Callable[[int, int], None]
-
-
-def swept(
-    request: Request,
-    plan: Plan,
-    figures: Sequence[str],
-    *,
-    workers: int | None = None,
-    on: str | None = None,
-    output: str | None = None,
-    resume: bool = False,
-    progress: Progress | None = None,
-) -> Iterator[Chunk]:
-    """Return the chunks of a sweep in the order of its plan, while they are evaluated.
-
-    Args:
-        request: the source and its settings, which the values of the plan replace.
-        plan: the points.
-        figures: names of figures.
-        workers: as for :func:`run`.
-        on: as for :func:`run`.
-        output: a ``.parquet``, ``.csv`` or ``.jsonl`` that is written after the last chunk; until then its parts are in
-            a folder beside it, with ``.parts`` behind its name.
-        resume: True to go on with the parts of a sweep that was stopped.
-        progress: as for :func:`run`.
-
-    Raises:
-        NetcalcError: as :func:`run`; E502, before any work, for an output that cannot be written, and for a folder with
-            the parts of another sweep.
-    """
-    recipe = Recipe.of(request, plan, figures)
-    if output is None:
-        return run(recipe, plan, workers=workers, on=on, progress=progress)
-    path = Path(output)
-    record = manifest(recipe, plan, request, part_format(path))
-    folder = Folder.opened(path.with_name(f"{path.name}.parts"), plan, record, resume)
-    return _merged(run(recipe, plan, workers=workers, on=on, folder=folder, progress=progress), folder, output)
-
-
-def _merged(chunks: Iterator[Chunk], folder: Folder, output: str) -> Iterator[Chunk]:
-    yield from chunks
-    folder.merge(output)
 
 
 def run(

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from netcalc.analysis.sweep_report import Columns, Objective, Refusal, Sweep, SweepPoint
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.ranges import RangesArgument
 from netcalc.request import Request
-from netcalc.sweep.evaluation import FIGURES, Evaluator
+from netcalc.sweep.evaluation import FIGURES
 from netcalc.sweep.joined import Joined
+from netcalc.sweep.manifest import manifest
 from netcalc.sweep.objectives import Best, Front, contenders, objectives_of
+from netcalc.sweep.parts import Folder, part_format
 from netcalc.sweep.plan import Plan, Undefined
 from netcalc.sweep.preparation import plan_of
+from netcalc.sweep.recipe import Chunk, Recipe
+from netcalc.sweep.running import run
 from netcalc.sweep_options import SweepOptions
 
-#: Points of a chunk.
-_CHUNK = 256
 #: Points of a chart.
 _SAMPLE = 1_500
 #: Reasons of refusals that are told apart.
@@ -26,22 +29,13 @@ _REASONS = 1_000
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
 
-class Chunk(NamedTuple):
-    """Points from ``start`` to before ``stop`` with their figures and the reasons why points are refused."""
-
-    start: int
-    stop: int
-    columns: Mapping[str, Sequence[Any]]
-    figures: Mapping[str, Sequence[Any]]
-    reasons: Sequence[str | None]
-
-
 def sweep(request: Request, over: RangesArgument, options: SweepOptions) -> Sweep:
     """Return the figures of a request at many values of its dims and vars.
 
     Raises:
         NetcalcError: as :func:`~netcalc.sweep.preparation.plan_of` does; E502 for a figure that does not exist and for
-            a malformed file of further figures, E004 for one that cannot be read.
+            a malformed file of further figures, E004 for one that cannot be read; E502 for a cluster that cannot be
+            used and parts of another sweep, before any work; E603 if workers are lost again and again.
     """
     plan = plan_of(request, over, options["random"], options["seed"])
     figures = _figures(options["figures"])
@@ -54,19 +48,28 @@ def sweep(request: Request, over: RangesArgument, options: SweepOptions) -> Swee
         raise NetcalcError(Diagnostic("E502", message, hint=f"--best {options['pareto']} lists the best by one"))
     asked = (objective.figure for objective in (*pareto, best))
     counted = (*figures, *dict.fromkeys(name for name in asked if name in FIGURES and name not in figures))
-    collector = Collector(plan, counted, joined, pareto, best, options["top"])
-    for chunk in _chunks(Evaluator(request, counted, plan.names), plan):
+    recipe = Recipe.of(request, plan, counted)
+    folder = _folder(request, plan, recipe, options)
+    collector = Collector(plan, counted, joined, pareto, best, options["top"], options["output"])
+    for chunk in run(
+        recipe, plan, workers=options["workers"], on=options["on"], folder=folder, progress=options["progress"]
+    ):
         collector.add(chunk)
-        if options["progress"] is not None:
-            options["progress"](chunk.stop, len(plan))
-    return collector.result(request)
+    result = collector.result(request)
+    if folder is not None:
+        folder.merge(options["output"] or "", joined.columns if joined else None)
+    return result
 
 
-def _chunks(evaluator: Evaluator, plan: Plan) -> Iterator[Chunk]:
-    for start in range(0, len(plan), _CHUNK):
-        stop = min(start + _CHUNK, len(plan))
-        columns = plan.columns(start, stop)
-        yield Chunk(start, stop, columns, *evaluator.evaluate(columns))
+def _folder(request: Request, plan: Plan, recipe: Recipe, options: SweepOptions) -> Folder | None:
+    """Return the folder of the parts of a file; None without a file."""
+    if options["output"] is None:
+        if options["resume"]:
+            raise NetcalcError(Diagnostic("E502", "--resume: there is no file of rows", hint="-o FILE.parquet"))
+        return None
+    path = Path(options["output"])
+    record = manifest(recipe, plan, request, part_format(path))
+    return Folder.opened(path.with_name(f"{path.name}.parts"), plan, record, options["resume"])
 
 
 def _figures(text: str) -> tuple[str, ...]:
@@ -97,6 +100,7 @@ class Collector:
         pareto: tuple[Objective, ...],
         best: Objective,
         top: int,
+        file: str | None = None,
     ) -> None:
         self._plan = plan
         self._joined = joined
@@ -105,7 +109,8 @@ class Collector:
         self._front = Front(len(pareto))
         self._best_by = best
         self._best = Best(top)
-        self._rows = Columns(plan, self._units)
+        self._file = file
+        self._rows = Columns(plan, self._units) if file is None else None
         #: Places of the points of a chart, in their order, the last first.
         self._places = _sampled(plan)
         self._sample: list[SweepPoint] = []
@@ -116,7 +121,8 @@ class Collector:
         """Add a chunk that follows the earlier ones."""
         figures = {name: _listed(values) for name, values in chunk.figures.items()}
         figures |= self._joined.columns(chunk.columns) if self._joined else {}
-        self._rows.add(figures, chunk.reasons)
+        if self._rows is not None:
+            self._rows.add(figures, chunk.reasons)
         self._refuse(chunk.reasons)
 
         def point(index: int) -> SweepPoint:
@@ -171,6 +177,7 @@ class Collector:
             tuple(self._front.points),
             tuple(self._sample),
             self._rows,
+            self._file,
             notes=tuple(self._notes()),
         )
 

@@ -23,10 +23,12 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.request import Request
 from netcalc.sweep import backends, evaluation, running
 from netcalc.sweep.evaluation import Evaluated
+from netcalc.sweep.manifest import manifest
+from netcalc.sweep.parts import Folder, part_format
 from netcalc.sweep.plan import Plan
 from netcalc.sweep.preparation import plan_of
-from netcalc.sweep.recipe import Evaluation, Recipe
-from netcalc.sweep.running import swept
+from netcalc.sweep.recipe import Chunk, Evaluation, Recipe
+from netcalc.sweep.running import run
 
 PARENT = """netcalc: 1
 vars: {width: 8, groups: 2}
@@ -60,6 +62,20 @@ def request_(tmp_path: Path) -> Request:
     for name in files:
         (tmp_path / name).unlink()
     return network.request
+
+
+def swept(request: Request, plan: Plan, figures: tuple[str, ...], **options: Any) -> Iterator[Chunk]:
+    """Return the chunks of a sweep whose parts are beside a file, which is merged at the end."""
+    output, resume = options.pop("output"), options.pop("resume", False)
+    recipe = Recipe.of(request, plan, figures)
+    record = manifest(recipe, plan, request, part_format(output))
+    folder = Folder.opened(Path(f"{output}.parts"), plan, record, resume)
+    return _merged(run(recipe, plan, folder=folder, **options), folder, output)
+
+
+def _merged(chunks: Iterator[Chunk], folder: Folder, output: str) -> Iterator[Chunk]:
+    yield from chunks
+    folder.merge(output)
 
 
 def _written(request: Request, output: Path, over: Any = OVER, **options: Any) -> bytes:
@@ -122,20 +138,21 @@ def test_a_sweep_that_was_stopped_goes_on_with_its_parts(tmp_path: Path, request
 
 
 def test_a_process_that_was_killed_leaves_complete_parts(tmp_path: Path) -> None:
-    over = {"features": range(1, 101), "classes": range(1, 21)}
-    script = (
-        "import netcalc\nfrom netcalc.sweep.preparation import plan_of\nfrom netcalc.sweep.running import swept\n"
-        f"request = netcalc.load('mlp').request\nplan = plan_of(request, {over!r})\n"
-        f"list(swept(request, plan, {FIGURES!r}, output={str(tmp_path / 'out.csv')!r}))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", script])
+    command = "sweep mlp --over features=1:100 --over classes=1:20 -o out.csv"
+    arguments = [sys.executable, "-P", "-m", "netcalc", *command.split()]
+    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL)
     while process.poll() is None and len(list(tmp_path.glob("out.csv.parts/points-*"))) < 2:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    request = netcalc.load("mlp").request
-    expected = _written(request, tmp_path / "expected.csv", over)
-    assert _written(request, tmp_path / "out.csv", over, resume=True) == expected
+    stopped = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert stopped.returncode == 2 and "[E502]: out.csv.parts has parts of this sweep" in stopped.stderr
+    subprocess.run([*arguments, "--resume"], cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)
+    netcalc.load("mlp").sweep(
+        ["features=1:100", "classes=1:20"], output=str(tmp_path / "expected.csv")
+    )  # in one process, without a stop
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["expected.csv", "out.csv"]
 
 
 def test_chunks_of_a_lost_process_are_evaluated_again(tmp_path: Path) -> None:
@@ -177,7 +194,6 @@ def test_workers_that_end_again_and_again_are_one_error(
     [
         ({"figures": ("params", "flops")}, "its figures is params, macs"),
         ({"over": {**OVER, "groups": range(1, 20)}}, "another range"),
-        ({"over": {**OVER, "groups": "${width}"}}, "another range"),
         ({"request": {"batch": 2}}, "another setting"),
         ({"request": "changed"}, "another spec"),
         ({"version": "0.0.9"}, f"its version of netcalc is {netcalc.__version__}"),
@@ -231,7 +247,7 @@ def test_a_worker_of_another_version_is_an_error(request_: Request) -> None:
     message = rf"E502: --on: the sweep is one of netcalc 0\.0\.9, but workers have netcalc {netcalc.__version__}"
     for workers in (1, 2):
         with pytest.raises(NetcalcError, match=message):
-            list(running.run(older, plan_of(request_, OVER), workers=workers))
+            list(run(older, plan_of(request_, OVER), workers=workers))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Ranges of sizes, as ``--over`` takes them: ``NAME=1,2,4``, ``NAME=LOW:HIGH[:STEP]``, ``NAME=log:LOW:HIGH:COUNT``.
 
-Bounds and steps are whole numbers, or decimals (``0.25:2:0.25``), whose sums are exact.
+Values may be lists (``depths=[2,2,2,2],[3,4,6,3]``).  Bounds and steps are whole numbers, or decimals
+(``0.25:2:0.25``), whose sums are exact.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ Values: TypeAlias = Sequence[Any]
 
 _NUMBER = re.compile(r"(-?\d{1,15})([kKMG]?)")
 _DECIMAL = re.compile(r"-?\d{0,15}\.\d{1,15}|-?\d{1,15}(?:\.\d{0,15})?[eE][-+]?\d{1,2}")
+#: Change of the depth of nested lists and mappings at a character.
+_BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _UNITS = {"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _HINT = "for example --over length=2048,8192, --over batch=1:8, --over width=0.25:2:0.25, --over length=log:1k:128k:8"
 #: Digits of the values between the bounds of a range of decimals at equal ratios.
@@ -136,7 +139,7 @@ def _listed(name: str, values: Any, most: int) -> Values:
     from netcalc.arguments import plain
 
     try:
-        listed = tuple(map(plain, values))
+        listed = tuple([*value] if isinstance(value, tuple) else plain(value) for value in values)
     except TypeError:
         raise _refused(f"--over {name}: should be a list of values") from None
     return _checked(f"{name}", listed, most)
@@ -148,9 +151,20 @@ def _values(text: str, values: str, most: int) -> Values:
         raise NetcalcError(Diagnostic("E502", f"--over {text}: an expression has no values of its own", hint=hint))
     if values.startswith("log:"):
         return _checked(text, _geometric(text, values.split(":")[1:], most), most)
-    if ":" in values:
+    if ":" in values and not any(mark in values for mark in _BRACKETS):
         return _checked(text, _linear(text, values.split(":"), most), most)
-    return _checked(text, tuple(_size(value.strip()) for value in values.split(",")), most)
+    return _checked(text, tuple(_size(value.strip()) for value in _separated(values)), most)
+
+
+def _separated(values: str) -> Iterator[str]:
+    """Yield the values of a list, each of which may be a list itself: ``[2,2],[3,4]``."""
+    depth, start = 0, 0
+    for place, mark in enumerate(values):
+        depth += _BRACKETS.get(mark, 0)
+        if mark == "," and not depth:
+            yield values[start:place]
+            start = place + 1
+    yield values[start:]
 
 
 def _linear(text: str, parts: Sequence[str], most: int) -> Values:
@@ -226,9 +240,9 @@ def _checked(text: str, values: Values, most: int) -> Values:
         return values
     if not values or "" in values:
         raise _refused(f"--over {text}: {'a value is' if values else 'the range is'} empty")
-    if not all(value is None or isinstance(value, (bool, int, float, str)) for value in values):
-        raise _refused(f"--over {text}: a value should be a number, a word, or True or False")
-    unique = tuple(dict.fromkeys(values))
+    if not all(value is None or isinstance(value, (bool, int, float, str, list)) for value in values):
+        raise _refused(f"--over {text}: a value should be a number, a word, True or False, or a list")
+    unique = tuple({repr(value) if isinstance(value, list) else value: value for value in values}.values())
     if len(unique) < len(values):
         raise _refused(f"--over {text}: a value is given twice")
     return unique

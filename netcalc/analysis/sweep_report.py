@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
-from netcalc.analysis.memory_table import Setting
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.results import Entry, Real, Result, recorded
 
 #: Points whose columns are read together, where points are read one after the other.
 _BATCH = 4096
 
+#: Value of a dim or var.
+Setting: TypeAlias = bool | int | Real | str | list[Any] | None
 #: Figure of a point; none where the spec refuses the point, or a file has no figure of it.
 Figure: TypeAlias = int | Real | None
 

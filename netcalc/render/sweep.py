@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netcalc.analysis.sweep_report import Objective, Sweep, SweepPoint
+from netcalc.diagnostics import written
 from netcalc.render.page import Answer, Line, Page, Paragraph
 from netcalc.render.plot import COUNT, Chart, Series
 from netcalc.render.presentations import Presentation, View
@@ -30,7 +31,11 @@ class _Sweep(Presentation[Sweep]):
     def page(self, result: Sweep, rows: Selected[Any], view: View) -> Page:
         yield Paragraph(list(_head(result)))
         yield from self.charts(result, rows)
-        if refused := [*_refused(result)]:
+        refused = [*_refused(result)]
+        if not result.best:
+            yield Answer([Paragraph([*refused, Line("no point has figures")])])
+            return
+        if refused:
             yield Paragraph(refused)
         tables = [_table(result, result.best, _by(result.best_by), result.count - result.refused)]
         if result.pareto:
@@ -117,7 +122,7 @@ def _kind(values: Iterable[Any]) -> Kind:
 
 
 def _value(value: Any) -> Any:
-    return value if type(value) is int or value is None else str(value)
+    return value if type(value) in (int, str) or value is None else written(value)
 
 
 def _series(name: str, points: Iterable[SweepPoint], x: str, y: str) -> Series:

@@ -35,7 +35,7 @@ def plan_of(request: Request, over: RangesArgument, random: int | None = None, s
     """
     grid_limit = MAX_SWEEP_POINTS if random is None else MAX_SWEEP_GRID
     ranges = ranges_of(over, MAX_SWEEP_POINTS, MAX_SWEEP_RANGES, grid_limit)
-    values = {composed(name): _read(listed) for name, listed in ranges.values.items()}
+    values = {composed(name): _read(name, listed) for name, listed in ranges.values.items()}
     _require_names(request, values)
     for name, listed in values.items():
         _require_values(request, name, listed)
@@ -49,10 +49,15 @@ def plan_of(request: Request, over: RangesArgument, random: int | None = None, s
     return plan
 
 
-def _read(values: Any) -> Any:
+def _read(name: str, values: Any) -> Any:
     """Return values with those that texts stand for."""
     if isinstance(values, tuple):
-        return tuple(parse_scalar(value) if isinstance(value, str) else value for value in values)
+        try:
+            read = [parse_scalar(value) if isinstance(value, str) else value for value in values]
+        except NetcalcError as error:
+            (problem, *_) = error.diagnostics
+            raise NetcalcError(Diagnostic("E502", f"--over {name}: {problem.message}", hint=problem.hint)) from None
+        return tuple(value.tolist() if hasattr(value, "tolist") else value for value in read)
     return values
 
 

@@ -157,6 +157,7 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     ],
     "sweep": lambda folder: [
         api.load("gpt2", set={"heads": "${d_model // 64}"}).sweep("d_model=128:1k:128", pareto="params,max:macs"),
+        api.load("resnet18").sweep({"depths": [[1, 1, 1, 1], [2, 2, 2, 2]]}),
         api.load("gpt2").sweep(["d_model=64,100", "batch=1:2000", "eps=0.25:1:0.25"], random=3, figures="cache"),
     ],
     "graph": lambda folder: [

@@ -95,6 +95,14 @@ def test_ranges_have_the_numbers_that_are_written(text: str, values: list[float]
     assert list(map(type, found)) == list(map(type, values))
 
 
+def test_values_may_be_lists() -> None:
+    request = netcalc.load("resnet34").request
+    for over in (["depths=[2, 2, 2, 2],[3,4,6,3]"], {"depths": [[2, 2, 2, 2], (3, 4, 6, 3)]}):
+        plan = plan_of(request, over)
+        assert plan.columns(0, 2) == {"depths": [[2, 2, 2, 2], [3, 4, 6, 3]]}
+        assert Plan.from_record(plan.record()).columns(0, 2) == plan.columns(0, 2)
+
+
 @given(st.integers(0, 10**6), st.integers(1, 10**4), st.integers(1, 6), st.integers(1, 2_000))
 def test_decimals_have_no_drift(first: int, step: int, digits: int, count: int) -> None:
     last = first + step * (count - 1)
@@ -141,6 +149,13 @@ def test_an_expression_without_a_value_is_a_reason_at_its_point_alone() -> None:
         ([], "no range"),
         (["d_model=1:1000000", "d_ff=1:1000000"], "points, more than 1,000,000,000"),
         ("d_model=1:2:0.00000000001", "values, more than"),
+        ("d_model=1:999999999999999G", "values, more than"),
+        ({"d_model": range(10**30)}, "more than 1,000,000,000 values"),
+        ({"d_model": []}, "the range is empty"),
+        ({"d_model": object()}, "should be a list of values"),
+        ("d_model=[1,2", "--over d_model: while parsing"),
+        ("d_model=[1,2],3", r"--over d_model: should be a whole number, not \[1, 2\]"),
+        ("d_model=1,1", "a value is given twice"),
     ],
 )
 def test_bad_ranges_are_refused_before_any_work(over: Any, message: str) -> None:

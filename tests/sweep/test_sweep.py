@@ -232,3 +232,11 @@ def test_progress_ends_at_the_number_of_points() -> None:
 def test_results_can_be_pickled(sweep: Sweep) -> None:
     again: Any = pickle.loads(pickle.dumps(sweep))
     assert again.to_dict() == sweep.to_dict()
+
+
+def test_a_sweep_whose_points_are_all_refused_says_why(netcalc: Callable[..., CommandResult]) -> None:
+    ran = netcalc("sweep", "gpt2", "--over", "d_model=100,101", "--over", "heads=3", "--pareto", "params,macs")
+    assert ran.code == 0 and "2 points; 2 refused" in ran.out
+    assert ran.out.endswith("for d_model = 100, heads = 3\nno point has figures\n")
+    found = api.load("gpt2").sweep({"d_model": [100, 101], "heads": [3]})
+    assert found.best == () and np.isnan(found.columns["params"]).all() and len(found.accepted["params"]) == 0

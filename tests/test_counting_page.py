@@ -58,7 +58,7 @@ def test_files_are_counted_as_they_store_parameters(tmp_path: Path) -> None:
     for name, answer in (("small.gguf", file), ("awq", four)):
         assert answer["result"]["note"] == ""
         (counted,) = asked([("count", spec_of(answer))], tmp_path)
-        assert counted["result"]["network"]["stored"]["bytes"] == bytes_[name], name
+        assert counted["result"]["network"]["summary"]["totals"]["weight_bytes"] == bytes_[name], name
     assert parameters == blocks + 17 * 512
     assert unknown["result"]["note"].startswith("Parameters are counted in full precision: ")
 
@@ -98,5 +98,6 @@ def test_every_question_has_an_answer_without_numpy(tmp_path: Path) -> None:
     assert answers[-1]["errors"][0]["code"] == "E005"
     first, other, wrong, cut = (answer["result"] for answer in answers[:4])
     assert first["network"]["summary"]["totals"]["params"] == 21_797_672
-    assert other["network"]["stored"]["bytes"] < 23_000_000 and other["network"]["summary"]["convention"] == "torch"
+    summary = other["network"]["summary"]
+    assert summary["totals"]["weight_bytes"] < 23_000_000 and summary["convention"] == "torch"
     assert wrong["network"] is None and wrong["problems"][0]["code"] == "E501" and cut["network"] is None

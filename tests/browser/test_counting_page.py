@@ -74,7 +74,8 @@ def test_settings_change_the_figures(visit: CountingPage) -> None:
     visit.open_spec("llama-3-8b")
     visit.total("params", "8,030,261,248")
     visit.panel("settings")
-    page.get_by_label("length", exact=True).fill("100")
+    page.get_by_label("length", exact=True).press_sequentially("100", delay=700)  # counted at 1 and 10 meanwhile
+    assert page.get_by_label("length", exact=True).input_value() == "100"
     page.get_by_label("layers", exact=True).fill("16")
     visit.total("params", "4,540,469,248")  # less 16 layers of 218,112,000
     page.get_by_label("dropout").fill("1.5")
@@ -83,7 +84,7 @@ def test_settings_change_the_figures(visit: CountingPage) -> None:
     page.get_by_label("dropout").fill("")
     page.get_by_label("Quantization").fill("int8")
     # a byte for each weight of 16 layers and 4 for the scale of each row; embedding and output stay in bfloat16
-    visit.total("stored_bytes", "5,594,030,080")
+    visit.total("weight_bytes", "5,594,030,080")
     page.get_by_label("Keep batch as a symbol").check()
     visit.total("macs", "batch")
     page.get_by_label("Keep batch as a symbol").uncheck()

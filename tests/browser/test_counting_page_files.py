@@ -64,7 +64,7 @@ def test_a_gguf_file_is_read_by_its_header(visit: CountingPage, tmp_path: Path) 
     assert file.stat().st_size > 60_000_000
     visit.drop(file)
     visit.total("params", f"{parameters:,}")
-    visit.total("stored_bytes", f"{2 * parameters + 2 * 17 * 512:,}")  # float16, and 17 norms in float32
+    visit.total("weight_bytes", f"{2 * parameters + 2 * 17 * 512:,}")  # float16, and 17 norms in float32
 
 
 def test_tensors_of_a_large_file_are_listed(visit: CountingPage, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_nothing_serious_stands_in_anyones_way(width: int, scheme: str, chromium
         page.locator(f"#panel[aria-busy=false][aria-labelledby=tab-{panel}]").wait_for(timeout=PATIENCE)
         found += [f"{panel}: {each}" for each in _violations(page)]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), panel
-    page.locator("table.layers button.n").first.click()
+    page.locator("table.layers button.n >> visible=true").first.click()
     page.locator("#working h2").wait_for()
     found += [f"working: {each}" for each in _violations(page)]
     page.keyboard.press("Escape")

@@ -162,15 +162,8 @@ def _figures(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         "summary": counted,
         "rows": rows,
         "shares": {name: values[:MOST_ROWS] for name, values in shares.items()},
-        "stored": _stored(network) if options.get("quantize") else None,
         "titles": {layer.path: layer.title for layer in summary.layers[:MOST_ROWS]},
     }
-
-
-def _stored(network: netcalc.Network) -> dict[str, Any]:
-    """Return the bytes of the parameters as they are stored, and the bits of each."""
-    stored = network.storage()
-    return {"bytes": written_data(stored.bytes), "bits": stored.bits}
 
 
 def complete(text: str, options: Mapping[str, Any], position: Sequence[int]) -> list[dict[str, Any]]:

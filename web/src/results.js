@@ -5,13 +5,20 @@ import { graph, graphColors } from '../../netcalc/report/web/src/page/graph.js'
 import { layers } from '../../netcalc/report/web/src/page/layers.js'
 import { caches, memory } from '../../netcalc/report/web/src/page/memory.js'
 import { figureText, titleOf } from '../../netcalc/report/web/src/page/names.js'
-import { exact } from '../../netcalc/report/web/src/page/numbers.js'
+import { exact, isNumber } from '../../netcalc/report/web/src/page/numbers.js'
 import { overview } from '../../netcalc/report/web/src/page/overview.js'
-import { Openers, workingPanel } from '../../netcalc/report/web/src/page/working.js'
+import { Openers, opener, workingPanel } from '../../netcalc/report/web/src/page/working.js'
 import { installation } from './installation.js'
 
 /** Totals that are always in sight, those of training where there are any. */
-const SHOWN = ['params', 'params_trainable', 'macs', 'flops', 'flops_total', 'weight_bytes', 'stored_bytes']
+const SHOWN = ['params', 'params_trainable', 'macs', 'flops', 'flops_total', 'weight_bytes']
+
+/** A size that depends on symbols, as it is read. */
+const formula = (text) =>
+  String(text)
+    .replace(/\*\*(\d+)/g, (_, digits) => [...digits].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[digit]).join(''))
+    .replaceAll('*', '·')
+    .replace(/(?<![\w.])\d{4,}(?![\w.])/g, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ','))
 
 /** A working that is asked for when it is opened; `attributes` are those of any layer. */
 const later = (ask, more = {}) => ({ ask, attributes: { layer: true }, ...more })
@@ -48,6 +55,8 @@ export class Results {
     this.other = null
     this.drawing = 0
     this.working = workingPanel()
+    // a long working is scrolled by keys
+    this.working.element.querySelector('.body').tabIndex = 0
     this.working.onclose(() => (this.opened = null))
     this.openers = new Openers({ open: (...asked) => this.open(...asked) }, { summary: [], memory: [] })
     this.totals = h('div', { class: 'totals', role: 'group', 'aria-label': 'Totals' })
@@ -84,7 +93,7 @@ export class Results {
   mark(text, kind = '') {
     this.state.textContent = text
     this.state.className = `state ${kind}`
-    this.element.classList.toggle('stale', kind === 'old')
+    for (const each of [this.element, this.working.element]) each.classList.toggle('stale', kind === 'old')
   }
 
   drawTotals() {
@@ -93,11 +102,13 @@ export class Results {
       this.totals.replaceChildren(h('span', { class: 'quiet' }, 'No figures yet'))
       return
     }
-    const totals = { ...answer.summary.totals, ...(answer.stored && { stored_bytes: answer.stored.bytes }) }
+    const { totals } = answer.summary
     const names = SHOWN.filter((name) => name in totals && (name !== 'params_trainable' || totals[name] !== totals.params))
     const card = (name) => {
       const value = totals[name]
-      const number = this.openers.number(figureText(name, value), value, titleOf(name), later({}), this.openers.place('summary', `totals.${name}`))
+      const place = this.openers.place('summary', `totals.${name}`)
+      if (!isNumber(value)) return h('div', { class: 'total formula', 'data-figure': name }, h('span', { class: 'what' }, titleOf(name)), h('span', { class: 'exact' }, opener(formula(value), () => this.open(titleOf(name), later({}), place, value))))
+      const number = this.openers.number(figureText(name, value), value, titleOf(name), later({}), place)
       return h('div', { class: 'total', 'data-figure': name }, h('span', { class: 'what' }, titleOf(name)), typeof number === 'string' ? h('span', { class: 'n' }, number) : number, h('span', { class: 'exact' }, exact(value)))
     }
     const unknown = answer.summary.unknown?.length > 0 && h('p', { class: 'warn' }, `At least these: the work of ${answer.summary.unknown.join(', ')} is not known.`)
@@ -121,8 +132,10 @@ export class Results {
     this.drawing += 1
     const mine = this.drawing
     const document_ = this.host.current()
-    this.body.setAttribute('aria-busy', 'true')
     this.drawTotals()
+    // a form that is being filled in stays as it is
+    if (this.panel === 'settings' && this.drawn === `${document_.id} settings` && this.body.querySelector(':focus')) return
+    this.body.setAttribute('aria-busy', 'true')
     const before = { search: this.body.querySelector('.search')?.value, top: this.body.scrollTop, drawn: this.drawn }
     let nodes
     try {
@@ -132,6 +145,7 @@ export class Results {
     }
     if (mine !== this.drawing || nodes === undefined) return
     this.body.replaceChildren()
+    this.body.dataset.panel = this.panel
     append(this.body, [nodes])
     this.body.setAttribute('aria-busy', 'false')
     this.drawn = `${document_.id} ${this.panel}`

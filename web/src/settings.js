@@ -22,8 +22,9 @@ function choice(values, chosen, empty, changed) {
   return select
 }
 
-function text(value, placeholder, changed, more = {}) {
-  const input = h('input', { type: 'text', value, placeholder, autocomplete: 'off', ...more })
+function text(value, placeholder, changed, more = {}, kind = 'input') {
+  const input = h(kind, { ...(kind === 'input' && { type: 'text' }), value, placeholder, autocomplete: 'off', ...more })
+  input.value = value
   let timer
   input.addEventListener('input', () => {
     clearTimeout(timer)
@@ -31,6 +32,9 @@ function text(value, placeholder, changed, more = {}) {
   })
   return input
 }
+
+/** Words on what may be given: the limits where there are any, else the type. */
+const allowed = ({ type, limits }) => (limits.includes(' | ') ? '' : limits ? `${type} ${limits}` : ['int', 'bool'].includes(type) ? '' : type)
 
 export class Settings {
   /** `host` has `ask`, and `changed(document)`, which counts anew. */
@@ -87,9 +91,10 @@ export class Settings {
     this.host.changed(document_)
   }
 
-  size(document_, [name, dim]) {
+  /** A field, which may be left open as a symbol. */
+  size(document_, [name, each], about = [each.about, allowed(each)]) {
     const symbolic = h('input', { type: 'checkbox', checked: document_.options.symbolic?.includes(name), 'aria-label': `Keep ${name} as a symbol` })
-    const input = this.control(document_, name, dim)
+    const input = this.control(document_, name, each)
     input.disabled = symbolic.checked
     symbolic.addEventListener('change', () => {
       const others = (document_.options.symbolic ?? []).filter((each) => each !== name)
@@ -99,14 +104,15 @@ export class Settings {
       input.disabled = symbolic.checked
       this.host.changed(document_)
     })
-    const element = field(name, input, [dim.about, dim.limits].filter(Boolean).join('; '))
+    const element = field(name, input, about.filter(Boolean).join('; '))
     element.append(h('span', { class: 'check' }, symbolic, ' symbolic'))
     return element
   }
 
   variable(document_, [name, variable]) {
-    const { about, limits, type, expression } = variable
-    return field(name, this.control(document_, name, variable), [about, limits && !limits.includes(' | ') && `${type} ${limits}`, expression].filter(Boolean).join('; '))
+    const about = [variable.about, allowed(variable), variable.expression]
+    if (variable.type === 'int') return this.size(document_, [name, variable], about)
+    return field(name, this.control(document_, name, variable), about.filter(Boolean).join('; '))
   }
 
   control(document_, name, { type, default: usual, limits }) {
@@ -119,7 +125,10 @@ export class Settings {
 
   quantization(options, set) {
     const list = h('datalist', { id: 'schemes' }, this.choices.schemes.map((name) => h('option', { value: name })))
-    const input = text((options.quantize ?? []).join(' '), 'none', (value) => set('quantize', value.split(/\s+/).filter(Boolean)), { list: 'schemes' })
+    const rules = options.quantize ?? []
+    const changed = (value) => set('quantize', value.split(/\s+/).filter(Boolean))
+    // one on each line where there are several, as those of a file
+    const input = rules.length > 1 ? text(rules.join('\n'), '', changed, { rows: Math.min(rules.length, 8), spellcheck: 'false' }, 'textarea') : text(rules.join(' '), 'none', changed, { list: 'schemes' })
     const element = field('Quantization', input, "Schemes of storage, as int8 or '*.mlp.*=int4-g128'; the first match counts")
     element.append(list)
     return element

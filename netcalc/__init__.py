@@ -122,6 +122,13 @@ if TYPE_CHECKING:
     from netcalc.analysis.signal.report import SignalReport as SignalReport
     from netcalc.analysis.signal.report import SignalRow as SignalRow
     from netcalc.analysis.signal.report import Stage as Stage
+    from netcalc.analysis.solution import Aimed as Aimed
+    from netcalc.analysis.solution import Conflict as Conflict
+    from netcalc.analysis.solution import LawAnswer as LawAnswer
+    from netcalc.analysis.solution import Met as Met
+    from netcalc.analysis.solution import Solution as Solution
+    from netcalc.analysis.solution import Step as Step
+    from netcalc.analysis.solution import Unknown as Unknown
     from netcalc.analysis.summary import Layer as Layer
     from netcalc.analysis.summary import Summary as Summary
     from netcalc.analysis.summary import Totals as Totals
@@ -248,6 +255,7 @@ _EXPORTS = {
     "netcalc.analysis.sweep_report": ("Objective", "Refusal", "Sweep", "SweepPoint"),
     "netcalc.analysis.scaling": ("FigureScaling", "PartCrossing", "PartScaling", "ScalingPoint", "ScalingReport"),
     "netcalc.analysis.signal.report": ("Finding", "Reach", "SignalComparison", "SignalReport", "SignalRow", "Stage"),
+    "netcalc.analysis.solution": ("Aimed", "Conflict", "LawAnswer", "Met", "Solution", "Step", "Unknown"),
     "netcalc.reconciling": ("reconcile_networks",),
     "netcalc.laws": ("compute_optimal",),
     "netcalc.analysis.laws": ("ComputeOptimal", "CurvePoint", "Optimum"),

@@ -92,6 +92,11 @@ MAX_POINTS = Limit(1_000, "values of a range of `--over`, and points of all rang
 MAX_SWEEP_RANGES = Limit(16, "ranges of a sweep", "E502")
 MAX_SWEEP_POINTS = Limit(1_000_000_000, "points of a sweep, and values of a range of it", "E502")
 MAX_SWEEP_GRID = Limit(10**30, "combinations of values of a sweep, of which points are drawn", "E502")
+MAX_UNKNOWNS = Limit(8, "unknowns of `solve`", "E502")
+MAX_SOLVE_BOXES = Limit(
+    30_000, "parts of the ranges that `solve` compares by formulas; then its answer is not proved", "E502"
+)
+MAX_SOLVE_COUNTED = Limit(2_000, "networks that `solve` counts one by one; then its answer is not proved", "E502")
 MAX_DRAWN = Limit(5_000, "boxes and edges in the picture of a graph", "E502", option="--depth")
 DRAW_SECONDS = Limit(60, "seconds that the layout of a picture may take", "E502", option="--depth")
 MAX_DRAW_MEMORY = Limit(1 << 30, "bytes that the layout of a picture may take", "E502", option="--depth")

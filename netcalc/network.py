@@ -30,6 +30,7 @@ from netcalc.page_options import ReportOptions
 from netcalc.reconcile_options import ReconcileOptions, ReportedOptions
 from netcalc.request import Request
 from netcalc.scaling_options import ScalingOptions
+from netcalc.solve_options import SolveOptions
 from netcalc.sweep_options import SweepOptions
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.reported import Diagnosis
     from netcalc.analysis.scaling import ScalingReport
     from netcalc.analysis.signal.report import SignalComparison, SignalReport
+    from netcalc.analysis.solution import Solution
     from netcalc.analysis.summary import Layer, Summary
     from netcalc.analysis.sweep_report import Sweep
     from netcalc.analysis.time_report import TimeReport
@@ -576,6 +578,26 @@ class Network:
         from netcalc.planning.budget import budget_of
 
         return budget_of(self.request, options)
+
+    @accepts
+    def solve(self, **options: Unpack[SolveOptions]) -> Solution:
+        """Return the sizes that meet conditions and make a figure greatest, least, or nearest to an amount.
+
+        Raises:
+            NetcalcError: E502 for a name that the spec does not have, a malformed or empty range, values outside the
+                limits of the spec, a condition that cannot be read, an unknown figure, and an unknown that nothing
+                limits; E404 for symbolic sizes; as :meth:`analysis`, :meth:`memory` and :meth:`time` do.
+
+        >>> import netcalc
+        >>> deit = netcalc.load("deit-base", set={"heads": 3})
+        >>> answer = deit.solve(unknowns="d_model", under="params <= 5.72M")
+        >>> answer.settings, answer.figures["params"], answer.proved
+        ({'d_model': 192}, 5717416, True)
+        """
+        from netcalc.planning.solve.answer import solution_of
+
+        convention, work = options["convention"], _work(options)
+        return solution_of(self.request, options, lambda request: Network(request).analysis(convention, **work))
 
     @accepts
     def graph(self, **options: Unpack[GraphOptions]) -> GraphReport:

@@ -23,6 +23,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "memory": "Weights, caches and activations: what a model holds, and what fits.",
         "time": "Lower bound of the time on a device, by layer, and of a whole training.",
         "scaling": "Parameters and work as a size grows: degree, terms, and which part overtakes which.",
+        "solve": "The sizes that meet conditions: the widest, deepest or nearest network under a budget.",
         "sweep": "Figures at many values of dims and vars: the best points, and a Pareto front.",
         "fit": "The answer to one question: does it fit this device, at which batch, length and precision?",
     },

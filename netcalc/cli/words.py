@@ -18,6 +18,7 @@ MEANT = {
     **dict.fromkeys(("fits", "plan", "estimate", "gpu"), "fit"),
     **dict.fromkeys(("latency", "roofline", "speed", "throughput", "mfu"), "time"),
     **dict.fromkeys(("grow", "growth", "crossover"), "scaling"),
+    **dict.fromkeys(("optimize", "maximize", "minimize", "size", "chinchilla"), "solve"),
     **dict.fromkeys(("search-space", "grid", "pareto", "nas"), "sweep"),
     **dict.fromkeys(("diff", "versus"), "compare"),
     **dict.fromkeys(("page", "html", "browser", "dashboard", "netron"), "report"),

@@ -39,6 +39,7 @@ _NAMES = (
         "compute-optimal",
         "formulas",
         "scaling",
+        "solution",
         "sweep",
     ),
 )

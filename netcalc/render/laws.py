@@ -32,22 +32,7 @@ class _Laws(Presentation[ComputeOptimal]):
 
     def charts(self, result: ComputeOptimal, rows: Selected[Optimum]) -> Iterable[Chart]:
         """Return the losses of sizes that take the same FLOPs, by law and budget, with the best size of each."""
-        if not any(row.curve for row in rows.shown):
-            return ()
-        curves = [row for row in rows.shown if row.curve]
-        laws, budgets = (list(dict.fromkeys(map(name, curves))) for name in (_law, _budget))
-        series = [
-            Series(_name(row, laws, budgets), [(point.params, point.loss) for point in row.curve]) for row in curves
-        ]
-        best = [(row.law, row.params, row.loss) for row in curves if row.loss is not None]
-        if len(budgets) > 1:
-            for law in laws:
-                line = [(params, loss) for name, params, loss in best if name == law]
-                series.append(Series("best sizes" if len(laws) == 1 else f"best sizes, {law}", line, dashed=True))
-        marks = [Mark(params, loss, _count(params)) for _, params, loss in best]
-        title = "loss by size at " + (budgets[0] if len(budgets) == 1 else "equal FLOPs")
-        title += f", {laws[0]}" if len(laws) == 1 else ""
-        return [Chart(title, "parameters", "loss (nats/token)", series, log_x=True, x_unit=COUNT, marks=marks)]
+        return curves(rows.shown)
 
     def data(self, result: ComputeOptimal, rows: Selected[Optimum], view: View) -> Table:
         """Sizes by law; numbers alone for programs."""
@@ -61,6 +46,24 @@ class _Laws(Presentation[ComputeOptimal]):
         else:
             cells = ([*_texts(row)] for row in rows.shown)
         return Table(columns, [Row(row) for row in cells])
+
+
+def curves(optima: Sequence[Optimum]) -> list[Chart]:
+    """Return the losses of sizes that take the same FLOPs, by law and budget, with the best size of each."""
+    if not any(row.curve for row in optima):
+        return []
+    curved = [row for row in optima if row.curve]
+    laws, budgets = (list(dict.fromkeys(map(name, curved))) for name in (_law, _budget))
+    series = [Series(_name(row, laws, budgets), [(point.params, point.loss) for point in row.curve]) for row in curved]
+    best = [(row.law, row.params, row.loss) for row in curved if row.loss is not None]
+    if len(budgets) > 1:
+        for law in laws:
+            line = [(params, loss) for name, params, loss in best if name == law]
+            series.append(Series("best sizes" if len(laws) == 1 else f"best sizes, {law}", line, dashed=True))
+    marks = [Mark(params, loss, _count(params)) for _, params, loss in best]
+    title = "loss by size at " + (budgets[0] if len(budgets) == 1 else "equal FLOPs")
+    title += f", {laws[0]}" if len(laws) == 1 else ""
+    return [Chart(title, "parameters", "loss (nats/token)", series, log_x=True, x_unit=COUNT, marks=marks)]
 
 
 PRESENTATIONS = {"ComputeOptimal": _Laws()}

@@ -57,6 +57,7 @@ _MODULES = {
     "ScalingReport": "scaling",
     "SignalComparison": "signal",
     "SignalReport": "signal",
+    "Solution": "solution",
     "SpecList": "specs",
     "SpecReference": "specs",
     "Summary": "report",

@@ -31,6 +31,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "graph": ("mlp", {*REPORTS, ".svg", ".png", ".dot", ".gv", ".mmd"}),
     "fit": ("mlp", {*REPORTS}),
     "scaling": ("mlp --over batch=1,2", {*REPORTS, ".svg", ".png"}),
+    "solve": ("gpt2 --for layers --law besiroglu --compute 1e20", {*REPORTS, ".svg", ".png"}),
     "sweep": ("mlp --over batch=1,2", {*REPORTS, ".svg", ".png", ".parquet", ".jsonl"}),
     "time": ("mlp --device l4", {*REPORTS, ".svg", ".png"}),
     "compare": ("mlp lstm", {*REPORTS, ".svg", ".png"}),

@@ -19,6 +19,7 @@ from netcalc.analysis import (
     reconciliation,
     reported,
     scaling,
+    solution,
     sweep_report,
     time_report,
 )
@@ -52,6 +53,7 @@ _MODULES = (
         compare,
         explain,
         scaling,
+        solution,
         sweep_report,
         closed_forms,
         graph,

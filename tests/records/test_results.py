@@ -35,6 +35,7 @@ _OPEN_IN = {
     "spec-page": {"set"},
     "formulas": {"names"},
     "scaling": {"defaults"},
+    "solution": {"figures"},
     "sweep": {"ranges", "derived", "figures", "values"},
     "memory": {"ends", "caches", "beside", "totals"},
     "memory-table": {"sizes", "ranges", "caches", "totals"},
@@ -154,6 +155,12 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "scaling": lambda folder: [
         api.load("gpt2").scaling(over=["length", "d_model=96,192"]),
         api.load("resnet18").scaling(over="height=224,256", backward=True),
+    ],
+    "solution": lambda folder: [
+        api.load("gpt2").solve(unknowns="d_model", under="params <= 125M"),
+        api.load("gpt2").solve(unknowns="layers", under=["params <= 125M", "flops >= 1T"]),
+        api.load("gpt2").solve(unknowns="layers=1:4", under="time <= 1s", device="h100", law="kaplan", compute="1e18"),
+        api.load("mobilenet_v1").solve(unknowns="multiplier=0.25,0.5", under="macs <= 150M", minimize="params"),
     ],
     "sweep": lambda folder: [
         api.load("gpt2", set={"heads": "${d_model // 64}"}).sweep("d_model=128:1k:128", pareto="params,max:macs"),

@@ -18,11 +18,12 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
 from netcalc.expressions import ExpressionError, parse
 from netcalc.ir import OpNode, Program, Value, join
+from netcalc.language.mending import mended
 from netcalc.language.positions import Lines
 from netcalc.language.problems import Problem, problems_of
 from netcalc.language.reading import Reading
 from netcalc.language.remarks import remarks
-from netcalc.language.repair import UNRELATED, repaired_texts
+from netcalc.language.repair import repaired_texts
 from netcalc.language.watching import Seen, Watcher
 from netcalc.limits import MAX_SPEC_SIZE
 from netcalc.spec.body_cache import RecentBodies
@@ -210,16 +211,20 @@ def _read_whole(text: str, label: str) -> Cursor | None:
 
 
 def _is_before(item: Diagnostic, label: str, line: int) -> bool:
+    """Return True for a diagnostic of lines before one, but not for a key that may be missing there alone."""
+    if item.code == "E105":
+        return False
     return item.span is not None and item.span.file == label and 0 < item.span.line <= line
 
 
 def _loaded(state: State, path: Path | None, folder: Path | None, options: Options) -> State:
-    assert state.cursor is not None
+    document = state.cursor
+    assert document is not None
     try:
-        return _elaborated(state._replace(loaded=_load(state, state.cursor, path, folder, options)), options)
+        return _elaborated(state._replace(loaded=_load(state, document, path, folder, options)), options)
     except NetcalcError as error:
         state = state._replace(diagnostics=error.diagnostics)
-    cursor = _without_unrelated(state)
+    cursor = mended(document, state.diagnostics, state.label)
     if cursor is not None:
         try:
             known = _elaborated(state._replace(loaded=_load(state, cursor, path, folder, options)), options)
@@ -233,23 +238,6 @@ def _load(state: State, cursor: Cursor, path: Path | None, folder: Path | None, 
     if path is None:
         return load_cursor(cursor, "<text>", folder, options.max_size, state.opened)
     return load_opened(cursor, path, folder, options.max_size, state.opened)
-
-
-def _without_unrelated(state: State) -> Cursor | None:
-    """Return the document without the keys with errors, None unless these are keys that no shape depends on."""
-    cursor = state.cursor
-    if cursor is None or not isinstance(cursor.data, dict):
-        return None
-    starts = {key: span[0].line for key in cursor.data if (span := cursor.spans.get((key,))) and span[0]}
-    wrong: set[str] = set()
-    for item in state.diagnostics:
-        if item.span is None or item.span.file != state.label:
-            return None
-        before = [(line, key) for key, line in starts.items() if line <= item.span.line]
-        wrong.add(max(before)[1] if before else "")
-    if not wrong <= UNRELATED:
-        return None
-    return Cursor({key: value for key, value in cursor.data.items() if key not in wrong}, (), cursor.spans)
 
 
 def _elaborated(state: State, options: Options) -> State:

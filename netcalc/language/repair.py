@@ -10,16 +10,8 @@ import re
 from collections.abc import Iterator
 
 from netcalc.language.flow_repair import repaired_list
+from netcalc.language.mending import NAMED, UNRELATED
 
-#: Keys that no shape depends on.
-UNRELATED = frozenset(
-    (
-        *("name", "about", "source", "family", "aliases", "tags", "architecture", "published", "budget", "notes"),
-        *("tensor_parallel", "checkpoint", "init", "outputs", "loss"),
-    )
-)
-#: Keys whose entries others refer to by name, so that nothing takes the place of one that is missing.
-_NAMED = frozenset(("dims", "vars"))
 _LINES = frozenset(("layers", "blocks"))
 _KEY = re.compile(r"[\"']?(\w+)[\"']?\s*:(?:\s|$)|[\"']?(\w+)[\"']?\s*$")
 _NAME = re.compile(r"(?:^|[\s{,])name:\s*[\"']?([\w.-]+)")
@@ -108,7 +100,7 @@ def _parts(lines: list[str], line: int, text: str) -> Iterator[tuple[int, int, s
         before = next((n for n in range(line - 1, top, -1) if _is_item(lines[n])), None)
         if before is not None:  # a line with another indent than the items before it
             yield line, line + 1, " " * _indent(lines[before]) + "- null"
-    elif key in _NAMED and not _EXTENDS.search(text) and line > top:
+    elif key in NAMED and not _EXTENDS.search(text) and line > top:
         least = min((_indent(item) for item in lines[top + 1 : end] if _has_text(item)), default=0)
         entries = (n for n in range(line, top, -1) if _has_text(lines[n]) and _indent(lines[n]) == least)
         if least and (entry := next(entries, None)) is not None:

@@ -233,6 +233,8 @@ def _yaml_hint(message: str, span: Span | None) -> str | None:
         return "indent as the lines before: entries of one list or mapping begin in one column"
     if "sequence entries are not allowed" in message:
         return "each line begins with a hyphen of its own"
+    if "expected the node content" in message and "stream end" in message:
+        return "write a value, and close the bracket"
     if "expected ',' or" in message:
         return 'close the bracket, or quote a value that contains a bracket: "${…}"'
     return None

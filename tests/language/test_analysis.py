@@ -112,6 +112,44 @@ def test_a_comma_that_is_missing_hides_no_element() -> None:
     assert [line for line, _ in _hints(FLOW.replace("|", "tanh"))] == [3, 4, 5, 6, 7, 9]
 
 
+DECLARED = """\
+netcalc: 1
+vars: {width: 4}
+inputs: {x: [1, 8]}
+blocks:
+  first: {layers: [{linear: "${width}"}]}
+  second: {layers: [linear: 2]}
+layers:
+  - {name: a, first: {}}
+  - {name: b, from: x, second: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [
+        ("blocks:\n", "blocks:\n  third:\n", "ab"),
+        ("blocks:\n", "blocks:\n  third:\n    layers:\n", "ab"),
+        ("blocks:\n", "blocks:\n  third:\n    args: {out: int}\n", "ab"),
+        ("{layers: [linear: 2]}", "{args: {out: int}}", "a"),
+        ("{name: a, first: {}}", "{name: a, third: {}}", "b"),
+        ("vars: {width: 4}", "dims: {depth: {min: x}, other: 1}\nvars: {width: 4}", "ab"),
+        ("vars: {width: 4}", "vars:", "b"),
+        ("blocks:\n", "require:\nblocks:\n", "ab"),
+        ("blocks:\n", "requires: []\nblocks:\n", "ab"),
+        ("inputs: {x: [1, 8]}", "extends: resnet18\nvas: {width: 5}", ""),
+    ],
+)
+def test_a_declaration_that_is_typed_hides_no_line_that_does_not_depend_on_it(old: str, new: str, known: str) -> None:
+    analysis = Document(DECLARED.replace(old, new)).analyze()
+    assert "".join(hint.path for hint in analysis.hints if hint.path in ("a", "b")) == known
+    assert analysis.totals is None and analysis.problems
+
+
+def test_what_may_be_missing_in_a_part_that_cannot_be_read_is_no_error() -> None:
+    assert [problem.code for problem in Document("netcalc: 1\nname: x\nlay").analyze().problems] == ["E001"]
+
+
 def test_a_broken_line_keeps_its_name_from_lines_that_use_it() -> None:
     # `x` is the broken line, not the input of that name
     text = "netcalc: 1\ninputs: {x: [1, 8]}\nlayers:\n  - {name: x, linear: [\n  - {from: x, linear: 2}\n"

@@ -332,7 +332,7 @@ class Cost(Figures):
 
     def times(self, count: int) -> Cost:
         """The cost of ``count`` of these."""
-        return self if count == 1 else Cost(tuple([value * count for value in self.values]))
+        return self if type(count) is int and count == 1 else Cost(tuple([value * count for value in self.values]))
 
     def with_tied_weights(self) -> Cost:
         """The same cost with all parameters counted as tied, and without buffers."""

@@ -70,6 +70,8 @@ _noted: ContextVar[list[Assumption] | None] = ContextVar("_noted", default=None)
 
 _values: ContextVar[bool] = ContextVar("_values", default=False)
 
+_followed: ContextVar[bool] = ContextVar("_followed", default=False)
+
 _differences: ContextVar[list[Assumption] | None] = ContextVar("_differences", default=None)
 
 
@@ -96,6 +98,16 @@ def differences() -> Iterator[list[Assumption]]:
 
 
 @contextmanager
+def followed() -> Iterator[None]:
+    """Decide comparisons of forms inside a block of :func:`differences` at the default sizes, as all others are."""
+    token = _followed.set(True)
+    try:
+        yield
+    finally:
+        _followed.reset(token)
+
+
+@contextmanager
 def symbolic_values() -> Iterator[None]:
     """Let what follows from sizes be symbolic inside the block too: numbers of iterations, and real numbers."""
     token = _values.set(True)
@@ -116,10 +128,15 @@ def in_sketch() -> bool:
 
 
 def note_difference(left: Operand, right: Operand) -> bool:
-    """Note that two sizes were found to have different forms, and return False."""
+    """Note that two sizes have different forms, and return True if they are equal nevertheless, which is assumed."""
     noted = _differences.get()
-    if noted is not None:
-        noted.append(Assumption(left, "!=", right))
+    if noted is None:
+        return False
+    equal = Assumption(left, "==", right)
+    if _followed.get() and equal.holds({}):
+        _record_assumption(equal)
+        return True
+    noted.append(equal._replace(relation="!="))
     return False
 
 

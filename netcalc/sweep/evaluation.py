@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyze
 from netcalc.analysis.memory_table import MemoryPoint
 from netcalc.arguments import options_of
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import integer
+from netcalc.dims import Dim, integer
+from netcalc.ir import Program
 from netcalc.options import MemoryOptions
 from netcalc.planning.points import MemoryPoints
 from netcalc.request import Request
+from netcalc.spec.sketches import counts_in
+from netcalc.sweep.columns import LEAST, Column, groups
+from netcalc.sweep.families import Forms, Results
 from netcalc.sweep.plan import Undefined
 
 #: Figures of work and parameters, under netcalc's convention.
 _COUNTS = ("params", "macs", "flops")
 #: Figures of memory, in bytes, as the table of ``memory --over`` has them.
-_MEMORY: Mapping[str, Callable[[MemoryPoint], int | None]] = {
+_MEMORY: Mapping[str, Callable[[MemoryPoint], Any]] = {
     "memory": lambda point: point.total,
     "weights": lambda point: point.weights,
     "activations": lambda point: point.activations,
@@ -46,49 +49,123 @@ class Evaluated(NamedTuple):
     reasons: list[str | None]
 
 
-@dataclass
-class Evaluator:
-    """Evaluation of points: one network for each.
+class Arrays(NamedTuple):
+    """Figures of some points as arrays.
 
     Attributes:
+        figures: values by name: int64, or Python integers if one does not fit; 0 for points that the spec refuses.
+        reasons: why the spec refuses a point, by its number.
+    """
+
+    figures: dict[str, Any]
+    reasons: dict[int, str]
+
+
+class Evaluator:
+    """Evaluation of points: by closed forms where the form of the program is known, one network for each elsewhere.
+
+    Forms are made when enough points have the structure of one, and kept for later calls.
+
+    Args:
         request: the source and its settings, which the values of the points replace.
         figures: names of :data:`FIGURES`.
         names: names of the dims and vars whose values are the columns.
     """
 
-    request: Request
-    figures: tuple[str, ...]
-    names: tuple[str, ...]
+    def __init__(self, request: Request, figures: tuple[str, ...], names: tuple[str, ...]) -> None:
+        self.request = request
+        self.figures = figures
+        self.names = names
+        self._forms = Forms(request, figures_of(figures)) if may_have_forms(request) else None
+        self._counts = counts_in(request.source.cursor.data)
 
     def evaluate(self, columns: Mapping[str, Sequence[Any]]) -> Evaluated:
         """Return the figures of points whose values are columns, one list for each name."""
-        figures: dict[str, list[int | None]] = {name: [] for name in self.figures}
-        reasons: list[str | None] = []
-        for values in zip(*(columns[name] for name in self.names), strict=True):
-            try:
-                point: Mapping[str, int | None] = self._at(dict(zip(self.names, values, strict=True)))
-                reasons.append(None)
-            except NetcalcError as error:
-                point = {}
-                reasons.append(reason(error.diagnostics[0]))
-            for name, listed in figures.items():
-                listed.append(point.get(name))
-        return Evaluated(figures, reasons)
+        found, reasons = self.arrays(columns)
+        size = len(columns[self.names[0]]) if self.names else 0
+        listed = {name: values.tolist() for name, values in found.items()}
+        for place in reasons:
+            for values in listed.values():
+                values[place] = None
+        return Evaluated(listed, [reasons.get(place) for place in range(size)] if reasons else [None] * size)
 
-    def _at(self, settings: Mapping[str, Any]) -> dict[str, int | None]:
+    def arrays(self, columns: Mapping[str, Sequence[Any]]) -> Arrays:
+        """Return the figures of points whose values are columns, lists or arrays of NumPy, one for each name."""
+        values = [columns[name] for name in self.names]
+        size = len(values[0]) if values else 0
+        results = Results(len(self.figures), size)
+
+        def single(place: int) -> tuple[int, ...] | None:
+            point = {name: _plain(listed[place]) for name, listed in zip(self.names, values, strict=True)}
+            return self._single(place, point, results)
+
+        if self._forms is None:
+            for place in range(size):
+                single(place)
+        else:
+            taken = [
+                Column(name, listed, 1 if name in self._counts else LEAST)
+                for name, listed in zip(self.names, values, strict=True)
+            ]
+            for group in groups(taken, values, size):
+                first = int(group.places[0])
+                settings = {name: _plain(listed[first]) for name, listed in zip(self.names, values, strict=True)}
+                self._forms.evaluate(group, settings, single, results)
+        return Arrays(dict(zip(self.figures, results.columns, strict=True)), results.reasons)
+
+    def _single(self, place: int, point: dict[str, Any], results: Results) -> tuple[int, ...] | None:
+        """Count one point as a network of its own, and return its figures; None if the spec refuses it."""
+        try:
+            counted = self._at(point)
+        except NetcalcError as error:
+            results.reasons[place] = reason(error.diagnostics[0])
+            return None
+        figures = tuple(counted[name] for name in self.figures)
+        results.put(place, figures)
+        return figures
+
+    def _at(self, settings: Mapping[str, Any]) -> dict[str, int]:
         undefined = next((value for value in settings.values() if isinstance(value, Undefined)), None)
         if undefined is not None:
             raise NetcalcError(Diagnostic("E203", undefined))
-        request = self.request.with_settings(settings)
-        values: dict[str, int | None] = {}
-        if any(name in self.figures for name in _COUNTS):
-            total = analyze(request.program).total
-            values |= {name: integer(getattr(total, name)) for name in _COUNTS}
-        if any(name in self.figures for name in _MEMORY):
-            options = {name: option.default for name, option in options_of(MemoryOptions).items()}
-            measured = MemoryPoints(request, options | {"bytes_from": "configuration"}).measured({})  # type: ignore[arg-type]
-            values |= {name: read(measured.point) for name, read in _MEMORY.items()}
-        return values
+        return values_of(self.request.with_settings(settings), self.figures)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a column as a Python value."""
+    return value.item() if hasattr(value, "dtype") else value
+
+
+def values_of(request: Request, figures: Collection[str]) -> dict[str, int]:
+    """Return figures of the network of a request; NetcalcError if the spec refuses its settings."""
+    values: dict[str, int] = {}
+    if any(name in figures for name in _COUNTS):
+        total = analyze(request.program).total
+        values |= {name: integer(getattr(total, name)) for name in _COUNTS}
+    if any(name in figures for name in _MEMORY):
+        options = {name: option.default for name, option in options_of(MemoryOptions).items()}
+        measured = MemoryPoints(request, options | {"bytes_from": "configuration"}).measured({})  # type: ignore[arg-type]
+        values |= {name: read(measured.point) for name, read in _MEMORY.items()}
+    return values
+
+
+def figures_of(names: Sequence[str]) -> Callable[[Program], list[Dim]] | None:
+    """Return the function that counts a program with symbols; None if a figure has no closed form."""
+    if not set(names) <= {*_COUNTS}:
+        return None
+
+    def count(program: Program) -> list[Dim]:
+        total = analyze(program).total
+        return [getattr(total, name) for name in names]
+
+    return count
+
+
+def may_have_forms(request: Request) -> bool:
+    """Return False for a request whose programs are changed after their elaboration."""
+    source = request.source
+    changed = request.lora, request.quantize, request.prune, request.sizes, request.symbolic, request.constants
+    return not any(changed) and not source.storage.rules and not source.storage.unsettled
 
 
 def reason(problem: Diagnostic) -> str:

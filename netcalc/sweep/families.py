@@ -1,0 +1,230 @@
+"""Forms by the structure of points: found, made where they pay, and evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from time import process_time
+from typing import Any, NamedTuple
+
+from netcalc.bounded_cache import BoundedCache
+from netcalc.dims import Dim
+from netcalc.ir import Program
+from netcalc.opdef import Context
+from netcalc.request import Request
+from netcalc.spec.elaborate import float_type
+from netcalc.spec.sketches import counts_in
+from netcalc.sweep.columns import Group
+from netcalc.sweep.forms import Form, Leaf, Open, form_of
+
+#: Structures that are remembered, and forms that are kept.
+_MOST_STRUCTURES, _MOST_FORMS = 4_000, 3_000
+#: Forms of one structure with the same fixed integers.
+_MOST_ALIKE = 48
+
+#: Function that counts the point of a number by itself, and returns its figures; None if the spec refuses it.
+Single = Callable[[int], "tuple[int, ...] | None"]
+
+
+class Results:
+    """Columns of figures that are filled in parts."""
+
+    def __init__(self, figures: int, size: int) -> None:
+        import numpy as np
+
+        self.columns: list[Any] = [np.zeros(size, np.int64) for _ in range(figures)]
+        self.reasons: dict[int, str] = {}
+
+    def put(self, places: Any, values: Sequence[Any]) -> None:
+        """Write the figures of a place, or an array for each figure to an array of places."""
+        for index, value in enumerate(values):
+            column = self.columns[index]
+            if column.dtype != object and _is_large(value):
+                column = self.columns[index] = column.astype(object)
+            column[places] = value
+
+
+def _is_large(value: Any) -> bool:
+    return value.dtype == object if hasattr(value, "dtype") else not -(1 << 63) <= value < 1 << 63
+
+
+class _Family:
+    """Forms of one structure, by the integers that have to be known."""
+
+    __slots__ = ("failed", "fixed", "forms", "misses")
+
+    def __init__(self) -> None:
+        self.fixed: frozenset[tuple[Any, ...]] = frozenset()
+        self.forms: dict[tuple[int, ...], list[Form]] = {}
+        self.misses: dict[tuple[int, ...], int] = {}
+        self.failed = False
+
+
+class _Points(NamedTuple):
+    """Points of a structure that are evaluated together."""
+
+    group: Group
+    settings: Mapping[str, Any]  # of one of them
+    single: Single
+    results: Results
+
+
+class Forms:
+    """The forms of the figures of a request."""
+
+    def __init__(self, request: Request, count: Callable[[Program], Sequence[Dim]] | None) -> None:
+        document = request.source.document
+        dtype = request.dtype or document.checkpoint.dtype
+        self._context = Context(
+            training=request.mode == "train", dtype=document.dtype if dtype is None else float_type(dtype)
+        )
+        self._request, self._count = request, count
+        self._counts = counts_in(request.source.cursor.data)
+        self._families: BoundedCache[_Family] = BoundedCache(_MOST_STRUCTURES)
+        self._kept = 0
+        self._single_time, self._form_time = _Mean(0.01), _Mean(0.05)
+
+    def evaluate(self, group: Group, settings: Mapping[str, Any], single: Single, results: Results) -> None:
+        """Write the figures of the points of a structure."""
+        points = _Points(group, settings, single, results)
+        family = self._families.get(group.structure) or self._families.put(group.structure, _Family())
+        import numpy as np
+
+        places = np.arange(len(group.places))
+        if self._count is None or family.failed:
+            self._one_by_one(points, places)
+        else:
+            self._by_fixed(points, family, places)
+
+    def _one_by_one(self, points: _Points, places: Iterable[int]) -> None:
+        for place in places:
+            self._timed(points, int(place))
+
+    def _timed(self, points: _Points, place: int) -> tuple[int, ...] | None:
+        start = process_time()
+        counted = points.single(int(points.group.places[place]))
+        if counted is not None:
+            self._single_time.add(process_time() - start)
+        return counted
+
+    def _by_fixed(self, points: _Points, family: _Family, places: Any) -> None:
+        """Evaluate points, those with the same integers that have to be known together."""
+        leaves = points.group.leaves
+        fixed = [index for index, leaf in enumerate(leaves) if leaf.place in family.fixed]
+        for values, part in _parts([points.group.columns[index] for index in fixed], places):
+            if family.failed:
+                self._one_by_one(points, part)
+            else:
+                self._of_forms(points, family, (tuple(fixed), values), part)
+
+    def _of_forms(
+        self, points: _Points, family: _Family, known: tuple[tuple[int, ...], tuple[int, ...]], places: Any
+    ) -> None:
+        fixed, values = known
+        group = points.group
+        open_ = [index for index in range(len(group.leaves)) if index not in fixed]
+        forms = family.forms.get(values, [])
+        for form in forms:
+            places = self._over(form, points, open_, places)
+            if not len(places):
+                return
+        while len(places):
+            first, places = int(places[0]), places[1:]
+            counted = self._timed(points, first)
+            if counted is None:
+                continue
+            family.misses[values] = family.misses.get(values, 0) + 1
+            if not self._pays(family, values, len(places)):
+                continue
+            form = self._made(points, first, fixed, counted)
+            if isinstance(form, Open):
+                family.fixed |= {*form.places}
+                family.forms, family.misses = {}, {}
+                self._by_fixed(points, family, places)
+                return
+            if form is None:
+                family.failed = True
+                self._one_by_one(points, places)
+                return
+            family.misses[values] = 0
+            family.forms.setdefault(values, []).append(form)
+            self._kept += 1
+            if not len(places):
+                return
+            places = self._over(form, points, open_, places)
+
+    def _pays(self, family: _Family, values: tuple[int, ...], waiting: int) -> bool:
+        """Return True if a form is worth its time for points like those that had none so far."""
+        if len(family.forms.get(values, ())) >= _MOST_ALIKE:
+            return False
+        if self._kept >= _MOST_FORMS:
+            self._families.clear()
+            self._kept = 0
+        return (family.misses[values] + waiting) * self._single_time.value >= self._form_time.value
+
+    def _over(self, form: Form, points: _Points, open_: Sequence[int], places: Any) -> Any:
+        """Write the figures of the points that a form holds for, and return the others."""
+        group = points.group
+        whole = len(places) == len(group.places)
+        columns = [group.columns[index] if whole else group.columns[index][places] for index in open_]
+        held, found = form.straight.over(columns, len(places))
+        if held.all():
+            everywhere = whole and len(places) == len(points.results.columns[0])
+            points.results.put(slice(None) if everywhere else group.places[places], found)
+            return places[:0]
+        taken = places[held]
+        if len(taken):
+            points.results.put(group.places[taken], [column[held] for column in found])
+        return places[~held]
+
+    def _made(
+        self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int]
+    ) -> Form | Open | None:
+        """Return the form at a point whose figures are known."""
+        start = process_time()
+        group, settings = points.group, dict(points.settings)
+        for leaf, column in zip(group.leaves, group.columns, strict=True):
+            settings[leaf.place[0]] = _with(settings[leaf.place[0]], leaf.place[1:], int(column[place]))
+        leaves = [leaf for index, leaf in enumerate(group.leaves) if index not in fixed]
+        assert self._count is not None
+        settings = {**self._request.settings, **settings}
+        form = form_of(
+            self._request.source, settings, leaves, self._counts, self._context, self._count, counted
+        )
+        if not isinstance(form, Open):
+            self._form_time.add(process_time() - start)
+        return form
+
+
+def _with(value: Any, place: Sequence[int], number: int) -> Any:
+    """Return a value with a number at a place in it."""
+    if not place:
+        return number
+    items = list(value)
+    items[place[0]] = _with(items[place[0]], place[1:], number)
+    return type(value)(items)
+
+
+def _parts(columns: Sequence[Any], places: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the places with equal values in all columns, with these values."""
+    import numpy as np
+
+    if not columns or not len(places):
+        yield from [((), places)] if len(places) else ()
+        return
+    table = np.stack([column[places] for column in columns], 1)
+    rows, inverse = np.unique(table, axis=0, return_inverse=True)
+    order = np.argsort(inverse.reshape(-1), kind="stable")
+    bounds = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(rows)))[:-1]
+    for row, part in zip(rows.tolist(), np.split(order, bounds), strict=True):
+        yield tuple(row), places[part]
+
+
+class _Mean:
+    """Mean of times in seconds, of which recent ones weigh more."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def add(self, time: float) -> None:
+        """Add a time."""
+        self.value += (time - self.value) / 8

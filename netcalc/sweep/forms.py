@@ -1,0 +1,249 @@
+"""Closed forms of the figures of a network, each for the points at which the program has one form.
+
+The main body is elaborated with symbols in place of the integers of a point.  Every comparison that they leave open is
+decided at the point, and becomes a claim of the form: at all points where the claims hold, the elaboration takes the
+same way, and the figures are the same functions of the integers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+from netcalc.diagnostics import NetcalcError
+from netcalc.dims import Assumption, Dim, Poly, assumptions, differences, followed, limited_work, symbol, value_at
+from netcalc.ir import Body, CallNode, Program
+from netcalc.ir.paths import path_collisions
+from netcalc.opdef import Context
+from netcalc.spec.document import DimDecl
+from netcalc.spec.elaborate import _main, _notes
+from netcalc.spec.elaboration import Elaboration
+from netcalc.spec.library import Loaded
+from netcalc.spec.lines import elaborate_lines
+from netcalc.spec.requirements import unmet_by_settings
+from netcalc.spec.settings import Settings
+from netcalc.sweep.straight import Straight
+
+#: Limits on numbers are not near below these: of iterations, and of other sizes.
+MOST_COUNT, MOST_SIZE = 1 << 14, 1 << 26
+
+#: Names of symbols in messages.
+_SYMBOL = re.compile(r"s\d+_\d+")
+
+_numbers = count()
+
+
+class Leaf(NamedTuple):
+    """An integer of a value: its place, as (var, index, …), and the least value that a symbol stands for."""
+
+    place: tuple[Any, ...]
+    least: int
+
+
+class Open(NamedTuple):
+    """Integers whose values an elaboration needs."""
+
+    places: tuple[tuple[Any, ...], ...]
+
+
+class Form:
+    """Figures as functions of the integers of a point, where the claims of the form hold."""
+
+    __slots__ = ("straight", "used")
+
+    def __init__(self, straight: Straight) -> None:
+        self.straight = straight
+        self.used = 0
+
+
+def form_of(
+    loaded: Loaded,
+    settings: Mapping[str, Any],
+    leaves: Sequence[Leaf],
+    counts: frozenset[str],
+    ctx: Context,
+    figures_of: Callable[[Program], Sequence[Dim]],
+    expected: Sequence[int],
+) -> Form | Open | None:
+    """Return the form of the figures at a point, or the integers that cannot stay open in it; None without either.
+
+    Args:
+        loaded: the spec.
+        settings: values of dims and vars, which the spec does not refuse.
+        leaves: integers that become symbols.
+        counts: names on which numbers of iterations depend.
+        ctx: mode and element type.
+        figures_of: function that counts a program.
+        expected: the figures at the point, which the form has to give.
+    """
+    prefix = f"s{next(_numbers)}_"
+    symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
+    names = [name for name, _ in symbols.values()]
+    try:
+        with differences() as different, followed(), assumptions() as assumed, limited_work():
+            program, limits = _traced(loaded, settings, symbols, counts, ctx)
+            if program is None:
+                return None
+            figures = [*figures_of(program)]
+            apart = _paths_apart(program)
+        claims = [claim for claim in dict.fromkeys((*limits, *apart, *assumed, *different)) if not _is_certain(claim)]
+        if any(not claim.names() <= set(names) for claim in claims):
+            return None
+        straight = Straight(names, claims, figures)
+        got = straight.at([_at(settings, leaf.place) for leaf in leaves])
+    except (NetcalcError, ValueError, TypeError, ArithmeticError) as error:
+        known = {name: place for place, (name, _) in symbols.items()}
+        found = tuple(known[word] for word in dict.fromkeys(_SYMBOL.findall(_message(error))) if word in known)
+        return Open(found) if found else None
+    return Form(straight) if got is not None and list(got) == list(expected) else None
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, NetcalcError):
+        return " ".join(f"{problem.message} {problem.hint or ''}" for problem in error.diagnostics)
+    return str(error)
+
+
+def _traced(
+    loaded: Loaded,
+    settings: Mapping[str, Any],
+    symbols: Mapping[tuple[Any, ...], tuple[str, int]],
+    counts: frozenset[str],
+    ctx: Context,
+) -> tuple[Program | None, Sequence[Assumption]]:
+    """Return the program of a spec with symbols for some integers of its settings, and the limits of these."""
+    values = {name: _with_symbols(value, (name,), symbols) for name, value in settings.items()}
+    own = _Symbolic(loaded, settings, {name: value for name, value in values.items() if _is_open(value)})
+    limits = list(_limits(own, settings, symbols, counts))
+    unmet, undefined = unmet_by_settings(loaded.cursor, loaded.label, own, settings)
+    if undefined:
+        raise NetcalcError(undefined)
+    for name in own:
+        own[name]  # for its errors
+    elaboration = Elaboration(loaded, own, ctx, elaborate_lines)
+    elaboration.for_sketch()
+    if unmet or elaboration.patches:
+        return None, ()
+    main = _main(elaboration)
+    for _ in _notes(loaded, own):
+        pass  # may assume more
+    return _program(loaded, own, main, ctx), limits
+
+
+def _paths_apart(program: Program) -> list[Assumption]:
+    """Return the claims about numbers of iterations by which no two paths are equal.
+
+    Raises:
+        ValueError: two are equal.
+    """
+    calls = [node for node in program.main.nodes if isinstance(node, CallNode) and isinstance(node.times, Poly)]
+    for numbers in ([4 * MOST_COUNT] * len(calls), [value_at(node.times, {}) for node in calls]):
+        number_of = {id(node): number for node, number in zip(calls, numbers, strict=True)}
+        nodes = [_with_times(node, number_of.get(id(node))) for node in program.main.nodes]
+        main = Body(program.main.block, (), tuple(node for node in nodes if node is not None), ())
+        if next(path_collisions(main), None) is None:  # fewer iterations have no more paths
+            return [Assumption(node.times, "<=", number) for node, number in zip(calls, numbers, strict=True)]
+    raise ValueError("two paths are equal")
+
+
+def _with_times(node: Any, times: int | None) -> Any:
+    """Return a node with a number of iterations; None for a call without any."""
+    if times is None:
+        return node
+    if times == 0:
+        return None
+    call = CallNode(node.name, node.body, node.inputs, node.outputs, times, node.start, node.shares, node.span)
+    call.module = node.module
+    return call
+
+
+def _is_certain(claim: Assumption) -> bool:
+    from netcalc.dims.source import certain
+
+    return certain(claim)
+
+
+class _Symbolic(Settings):
+    """Settings with symbols in place of some values, which are checked as numbers first."""
+
+    def __init__(self, loaded: Loaded, overrides: Mapping[str, Any], symbols: Mapping[str, Any]) -> None:
+        super().__init__(loaded, overrides, frozenset())
+        self._symbols_of = symbols
+
+    def _resolve(self, name: str) -> Any:
+        value = super()._resolve(name)
+        return self._symbols_of.get(name, value)
+
+
+def _limits(
+    own: Settings,
+    settings: Mapping[str, Any],
+    symbols: Mapping[tuple[Any, ...], tuple[str, int]],
+    counts: frozenset[str],
+) -> list[Assumption]:
+    """Return the limits that the spec declares for values, and those below which no other limit is near."""
+    found = []
+    for place, (name, least) in symbols.items():
+        size = symbol(name, _at(settings, place), least)
+        found.append(Assumption(size, "<", MOST_COUNT if place[0] in counts else MOST_SIZE))
+        minimum, maximum, multiple = _declared(own, place[0])
+        found += [] if minimum is None else [Assumption(size, ">=", minimum)]
+        found += [] if maximum is None else [Assumption(size, "<=", maximum)]
+        found += [] if multiple == 1 else [Assumption(size % multiple, "==", 0)]
+    return found
+
+
+def _declared(own: Settings, name: str) -> tuple[int | None, int | None, int]:
+    """Return the least and the greatest value of a dim or var, and the number of which it is a multiple."""
+    from math import ceil, floor
+
+    dim = own._loaded.document.dims.get(name)
+    if dim is not None:
+        dim = dim if isinstance(dim, DimDecl) else DimDecl()
+        return dim.min, dim.max, dim.multiple_of
+    declared = own.declaration(name)
+    if declared.choices:
+        raise ValueError(f"{name} is one of some values")
+    return (
+        None if declared.minimum is None else ceil(declared.minimum),
+        None if declared.maximum is None else floor(declared.maximum),
+        1,
+    )
+
+
+def _with_symbols(value: Any, place: tuple[Any, ...], symbols: Mapping[tuple[Any, ...], tuple[str, int]]) -> Any:
+    if place in symbols:
+        name, least = symbols[place]
+        return symbol(name, value, least)
+    if type(value) in (list, tuple):
+        return type(value)([_with_symbols(item, (*place, index), symbols) for index, item in enumerate(value)])
+    return value
+
+
+def _is_open(value: Any) -> bool:
+    return any(map(_is_open, value)) if type(value) in (list, tuple) else isinstance(value, Poly)
+
+
+def _at(settings: Mapping[str, Any], place: tuple[Any, ...]) -> int:
+    value: Any = settings
+    for key in place:
+        value = value[key]
+    return value  # type: ignore[no-any-return]
+
+
+def _program(loaded: Loaded, settings: Settings, main: Any, ctx: Context) -> Program:
+    document = loaded.document
+    return Program(
+        name=document.name or loaded.label,
+        main=main.body,
+        inputs=main.inputs,
+        output_names=tuple(main.outputs),
+        training=ctx.training,
+        dtype=ctx.dtype,
+        dims={name: settings[name] for name in settings.dims},
+        vars={name: settings[name] for name in settings.vars},
+        checkpoint_dtype=document.checkpoint.dtype,
+        caches=main.caches,
+    )

@@ -78,7 +78,7 @@ def elaborate(
         about=document.about,
         source=document.source,
         origin_notes=loaded.notes,
-        work_notes=tuple(_notes(loaded, used)),
+        work_notes=tuple(work_notes(loaded, used)),
         storage_notes=storage_notes,
         architecture=document.architecture,
         dims={name: used[name] for name in used.dims},
@@ -114,14 +114,14 @@ def _settled(
             used = resolve_settings(loaded, settings, symbolic, divisors)
             main = None
             if settings and not symbolic and watch is None:
-                main = sketched_main(loaded, used, ctx, elaborate_lines, _main)
+                main = sketched_main(loaded, used, ctx, elaborate_lines, main_body)
             if main is None:
                 elaboration = Elaboration(loaded, used, ctx, elaborate_lines)
                 elaboration.watch, elaboration.may_count = watch, has_vars
                 if watch is not None:
                     watch.begin(elaboration)
-                main = _main(elaboration, is_default=not settings)
-            for _ in _notes(loaded, used):
+                main = main_body(elaboration, is_default=not settings)
+            for _ in work_notes(loaded, used):
                 pass  # may assume more
         known = [Assumption(symbol(name) % divisor, "==", 0) for name, divisor in divisors.items()]
         named = assumed_divisors(assumed).items()
@@ -142,13 +142,14 @@ def _storage_notes(loaded: Loaded, dtype: DType, *, is_replaced: bool) -> Iterat
         yield f"element type {dtype} is assumed, as nothing names one; --dtype sets it"
 
 
-def _notes(loaded: Loaded, settings: Mapping[str, Any]) -> Iterator[str]:
+def work_notes(loaded: Loaded, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the remarks of a spec on its counts, with the values of its settings."""
     for place in loaded.cursor["notes"].elements() if loaded.document.notes else ():
         if "when" not in place.data or evaluate_expression(place["when"], settings):
             yield str(evaluate(place["text"], settings))
 
 
-def _main(elaboration: Elaboration, *, is_default: bool = False) -> Main:
+def main_body(elaboration: Elaboration, *, is_default: bool = False) -> Main:
     """Return the main body with all that belongs to it; NetcalcError with every error found."""
     loaded, cursor, main = elaboration.loaded, elaboration.loaded.cursor, elaboration.main
     scope = elaboration.root_scope(main, patches=elaboration.patches)

@@ -6,7 +6,7 @@ alone.  Small integers, such as strides, belong to the structure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from netcalc.spec.body_cache import hashable
@@ -38,23 +38,23 @@ class Column:
 
         self.name, self._least = name, least
         self.structures: list[Any] = []
+        self.codes: Any = None  # of each structure; None if there is one only
         integers = _integers(values)
         if integers is not None:
             self._least = 1
             self.integers = integers
             small = integers < 1
             if not small.any():
-                self.codes = None
                 self.structures = [_SIZE]
                 return
-            found, codes = np.unique(np.where(small, integers, 1), return_inverse=True)
-            self.codes = codes.reshape(-1)
+            found, inverse = np.unique(np.where(small, integers, 1), return_inverse=True)
+            self.codes = inverse.reshape(-1)
             self.structures = [_SIZE if value >= 1 else ("int", value) for value in found.tolist()]
             return
         self.integers = None
         self.rows: list[list[int]] = []
         known: dict[Any, int] = {}
-        codes = []
+        codes: list[int] = []
         for value in values:
             row: list[int] = []
             own = least if type(value) in (list, tuple) else 1
@@ -63,11 +63,11 @@ class Column:
         self.structures = list(known)
         self.codes = np.array(codes, np.int64) if len(known) > 1 else None
 
-    def leaves(self, structure: Any, values: Callable[[], Any]) -> list[Leaf]:
-        """Return the integers of values of a structure; ``values`` gives one of them."""
+    def leaves(self, structure: Any, value: Any) -> list[Leaf]:
+        """Return the integers of values of a structure, of which ``value`` is one."""
         if structure == _SIZE:
             return [Leaf((self.name,), 1)]
-        return [Leaf(place, self._least) for place in _places(values(), (self.name,), self._least)]
+        return [Leaf(place, self._least) for place in _places(value, (self.name,), self._least)]
 
     def arrays(self, places: Any, number: int) -> list[Any]:
         """Return the integers of some points of one structure, an array for each place."""
@@ -118,7 +118,7 @@ def groups(columns: Sequence[Column], values: Sequence[Sequence[Any]], size: int
         everything = slice(None) if len(places) == size else places
         for column, listed in zip(columns, values, strict=True):
             own = column.structures[0 if column.codes is None else int(column.codes[first])]
-            found = column.leaves(own, lambda listed=listed: listed[first])
+            found = column.leaves(own, listed[first])
             structure.append(own)
             leaves += found
             arrays += column.arrays(everything if column.integers is not None else places, len(found))

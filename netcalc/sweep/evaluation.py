@@ -79,6 +79,11 @@ class Evaluator:
         self._forms = Forms(request, figures_of(figures)) if may_have_forms(request) else None
         self._counts = counts_in(request.source.cursor.data)
 
+    @property
+    def by_forms(self) -> int:
+        """Number of the points so far whose figures a closed form gave."""
+        return 0 if self._forms is None else self._forms.evaluated
+
     def evaluate(self, columns: Mapping[str, Sequence[Any]]) -> Evaluated:
         """Return the figures of points whose values are columns, one list for each name."""
         found, reasons = self.arrays(columns)

@@ -14,7 +14,7 @@ from netcalc.request import Request
 from netcalc.spec.elaborate import float_type
 from netcalc.spec.sketches import counts_in
 from netcalc.sweep.columns import Group
-from netcalc.sweep.forms import Form, Leaf, Open, form_of
+from netcalc.sweep.forms import Form, Open, form_of
 
 #: Structures that are remembered, and forms that are kept.
 _MOST_STRUCTURES, _MOST_FORMS = 4_000, 3_000
@@ -81,6 +81,7 @@ class Forms:
         self._counts = counts_in(request.source.cursor.data)
         self._families: BoundedCache[_Family] = BoundedCache(_MOST_STRUCTURES)
         self._kept = 0
+        self.evaluated = 0  # points whose figures a form gave
         self._single_time, self._form_time = _Mean(0.01), _Mean(0.05)
 
     def evaluate(self, group: Group, settings: Mapping[str, Any], single: Single, results: Results) -> None:
@@ -135,22 +136,22 @@ class Forms:
             family.misses[values] = family.misses.get(values, 0) + 1
             if not self._pays(family, values, len(places)):
                 continue
-            form = self._made(points, first, fixed, counted)
-            if isinstance(form, Open):
-                family.fixed |= {*form.places}
+            made = self._made(points, first, fixed, counted)
+            if isinstance(made, Open):
+                family.fixed |= {*made.places}
                 family.forms, family.misses = {}, {}
                 self._by_fixed(points, family, places)
                 return
-            if form is None:
+            if made is None:
                 family.failed = True
                 self._one_by_one(points, places)
                 return
             family.misses[values] = 0
-            family.forms.setdefault(values, []).append(form)
+            family.forms.setdefault(values, []).append(made)
             self._kept += 1
             if not len(places):
                 return
-            places = self._over(form, points, open_, places)
+            places = self._over(made, points, open_, places)
 
     def _pays(self, family: _Family, values: tuple[int, ...], waiting: int) -> bool:
         """Return True if a form is worth its time for points like those that had none so far."""
@@ -167,6 +168,7 @@ class Forms:
         whole = len(places) == len(group.places)
         columns = [group.columns[index] if whole else group.columns[index][places] for index in open_]
         held, found = form.straight.over(columns, len(places))
+        self.evaluated += int(held.sum())
         if held.all():
             everywhere = whole and len(places) == len(points.results.columns[0])
             points.results.put(slice(None) if everywhere else group.places[places], found)
@@ -176,9 +178,7 @@ class Forms:
             points.results.put(group.places[taken], [column[held] for column in found])
         return places[~held]
 
-    def _made(
-        self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int]
-    ) -> Form | Open | None:
+    def _made(self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int]) -> Form | Open | None:
         """Return the form at a point whose figures are known."""
         start = process_time()
         group, settings = points.group, dict(points.settings)
@@ -187,9 +187,7 @@ class Forms:
         leaves = [leaf for index, leaf in enumerate(group.leaves) if index not in fixed]
         assert self._count is not None
         settings = {**self._request.settings, **settings}
-        form = form_of(
-            self._request.source, settings, leaves, self._counts, self._context, self._count, counted
-        )
+        form = form_of(self._request.source, settings, leaves, self._counts, self._context, self._count, counted)
         if not isinstance(form, Open):
             self._form_time.add(process_time() - start)
         return form

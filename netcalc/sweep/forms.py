@@ -18,7 +18,7 @@ from netcalc.ir import Body, CallNode, Program
 from netcalc.ir.paths import path_collisions
 from netcalc.opdef import Context
 from netcalc.spec.document import DimDecl
-from netcalc.spec.elaborate import _main, _notes
+from netcalc.spec.elaborate import main_body, work_notes
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
@@ -116,7 +116,7 @@ def _traced(
     """Return the program of a spec with symbols for some integers of its settings, and the limits of these."""
     values = {name: _with_symbols(value, (name,), symbols) for name, value in settings.items()}
     own = _Symbolic(loaded, settings, {name: value for name, value in values.items() if _is_open(value)})
-    limits = list(_limits(own, settings, symbols, counts))
+    limits = list(_limits(loaded, own, settings, symbols, counts))
     unmet, undefined = unmet_by_settings(loaded.cursor, loaded.label, own, settings)
     if undefined:
         raise NetcalcError(undefined)
@@ -126,8 +126,8 @@ def _traced(
     elaboration.for_sketch()
     if unmet or elaboration.patches:
         return None, ()
-    main = _main(elaboration)
-    for _ in _notes(loaded, own):
+    main = main_body(elaboration)
+    for _ in work_notes(loaded, own):
         pass  # may assume more
     return _program(loaded, own, main, ctx), limits
 
@@ -138,7 +138,8 @@ def _paths_apart(program: Program) -> list[Assumption]:
     Raises:
         ValueError: two are equal.
     """
-    calls = [node for node in program.main.nodes if isinstance(node, CallNode) and isinstance(node.times, Poly)]
+    calls = [node for node in program.main.nodes if isinstance(node, CallNode)]
+    calls = [node for node in calls if isinstance(node.times, Poly)]
     for numbers in ([4 * MOST_COUNT] * len(calls), [value_at(node.times, {}) for node in calls]):
         number_of = {id(node): number for node, number in zip(calls, numbers, strict=True)}
         nodes = [_with_times(node, number_of.get(id(node))) for node in program.main.nodes]
@@ -178,6 +179,7 @@ class _Symbolic(Settings):
 
 
 def _limits(
+    loaded: Loaded,
     own: Settings,
     settings: Mapping[str, Any],
     symbols: Mapping[tuple[Any, ...], tuple[str, int]],
@@ -188,18 +190,18 @@ def _limits(
     for place, (name, least) in symbols.items():
         size = symbol(name, _at(settings, place), least)
         found.append(Assumption(size, "<", MOST_COUNT if place[0] in counts else MOST_SIZE))
-        minimum, maximum, multiple = _declared(own, place[0])
+        minimum, maximum, multiple = _declared(loaded, own, place[0])
         found += [] if minimum is None else [Assumption(size, ">=", minimum)]
         found += [] if maximum is None else [Assumption(size, "<=", maximum)]
         found += [] if multiple == 1 else [Assumption(size % multiple, "==", 0)]
     return found
 
 
-def _declared(own: Settings, name: str) -> tuple[int | None, int | None, int]:
+def _declared(loaded: Loaded, own: Settings, name: str) -> tuple[int | None, int | None, int]:
     """Return the least and the greatest value of a dim or var, and the number of which it is a multiple."""
     from math import ceil, floor
 
-    dim = own._loaded.document.dims.get(name)
+    dim = loaded.document.dims.get(name)
     if dim is not None:
         dim = dim if isinstance(dim, DimDecl) else DimDecl()
         return dim.min, dim.max, dim.multiple_of

@@ -115,8 +115,9 @@ class Straight:
 
         if self._arrays is None:
             scope = {"minimum": np.minimum, "maximum": np.maximum, "over": _over, "ceil_log2": _ceil_log2}
-            self._arrays = _function(self._array_source(0, self._checked, claims=True), scope), _function(
-                self._array_source(0, len(self._steps), claims=False), scope
+            self._arrays = (
+                _function(self._array_source(0, self._checked, claims=True), scope),
+                _function(self._array_source(0, len(self._steps), claims=False), scope),
             )
         check, compute = self._arrays
         valid = [np.True_]
@@ -146,7 +147,7 @@ class Straight:
 
         for number, (operator, left, right) in enumerate(self._steps):
             low, high = ranges[f"t{number}"] = _RANGES[operator](of(left), of(right))
-            if not (_LEAST <= low and high <= _MOST):
+            if not (low >= _LEAST and high <= _MOST):
                 return False
         constants = [place for step in self._steps for place in step[1:] if place not in ranges]
         return all(_LEAST <= _number(place) <= _MOST for place in constants)

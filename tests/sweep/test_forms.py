@@ -1,0 +1,107 @@
+"""Closed forms of sweeps against networks that are counted one by one, and their arithmetic against Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netcalc
+from netcalc.dims import Assumption, maximum, minimum, symbol
+from netcalc.sweep.evaluation import Evaluator, values_of
+from netcalc.sweep.straight import Straight
+
+COUNTS = ("params", "macs", "flops")
+
+
+def _transformer(draw: Random) -> dict[str, Any]:
+    heads = draw.randint(1, 4)
+    return {
+        "d_model": heads * draw.randint(4, 32) + draw.choice([0, 0, 0, 1]),
+        "heads": heads,
+        "d_ff": draw.randint(1, 200),
+        "encoder_layers": draw.randint(1, 4),
+        "decoder_layers": draw.randint(1, 4),
+        "source": draw.randint(1, 40),
+        "norm_first": draw.random() < 0.5,
+        "bias": draw.random() < 0.5,
+    }
+
+
+def _resnet(draw: Random) -> dict[str, Any]:
+    channels = [draw.choice([8, 16, 32]) for _ in range(3)]
+    return {
+        "batch": draw.randint(1, 3),
+        "height": 32 * draw.randint(1, 6),
+        "stem": draw.choice([8, 16]),
+        "channels": channels,
+        "depths": [draw.randint(1, 3) for _ in channels],
+        "strides": [1, 2, draw.choice([1, 2])],
+    }
+
+
+def _vit(draw: Random) -> dict[str, Any]:
+    return {
+        "height": draw.choice([16, 32, 48, 50]),
+        "width": draw.choice([16, 32]),
+        "patch": draw.choice([1, 2, 4, 8, 16]),
+        "d_model": 12 * draw.randint(1, 6),
+        "layers": draw.randint(1, 5),
+        "representation": draw.choice([None, 1, 7]),
+        "classes": draw.randint(1, 5),
+    }
+
+
+SPACES: dict[str, Callable[[Random], dict[str, Any]]] = {
+    "transformer": _transformer,
+    "resnet34": _resnet,
+    "vit_b_16": _vit,
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_forms_give_the_figures_of_networks_alone(name: str) -> None:
+    request = netcalc.load(name).request
+    draw = Random(7)
+    points = [SPACES[name](draw) for _ in range(80)]
+    evaluator = Evaluator(request, COUNTS, tuple(points[0]))
+    found = evaluator.evaluate({key: [point[key] for point in points] for key in points[0]})
+    assert evaluator.by_forms > len(points) // 4
+    for place, point in list(enumerate(points))[::3]:
+        try:
+            alone: dict[str, Any] = dict(values_of(netcalc.load(name, set=point).request, COUNTS))
+        except netcalc.NetcalcError as error:
+            alone = dict.fromkeys(COUNTS)
+            assert str(found.reasons[place]).startswith(error.diagnostics[0].code)
+        assert {key: values[place] for key, values in found.figures.items()} == alone, point
+
+
+def test_figures_beyond_64_bits_are_exact() -> None:
+    request = netcalc.load("gpt2").request
+    sizes = [12 * (1 << 20) + 12 * place for place in range(40)]
+    columns = {"d_model": sizes, "batch": [1 << 20] * 40, "layers": [1000] * 40}
+    evaluator = Evaluator(request, ("macs",), tuple(columns))
+    found = evaluator.evaluate(columns)
+    assert evaluator.by_forms
+    expected = values_of(request.with_settings({"d_model": sizes[-1], "batch": 1 << 20, "layers": 1000}), ("macs",))
+    assert found.figures["macs"][-1] == expected["macs"] > 1 << 63
+
+
+def test_straight_programs_compute_as_python_does() -> None:
+    a, b = symbol("a", 5), symbol("b", 3)
+    result = (a * a * 7 + a * b - 40) // (b + 1) + maximum(a - b, 2) * minimum(b, 9)
+    program = Straight(["a", "b"], [Assumption(a % b, "!=", 0), Assumption(a, ">", b)], [result, a * b])
+    draw = Random(3)
+    columns = [np.array([draw.randint(0, 50) for _ in range(500)], np.int64) for _ in range(2)]
+    held, (first, second) = program.over(columns, 500)
+    for x, y, is_held, one, two in zip(*columns, held, first, second, strict=True):
+        x, y = int(x), int(y)
+        holds = y != 0 and x % y != 0 and x > y
+        assert bool(is_held) == holds
+        assert program.at([x, y]) == ((int(one), int(two)) if holds else None)
+        if holds:
+            assert one == (x * x * 7 + x * y - 40) // (y + 1) + max(x - y, 2) * min(y, 9)
+            assert two == x * y

@@ -10,7 +10,17 @@ from netcalc.arguments import Option, options_of
 from netcalc.cli.declarations import Declared
 from netcalc.cli.declarations import Option as Flags
 from netcalc.cli.options import MODEL, value_of
-from netcalc.cli.suffixes import FINDINGS, FORMATS, PICTURES, REPORTS, ROWS, TENSORS, require_file, require_format, suffix_of
+from netcalc.cli.suffixes import (
+    FINDINGS,
+    FORMATS,
+    PICTURES,
+    REPORTS,
+    ROWS,
+    TENSORS,
+    require_file,
+    require_format,
+    suffix_of,
+)
 
 if TYPE_CHECKING:
     from netcalc.diagnostics import Diagnostic

@@ -42,7 +42,10 @@ def sweep(request: Request, over: RangesArgument, options: SweepOptions) -> Swee
     joined = None if options["join"] is None else Joined(options["join"], plan, FIGURES)
     names = (*FIGURES, *(joined.names if joined else ()))
     pareto = objectives_of("--pareto", options["pareto"], names) if options["pareto"] else ()
-    (best,) = objectives_of("--best", options["best"] or (pareto[0].words if pareto else figures[0]), names)
+    by = options["best"] or (pareto[0].words if pareto else figures[0])
+    best, *others = objectives_of("--best", by, names)
+    if others:
+        raise NetcalcError(Diagnostic("E502", f"--best {by}: should be one figure", hint=f"--pareto {by}"))
     if len(pareto) == 1:
         message = f"--pareto {options['pareto']}: a front has several figures"
         raise NetcalcError(Diagnostic("E502", message, hint=f"--best {options['pareto']} lists the best by one"))

@@ -182,6 +182,7 @@ def test_bad_files_of_figures_are_refused(tmp_path: Path, text: str, message: st
         ("--over d_model=64,128 --figures ,", "no figure is named"),
         ("--over d_model=64,128 --pareto params", "a front has several figures"),
         ("--over d_model=64,128 --pareto params,accuracy", "there is no figure 'accuracy'"),
+        ("--over d_model=64,128 --best params,macs", "--best params,macs: should be one figure"),
         ("--over d_model=64,128 --best speed", "there is no figure 'speed'"),
         ("--over d_model=64,128 --join none.csv", "--join none.csv: no such file"),
         ("--over d_model=64,128 --symbolic batch", "batch is a symbol"),

@@ -15,7 +15,20 @@ from netcalc.formats.onnx.known import Known, number
 from netcalc.formats.onnx.messages import Node, TensorProto
 from netcalc.tensor_type import TensorType
 
-_INT_LIMIT = 1 << 31
+#: Attributes that say what is known otherwise: sizes of kernels, precision within an operator, formats of memory.
+_WITHOUT_EFFECT = frozenset(
+    (
+        "kernel_shape",
+        "stash_type",
+        "storage_order",
+        "consumed_inputs",
+        "saturate",
+        "round_mode",
+        "is_test",
+        "seed",
+        "ratio",
+    )
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -44,9 +57,9 @@ class Operand:
 class Rows(NamedTuple):
     """Rows of a stored tensor that are a tensor of a layer, by their first ones, at an index of the first axis."""
 
-    index: int
+    place: int
     starts: tuple[int, ...]
-    count: int
+    length: int
 
 
 class Surroundings(NamedTuple):
@@ -82,6 +95,7 @@ class Call:
         self.version = version
         self.operands = operands
         self.around = around
+        self._read: set[str] = set()
 
     def __len__(self) -> int:
         return len(self.operands)
@@ -167,11 +181,19 @@ class Call:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """Return an attribute, or the default."""
+        self._read.add(name)
         value = self.node.attributes.get(name)
         return default if value is None else value
 
+    def require_read(self) -> None:
+        """Check that no attribute was passed over, which might change the result; RuleError with its name."""
+        rest = [name for name in self.node.attributes if name not in self._read and name not in _WITHOUT_EFFECT]
+        if rest:
+            raise RuleError(f"attribute {', '.join(map(repr, rest))} is not known")
+
     def tensor(self, name: str) -> Known | None:
         """Return the elements of an attribute that is a tensor."""
+        self._read.add(name)
         value = self.node.attributes.get(name)
         return self.around.read(value) if isinstance(value, TensorProto) else None
 

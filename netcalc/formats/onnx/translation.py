@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import Dim, default_of
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Scope, Stored, StoredTensor, Value
 from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
@@ -71,6 +72,9 @@ class Translation:
                 self.problems.input(info.name, str(error))
                 env[info.name] = None
                 continue
+            if 0 in type_.shape:  # a spec has no such inputs; its elements are known
+                env[info.name] = Operand(known=Known(type_.dtype, _plain(type_.shape), ()))
+                continue
             name = _free(identifier(info.name, "input"), graph.inputs)
             value = graph.inputs[name] = Value(type_, name)
             env[info.name] = Operand(value)
@@ -128,7 +132,7 @@ class Translation:
         self._cut_up.add(path)
         owner = scope[-1].path if scope else self.build.hint or "layer"
         own = _free(f"{owner}.{name}", self.build.graph.tensors)
-        type_ = whole.with_shape(len(rows.starts) * rows.count, *whole.shape[2:])
+        type_ = whole.with_shape(len(rows.starts) * rows.length, *whole.shape[2:])
         self.tensors[own] = Held(held.tensor, rows)
         self.build.graph.tensors[own] = StoredTensor(type_)
         return Value(type_, "", Stored(own))
@@ -212,7 +216,9 @@ class Translation:
                 return None
             self.build.scope = own
             self.build.hint = identifier(node.outputs[0], "value") if node.outputs else ""
-            return [_operand(result) for result in _listed(rule(call))]
+            results = _listed(rule(call))
+            call.require_read()
+            return [_operand(result) for result in results]
         except RuleError as error:
             self.problems.node(node, str(error))
         except (
@@ -296,6 +302,11 @@ def _filled_in(node: Node, given: Mapping[str, Any], absent: set[str]) -> Node:
     attributes = {name: given[source] for name, source in node.references.items() if given.get(source) is not None}
     inputs = ["" if name in absent else name for name in node.inputs]
     return replace(node, attributes={**node.attributes, **attributes}, inputs=inputs, references={})
+
+
+def _plain(shape: Sequence[Dim]) -> tuple[int, ...]:
+    """Return a shape without symbols, with their defaults."""
+    return tuple(size if isinstance(size, int) else default_of(size) for size in shape)
 
 
 def _listed(result: Any) -> list[Any]:

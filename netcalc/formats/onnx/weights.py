@@ -83,7 +83,7 @@ class OnnxWeights:
 def _header(held: Held, place: Place) -> Header:
     shape = held.tensor.shape
     if held.rows is not None:
-        shape = (len(held.rows.starts) * held.rows.count, *shape[2:])
+        shape = (len(held.rows.starts) * held.rows.length, *shape[2:])
     if place.transpose:
         shape = (*shape[:-2], shape[-1], shape[-2])
     return Header(shape, dtype_named(held.tensor.kind))

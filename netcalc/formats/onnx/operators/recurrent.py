@@ -31,7 +31,7 @@ def recurrent(call: Call) -> Any:
     if kind == "GRU" and not call.attribute("linear_before_reset", 0):
         raise RuleError("a reset before the product, which PyTorch does not have")
     x, batch_first = call.x(), call.attribute("layout", 0) == 1
-    hidden = call.attribute("hidden_size") or call.shape(2)[2]
+    hidden: Any = call.attribute("hidden_size") or call.shape(2)[2]
     batch = x.type.shape[0 if batch_first else 1]
     places = (5, 6) if kind == "LSTM" else (5,)
     if direction != "reverse" and (layer := _layer(call, kind, count, hidden, nonlinearity)) is not None:
@@ -62,9 +62,9 @@ def _layer(call: Call, kind: str, count: int, hidden: int, nonlinearity: str | N
     parameters = {}
     for direction in range(count):
         end = "_reverse" if direction else ""
-        rows = [direction, [g * hidden for g in order], hidden]
-        parameters[f"weight_ih_l0{end}"] = call.part(1, f"weight_ih_l0{end}", *rows)
-        parameters[f"weight_hh_l0{end}"] = call.part(2, f"weight_hh_l0{end}", *rows)
+        gates = [g * hidden for g in order]
+        for place, name in ((1, "weight_ih_l0"), (2, "weight_hh_l0")):
+            parameters[f"{name}{end}"] = call.part(place, f"{name}{end}", direction, gates, hidden)
         for place, name in enumerate(("bias_ih_l0", "bias_hh_l0") if call.has(3) else ()):
             starts = [(place * len(order) + g) * hidden for g in order]
             parameters[f"{name}{end}"] = call.part(3, f"{name}{end}", direction, starts, hidden)
@@ -85,7 +85,7 @@ def _layer(call: Call, kind: str, count: int, hidden: int, nonlinearity: str | N
 
 def _functions(call: Call, kind: str, count: int) -> str | None:
     """Return the nonlinearity of a layer; RuleError for other functions than PyTorch has."""
-    names = [name.lower() for name in call.attribute("activations") or _FUNCTIONS[kind] * count]
+    names: list[str] = [name.lower() for name in call.attribute("activations") or _FUNCTIONS[kind] * count]
     if kind == "RNN" and names in (["relu"] * count, ["tanh"] * count):
         return names[0]
     if names != _FUNCTIONS[kind] * count:

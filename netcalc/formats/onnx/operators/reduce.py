@@ -16,9 +16,9 @@ from netcalc.formats.torch.operators._operands import cast, single
 def _axes(call: Call) -> list[int] | None:
     """Return the axes of a reduction from the front; an empty list for none, None for all of them."""
     rank = call.type(0).rank
-    axes = call.axes(1)
+    axes, keeps = call.axes(1), call.attribute("noop_with_empty_axes", 0)
     if not axes:
-        return [] if call.attribute("noop_with_empty_axes", 0) else None
+        return [] if keeps else None
     return sorted(front(axis, rank) for axis in axes)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import floor
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -19,14 +20,22 @@ def resize(call: Call) -> Value:
     """Interpolation of the axes behind the channels, in the ways that PyTorch has."""
     x, rank = call.x(), call.type(0).rank
     sizes, scales = _wanted(call)
+    if sizes != list(x.type.shape) and call.attribute("mode", "nearest") == "nearest":
+        return _nearest(call, sizes, scales)
     if rank not in (3, 4, 5) or any(size != old for size, old in zip(sizes[:2], x.type.shape[:2], strict=True)):
         raise RuleError("resizing of other axes than those behind the channels")
     if sizes == list(x.type.shape):
         return x
-    mode, corners = _mode(call, rank - 2)
+    mode, corners = _mode(call, rank - 2, sizes)
     factors = (
         scales[2:] if scales and all(scale == s for scale, s in zip(scales[2:], scales[2:], strict=True)) else None
     )
+    if (
+        factors is not None
+        and corners
+        and any(n * f != size for n, f, size in zip(x.type.shape[2:], factors, sizes[2:], strict=True))
+    ):
+        raise RuleError("corners that stay in their places with sizes that are rounded")
     exact = factors is not None and all(
         isinstance(old, int) and floor(old * factor) == new
         for old, factor, new in zip(x.type.shape[2:], factors, sizes[2:], strict=True)
@@ -38,9 +47,8 @@ def resize(call: Call) -> Value:
     attributes = {
         "size": None if use_scale else plain(sizes[2:]),
         "scale_factor": plain([int(f) if float(f).is_integer() else f for f in factors or []]) if use_scale else None,
-        "mode": None if mode == "nearest" else mode,
+        "mode": mode,
         "align_corners": corners or None,
-        "antialias": bool(call.attribute("antialias", 0)) or None,
     }
     return call.line("interpolate", [x], attributes)
 
@@ -65,11 +73,79 @@ def _wanted(call: Call) -> tuple[list[Any], list[Any] | None]:
         return whole, scales
     sizes = list(shape)
     wanted = call.ints(3, "the size")
-    if call.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise RuleError("sizes that keep the aspect ratio")
+    policy = call.attribute("keep_aspect_ratio_policy", "stretch")
+    if policy != "stretch":
+        wanted = _proportional([shape[axis] for axis in axes], wanted, min if policy == "not_larger" else max)
     for axis, size in zip(axes, wanted, strict=True):
         sizes[axis] = size
     return sizes, None
+
+
+def _proportional(old: list[Any], wanted: list[Any], choose: Any) -> list[int]:
+    """Return sizes of equal factors, none of which exceeds what is wanted, or falls below it."""
+    if not all(isinstance(size, int) for size in [*old, *wanted]):
+        raise RuleError("symbolic sizes that keep the aspect ratio")
+    factor = choose(Fraction(new, size) for size, new in zip(old, wanted, strict=True))
+    return [floor(size * factor + Fraction(1, 2)) for size in old]
+
+
+def _nearest(call: Call, sizes: list[Any], scales: list[Any] | None) -> Value:
+    """Return nearest elements: by interpolation where PyTorch takes the same ones, or by their indices on each axis."""
+    way = call.attribute("coordinate_transformation_mode", "half_pixel" if call.version >= 11 else "asymmetric")
+    rounding = call.attribute("nearest_mode", "round_prefer_floor" if call.version >= 11 else "floor")
+    x, rank = call.x(), call.type(0).rank
+    if scales is None:
+        scales = [
+            new / old if isinstance(old, int) and isinstance(new, int) else None
+            for old, new in zip(x.type.shape, sizes, strict=True)
+        ]
+    spatial = rank in (3, 4, 5) and list(x.type.shape[:2]) == sizes[:2]
+    pairs = [*zip(x.type.shape, sizes, scales, strict=True)]
+    if not all(isinstance(old, int) and isinstance(new, int) for old, new, _ in pairs[2 if spatial else 0 :]):
+        whole = [scale for _, _, scale in pairs[2:] if scale is not None and float(scale).is_integer()]
+        if not spatial or way != "asymmetric" or rounding != "floor" or len(whole) != rank - 2:
+            raise RuleError(f"nearest elements of a symbolic size by {way} and {rounding}")
+        return call.line("interpolate", [x], {"scale_factor": plain([int(scale) for scale in whole])})
+    places = [
+        None if old == new else [_place(i, old, new, scale, way, rounding) for i in range(new)]
+        for old, new, scale in pairs
+    ]
+    if spatial:
+        for mode, shift in (("nearest", Fraction(0)), ("nearest-exact", Fraction(1, 2))):
+            if all(
+                p is None or p == [floor((i + shift) * Fraction(old, new)) for i in range(new)]
+                for p, (old, new, _) in zip(places, pairs, strict=True)
+            ):
+                factors = [Fraction(new, old) for old, new, _ in pairs[2:]]
+                whole = [int(f) for f in factors if f.denominator == 1]
+                attributes = {"scale_factor": plain(whole)} if len(whole) == rank - 2 else {"size": plain(sizes[2:])}
+                return call.line("interpolate", [x], {**attributes, "mode": None if mode == "nearest" else mode})
+    for axis, listed in enumerate(places):
+        if listed is not None:
+            x = call.line("index_select", [x], {"axis": axis, "indices": listed})
+    return x
+
+
+def _place(i: int, old: int, new: int, scale: float, way: str, rounding: str) -> int:
+    """Return the index of the element that is nearest to one of the result."""
+    match way:
+        case "half_pixel":
+            x = (i + 0.5) / scale - 0.5
+        case "pytorch_half_pixel":
+            x = (i + 0.5) / scale - 0.5 if new > 1 else 0.0
+        case "align_corners":
+            x = i * (old - 1) / (new - 1) if new > 1 else 0.0
+        case "asymmetric":
+            x = i / scale
+        case _:
+            raise RuleError(f"nearest elements by {way}")
+    rounded = {
+        "floor": floor(x),
+        "ceil": ceil(x),
+        "round_prefer_floor": ceil(x - 0.5),
+        "round_prefer_ceil": floor(x + 0.5),
+    }
+    return max(0, min(old - 1, rounded[rounding]))
 
 
 def _floored(size: Any, scale: float) -> Any:
@@ -78,19 +154,14 @@ def _floored(size: Any, scale: float) -> Any:
     return floor(size * scale)
 
 
-def _mode(call: Call, axes: int) -> tuple[str, bool]:
+def _mode(call: Call, axes: int, sizes: list[Any]) -> tuple[str, bool]:
     """Return PyTorch's mode, and True if the corners stay in their places."""
     mode = call.attribute("mode", "nearest")
     way = call.attribute("coordinate_transformation_mode", "half_pixel" if call.version >= 11 else "asymmetric")
-    if way == "pytorch_half_pixel" or (way == "half_pixel_symmetric" and call.has(2)):
+    if way == "pytorch_half_pixel" and all(size != 1 for size in sizes[2:]):
         way = "half_pixel"
-    if mode == "nearest":
-        rounding = call.attribute("nearest_mode", "round_prefer_floor" if call.version >= 11 else "floor")
-        if way == "asymmetric" and rounding == "floor":
-            return "nearest", False
-        if way == "half_pixel" and rounding == "round_prefer_ceil":
-            return "nearest-exact", False
-        raise RuleError(f"nearest elements by {way} and {rounding}, which PyTorch does not have")
+    if call.attribute("antialias", 0):
+        raise RuleError("antialiasing, whose weights are others than PyTorch's")
     if way not in ("half_pixel", "align_corners"):
         raise RuleError(f"interpolation at coordinates by {way}")
     if call.attribute("exclude_outside", 0):

@@ -186,6 +186,8 @@ def depth_to_space(call: Call) -> Value:
 @operator("SpaceToDepth")
 def space_to_depth(call: Call) -> Value:
     size = call.attribute("blocksize")
+    if call.attribute("mode", "DCR") == "CRD":
+        return call.line("pixel_unshuffle", [call.x()], {"downscale_factor": size})
     n, c, h, w = call.shape(0)
     split_up = reshaped(call.build, call.x(), [n, c, h // size, size, w // size, size])
     order = call.line("permute", [split_up], {"axes": [0, 3, 5, 1, 2, 4]})

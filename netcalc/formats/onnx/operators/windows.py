@@ -27,7 +27,7 @@ def _padding(call: Call, axes: int) -> Any:
     sides = [
         before if before == after else [before, after] for before, after in zip(pads[:axes], pads[axes:], strict=True)
     ]
-    return unless(sides, 0)
+    return unless(sides, 0) if all(isinstance(side, int) for side in sides) else sides
 
 
 def _sized(call: Call, name: str, axes: int, default: int = 1) -> Any:
@@ -201,16 +201,15 @@ def global_lp_pool(call: Call) -> Value:
 def max_unpool(call: Call) -> Value:
     """Elements at the places of their maxima in the whole flattened result, and zeros elsewhere."""
     axes = _axes(call)
-    if call.has(2):
-        sizes: list[Any] = call.ints(2, "the shape of the result")
-    else:
-        kernel, strides = call.attribute("kernel_shape"), call.attribute("strides") or [1] * axes
-        pads = call.attribute("pads") or [0] * 2 * axes
-        sizes = [
-            (size - 1) * stride + k - pads[axis] - pads[axes + axis]
-            for axis, (size, stride, k) in enumerate(zip(call.shape(0)[2:], strides, kernel, strict=True))
-        ]
-        sizes = [*call.shape(0)[:2], *sizes]
+    kernel, strides = call.attribute("kernel_shape"), call.attribute("strides") or [1] * axes
+    pads = call.attribute("pads") or [0] * 2 * axes
+    sizes: list[Any] = [
+        (size - 1) * stride + k - pads[axis] - pads[axes + axis]
+        for axis, (size, stride, k) in enumerate(zip(call.shape(0)[2:], strides, kernel, strict=True))
+    ]
+    sizes = [*call.shape(0)[:2], *sizes]
+    if call.has(2) and call.ints(2, "the shape of the result") != sizes:
+        raise RuleError("places of maxima in a larger result")
     zeros = call.build.filled((product(sizes),), 0, call.type(0).dtype)
     flat = [call.line("flatten", [call.x(place)], {"start_axis": 0}) for place in (0, 1)]
     return call.line("reshape", [call.line("scatter", [zeros, flat[1], flat[0]], {"axis": 0})], {"shape": sizes})

@@ -306,7 +306,7 @@ def _filled_in(node: Node, given: Mapping[str, Any], absent: set[str]) -> Node:
 
 def _plain(shape: Sequence[Dim]) -> tuple[int, ...]:
     """Return a shape without symbols, with their defaults."""
-    return tuple(size if isinstance(size, int) else default_of(size) for size in shape)
+    return tuple(size if isinstance(size, int) else default_of(size) or 1 for size in shape)
 
 
 def _listed(result: Any) -> list[Any]:

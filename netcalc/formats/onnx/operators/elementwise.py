@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dtypes import FLOATS, INTEGERS
+from netcalc.dtypes import FLOATS, INTEGERS, ITEMSIZE
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, scalar_for
 from netcalc.formats.onnx.elements import dtype_named
@@ -159,11 +159,14 @@ for _name in ("And", "Or", "Xor"):
 
 @operator("BitShift")
 def bit_shift(call: Call) -> Value:
-    """x·2ⁿ, or ⌊x/2ⁿ⌋ of numbers without a sign."""
-    factor = cast(call.build, call.line("pow", [call.x(1)], {"value": 2, "reverse": True}), call.type(0).dtype)
-    if call.attribute("direction") == "LEFT":
-        return call.line("mul", [call.x(0), factor])
-    return call.line("div", [call.x(0), factor], {"rounding": "floor"})
+    """x·2ⁿ, or ⌊x/2ⁿ⌋; shifts by the width of the type and more leave no bit, or the sign."""
+    dtype, left = call.type(0).dtype, call.attribute("direction") == "LEFT"
+    width = 8 * ITEMSIZE[dtype]
+    count = call.line("clamp", [cast(call.build, call.x(1), "int64")], {"max": min(width if left else width - 1, 62)})
+    factor = call.line("pow", [count], {"value": 2, "reverse": True})
+    x = cast(call.build, call.x(0), "int64")
+    shifted = call.line("mul", [x, factor]) if left else call.line("div", [x, factor], {"rounding": "floor"})
+    return cast(call.build, shifted, dtype)
 
 
 @operator("Where")

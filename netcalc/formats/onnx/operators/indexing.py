@@ -116,10 +116,12 @@ def one_hot(call: Call) -> Value:
     index = cast(call.build, call.x(), "int64")
     rank = index.type.rank + 1
     axis = call.axis(rank, -1)
-    index = call.line("remainder", [index], {"value": depth}) if call.version >= 11 else index
-    result = call.line("one_hot", [index], {"num_classes": depth})
-    if axis != rank - 1:
-        result = call.line("permute", [result], {"axes": [*range(axis), rank - 1, *range(axis, rank - 1)]})
+    if call.version >= 11:  # an index that counts from the end; one outside of both ranges is nowhere
+        from_end = call.line("add", [index], {"value": depth})
+        index = call.line("where", [call.line("less", [index], {"value": 0}), from_end, index])
+    classes = call.line("arange", [], {"stop": depth})
+    apart = call.line("unsqueeze", [index], {"axis": axis})
+    result = call.line("equal", [apart, reshaped(call.build, classes, [-1, *[1] * (rank - axis - 1)])])
     values, dtype = call.known(2), call.type(2).dtype
     if values is not None and list(values.elements) == [0, 1]:
         return cast(call.build, result, dtype)

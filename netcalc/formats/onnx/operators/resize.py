@@ -100,7 +100,7 @@ def _nearest(call: Call, sizes: list[Any], scales: list[Any] | None) -> Value:
             for old, new in zip(x.type.shape, sizes, strict=True)
         ]
     spatial = rank in (3, 4, 5) and list(x.type.shape[:2]) == sizes[:2]
-    pairs = [*zip(x.type.shape, sizes, scales, strict=True)]
+    pairs: list[Any] = [*zip(x.type.shape, sizes, scales, strict=True)]
     if not all(isinstance(old, int) and isinstance(new, int) for old, new, _ in pairs[2 if spatial else 0 :]):
         whole = [scale for _, _, scale in pairs[2:] if scale is not None and float(scale).is_integer()]
         if not spatial or way != "asymmetric" or rounding != "floor" or len(whole) != rank - 2:

@@ -7,10 +7,10 @@ import logging
 import re
 import socket
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -37,14 +37,12 @@ class Pool:
 
     Attributes:
         workers: number of chunks that are evaluated at a time.
-        backend: name of the backend of joblib; None for this process.
-        options: options of the backend.
+        backend: function that gives a backend of joblib, or its name; None for this process.
         losses: errors that say that a worker has ended.
     """
 
     workers: int = 1
-    backend: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
+    backend: Callable[[], Any] | None = None
     losses: tuple[type[Exception], ...] = ()
 
     def evaluated(self, recipe: Recipe, chunks: Iterable[range]) -> Iterator[Evaluation]:
@@ -58,7 +56,7 @@ class Pool:
             return
         import joblib
 
-        with joblib.parallel_config(self.backend, **self.options):
+        with joblib.parallel_config(self.backend()):
             # a chunk waits at each worker, so that it goes on at once
             parallel = joblib.Parallel(
                 self.workers, batch_size=1, pre_dispatch=2 * self.workers, return_as="generator_unordered"
@@ -101,7 +99,7 @@ def opened(workers: int | None, on: str | None) -> AbstractContextManager[Pool]:
 def _loky(workers: int) -> Pool:
     from joblib.externals.loky import BrokenProcessPool
 
-    return Pool(workers, "loky", losses=(BrokenProcessPool,))
+    return Pool(workers, lambda: "loky", losses=(BrokenProcessPool,))
 
 
 @contextmanager
@@ -111,6 +109,14 @@ def _dask(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
         from distributed.client import FutureCancelledError
     except ImportError:
         raise _not_installed(text, "Dask", 'pip install "netcalc-nn[dask]"') from None
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]
+        """Backend of Dask that uses a single worker, too, where joblib takes this process instead."""
+
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            return max(2, int(super().effective_n_jobs(n_jobs)))
+
     with _reaching(address, text):
         place = f"tcp://{address.host}:{address.port}"
         with ThreadPoolExecutor(1) as executor:  # the caller may be in a loop of events
@@ -120,14 +126,10 @@ def _dask(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
         with _reaching(address, text):
             count = _waited_for(client)
             _require_version(client.run(_version).values())
-        pool = Pool(
-            count if workers is None else min(workers, count),
-            "dask",
-            {"client": client},
-            (distributed.KilledWorker, FutureCancelledError, OSError),
-        )
+        count = count if workers is None else min(workers, count)
         with _quiet("distributed", "tornado"):  # of tracebacks of lost workers
-            yield pool
+            losses = (distributed.KilledWorker, FutureCancelledError, OSError)
+            yield Pool(count, lambda: Backend(client=client), losses)
     finally:
         client.close(timeout=_SECONDS)
 
@@ -170,7 +172,6 @@ def _ray(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
         from ray.util.joblib.ray_backend import RayBackend
     except ImportError:
         raise _not_installed(text, "Ray", 'pip install "ray[client]>=2.40"') from None
-    from joblib import register_parallel_backend
 
     class Backend(RayBackend):  # type: ignore[misc]
         """Backend of Ray that gives results as they end, which that of multiprocessing, its base, does not."""
@@ -186,8 +187,7 @@ def _ray(address: Address, text: str, workers: int | None) -> Iterator[Pool]:
         count = count if workers is None else min(workers, count)
         if count < 2:  # joblib takes this process instead
             raise NetcalcError(Diagnostic("E502", f"--on {text}: Ray needs two workers or more, not {count}"))
-        register_parallel_backend("ray", Backend)
-        yield Pool(count, "ray", losses=(ray.exceptions.RayError,))
+        yield Pool(count, Backend, (ray.exceptions.RayError,))
     finally:
         context.disconnect()
 

@@ -29,7 +29,7 @@ SPECS, STEP = 300, 10
 #: Edits of each spec, and one of how many cuts that are compared with files.
 EDITS, COMPARED = 20, 50
 #: Longest spec, and one of how many specs, in the sample; its cuts are further apart.
-SHORT, SAMPLED, SAMPLE_STEP = 1500, 40, 101
+SHORT, SAMPLED, SAMPLE_STEP = 4000, 6, 101
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

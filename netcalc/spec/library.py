@@ -95,7 +95,7 @@ class _Way(NamedTuple):
 
     def has(self, path: Path) -> bool:
         """Return True if there is a file, on disk or open."""
-        return is_file(path) or self.opened.text(Path(os.path.realpath(path))) is not None
+        return is_file(path) or self.opened.has(path)
 
 
 def load_document(spec: str | Path, max_size: int = MAX_SPEC_SIZE) -> Loaded:

@@ -20,8 +20,8 @@ class OpenFiles:
 
     def open(self, path: Path | str, text: str) -> bool:
         """Take the text of a file in place of an earlier one; return False if it is the same."""
-        real = Path(os.path.realpath(path))
-        if self._texts.get(real) == text:
+        real = _resolved(path)
+        if real is None or self._texts.get(real) == text:
             return False
         self._texts[real] = text
         return True
@@ -29,7 +29,12 @@ class OpenFiles:
     def close(self, path: Path | str) -> bool:
         """Forget the text of a file, so that it is read from disk; return False if it was not open."""
         self.read.clear()
-        return self._texts.pop(Path(os.path.realpath(path)), None) is not None
+        real = _resolved(path)
+        return real is not None and self._texts.pop(real, None) is not None
+
+    def has(self, path: Path) -> bool:
+        """Return True if a file is open."""
+        return bool(self._texts) and _resolved(path) in self._texts
 
     def text(self, real: Path) -> str | None:
         """Return the text of a file by its resolved path; None if it is not open."""
@@ -43,6 +48,14 @@ class OpenFiles:
     def are_as(self, files: Mapping[Path, Version]) -> bool:
         """Return True if files have the versions that they had when they were read."""
         return all(self.version(real) == version for real, version in files.items())
+
+
+def _resolved(path: Path | str) -> Path | None:
+    """Return the path of a file without symbolic links; None for a name that no file can have."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return None
 
 
 def version_on_disk(real: Path) -> Version:

@@ -22,6 +22,8 @@ from netcalc.sweep.recipe import Chunk
 from netcalc.sweep.values import REASON, Kind, kinds, plain
 
 _NAME = re.compile(r"points-([0-9]+)-([0-9]+)\.(?:json|parquet)")
+#: Beginning of the names of parts, of the manifest, and of what they are written to until they are complete.
+_OWN = re.compile(r"\.?(?:points-[0-9]+-[0-9]+\.|manifest\.json)")
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -166,10 +168,10 @@ class Folder:
             yield {**known, REASON: reasons}
 
     def remove(self) -> None:
-        """Remove the parts, and the folder if nothing else is in it."""
-        for places in self.finished:
-            remove_file(self._part(places.start, places.stop))
-        remove_file(self.path / manifests.NAME)
+        """Remove the parts, also unfinished ones of processes that were killed, and the folder if it is empty then."""
+        for entry in [*self.path.iterdir()]:
+            if _OWN.match(entry.name):
+                remove_file(entry)
         with suppress(OSError):
             self.path.rmdir()
 

@@ -1,7 +1,8 @@
 """Documents of texts that change: what an edit leaves as it is, is not read again.
 
 A text is cut into pieces, the entries at its top and of ``blocks``, and the items of ``layers``.  A piece that reads as
-such an entry or item alone does so in the text.  Any other text is read as a whole.
+such an entry or item alone does so in the text.  One that is not in plain YAML may be, too, unless it has signs that
+reach across pieces.  Any other text is read as a whole.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from netcalc.limits import MAX_VALUES
 from netcalc.spec.body_cache import RecentBodies
 from netcalc.spec.cursor import Cursor, Path
 from netcalc.spec.plain_yaml import TooManyValuesError, plain_or_line
-from netcalc.spec.yaml_document import located, parse_yaml, syntax_error, with_line_feeds
+from netcalc.spec.yaml_document import composed_root, located, parse_yaml, syntax_error, with_line_feeds
 from netcalc.spec.yaml_nodes import Node
 
 _LAYERS = "layers"
@@ -25,6 +26,10 @@ _HEADER = re.compile(r"(layers|blocks): *(?:#.*)?$")
 _ITEM = re.compile(r" *- ")
 #: Header of a text in block style, or a value that is not given, whose place is or goes on to the line after it.
 _GOES_ON = re.compile(r"[|>][-+0-9]*[ ]*(?:#.*)?$|[:-][ ]*(?:#.*)?$", re.MULTILINE)
+#: A value that is not given on the last line with text.
+_NOT_GIVEN = re.compile(r"[:-] *(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*\Z")
+#: What reaches across pieces, or may: anchors, aliases, tags, directives and markers of documents.
+_ACROSS = re.compile(r"^(?:---|\.\.\.|%)|(?:^|[\s\[{,])[&*!]|\t", re.MULTILINE)
 #: Entries and items before an error that are tried.
 _MOST_TRIED = 5
 #: An entry at the top or of a section, or an item.
@@ -41,6 +46,7 @@ class Piece(NamedTuple):
     cursor: Cursor
     start: Span  # of the list or mapping that it begins
     ends_here: bool  # True if the last of its lines is the first
+    is_plain: bool  # False if it is not in plain YAML
 
 
 class Reading:
@@ -51,8 +57,8 @@ class Reading:
         self._placed: dict[Path, tuple[_Placed, Cursor]] = {}  # of the last text that was read in pieces
         #: Bodies of blocks of earlier texts.
         self.bodies = RecentBodies()
-        #: False if the last text without an error was not in plain YAML.
-        self.is_plain = True
+        #: False if the last text without an error was not in plain YAML, or if there was none.
+        self.is_plain = False
         self._has_pieces = False  # True if the last text without an error was read in pieces
         self._right: int | None = None  # line where the last piece begins before one that cannot be read
 
@@ -61,7 +67,8 @@ class Reading:
         text = with_line_feeds(text)
         cursor = self._joined(text, label)
         if cursor is not None:
-            self.is_plain = self._has_pieces = True
+            self._has_pieces = True
+            self.is_plain = all(spans.piece.is_plain for spans, _ in self._placed.values())
             return cursor
         found: Node | int | None = None
         start = self._right
@@ -161,7 +168,7 @@ class Reading:
         text = _text(lines, first, last)
         follows = last < len(lines) - (not lines[-1]) and _GOES_ON.search(text) is not None
         key = (kind, text, lines[last] if follows else None, label)
-        piece = known.get(key) or self._pieces.get(key) or _read_piece(*key)
+        piece = known.get(key) or self._pieces.get(key) or _read_piece(*key, only_plain=self.is_plain)
         if piece is not None:
             known[key] = piece
         return piece
@@ -198,8 +205,13 @@ def _text(lines: list[str], first: int, last: int) -> str:
     return "\n".join(lines[first:last]) + ("\n" if last < len(lines) else "")
 
 
-def _read_piece(kind: _Kind, text: str, follows: str | None, label: str) -> Piece | None:
-    node = _plain_or_line(text)
+def _read_piece(kind: _Kind, text: str, follows: str | None, label: str, *, only_plain: bool) -> Piece | None:
+    # a value that is not given has its place where the next line begins
+    read = text if follows is None or _NOT_GIVEN.search(text) is None else text + _indentation(follows)
+    node: Node | int | None = _plain_or_line(read)
+    is_plain = isinstance(node, Node)
+    if isinstance(node, int) and not only_plain and _ACROSS.search(text) is None:
+        node = composed_root(read)
     is_item = kind == "item"
     if node is None or isinstance(node, int) or len(node.value) != 1 or node.kind != ("seq" if is_item else "map"):
         return None
@@ -211,7 +223,12 @@ def _read_piece(kind: _Kind, text: str, follows: str | None, label: str) -> Piec
     name: str | int = 0 if is_item else next(iter(whole.data))
     spans = {path[1:]: places for path, places in whole.spans.items() if path and path[0] == name}
     start = whole.spans[()][1]
-    return Piece(None if is_item else str(name), Cursor(whole.data[name], (), spans), start, _is_on_one_line(node))
+    key, cursor = None if is_item else str(name), Cursor(whole.data[name], (), spans)
+    return Piece(key, cursor, start, _is_on_one_line(node), is_plain)
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" "))]
 
 
 def _is_on_one_line(node: Node) -> bool:

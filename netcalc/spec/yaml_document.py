@@ -63,6 +63,14 @@ def syntax_error(text: str, file: str, lines: list[str]) -> NetcalcError | None:
     return None
 
 
+def composed_root(text: str) -> Node | None:
+    """Return the root node of a text as ruamel reads it; None for one that is no YAML, or empty."""
+    try:
+        return _compose_root(text, "", text.split("\n"))
+    except NetcalcError:
+        return None
+
+
 def root_node(text: str) -> Node:
     """Return the root node of a YAML document, with the marks of everything in it; errors as :func:`parse_yaml`."""
     text = with_line_feeds(text)

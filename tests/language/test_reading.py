@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
+
 from netcalc.diagnostics import NetcalcError
 from netcalc.language.reading import Reading
 from netcalc.spec.cursor import Cursor
@@ -30,6 +32,37 @@ def test_a_text_is_read_in_pieces_as_it_is_whole() -> None:
             edited = drawn_edit(text, draw)
             assert _outcome(reading.read, edited) == _outcome(parse_yaml, edited), repr(edited)
             text = edited if draw.random() < 0.2 and edited else text
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+@pytest.mark.parametrize(
+    "item",
+    [
+        "  - name: x\n    when:\n",
+        "  - name: x\n    when: # no\n\n  # none\n",
+        "  - about: text\n     that goes on\n",
+        "  - about: >\n      text\n\n      that goes on\n\n",
+        "  - about: |+\n      text\n\n\n",
+        '  - {about: "\\u0041", relu:\n      {}}\n',
+    ],
+)
+@pytest.mark.parametrize("begins", ["layers:\n", "layers:\n  - relu\n"])
+def test_items_that_are_not_plain_are_read_in_pieces_too(begins: str, item: str, is_changed: bool) -> None:
+    text = f"netcalc: 1\nname: x\n{begins}{item}  - relu\n  - {{linear: 4}}\n"
+    reading = Reading()
+    assert _outcome(reading.read, text) == _outcome(parse_yaml, text)
+    edited = (
+        text.replace("text", "texts").replace("x\n", "y\n") if is_changed else text.replace("linear: 4", "linear: 5")
+    )
+    before = reading.read(text, "file").data["layers"][-3]
+    assert _outcome(reading.read, edited) == _outcome(parse_yaml, edited)
+    assert (reading.read(edited, "file").data["layers"][-3] is before) or is_changed
+
+
+@pytest.mark.parametrize("item", ["  - &a relu\n  - *a\n", "  - relu: 1\n  - [\t]\n", "  - !x y\n"])
+def test_what_reaches_across_pieces_is_read_as_a_whole(item: str) -> None:
+    text = f"netcalc: 1\nname: x\nlayers:\n{item}"
+    assert _outcome(Reading().read, text) == _outcome(parse_yaml, text)
 
 
 def test_a_changed_item_alone_is_read_again() -> None:

@@ -183,6 +183,8 @@ class Call:
         """Return an attribute, or the default."""
         self._read.add(name)
         value = self.node.attributes.get(name)
+        if isinstance(value, float):  # of 32 bits in the file
+            return number(value, "float32")
         return default if value is None else value
 
     def require_read(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from netcalc.formats.graph.model import ModuleCall, Scope
 from netcalc.formats.onnx.messages import Node
@@ -38,6 +39,34 @@ def scope_of(node: Node) -> Scope:
         path, before = f"{path}.{own}" if path else own, part
         calls.append(ModuleCall(path))
     return tuple(calls)
+
+
+def scopes_of(nodes: Sequence[Node]) -> list[Scope]:
+    """Return the calls around each of some nodes; around one that says nothing, those of both of its neighbors."""
+    own = [scope_of(node) for node in nodes]
+    silent = [not scope and _SCOPES not in node.metadata for scope, node in zip(own, nodes, strict=True)]
+    if not any(own):
+        return own
+    after: list[Scope] = [()] * len(own)
+    following: Scope = ()
+    for place in reversed(range(len(own))):
+        following = following if silent[place] else own[place]
+        after[place] = following
+    before: Scope = ()
+    for place, scope in enumerate(own):
+        if silent[place]:
+            own[place] = _common(before, after[place])
+        else:
+            before = scope
+    return own
+
+
+def _common(first: Scope, second: Scope) -> Scope:
+    """Return the calls at the beginning of two scopes that are the same."""
+    shared = 0
+    while shared < min(len(first), len(second)) and first[shared] == second[shared]:
+        shared += 1
+    return first[:shared]
 
 
 def _listed_scope(scopes: str, classes: str) -> Scope:

@@ -6,13 +6,15 @@ folded into convolutions, and transposed matrices.  A numbered tensor gets the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from netcalc.formats.graph.builder import declaration
-from netcalc.formats.graph.model import Graph, Line, Stored
+from netcalc.formats.graph.model import Graph, Line, Stored, Value
 from netcalc.formats.onnx.call import Rows
+from netcalc.formats.onnx.contents import constant_lines
+from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.naming import around, is_numbered, is_path
 
@@ -34,8 +36,13 @@ class Place(NamedTuple):
     transpose: bool = False
 
 
-def give_paths(graph: Graph, tensors: Mapping[str, Held], producer: str) -> dict[str, Place]:
-    """Give every stored tensor a path, and the lines that hold one the modules around it; return the paths by name."""
+def give_paths(
+    graph: Graph, tensors: Mapping[str, Held], producer: str, read: Callable[[TensorProto], Known]
+) -> dict[str, Place]:
+    """Give every stored tensor a path, and the lines that hold one the modules around it; return the paths by name.
+
+    ``read`` reads small tensors.
+    """
     uses: dict[str, list[tuple[Line, str, Stored]]] = {}
     for line in graph.lines:
         for name, stored in line.parameters.items():
@@ -56,7 +63,9 @@ def give_paths(graph: Graph, tensors: Mapping[str, Held], producer: str) -> dict
             graph.tensors[path] = replace(graph.tensors[path], type=type_.with_shape(*type_.shape[::-1]))
     _scopes(graph)
     if producer == _PYTORCH:
-        _buffers(graph, {place.path for name, place in places.items() if is_numbered(name)})
+        numbered = {place.path: tensors[name].tensor for name, place in places.items() if is_numbered(name)}
+        listed = _constants(graph, numbered, read)
+        places = {name: place for name, place in places.items() if place.path not in listed}
     return places
 
 
@@ -94,13 +103,43 @@ def _scopes(graph: Graph) -> None:
             line.scope = around(line.scope, owners.pop())
 
 
-def _buffers(graph: Graph, numbered: set[str]) -> None:
-    """Make tensors that are no weights of a layer, and have no path, buffers: constants that PyTorch computed."""
+def _constants(graph: Graph, numbered: Mapping[str, TensorProto], read: Callable[[TensorProto], Known]) -> set[str]:
+    """Make tensors that are no weights of a layer, and have no path, constants, or buffers if they are long.
+
+    Such tensors are what PyTorch computed when it exported.  The paths of constants, which the network does not hold,
+    are returned.
+    """
     weights = {stored.path for line in graph.lines for name, stored in line.parameters.items() if name}
+    lines, listed = [], set()
     for line in graph.lines:
         stored = line.parameters.get("")
-        if line.operation != "parameter" or stored is None or stored.path not in numbered - weights:
+        if line.operation != "parameter" or stored is None or stored.path in weights or stored.path not in numbered:
+            lines.append(line)
             continue
-        tensor = replace(graph.tensors[stored.path], buffer=True, unknown=True, value=float("nan"))
+        tensor = graph.tensors[stored.path]
+        made = (
+            None
+            if tensor.type.elements > MOST
+            else constant_lines(read(numbered[stored.path]), line, is_mask=_is_mask(graph, line.outputs[0]))
+        )
+        if made is not None:
+            lines += made
+            listed.add(stored.path)
+            continue
+        tensor = replace(tensor, buffer=True, unknown=True, value=float("nan"))
         graph.tensors[stored.path] = tensor
         line.operation, line.attributes = "buffer", declaration(tensor)
+        lines.append(line)
+    graph.lines[:] = lines
+    for path in listed:
+        del graph.tensors[path]
+    return listed
+
+
+def _is_mask(graph: Graph, value: Value) -> bool:
+    """Return True for a value that lines only add to what goes into a softmax."""
+    users = [line for line in graph.lines if value in line.inputs]
+    sums = {line.outputs[0] for line in users if line.operation == "add"}
+    after = [line for line in graph.lines if not sums.isdisjoint(line.inputs)]
+    is_float = value.type.is_float and value not in graph.results
+    return is_float and len(sums) == len(users) and all(line.operation == "softmax" for line in after)

@@ -19,7 +19,7 @@ from netcalc.formats.onnx.folding import folded, sizes_of
 from netcalc.formats.onnx.inputs import Dims, input_type
 from netcalc.formats.onnx.known import Known
 from netcalc.formats.onnx.messages import Function, GraphProto, Model, Node, TensorProto, subgraphs
-from netcalc.formats.onnx.naming import identifier, scope_of
+from netcalc.formats.onnx.naming import identifier, scopes_of
 from netcalc.formats.onnx.operators import rule_of
 from netcalc.formats.onnx.paths import Held
 from netcalc.formats.onnx.problems import Problems
@@ -157,7 +157,8 @@ class Translation:
         for name in _used(nodes):
             uses[name] += 1
         later = {name for node in nodes for name in node.outputs if name}
-        for node in nodes:
+        around = [scope] * len(nodes) if depth else [(*scope, *own) for own in scopes_of(nodes)]
+        for node, own in zip(nodes, around, strict=True):
             self._nodes += 1
             if self._nodes > _MOST_NODES:
                 raise self.problems.error(f"more than {_MOST_NODES:,} nodes once its functions are inlined")
@@ -168,7 +169,7 @@ class Translation:
             elif any(name and env[name] is None for name in node.inputs):
                 results = None
             else:
-                results = self._node(node, env, opsets, scope, uses, depth)
+                results = self._node(node, env, opsets, own, uses, depth)
             self._bind(node, results, env)
 
     def _bind(self, node: Node, results: Any, env: dict[str, Operand | None]) -> None:
@@ -191,18 +192,17 @@ class Translation:
         depth: int,
     ) -> list[Operand | None] | None:
         """Return the results of a node; None, with a problem, if it cannot be translated."""
-        own = (*scope, *scope_of(node)) if not scope or depth == 0 else scope
         operands = [env[name] if name else None for name in node.inputs]
         function = self._functions.get((node.domain, node.op, node.overload))
         try:
             if node.references:
                 raise RuleError("an attribute of a function outside of one")
             if function is not None:
-                return self._function(function, node, operands, own, depth)
+                return self._function(function, node, operands, scope, depth)
             if node.domain == "" and node.op == "Constant":
                 return [self._constant(node)]
             if node.domain == "" and node.op == "If":
-                return self._choice(node, env, opsets, own, depth)
+                return self._choice(node, env, opsets, scope, depth)
             if any(True for _ in subgraphs(node)):
                 self.problems.operator(node, "control flow that depends on data")
                 return None
@@ -214,7 +214,7 @@ class Translation:
             if rule is None:
                 self.problems.operator(node, "no rule")
                 return None
-            self.build.scope = own
+            self.build.scope = scope
             self.build.hint = identifier(node.outputs[0], "value") if node.outputs else ""
             results = _listed(rule(call))
             call.require_read()

@@ -22,6 +22,8 @@ from netcalc.formats.graph.simplify.pattern import (
 from netcalc.formats.graph.simplify.rewriting import Rewriter, Rule
 
 _ATTENTION = "scaled_dot_product_attention"
+#: Relative error of a product of numbers of 32 bits.
+_ROUNDING = 4 * 2.0**-24
 
 
 def _scaled(x: Pattern) -> Pattern:
@@ -34,7 +36,10 @@ def _capped(x: Pattern) -> Pattern:
 
 _SCORES = _capped(_scaled(op("matmul", "query", "turned")))
 _MASKED = either(op("add", _SCORES, "mask"), _SCORES)
-_WEIGHTS = optional("dropout", op("softmax", _MASKED, axis=last_axis), p=Named("dropout"))
+_SOFTMAX = op("softmax", _MASKED, axis=last_axis)
+#: Zeros in rows without any key, as exporters write attention out.
+_SAFE = op("masked_fill", named("weights", _SOFTMAX), op("not_equal", "weights", "weights"), value=0)
+_WEIGHTS = optional("dropout", either(_SAFE, _SOFTMAX), p=Named("dropout"))
 
 
 def attention(work: Rewriter, match: Found) -> Value | None:
@@ -42,14 +47,31 @@ def attention(work: Rewriter, match: Found) -> Value | None:
     scale, divisor = match.number("scale", 1), match.number("divisor", 1)
     if isinstance(scale, Poly) or isinstance(divisor, Poly) or not divisor:
         return None
-    key = work.build.line("transpose", [match.values["turned"]], {"axes": [-2, -1]})
+    turned, factor = _times_number(work, match.values["turned"])
+    key = work.build.line("transpose", [turned], {"axes": [-2, -1]})
     inputs = [match.values["query"], key, match.values["value"], match.values.get("mask")]
     attributes = {
-        "scale": scale / divisor,
+        "scale": _written(scale / divisor * factor, match.values["query"].type.shape[-1]),
         "softcap": match.number("softcap"),
         "dropout": match.number("dropout") or None,
     }
     return work.build.line(_ATTENTION, given(inputs), attributes)
+
+
+def _written(scale: float, size: Any) -> float | None:
+    """Return a scale; None for the default, also where it is the product of two roots in 32 bits."""
+    usual = isinstance(size, int) and abs(scale * size**0.5 - 1) < _ROUNDING
+    return None if usual and scale != size**-0.5 else scale
+
+
+def _times_number(work: Rewriter, value: Value) -> tuple[Value, float]:
+    """Return the value that a line multiplies by a number, and the number; any other value with 1."""
+    maker = work.maker(value)
+    if maker is None or maker.operation != "mul" or set(maker.attributes) != {"value"} or len(maker.inputs) != 1:
+        return value, 1.0
+    number, source = maker.attributes["value"], maker.inputs[0]
+    is_plain = source is not None and source.type == value.type and not isinstance(number, Poly)
+    return (source, float(number)) if source is not None and is_plain else (value, 1.0)
 
 
 def scale_in_attention(work: Rewriter, line: Line) -> Sequence[Value] | None:
@@ -61,7 +83,7 @@ def scale_in_attention(work: Rewriter, line: Line) -> Sequence[Value] | None:
     other, another = _unscaled(work, key, line)
     if scale is None or factor * another == 1:
         return None
-    attributes = {**line.attributes, "scale": scale * factor * another}
+    attributes = {**line.attributes, "scale": _written(scale * factor * another, size)}
     return work.build.lines(line.operation, [plain, other, *others], attributes)
 
 

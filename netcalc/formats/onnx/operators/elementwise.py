@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, INTEGERS, ITEMSIZE
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, scalar_for
@@ -14,6 +15,7 @@ from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.operators import operator
 from netcalc.formats.torch.operators._elementwise import combined
 from netcalc.formats.torch.operators._operands import cast
+from netcalc.formats.torch.operators.expand import broadcast_shape
 
 #: Operations of one tensor without attributes, by operator.
 _FUNCTIONS = {
@@ -171,6 +173,15 @@ def bit_shift(call: Call) -> Value:
 
 @operator("Where")
 def where(call: Call) -> Value:
+    """Elements by a condition; a number in place of some elements is filled in."""
+    for place, other in ((1, 2), (2, 1)):
+        number, x = call.number(place), call.operand(other)
+        if number is None or isinstance(number, Poly) or x.value is None or x.type.dtype == "bool":
+            continue
+        shape = broadcast_shape([call.shape(0), x.type.shape, call.shape(place)])
+        if x.type.shape == shape:
+            mask = call.x() if place == 1 else call.line("logical_not", [call.x()])
+            return call.line("masked_fill", [call.x(other), mask], {"value": number})
     return call.line("where", [call.x(0), call.x(1), call.x(2)])
 
 

@@ -152,6 +152,10 @@ CALLS: list[tuple[str, dict[str, Any], str, Any]] = [
     ("memory", {"model": "gpt2", "dtype": "float16", "tokens_in": "1GiB"}, "tokens_in.tokens.ideal", 1024),
     ("memory", {"model": "gpt2", "over": {"length": [8, 16]}}, "schema", "netcalc/memory-table/1"),
     ("fit", {"model": "llama-3.1-8b", "device": "80GiB"}, "schema", "netcalc/fit/1"),
+    ("solve", {"model": SPEC, "unknowns": ["batch"], "under": ["macs <= 1000"]}, "unknowns.0.value", 31),
+    ("solve", {"law": ["chinchilla"], "compute": ["5.76e23"]}, "schema", "netcalc/compute-optimal/1"),
+    ("sweep", {"model": SPEC, "over": {"batch": [1, 3]}, "figures": "macs"}, "points.1.figures.macs", 96),
+    ("scaling", {"model": "resnet34", "over": ["classes"]}, "schema", "netcalc/scaling/1"),
     ("compare", {"models": ["resnet18", "resnet34"], "top": 2}, "schema", "netcalc/compare/2"),
     ("compare", {"models": [SPEC, "tall.yaml"]}, "schema", "netcalc/compare/2"),
     ("specs", {"search": "wide", "family": "resnet"}, "specs.0.name", "wide_resnet101_2"),
@@ -212,6 +216,9 @@ def test_inputs_are_those_that_commands_declare(server: Server) -> None:
         "via",
         "timeout",
         "example",
+        "workers",
+        "on",
+        "resume",
     }
     for tool in server.tools.values():
         assert not left_out.intersection(tool.input_schema["properties"])
@@ -273,6 +280,10 @@ def test_the_page_starts_servers_by_options_that_there_are(block: str) -> None:
         ("memory", {"model": "gpt2", "companion": ["../spec.yaml"]}, "E004", OUTSIDE),
         ("explain", {"model": "net.yaml", "path": "fc", "inputs": ["x=../x.npy"]}, "E004", OUTSIDE),
         ("explain", {"model": "net.yaml", "path": "fc", "weights": ["../token"]}, "E004", OUTSIDE),
+        ("sweep", {"model": "mlp", "over": ["batch=1:2"], "join": "../spec.yaml"}, "E004", OUTSIDE),
+        ("sweep", {"model": "mlp", "over": ["batch=1:1001"]}, "E502", "1,001"),
+        ("sweep", {"model": "mlp", "over": ["batch=1:9999"], "random": 1001}, "E502", "at most 1,000 points"),
+        ("sweep", {"model": "mlp", "over": ["batch=1:2"], "workers": 2}, "E502", "no argument 'workers'"),
         ("summary", {"model": "-"}, "E502", "standard input belongs to the protocol"),
         ("summary", {"model": "hf:org/name"}, "E008", "not permitted here"),
         ("summary", {"model": "timm:no_such_net"}, "E007", "cannot be imported"),

@@ -39,15 +39,19 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "explain": ("explain",),
     "memory": ("memory", "memory-table"),
     "fit": ("fit",),
+    "solve": ("solution", "compute-optimal"),
+    "sweep": ("sweep",),
+    "scaling": ("scaling",),
     "compare": ("compare",),
     "specs": ("specs", "spec-page"),
     "ops": ("ops", "operation", "block"),
 }
 #: Groups of options of the command line's own output, and of a mode that has another name.
 _OF_OUTPUT = (FormatOptions, TextFormatOptions, OutputOptions, ChartOptions, ColumnOptions, LayoutOptions, ModeOptions)
-#: Options that no tool has: those, one of a file, those that raise limits, and those that a library's own code reads.
+#: Options that no tool has: those, of files, those that raise limits, those that a library's own code reads, and those
+#: of other processes.
 _LEFT_OUT = frozenset(name for group in _OF_OUTPUT for name in options_of(group)).union(
-    ("yaml", "max_spec_size", "max_work", "via", "timeout", "example")
+    ("yaml", "max_spec_size", "max_work", "via", "timeout", "example", "resume", "workers", "on")
 )
 #: JSON types of the types of words.
 _TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}

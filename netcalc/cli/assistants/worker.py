@@ -19,6 +19,7 @@ from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats import is_text
 from netcalc.formats.confined import confine_models
+from netcalc.limits import MAX_POINTS, MAX_SWEEP_RANGES
 
 #: Arguments with values of the network, which are no names of files.
 _SETTINGS = ("set", "sort", "columns")
@@ -71,6 +72,8 @@ def _answered(name: str, arguments: Mapping[str, Any], most: int) -> dict[str, A
                 _require_readable(text)
     if values.get("max_spec_size") is not None:
         values["via"] = "table"  # what the tables do not know, a library's code would read
+    if name == "sweep":
+        _require_few_points(values)
     call = ToolCall(values)
     command_of(name).run(call)
     text = json.dumps(call.record, ensure_ascii=False, allow_nan=False)
@@ -80,6 +83,16 @@ def _answered(name: str, arguments: Mapping[str, Any], most: int) -> dict[str, A
         hint = f"ask for less by {' or '.join(fewer)}, or start `netcalc mcp` with a larger --max-record"
         raise NetcalcError(Diagnostic("E603", message, hint=hint))
     return {"record": text, "warnings": _rendered(call.warnings) if call.warnings else ""}
+
+
+def _require_few_points(values: Mapping[str, Any]) -> None:
+    """Raise NetcalcError (E502) for a sweep of more points than a record can have, before any is counted."""
+    from netcalc.ranges import ranges_of
+
+    if values["random"] is None:
+        ranges_of(values["over"] or (), MAX_POINTS, MAX_SWEEP_RANGES, MAX_POINTS)
+    elif values["random"] > MAX_POINTS:
+        raise NetcalcError(Diagnostic("E502", f"random: a tool draws at most {int(MAX_POINTS):,} points"))
 
 
 def _refusal(error: NetcalcError) -> dict[str, Any]:

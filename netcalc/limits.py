@@ -97,6 +97,7 @@ MAX_SOLVE_BOXES = Limit(
     30_000, "parts of the ranges that `solve` compares by formulas; then its answer is not proved", "E502"
 )
 MAX_SOLVE_COUNTED = Limit(2_000, "networks that `solve` counts one by one; then its answer is not proved", "E502")
+MAX_FRONT = Limit(100_000, "points of a Pareto front, which a sweep leaves out if it has more", "E502")
 MAX_DRAWN = Limit(5_000, "boxes and edges in the picture of a graph", "E502", option="--depth")
 DRAW_SECONDS = Limit(60, "seconds that the layout of a picture may take", "E502", option="--depth")
 MAX_DRAW_MEMORY = Limit(1 << 30, "bytes that the layout of a picture may take", "E502", option="--depth")

@@ -20,6 +20,8 @@ _UNITS = {"elements": COUNT, "MACs": "", "FLOPs": "", "bytes": "B", "": ""}
 _REASONS = 3
 #: Rows of the front on a page.
 _MOST = 20
+#: Most points of the front in a chart.
+_DRAWN = 1_500
 #: Ratio of the greatest to the least number from which an axis is logarithmic.
 _WIDE = 10
 
@@ -38,7 +40,7 @@ class _Sweep(Presentation[Sweep]):
         if refused:
             yield Paragraph(refused)
         tables = [_table(result, result.best, _by(result.best_by), result.count - result.refused)]
-        if result.pareto:
+        if result.front:
             shown = result.front[:_MOST]
             title = f"Pareto front of {', '.join(map(_by, result.pareto))}"
             tables.append(_table(result, shown, title, len(result.front)))
@@ -63,7 +65,8 @@ class _Sweep(Presentation[Sweep]):
         others = [point for point in result.sample if point.place not in front]
         series = [_series("other points" if front else "points", others, x, y)]
         if front:
-            series.append(_series("Pareto front", result.front, x, y))
+            drawn = result.front[:: 1 + len(result.front) // _DRAWN]
+            series.append(_series("Pareto front", drawn, x, y))
         numbers = [[point[axis] for each in series for point in each.points] for axis in (0, 1)]
         if not numbers[0]:
             return

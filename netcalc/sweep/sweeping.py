@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from netcalc.analysis.sweep_report import Columns, Objective, Refusal, Sweep, SweepPoint
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
+from netcalc.limits import MAX_FRONT
 from netcalc.ranges import RangesArgument
 from netcalc.request import Request
 from netcalc.sweep.evaluation import FIGURES
@@ -109,7 +110,8 @@ class Collector:
         self._joined = joined
         self._units = {name: FIGURES[name] for name in figures} | dict.fromkeys(joined.names if joined else (), "")
         self._pareto = pareto
-        self._front = Front(len(pareto))
+        #: The front, whose points are places and figures; None if it is too large to be of use.
+        self._front: Front | None = Front(len(pareto)) if pareto else None
         self._best_by = best
         self._best = Best(top)
         self._file = file
@@ -137,19 +139,31 @@ class Collector:
         for index in self._best.candidates(values, self._best_by):
             if self._best.takes(key := self._best_by.key(values[index])):
                 self._best.add(key, point(index))
-        if self._pareto:
-            self._add_to_front([figures[objective.figure] for objective in self._pareto], point)
+        if self._front is not None:
+            self._front = self._grown(self._front, chunk.start, figures)
         while self._places and self._places[-1] < chunk.stop:
             self._sample.append(point(self._places.pop() - chunk.start))
 
-    def _add_to_front(self, columns: Sequence[Sequence[Any]], point: Any) -> None:
-        for index in contenders(columns, self._pareto, self._front):
+    def _grown(self, front: Front, start: int, figures: Mapping[str, Sequence[Any]]) -> Front | None:
+        """Return the front with the points of a chunk; None if it becomes too large."""
+        columns = [figures[objective.figure] for objective in self._pareto]
+        every = [*figures.values()]
+        for index in contenders(columns, self._pareto, front):
             values = [column[index] for column in columns]
             if None in values:
                 continue
             key = tuple(each.key(value) for each, value in zip(self._pareto, values, strict=True))
-            if self._front.takes(key):
-                self._front.add(key, point(index))
+            if front.takes(key):
+                front.add(key, (start + index, tuple(column[index] for column in every)))
+                if len(front.points) > MAX_FRONT:
+                    return None
+        return front
+
+    def _front_points(self) -> Iterator[SweepPoint]:
+        """Yield the points of the front, whose values follow from their places."""
+        for place, figures in () if self._front is None else self._front.points:
+            values = {name: listed[0] for name, listed in self._plan.shown(place, place + 1).items()}
+            yield SweepPoint(place, values, dict(zip(self._units, figures, strict=True)))
 
     def _refuse(self, reasons: Sequence[str | None]) -> None:
         if not any(reasons):
@@ -177,7 +191,7 @@ class Collector:
             self._best_by,
             tuple(self._best.points),
             self._pareto,
-            tuple(self._front.points),
+            tuple(self._front_points()),
             tuple(self._sample),
             self._rows,
             self._file,
@@ -185,6 +199,8 @@ class Collector:
         )
 
     def _notes(self) -> Iterator[str]:
+        if self._pareto and self._front is None:
+            yield f"the front has more than {int(MAX_FRONT):,} points, and is left out"
         if self._joined is not None:
             matched, missing = self._joined.matched, len(self._plan) - self._joined.matched
             yield f"{matched:,} points have figures of the file, {missing:,} have none"

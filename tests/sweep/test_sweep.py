@@ -224,6 +224,16 @@ def test_the_chart_has_the_points_and_the_front(sweep: Sweep, tmp_path: Path) ->
     assert "d_model=64,layers=1,heads=4" in text
 
 
+def test_a_front_of_nearly_all_points_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = api.load("gpt2", set={"heads": 4})
+    # each layer adds parameters and work, so that all points are on the front
+    assert len(network.sweep("layers=1:50", pareto="params,max:macs").front) == 50
+    monkeypatch.setattr("netcalc.sweep.sweeping.MAX_FRONT", 49)
+    found = network.sweep("layers=1:50", pareto="params,max:macs")
+    assert found.front == () and found.notes == ("the front has more than 49 points, and is left out",)
+    assert len(found.best) == 10 and "Pareto front" not in str(found)
+
+
 def test_progress_ends_at_the_number_of_points() -> None:
     told: list[tuple[int, int]] = []
     api.load("mlp").sweep("batch=1:600", progress=lambda done, total: told.append((done, total)))

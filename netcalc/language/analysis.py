@@ -5,6 +5,7 @@ A text with errors has the figures of all lines that the errors leave as they ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,6 +17,7 @@ from netcalc.analysis.cost import Analysis as Costs
 from netcalc.analysis.figures import Cost
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim
+from netcalc.dims.formulas import superscript
 from netcalc.expressions import ExpressionError, parse
 from netcalc.ir import OpNode, Program, Value, join
 from netcalc.language.mending import mended
@@ -34,6 +36,7 @@ from netcalc.spec.open_files import OpenFiles
 from netcalc.spec.spec_files import checked_size
 from netcalc.spec.yaml_document import parse_yaml
 
+_POWER = re.compile(r"\*\*(\d+)")
 #: A size or a number of something; text for one that depends on symbolic sizes.
 Number: TypeAlias = int | str
 
@@ -45,7 +48,7 @@ class Options:
     convention: str = "netcalc"
     """Counting convention of the work."""
     symbolic: tuple[str, ...] = ()
-    """Dims that stay symbolic, where the spec has them."""
+    """Dims and vars that stay symbolic, where the spec has them."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Values of dims and vars."""
     dtype: str | None = None
@@ -250,7 +253,8 @@ def _elaborated(state: State, options: Options) -> State:
     program = None
     diagnostics: tuple[Diagnostic, ...] = ()
     dtype = options.dtype or loaded.document.checkpoint.dtype
-    symbolic = tuple(name for name in options.symbolic if name in loaded.document.dims)
+    known = loaded.document.dims.keys() | loaded.document.vars.keys()
+    symbolic = tuple(name for name in options.symbolic if name in known)
     try:
         program = elaborate(loaded, options.settings, symbolic=symbolic, dtype=dtype, watch=watcher)
         diagnostics = program.warnings
@@ -377,9 +381,10 @@ def number_text(value: Number, *, grouped: bool = False) -> str:
     if isinstance(value, int):
         return f"{value:,}" if grouped else str(value)
     try:
-        return parse(value).pretty()
+        text = parse(value).pretty()
     except ExpressionError:
         return value
+    return _POWER.sub(lambda match: superscript(int(match[1])), text)
 
 
 def _totals(program: Program, costs: Costs) -> Totals:

@@ -201,6 +201,13 @@ def test_symbolic_dims() -> None:
     assert _hints(text, Options(symbolic=("batch", "height"))) == [(4, "→ batch×4 · 36")]
 
 
+def test_symbolic_vars() -> None:
+    text = (
+        'netcalc: 1\nvars: {width: 8}\ninputs: {x: [1, 8]}\nlayers:\n  - linear: "${width}"\n  - linear: "${width}"\n'
+    )
+    assert _hints(text, Options(symbolic=("width",))) == [(4, "→ 1×width · 9·width"), (5, "→ 1×width · width² + width")]
+
+
 def test_places_count_utf_16_units() -> None:
     text = 'netcalc: 1\nabout: "🎉 宽"\ninputs: {宽: [1, 8]}\nlayers: [{name: 𝒜, relo: {}}]\n'
     (problem,) = Document(text).analyze().problems

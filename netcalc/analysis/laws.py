@@ -1,7 +1,8 @@
 """Scaling laws of language models, from ``data/laws``: the size and the tokens that use a budget of FLOPs best.
 
-A file has the laws of a paper: ``title``, ``source``, what its parameters count (``counts``), the ``runs`` that it was
-fitted to, and ``laws`` by name, each in one of three forms:
+A file has the laws of a paper: ``title``, ``source``, what its parameters count (``counts``) and the ``figure`` of a
+network that they are, by default ``params``, the ``runs`` that it was fitted to, and ``laws`` by name, each in one of
+three forms:
 
 * ``loss``: L(N, D) = E + A/N^alpha + B/D^beta.  Under 6·N·D = C it is least at N = G·(C/6)^(β/(α+β)) with
   G = (α·A/(β·B))^(1/(α+β)) (Hoffmann et al. 2022, equation 4).
@@ -58,6 +59,7 @@ class Law(NamedTuple):
         loss: nats for a token that the law predicts at a budget, parameters and tokens; None if it predicts none.
         has_curves: True if the loss depends on parameters and tokens, and not on the budget alone.
         runs: ranges of parameters and tokens that it was fitted to.
+        figure: the figure of a network that ``counts`` describes: ``params`` or ``non_embedding``.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Law(NamedTuple):
     has_curves: bool
     runs: tuple[tuple[float, float], tuple[float, float]]
     notes: tuple[str, ...]
+    figure: str = "params"
 
     def at(self, flops: float) -> Optimum:
         """Return parameters and tokens that use a budget of FLOPs best."""
@@ -80,7 +83,9 @@ class Law(NamedTuple):
         exponents = self.params.exponent, self.tokens.exponent
         about = self.title, self.about, self.source, self.counts
         curve = tuple(self._curve(flops, params)) if self.has_curves else ()
-        return Optimum(self.name, flops, params, tokens, loss, *exponents, not inside, curve, *about, self.notes)
+        return Optimum(
+            self.name, flops, params, tokens, loss, *exponents, not inside, curve, *about, self.notes, self.figure
+        )
 
     def _curve(self, flops: float, params: float) -> Iterator[CurvePoint]:
         assert self.loss is not None
@@ -126,6 +131,8 @@ class Optimum(NamedTuple):
     counts: str
     """The parameters that the law counts."""
     notes: tuple[str, ...]
+    figure: str = "params"
+    """Figure of a network that the law counts."""
 
     @property
     def tokens_per_param(self) -> float:
@@ -226,7 +233,7 @@ def _law(name: str, entry: Mapping[str, Any], paper: Mapping[str, Any]) -> Law:
     source = f"{paper['source']}, {entry['source']}"
     notes = tuple(entry.get("notes", ()))
     has_curves, about = form == "loss", (paper["title"], entry["about"], source, paper["counts"])
-    return Law(name, *about, params, tokens, loss, has_curves, ranges, notes)
+    return Law(name, *about, params, tokens, loss, has_curves, ranges, notes, paper.get("figure", "params"))
 
 
 _Form = tuple[Power, Power, Callable[[float, float, float], float] | None]

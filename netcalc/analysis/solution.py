@@ -101,7 +101,7 @@ class LawAnswer(NamedTuple):
     settings: Mapping[str, Amount] | None
     """The unknowns; null if no network meets the conditions."""
     params: int | None
-    """Parameters of the network."""
+    """Parameters of the network, those that the law counts."""
     tokens: Real | None
     """Tokens that the budget of the law leaves for so many parameters, at 6 FLOPs for each of both."""
 

@@ -288,6 +288,24 @@ def test_chinchilla_has_20_tokens_for_each_parameter() -> None:
     assert first.tokens * first.params * 6 == pytest.approx(5.76e23)  # type: ignore[operator]
 
 
+def test_the_sizes_of_kaplan_are_those_without_embeddings() -> None:
+    net = netcalc.load("gpt2")
+    answer = net.solve(unknowns="layers", law=["kaplan", "besiroglu"], compute="1e18")
+    (layers,) = answer.laws[0].settings.values()  # type: ignore[union-attr]
+    target = answer.laws[0].optimum.params
+    # 12·d² weights in each layer, and 13·d biases and numbers of norms; 2·d of the last norm
+    sizes = {n: n * (12 * 768**2 + 13 * 768) + 2 * 768 for n in (layers - 1, layers, layers + 1)}
+    assert answer.laws[0].params == sizes[layers] == answer.figures["non_embedding"]
+    assert min(sizes, key=lambda n: abs(sizes[n] - target)) == layers
+    assert answer.laws[1].params == at(net, answer.laws[1].settings or {})["params"]  # type: ignore[index]
+
+
+def test_a_network_without_a_vocabulary_has_no_parameters_without_embeddings() -> None:
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load("resnet18").solve(unknowns="classes", under="non_embedding <= 1M")
+    assert caught.value.diagnostics[0].code == "E502"
+
+
 # -- what excludes everything -------------------------------------------------------------------------
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from netcalc.analysis.laws import compute_optimal, laws_named
+from netcalc.analysis.laws import Optimum, compute_optimal, laws_named
 from netcalc.analysis.solution import Aimed, Amount, Conflict, LawAnswer, Met, Solution, Step, Unknown
 from netcalc.arguments import texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.planning.phases import phase_of
 from netcalc.planning.solve.axes import Axis, axes_of, multiples_of
 from netcalc.planning.solve.conditions import FIGURES, Aim, Condition, Number, aim_of, conditions_of
-from netcalc.planning.solve.points import Counts, Points
+from netcalc.planning.solve.points import COSTS, Counts, Points, cost_in
 from netcalc.planning.solve.search import Outcome, UnboundedError, remaining, search
 from netcalc.planning.solve.space import Space, formulas_of, with_requirements
 from netcalc.request import Request
@@ -53,16 +53,19 @@ class _Question:
             if given:
                 message = f"--{given[0]} with --law: the size of the law is what is come near to"
                 raise NetcalcError(Diagnostic("E502", message))
-            self._aim = Aim("near", "params", round(self._laws[0].params))
+            self._aim = _aim_at(self._laws[0])
         else:
             self._aim = aim_of(options["maximize"], options["minimize"], options["near"], conditions, names)
         self._conditions = conditions
         self._phase = phase_of(options["phase"], options["training"])
-        figures = [*dict.fromkeys([*(c.figure for c in conditions), self._aim.figure])]
+        of_laws = [optimum.figure for optimum in self._laws]
+        figures = [*dict.fromkeys([*(c.figure for c in conditions), self._aim.figure, *of_laws])]
         self._check(figures)
         request = request.counted(options["training"])
         self._figures = [*dict.fromkeys([*figures, *_SHOWN])]
         self._analysis = counts(request)
+        for name in {*figures} & {*COSTS}:
+            cost_in(self._analysis, name)  # for its errors
         self._axes = with_requirements(request, axes)
         points = Points(request, [axis.name for axis in axes], self._figures, options, counts)
         self._space = self._made_space(request, points, counts, figures)
@@ -279,12 +282,12 @@ class _Question:
 
     def _law_answers(self, first: Outcome) -> Iterator[LawAnswer]:
         for number, optimum in enumerate(self._laws):
-            aim = self._aim._replace(target=round(optimum.params))
+            aim = _aim_at(optimum)
             outcome = first if number == 0 else self._searched(self._conditions, aim)
             if outcome.places is None:
                 yield LawAnswer(optimum, None, None, None)
                 continue
-            params = int(self._space.exact(outcome.places, ["params"]).figures["params"])
+            params = int(self._space.exact(outcome.places, [aim.figure]).figures[aim.figure])
             yield LawAnswer(optimum, self._settings(outcome.places), params, optimum.flops / (6 * params))
 
 
@@ -307,6 +310,11 @@ def _laws(options: SolveOptions) -> Any:
         message = "--law: the budget is --compute FLOPS or --tokens N"
         raise NetcalcError(Diagnostic("E502", message, hint="for example --law chinchilla --compute 5.76e23"))
     return compute_optimal(laws_named(names), *asked[0]).laws
+
+
+def _aim_at(optimum: Optimum) -> Aim:
+    """Return the aim to come near to the size of a law, by the parameters that it counts."""
+    return Aim("near", optimum.figure, round(optimum.params))
 
 
 def _plain(value: Any) -> Any:

@@ -19,6 +19,7 @@ Number: TypeAlias = int | float | Fraction
 #: Figures by unit, in the order of reports.
 FIGURES: dict[str, Unit] = {
     "params": "parameters",
+    "non_embedding": "parameters",
     "macs": "MAC",
     "flops": "FLOP",
     "macts": "elements",

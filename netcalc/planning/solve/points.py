@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, cast
 
 from netcalc.analysis.cost import Analysis
 from netcalc.analysis.figures import FIGURES
+from netcalc.analysis.own_figures import own_figures
 from netcalc.arguments import options_of
-from netcalc.diagnostics import NetcalcError
+from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, integer
 from netcalc.options import MemoryOptions, TimeOptions
 from netcalc.planning.points import MemoryPoints
@@ -17,9 +18,13 @@ from netcalc.request import Request
 from netcalc.solve_options import LawAsked, SolveOptions
 
 #: Figures of costs, by the name that conditions give them.
-COSTS = {"params": "params", "macs": "macs", "flops": "flops", "macts": "macts", "weights": "weight_bytes"}
+COSTS = {"params": "params", "macs": "macs", "flops": "flops", "macts": "macts", "weights": "weight_bytes"} | {
+    "non_embedding": "non_embedding"
+}
 #: Figures of both passes, where a backward pass is counted.
 _BOTH = {"macs": "macs_total", "flops": "flops_total"}
+#: Figure of parameters without those of embeddings, as netcalc's convention defines it.
+NON_EMBEDDING = "non_embedding"
 #: Figures of the memory of a run.
 MEMORY = ("cache", "activations", "memory")
 
@@ -28,7 +33,19 @@ Counts = Callable[[Request], Analysis]
 
 
 def cost_in(analysis: Analysis, figure: str) -> Dim:
-    """Return a figure of costs of a network; work of both passes where a backward pass is counted."""
+    """Return a figure of costs of a network; work of both passes where a backward pass is counted.
+
+    Raises:
+        NetcalcError: E502 for parameters without embeddings of a network that has no such figure.
+    """
+    if figure == NON_EMBEDDING:
+        own = {each.name: each.value for each in own_figures(analysis.under("netcalc"), "params")}
+        if figure not in own:
+            message = (
+                f"{analysis.program.name} has no parameters without embeddings: it has no vocabulary, or --exclude"
+            )
+            raise NetcalcError(Diagnostic("E502", f"{message} leaves layers out"))
+        return own[figure]
     name = _BOTH.get(figure, figure) if "backward" in analysis.phases else figure
     return FIGURES[COSTS.get(name, name)].of(analysis.total)
 

@@ -107,7 +107,7 @@ class LawAnswer(NamedTuple):
 
 
 @recorded(
-    *("spec", "about", "convention", "unknowns", "aim", "conditions", "found", "proved", "method", "counted"),
+    *("spec", "about", "convention", "unknowns", "aim", "conditions", "found", "proved", "within", "method", "counted"),
     *("figures", "steps", "conflicts", "laws", "notes"),
     Entry("settings", "settings"),
     name="solution",
@@ -125,6 +125,8 @@ class Solution(Result):
     conditions: tuple[Met, ...]
     proved: bool
     """True if no other sizes are better, or if none meet the conditions; False for the best of some that were tried."""
+    within: tuple[str, ...]
+    """Assumptions within which it is proved; the networks outside that were tried are refused."""
     method: str
     """Way to the answer, in words."""
     counted: int

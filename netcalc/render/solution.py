@@ -36,7 +36,8 @@ class _Solved(Presentation[Solution]):
             yield _steps(result, steps)._replace(omitted=len(rows.others))
         if result.conflicts:
             yield Paragraph([*map(_conflict, result.conflicts)])
-        yield Paragraph([*_proof(result), *(Line(note) for note in result.notes)])
+        within = [Line("the networks outside of that which were tried are refused")] if result.within else []
+        yield Paragraph([*_proof(result), *within, *(Line(note) for note in result.notes)])
 
     def charts(self, result: Solution, rows: Selected[Step]) -> Iterable[Chart]:
         """Return the curves of equal FLOPs of the laws."""
@@ -88,15 +89,16 @@ def _answer(result: Solution) -> Iterator[Line]:
 
 def _proof(result: Solution) -> Iterator[Line]:
     better = {"maximize": "more", "minimize": "less", "near": "nearer"}[result.aim.kind]
+    proved = f"proved where {' and '.join(result.within)}" if result.within else "proved"
     if result.found and result.proved:
-        yield Line(f": no other values have {better} {result.aim.figure}, by {result.method}", "proved")
+        yield Line(f": no other values have {better} {result.aim.figure}, by {result.method}", proved)
     elif result.found:
         counted = f"{result.counted:,} networks" if result.counted != 1 else "one network"
         bound = result.aim.bound
         most = f"; none have {better} than {_amount(bound, result.aim.unit)}" if bound is not None else ""
         yield Line(f": the best of {counted} that were counted, by {result.method}{most}", "not proved")
     elif result.proved:
-        yield Line(f", by {result.method}", "proved")
+        yield Line(f", by {result.method}", proved)
     else:
         yield Line(f": {result.counted:,} networks were counted, by {result.method}", "not proved")
 

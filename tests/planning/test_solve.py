@@ -110,7 +110,7 @@ def test_the_answer_is_that_of_brute_force(
     aim: dict[str, Any] = {kind: f"{figure}={target}" if kind == "near" else figure}
     answer = PYRAMID.solve(unknowns=ranges, under=[f"{f} {r} {a}" for f, r, a in conditions], **aim)
     possible = [each for each in all_of(PYRAMID, ranges) if all(_HOLDS[r](each[f], a) for f, r, a in conditions)]
-    assert answer.proved  # of few networks each could be counted
+    assert answer.proved and not answer.within
     assert answer.found == bool(possible)
     if not possible:
         assert answer.conflicts
@@ -191,6 +191,7 @@ def test_an_answer_by_assumption_is_not_called_proved() -> None:
 def test_the_longest_input_within_an_assumption() -> None:
     answer = netcalc.load("gpt2").solve(unknowns="length", maximize="length", under="flops <= 1T")
     assert answer.settings == {"length": 1024}  # the rows of the position table
+    assert answer.within == ("length <= 1024",)
     assert [step.outcome for step in answer.steps if step.forward] == ["refused"]
 
 
@@ -306,6 +307,11 @@ def test_a_network_without_a_vocabulary_has_no_parameters_without_embeddings() -
     assert caught.value.diagnostics[0].code == "E502"
 
 
+def test_what_is_best_already_stays() -> None:
+    answer = netcalc.load("gpt2").solve(unknowns="heads", under="params <= 125M")
+    assert answer.settings == {"heads": 12}  # as good as any other number
+
+
 # -- what excludes everything -------------------------------------------------------------------------
 
 
@@ -329,6 +335,14 @@ def test_a_condition_that_nothing_meets_is_named_alone() -> None:
     assert [(each.text, each.others, each.settings) for each in answer.conflicts] == [
         ("params <= 1M", (), {"layers": 1})
     ]
+
+
+def test_what_memory_excludes_is_proved_by_the_weights() -> None:
+    answer = netcalc.load("gpt2").solve(unknowns="layers", under="memory <= 100MiB")
+    assert answer.proved and not answer.found
+    (conflict,) = answer.conflicts
+    assert conflict.settings == {"layers": 1}
+    assert conflict.value == netcalc.load("gpt2", set={"layers": 1}).memory().total()
 
 
 def test_values_that_the_spec_refuses_are_told() -> None:

@@ -102,8 +102,10 @@ class _Question:
             self._space.formulas = None
             self._space.without = "the formulas do not hold at the answer"
             outcome = self._searched(self._conditions, self._aim)
+        assumed = self._space.assumed
         conflicts = tuple(self._conflicts()) if outcome.places is None and outcome.is_complete else ()
         laws = tuple(self._law_answers(outcome)) if self._laws else ()
+        self._space.assumed = assumed  # by the search for the answer
         return self._solution(outcome, conflicts, laws)
 
     def _searched(self, conditions: Sequence[Condition], aim: Aim | None) -> Outcome:
@@ -235,6 +237,7 @@ class _Question:
             self._aimed(outcome, figures.get(self._aim.figure), proved=proved),
             tuple(self._met(condition, figures.get(condition.figure)) for condition in self._conditions),
             proved,
+            tuple(self._space.restricted),
             self._method(),
             space.points.counted,
             {name: _plain(value) for name, value in figures.items()},
@@ -272,7 +275,6 @@ class _Question:
         for axis in self._axes:
             if axis.reason and axis.reason != "--multiple-of":
                 yield f"{axis.name} is a multiple of {axis.multiple}: {axis.reason}"
-        yield from (f"within {claim}: networks outside that were tried are refused" for claim in self._space.restricted)
         if self._space.without:
             yield f"there is no closed form: {self._space.without}"
         if not outcome.is_complete:

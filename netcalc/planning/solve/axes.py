@@ -140,7 +140,8 @@ def _given(unknowns: RangesArgument) -> dict[str, Any]:
             name, _, values = (part.strip() for part in text.partition("="))
             if not name or not values:
                 raise NetcalcError(Diagnostic("E502", f"--for {text}: should be NAME or NAME=RANGE", hint=_HINT))
-            return [(composed(name), values)]
+            *alone, last = (composed(part.strip()) for part in name.split(","))
+            return [*((other, None) for other in alone if other), (last, values)]
         return [(composed(name.strip()), None) for name in text.split(",") if name.strip()]
 
     texts = [unknowns] if isinstance(unknowns, str) else unknowns

@@ -77,6 +77,7 @@ class _Search:
 
     def run(self) -> Outcome:
         """Go through boxes, the most promising first, until none can have anything better."""
+        self._try_own()
         queue: list[tuple[Number, int, Box]] = []
         root = self._bounded(self._space.whole)
         if root is not None:
@@ -121,6 +122,12 @@ class _Search:
         if self._best is None or score > self._score:
             self._best, self._score = places, score
         return True
+
+    def _try_own(self) -> None:
+        """Try the values without a question, so that they stay where nothing is better."""
+        axes = self._space.axes
+        if all(axis.own in axis.values for axis in axes):
+            self._try(tuple(axis.values.index(axis.own) for axis in axes))
 
     def _climb(self, box: Box) -> None:
         """Try the least sizes of a box, and from there the greatest of each unknown in turn."""

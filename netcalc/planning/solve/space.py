@@ -9,7 +9,7 @@ from itertools import islice, product
 from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Assumption, Dim, Poly, assumed_divisors, assumptions, bounds_of, symbolic_values
+from netcalc.dims import Assumption, Dim, Poly, assumed_divisors, assumptions, bounds_of, claimed, symbolic_values
 from netcalc.dims.functions import assumed_multiples
 from netcalc.ir import Program
 from netcalc.options import Phase
@@ -122,7 +122,7 @@ class Space:
             if outside and all(self.points.at(values).refused for values in outside):
                 self._refusing = (*self._refusing, claim)
                 self._demand(claim)
-                self.restricted.append(str(claim.claim))
+                self.restricted.append(claimed(claim.claim))
             else:
                 kept.append(claim)
         self._open = tuple(kept)

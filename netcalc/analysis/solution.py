@@ -126,7 +126,7 @@ class Solution(Result):
     proved: bool
     """True if no other sizes are better, or if none meet the conditions; False for the best of some that were tried."""
     within: tuple[str, ...]
-    """Assumptions within which it is proved; the networks outside that were tried are refused."""
+    """Assumptions within which it is proved; ``notes`` say what is known of the networks outside."""
     method: str
     """Way to the answer, in words."""
     counted: int

@@ -36,8 +36,7 @@ class _Solved(Presentation[Solution]):
             yield _steps(result, steps)._replace(omitted=len(rows.others))
         if result.conflicts:
             yield Paragraph([*map(_conflict, result.conflicts)])
-        within = [Line("the networks outside of that which were tried are refused")] if result.within else []
-        yield Paragraph([*_proof(result), *within, *(Line(note) for note in result.notes)])
+        yield Paragraph([*_proof(result), *(Line(note) for note in result.notes)])
 
     def charts(self, result: Solution, rows: Selected[Step]) -> Iterable[Chart]:
         """Return the curves of equal FLOPs of the laws."""

@@ -307,6 +307,21 @@ def test_a_network_without_a_vocabulary_has_no_parameters_without_embeddings() -
     assert caught.value.diagnostics[0].code == "E502"
 
 
+def test_networks_of_another_form_are_left_out_by_name() -> None:
+    # StarCoder 2 takes widths that are no multiple of its 24 heads, for which formulas are others
+    net = netcalc.load("starcoder2-3b")
+    answer = net.solve(unknowns="d_model", under="params <= 1G")
+    assert answer.within == ("d_model is a multiple of 48",)
+    assert "unless d_model is a multiple of 48, networks are not compared" in answer.notes
+    few = net.solve(unknowns=f"d_model={int(answer.settings['d_model']) - 20}:4096", under="params <= 1G")
+    assert few.within == answer.within  # thousands are too many to count each
+    near = range(int(answer.settings["d_model"]) - 20, int(answer.settings["d_model"]) + 30)
+    all_near = net.solve(unknowns={"d_model": near}, under="params <= 1G")
+    possible = {n: figures["params"] for n in near if (figures := at(net, {"d_model": n}))}
+    best = max((params, n) for n, params in possible.items() if params <= 10**9)
+    assert (all_near.figures["params"], all_near.within, all_near.proved) == (best[0], (), True)
+
+
 def test_what_is_best_already_stays() -> None:
     answer = netcalc.load("gpt2").solve(unknowns="heads", under="params <= 125M")
     assert answer.settings == {"heads": 12}  # as good as any other number

@@ -113,6 +113,8 @@ class _Question:
         figures = [*(condition.figure for condition in conditions), *([aim.figure] if aim else [])]
         unproved = {figure for figure in figures if not space.is_closed(figure)}
         space.assumed = set()
+        if space.formulas is not None and space.has_open and remaining(space, conditions, aim) > _ALL:
+            space.narrow()
         if unproved and remaining(space, conditions, aim) > _ALL:
             space.assumed = unproved
         try:
@@ -275,6 +277,8 @@ class _Question:
         for axis in self._axes:
             if axis.reason and axis.reason != "--multiple-of":
                 yield f"{axis.name} is a multiple of {axis.multiple}: {axis.reason}"
+        for claim, reason in self._space.restricted.items():
+            yield f"unless {claim}, {reason}"
         if self._space.without:
             yield f"there is no closed form: {self._space.without}"
         if not outcome.is_complete:

@@ -25,6 +25,8 @@ from netcalc.spec.settings import Settings
 Box: TypeAlias = tuple[tuple[int, int], ...]
 #: Networks outside an assumption that are counted to see if the spec refuses all of them.
 _SAMPLES = 3
+#: Values on either side of an unknown's own among which these are looked for.
+_NEAR = 400
 
 
 class Formulas(NamedTuple):
@@ -50,7 +52,7 @@ class Space:
         formulas: closed forms; None if there are none.
         without: why there are none, in words.
         assumed: figures that are taken to grow with every unknown, as nothing is proved about them.
-        restricted: assumptions outside of which the networks that were tried are refused.
+        restricted: assumptions that bound the search, each with what is known of the networks outside.
     """
 
     def __init__(self, axes: Sequence[Axis], formulas: Formulas | None, points: Points, without: str = "") -> None:
@@ -59,7 +61,7 @@ class Space:
         self.without = without
         self.points = points
         self.assumed: set[str] = set()
-        self.restricted: list[str] = []
+        self.restricted: dict[str, str] = {}
         self._open: tuple[Claim, ...] = () if formulas is None else tuple(c for c in formulas.claims if not c.required)
         self._refusing: tuple[Claim, ...] = () if formulas is None else tuple(c for c in formulas.claims if c.required)
         self.limits: list[Limit] = []
@@ -77,6 +79,8 @@ class Space:
         if relation in (">", ">=", "<", "<="):
             sign, strict = (1 if relation[0] == ">" else -1), len(relation) == 1
             differences.append((left - right) * sign - strict)
+        if relation == "==":
+            differences += [left - right, right - left]
         differences += [
             dividend - divisor
             for _, (dividend, divisor) in assumed_multiples([claim.claim])
@@ -116,27 +120,40 @@ class Space:
 
     def restrict(self) -> None:
         """Take assumptions for requirements where the spec refuses networks outside that are counted."""
-        kept = []
         for claim in self._open:
             outside = list(islice(self._outside(claim), _SAMPLES))
             if outside and all(self.points.at(values).refused for values in outside):
-                self._refusing = (*self._refusing, claim)
-                self._demand(claim)
-                self.restricted.append(claimed(claim.claim))
-            else:
-                kept.append(claim)
-        self._open = tuple(kept)
+                self._take(claim, "the networks that were tried are refused")
+
+    @property
+    def has_open(self) -> bool:
+        """True if some networks may have other closed forms."""
+        return bool(self._open)
+
+    def narrow(self) -> None:
+        """Leave out networks whose closed forms are others."""
+        for claim in self._open:
+            self._take(claim, "networks are not compared")
+
+    def _take(self, claim: Claim, reason: str) -> None:
+        """Take an assumption for a requirement."""
+        self._open = tuple(other for other in self._open if other is not claim)
+        self._refusing = (*self._refusing, claim)
+        self.restricted[claimed(claim.claim)] = reason
+        self._demand(claim)
 
     def _outside(self, claim: Claim) -> Iterator[tuple[Any, ...]]:
-        """Yield values for which an assumption fails, and all requirements hold."""
-        choices = []
-        for axis in self.axes:
-            own = axis.own if axis.own in axis.values else axis.values[0]
-            near = [own, *(value for value in (own + axis.divisor, 4 * own) if value in axis.values), axis.values[0]]
-            choices.append(dict.fromkeys(near if axis.is_endless else [*near, axis.values[-1]]))
-        for values in product(*choices):
-            if not claim.holds(*values) and all(other.holds(*values) for other in self._refusing):
-                yield values
+        """Yield values for which an assumption fails, and all requirements hold, with one unknown other than it is."""
+        own = [axis.own if axis.own in axis.values else axis.values[0] for axis in self.axes]
+        for index, axis in enumerate(self.axes):
+            first = axis.values.index(own[index])
+            count = len(axis.values)
+            steps = [*range(1, _NEAR), *(1 << power for power in range(12, 24)), *(-step for step in range(1, _NEAR))]
+            places = [first + step for step in steps] + [0, count - 1 if not axis.is_endless else 0]
+            for place in dict.fromkeys(place for place in places if 0 <= place < count):
+                values = (*own[:index], axis.values[place], *own[index + 1 :])
+                if not claim.holds(*values) and all(other.holds(*values) for other in self._refusing):
+                    yield values
 
     def is_refused(self, box: Box) -> bool:
         """Return True if a requirement holds nowhere in a box."""

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     known: dict[str, str] = read("language")["result"] if options.again else {}
     known = {name: found for name, found in known.items() if "failed" not in found}
     chosen = [name for name in names() if options.only in name and name not in known]
-    chosen.sort(key=lambda name: -(ROOT / name).stat().st_size)  # so that no long one is alone at the end
+    chosen.sort(key=lambda name: (ROOT / name).stat().st_size)  # so that most are tried when the time is over
     until = None if options.minutes is None else monotonic() + 60 * options.minutes
     with ProcessPoolExecutor(options.jobs) as pool:
         done = dict(pool.map(partial(_before, until), chosen))

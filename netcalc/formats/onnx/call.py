@@ -26,6 +26,7 @@ _WITHOUT_EFFECT = frozenset(
         "round_mode",
         "is_test",
         "seed",
+        "sorted",
         "ratio",
     )
 )

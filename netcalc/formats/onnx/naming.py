@@ -12,6 +12,13 @@ from netcalc.formats.onnx.messages import Node
 _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 #: Names that exporters number, as they know no other.
 _NUMBERED = re.compile(r"(?:onnx::\w+?_)?\d+|(?:val|t|_\w+|node_\w+?)_\d+|.*Constant\w*_output_\d+|const(?:ant)?_?\d*|")
+#: Operators of PyTorch by which its exporter names what it has computed.
+_COMPUTED = re.compile(
+    r"(add|alias|arange|bmm|cat|ceil|clone|cos|cumsum|detach|div|embedding|eq|exp|expand|eye|fill|floor|full|gather|ge|getitem"
+    r"|gt|index|index_select|le|lift_fresh_copy|linspace|log|lt|masked_fill|matmul|max|mean|min|mul|ne|neg|ones|permute|pow|reciprocal"
+    r"|repeat|reshape|roll|rsub|scalar_tensor|select|sigmoid|sin|slice|split|sqrt|squeeze|stack|sub|sum|t|tanh|to|transpose|tril|triu"
+    r"|unsqueeze|view|where|zeros|zeros_like|ones_like|full_like|to_copy|_to_copy)(_\d+)?"
+)
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
 
 
@@ -22,7 +29,7 @@ def is_path(name: str) -> bool:
 
 def is_numbered(name: str) -> bool:
     """Return True for the name of a tensor that an exporter made up."""
-    return _NUMBERED.fullmatch(name) is not None
+    return _NUMBERED.fullmatch(name) is not None or _COMPUTED.fullmatch(name) is not None
 
 
 def scope_of(node: Node) -> Scope:

@@ -11,7 +11,7 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, default_of
 from netcalc.formats.graph.builder import Builder
-from netcalc.formats.graph.model import Graph, Scope, Stored, StoredTensor, Value
+from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value, operation_named
 from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
 from netcalc.formats.onnx.elements import MOST_READ, dtype_named
 from netcalc.formats.onnx.file import OnnxFile
@@ -23,7 +23,9 @@ from netcalc.formats.onnx.naming import identifier, scopes_of
 from netcalc.formats.onnx.operators import rule_of
 from netcalc.formats.onnx.paths import Held
 from netcalc.formats.onnx.problems import Problems
+from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
+from netcalc.weights.stored import reading
 
 #: Deepest nesting of calls of functions, and most nodes after they are inlined.
 _DEEPEST, _MOST_NODES = 64, 500_000
@@ -113,6 +115,8 @@ class Translation:
         count = prod(tensor.shape)
         if count == 1 or (not type_.is_inexact and count <= MOST_READ) or count == 0:
             return Operand(known=self.read(tensor))
+        with reading(str(self.file.path)):
+            self.file.place(tensor)
         path = _free(name or "tensor", self.build.graph.tensors)
         self.tensors[path] = Held(tensor)
         self.build.graph.tensors[path] = StoredTensor(type_, buffer=not type_.is_inexact)
@@ -216,8 +220,13 @@ class Translation:
                 return None
             self.build.scope = scope
             self.build.hint = identifier(node.outputs[0], "value") if node.outputs else ""
+            start = len(self.build.graph.lines)
             results = _listed(rule(call))
-            call.require_read()
+            added = self.build.graph.lines[start:]
+            if added:  # attributes of a node that changes nothing do not matter
+                call.require_read()
+            for line in added:
+                self._require_shapes(line)
             return [_operand(result) for result in results]
         except RuleError as error:
             self.problems.node(node, str(error))
@@ -233,6 +242,24 @@ class Translation:
             # attributes of another kind than the operator has, such as a text in place of numbers
             self.problems.node(node, f"its attributes or inputs are not those of the operator ({type(error).__name__})")
         return None
+
+    def _require_shapes(self, line: Line) -> None:
+        """Check that the stored tensors of a layer have the shapes that its inputs ask for; RuleError if not."""
+        if not line.parameters or "" in line.parameters:
+            return
+        types = [None if value is None else value.type for value in line.inputs]
+        declared = operation_named(line.operation)(**line.attributes).params(Context(), *types)
+        for param in declared:
+            if (stored := line.parameters.get(param.name)) is None:
+                continue
+            shape = self.build.graph.tensors[stored.path].type.shape
+            if stored.part is not None:
+                shape = (stored.part[1] - stored.part[0], *shape[1:])
+            if stored.transpose:
+                shape = (*shape[:-2], shape[-1], shape[-2])
+            if shape != tuple(param.shape):
+                found, wanted = ("×".join(map(str, sizes)) for sizes in (shape, param.shape))
+                raise RuleError(f"{param.name} {stored.path[:80]!r} is {found}, and its input takes {wanted}")
 
     def _folded(self, call: Call) -> list[Operand | None] | None:
         if call.has(0) and (sizes := sizes_of(call)) is not None:

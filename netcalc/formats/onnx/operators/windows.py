@@ -17,11 +17,11 @@ from netcalc.formats.torch.operators._windows import plain, unless
 def _padding(call: Call, axes: int) -> Any:
     """Return the padding of windows: the name of a rule, one number, or numbers for each side of each axis."""
     rule = call.attribute("auto_pad", "NOTSET")
+    pads = call.attribute("pads") or [0] * 2 * axes
     if rule in ("SAME_UPPER", "SAME_LOWER"):
         return rule.lower()
     if rule == "VALID":
         return None
-    pads = call.attribute("pads") or [0] * 2 * axes
     if len(pads) != 2 * axes:
         raise RuleError(f"{len(pads)} numbers of padding for {axes} axes")
     sides = [

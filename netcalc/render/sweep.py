@@ -61,7 +61,7 @@ class _Sweep(Presentation[Sweep]):
         if len(shown) < 2:
             return
         x, y = shown[:2]
-        front = {point.place for point in result.front} if len(result.pareto) == 2 else set()
+        front = {point.place for point in result.front}
         others = [point for point in result.sample if point.place not in front]
         series = [_series("other points" if front else "points", others, x, y)]
         if front:

@@ -202,8 +202,7 @@ class Collector:
         if self._pareto and self._front is None:
             yield f"the front has more than {int(MAX_FRONT):,} points, and is left out"
         if self._joined is not None:
-            matched, missing = self._joined.matched, len(self._plan) - self._joined.matched
-            yield f"{matched:,} points have figures of the file, {missing:,} have none"
+            yield f"{self._joined.matched:,} of {len(self._plan):,} points have figures of the file"
 
 
 def _sampled(plan: Plan) -> list[int]:

@@ -146,7 +146,7 @@ def test_figures_of_a_file_are_matched_by_the_swept_columns(tmp_path: Path) -> N
     assert found.figures == {"params": "elements", "macs": "MACs", "accuracy": ""}
     assert [point.place for point in found.front] == [0, 1]
     assert [point.place for point in found.best] == [1, 0]
-    assert found.notes == ("3 points have figures of the file, 1 have none",)
+    assert found.notes == ("3 of 4 points have figures of the file",)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,10 @@ _COMPLETE = "_NETCALC_COMPLETE"
 
 def script() -> NoReturn:
     """Run the command of the process and end it at once, without freeing every object."""
-    os._exit(main())
+    code = main()
+    if "joblib" in sys.modules:  # whose processes are ended at exit
+        sys.exit(code)
+    os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,6 +19,8 @@ from netcalc.version import __version__
 
 #: Seconds within which a cluster must answer.
 _SECONDS = 10
+#: Seconds that processes need to start, and to make the closed forms that this one has made.
+_START = 2.0
 _ADDRESS = re.compile(r"(dask|ray)://(\[[^\]]+\]|[^\[\]/:@]+):([0-9]{1,5})")
 _EXAMPLE = "as in dask://127.0.0.1:8786 or ray://127.0.0.1:10001"
 
@@ -39,11 +41,13 @@ class Pool:
         workers: number of chunks that are evaluated at a time.
         backend: function that gives a backend of joblib, or its name; None for this process.
         losses: errors that say that a worker has ended.
+        start: seconds that workers need to start.
     """
 
     workers: int = 1
     backend: Callable[[], Any] | None = None
     losses: tuple[type[Exception], ...] = ()
+    start: float = 0.0
 
     def evaluated(self, recipe: Recipe, chunks: Iterable[range]) -> Iterator[Evaluation]:
         """Yield the evaluations of chunks as they end, in any order; chunks are taken when a worker is free for them.
@@ -99,7 +103,7 @@ def opened(workers: int | None, on: str | None) -> AbstractContextManager[Pool]:
 def _loky(workers: int) -> Pool:
     from joblib.externals.loky import BrokenProcessPool
 
-    return Pool(workers, lambda: "loky", losses=(BrokenProcessPool,))
+    return Pool(workers, lambda: "loky", (BrokenProcessPool,), _START)
 
 
 @contextmanager

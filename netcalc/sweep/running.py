@@ -6,12 +6,13 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from math import ceil
+from time import perf_counter
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.sweep.backends import Pool, opened
 from netcalc.sweep.parts import Folder, missing_places
 from netcalc.sweep.plan import Plan
-from netcalc.sweep.recipe import Chunk, Recipe
+from netcalc.sweep.recipe import Chunk, Evaluation, Recipe
 
 #: Points of the first chunks.
 _FIRST = 32
@@ -113,13 +114,12 @@ class _Sweep:
         Raises:
             NetcalcError: E603 if workers are lost while no chunk ends.
         """
+        yield from self._evaluated_here()
         while missing := missing_places(self._finished, self._total):
             before = len(self._finished)
             try:
-                for chunk, seconds in self._pool.evaluated(self._recipe, self._sized(missing)):
-                    rate = len(chunk.reasons) / max(seconds, 1e-6)
-                    self._rate = (self._rate + rate) / 2 if self._rate else rate
-                    yield chunk
+                for evaluation in self._pool.evaluated(self._recipe, self._sized(missing)):
+                    yield self._measured(evaluation)
             except self._pool.losses as error:
                 if len(self._finished) > before:
                     continue
@@ -127,6 +127,23 @@ class _Sweep:
                 message = f"the workers were lost again before they evaluated a chunk: {said}"
                 hint = "fewer --workers need less memory; --resume continues the sweep"
                 raise NetcalcError(Diagnostic("E603", message, hint=hint)) from None
+
+    def _evaluated_here(self) -> Iterator[Chunk]:
+        """Yield chunks that this process evaluates before further ones are started, which short sweeps do not need."""
+        begin = perf_counter()
+        missing = missing_places(self._finished, self._total) if self._pool.start else []
+        left = sum(map(len, missing))
+        for places in self._sized(missing):
+            if perf_counter() - begin > self._pool.start and left > 2 * self._pool.start * self._rate:
+                return
+            yield self._measured(self._recipe.evaluated(places.start, places.stop))
+            left -= len(places)
+
+    def _measured(self, evaluation: Evaluation) -> Chunk:
+        """Return the chunk of an evaluation, after its rate has been noted."""
+        rate = len(evaluation.chunk.reasons) / max(evaluation.seconds, 1e-6)
+        self._rate = (self._rate + rate) / 2 if self._rate else rate
+        return evaluation.chunk
 
     def _sized(self, missing: Iterable[range]) -> Iterator[range]:
         """Yield the places of chunks, each of the size that suits the rate known when it is taken."""

@@ -64,6 +64,30 @@ def request_(tmp_path: Path) -> Request:
     return network.request
 
 
+@pytest.fixture(autouse=True)
+def _started_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes at once, also for short sweeps."""
+    monkeypatch.setattr(backends, "_START", 0.0)
+
+
+def test_a_short_sweep_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_: Request) -> None:
+    one = _written(request_, tmp_path / "one.csv")
+
+    class Unused(backends.Pool):
+        def evaluated(self, recipe: Recipe, chunks: Iterable[range]) -> Iterator[Evaluation]:
+            raise AssertionError("processes are started")
+
+    for seconds, is_started in ((60.0, False), (1e-9, True)):
+        pool = Unused(2, lambda: "loky", (), seconds)
+        monkeypatch.setattr(running, "opened", lambda workers, on, pool=pool: nullcontext(pool))
+        output = tmp_path / f"{seconds}.csv"
+        if is_started:
+            with pytest.raises(AssertionError, match="processes are started"):
+                _written(request_, output)
+        else:
+            assert _written(request_, output) == one
+
+
 def swept(request: Request, plan: Plan, figures: tuple[str, ...], **options: Any) -> Iterator[Chunk]:
     """Return the chunks of a sweep whose parts are beside a file, which is merged at the end."""
     output, resume = options.pop("output"), options.pop("resume", False)

@@ -30,6 +30,8 @@ _GOES_ON = re.compile(r"[|>][-+0-9]*[ ]*(?:#.*)?$|[:-][ ]*(?:#.*)?$", re.MULTILI
 _NOT_GIVEN = re.compile(r"[:-] *(?:#[^\n]*)?(?:\n *(?:#[^\n]*)?)*\Z")
 #: What reaches across pieces, or may: anchors, aliases, tags, directives and markers of documents.
 _ACROSS = re.compile(r"^(?:---|\.\.\.|%)|(?:^|[\s\[{,])[&*!]|\t", re.MULTILINE)
+#: Characters of a piece that is read although it is not in plain YAML, which takes long.
+_LONGEST = 20_000
 #: Entries and items before an error that are tried.
 _MOST_TRIED = 5
 #: An entry at the top or of a section, or an item.
@@ -210,7 +212,7 @@ def _read_piece(kind: _Kind, text: str, follows: str | None, label: str, *, only
     read = text if follows is None or _NOT_GIVEN.search(text) is None else text + _indentation(follows)
     node: Node | int | None = _plain_or_line(read)
     is_plain = isinstance(node, Node)
-    if isinstance(node, int) and not only_plain and _ACROSS.search(text) is None:
+    if isinstance(node, int) and not only_plain and len(text) <= _LONGEST and _ACROSS.search(text) is None:
         node = composed_root(read)
     is_item = kind == "item"
     if node is None or isinstance(node, int) or len(node.value) != 1 or node.kind != ("seq" if is_item else "map"):

@@ -18,6 +18,8 @@ _NAME = re.compile(r"(?:^|[\s{,])name:\s*[\"']?([\w.-]+)")
 _EXTENDS = re.compile(r"^[\"']?(?:extends|import)[\"']?\s*:", re.MULTILINE)
 #: Lines in flow style, which may begin below their key.
 _LIST = re.compile(r"( *)(?:- )?layers: *(?:#[^\n]*)?\n? *\[")
+#: Characters of a list in flow style that is repaired.
+_LONGEST = 100_000
 #: Parts that are left out one by one, the smallest first.
 _MOST_TRIED = 6
 
@@ -56,6 +58,8 @@ def _without_elements(lines: list[str], line: int) -> Iterator[tuple[str, int]]:
     if end < len(lines) and lines[end].lstrip()[:1] == "]":
         end += 1
     text = "\n".join(lines[number:end])
+    if len(text) > _LONGEST:
+        return
     repaired, broken = repaired_list(text, found.end())
     if repaired != text:
         first = number + text.count("\n", 0, broken)

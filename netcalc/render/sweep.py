@@ -63,7 +63,7 @@ class _Sweep(Presentation[Sweep]):
         x, y = shown[:2]
         front = {point.place for point in result.front}
         others = [point for point in result.sample if point.place not in front]
-        series = [_series("other points" if front else "points", others, x, y)]
+        series = [_series("other points" if front else "points", others, x, y)] if others else []
         if front:
             drawn = result.front[:: 1 + len(result.front) // _DRAWN]
             series.append(_series("Pareto front", drawn, x, y))
@@ -72,7 +72,8 @@ class _Sweep(Presentation[Sweep]):
             return
         log_x, log_y = map(_is_wide, numbers)
         x_unit, y_unit = (_UNITS[result.figures[name]] for name in (x, y))
-        yield Chart(f"{result.spec}: {y} by {x}", x, y, series, log_x, log_y, x_unit, y_unit)
+        title = f"{result.spec}: {y} by {x}" + (", all points on the Pareto front" if not others else "")
+        yield Chart(title, x, y, series, log_x, log_y, x_unit, y_unit)
 
 
 PRESENTATIONS = {"Sweep": _Sweep()}

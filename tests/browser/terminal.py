@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.browser.pictures import shrink
+
 #: The terminal of the tests, with ``npm ci --prefix tests/web``.
 XTERM = Path(__file__).parent.parent / "web/node_modules/@xterm/xterm"
 #: Seconds for a program to answer; a machine that does other things takes long to start one.
@@ -81,5 +83,6 @@ def screen(browser: Any, session: Session, path: Path, theme: Mapping[str, str])
     page.wait_for_timeout(300)
     path.parent.mkdir(exist_ok=True)
     page.locator("div").first.screenshot(path=path)
+    shrink(path)
     context.close()
     return text

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.counting_page import CountingPage
+from tests.browser.pictures import shrink
 from tests.browser.static_server import Served
 
 PICTURES = Path(__file__).parent.parent.parent / "docs/in-browser"
@@ -62,3 +63,4 @@ def _take(visited: CountingPage, path: Path) -> None:
     visited.page.wait_for_timeout(300)
     path.parent.mkdir(exist_ok=True)
     visited.page.screenshot(path=path)
+    shrink(path)

@@ -95,11 +95,11 @@ def _proof(result: Solution) -> Iterator[Line]:
         counted = f"{result.counted:,} networks" if result.counted != 1 else "one network"
         bound = result.aim.bound
         most = f"; none have {better} than {_amount(bound, result.aim.unit)}" if bound is not None else ""
-        yield Line(f": the best of {counted} that were counted, by {result.method}{most}", "not proved")
+        yield Line(f": the best of {counted}, by {result.method}{most}", "not proved")
     elif result.proved:
         yield Line(f", by {result.method}", proved)
     else:
-        yield Line(f": {result.counted:,} networks were counted, by {result.method}", "not proved")
+        yield Line(f": none of {result.counted:,} networks, by {result.method}", "not proved")
 
 
 def _figures(result: Solution) -> Table:

@@ -188,6 +188,16 @@ def test_an_answer_by_assumption_is_not_called_proved() -> None:
         assert step.outcome in ("breaks", "worse", "end")
 
 
+def test_values_without_an_end_are_cut_where_a_counted_figure_is_too_great() -> None:
+    net = netcalc.load("bamba-9b")  # whose layers differ, so that their number cannot be a symbol
+    answer = net.solve(unknowns="layers", under="params <= 2G")
+    (layers,) = answer.settings.values()
+    there, further = (at(net, {"layers": number}) for number in (layers, layers + 1))
+    assert there is not None and further is not None
+    assert there["params"] <= 2_000_000_000 < further["params"]
+    assert not answer.proved and "params taken to grow" in answer.method
+
+
 def test_the_longest_input_within_an_assumption() -> None:
     answer = netcalc.load("gpt2").solve(unknowns="length", maximize="length", under="flops <= 1T")
     assert answer.settings == {"length": 1024}  # the rows of the position table

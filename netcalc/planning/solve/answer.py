@@ -22,6 +22,8 @@ from netcalc.solve_options import SolveOptions
 _ALL = 256
 #: Values that are gone further in an unknown, where the spec refuses the next ones.
 _FURTHER = 64
+#: Doublings of an unknown without a greatest value, where a figure has no closed form.
+_DOUBLINGS = 14
 #: Figures that every answer has.
 _SHOWN = ("params", "macs", "flops")
 
@@ -120,6 +122,8 @@ class _Question:
         try:
             return search(space, conditions, aim)
         except UnboundedError as error:
+            if unproved and self._is_cut(error.names, conditions):
+                return self._searched(conditions, aim)
             names = ", ".join(error.names)
             verb = "has" if len(error.names) == 1 else "have"
             message = f"--for {names}: {verb} no greatest value, and nothing limits what is sought"
@@ -127,6 +131,36 @@ class _Question:
                 message += f"; there is no closed form: {space.without}"
             hint = f"--for {error.names[0]}=1:64, or a condition with --under"
             raise NetcalcError(Diagnostic("E502", message, hint=hint)) from None
+
+    def _is_cut(self, names: Sequence[str], conditions: Sequence[Condition]) -> bool:
+        """Cut unknowns without a greatest value where a figure exceeds a limit; return False if none does.
+
+        Networks are counted, and the figure is taken to grow.
+        """
+        space = self._space
+        if not any(limit.most for condition in conditions for limit in condition.limits):
+            return False
+        for name in names:
+            index = next(index for index, axis in enumerate(space.axes) if axis.name == name)
+            for power in range(_DOUBLINGS):
+                places = [0] * len(space.axes)
+                places[index] = (1 << power) - 1
+                point = space.points.at(space.values(places))
+                broken = [
+                    limit
+                    for condition in conditions
+                    for limit in condition.limits
+                    if not point.refused and limit.most and not limit.holds(point.figures[limit.figure])
+                ]
+                if broken:
+                    axis = space.axes[index]
+                    cut = axis._replace(values=axis.values[: places[index] + 1])
+                    space.axes = (*space.axes[:index], cut, *space.axes[index + 1 :])
+                    space.cut[name] = broken[0].figure
+                    break
+            else:
+                return False
+        return True
 
     def _is_right(self, places: Sequence[int]) -> bool:
         """Return True if the network at the answer, counted by itself, has the figures of the formulas."""
@@ -142,6 +176,8 @@ class _Question:
 
     def _conflicts(self) -> Iterator[Conflict]:
         """Yield the conditions of which no one can be left out, if nothing is to meet them all."""
+        if self._space.assumed:
+            self._is_cut([axis.name for axis in self._space.axes if axis.is_endless], self._conditions)
         if self._is_impossible(()):
             first = self._space.points.at(self._space.values(low for low, _ in self._space.whole))
             yield Conflict(first.refused or self._space.without, (), "", "", None, {})
@@ -229,7 +265,7 @@ class _Question:
         )
         steps = () if places is None else tuple(self._steps(places))
         is_best = all(step.outcome != "better" for step in steps)
-        proved = outcome.is_complete and not space.assumed and is_best
+        proved = outcome.is_complete and not space.assumed and not space.cut and is_best
         program = self._analysis.program
         return Solution(
             program.name,
@@ -269,9 +305,10 @@ class _Question:
         if all(space.is_closed(figure) for figure in self._needed):
             monotone = all(space.formulas.figures[figure].is_monotone for figure in self._needed)  # type: ignore[union-attr]
             return "closed forms that grow or fall with each unknown" if monotone else "closed forms"
-        if not space.assumed:
-            return "networks counted one by one"
-        return f"networks counted one by one, {' and '.join(sorted(space.assumed))} taken to grow with each unknown"
+        growing = sorted(space.assumed | {*space.cut.values()})
+        if not growing:
+            return "counting networks one by one"
+        return f"counting networks one by one, {' and '.join(growing)} taken to grow with each unknown"
 
     def _notes(self, outcome: Outcome) -> Iterator[str]:
         for axis in self._axes:

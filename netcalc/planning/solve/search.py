@@ -151,7 +151,7 @@ class _Search:
         tight = self._tightened(box)
         if tight is None or not self._endless(tight):
             return tight
-        is_closed = all(self._space.is_closed(figure) for figure in self._figures)
+        is_closed = self._space.formulas is not None and all(map(self._space.is_closed, self._figures))
         for power in range(0, 60 if is_closed else 10, 2):  # an answer, however bad, bounds the others
             places = tuple(
                 min(low + (1 << power), high) if self._space.axes[index].is_endless else low

@@ -52,15 +52,17 @@ class Space:
         formulas: closed forms; None if there are none.
         without: why there are none, in words.
         assumed: figures that are taken to grow with every unknown, as nothing is proved about them.
+        cut: unknowns without a greatest value that a figure cuts, if it grows with them.
         restricted: assumptions that bound the search, each with what is known of the networks outside.
     """
 
     def __init__(self, axes: Sequence[Axis], formulas: Formulas | None, points: Points, without: str = "") -> None:
-        self.axes = axes
+        self.axes = tuple(axes)
         self.formulas = formulas
         self.without = without
         self.points = points
         self.assumed: set[str] = set()
+        self.cut: dict[str, str] = {}
         self.restricted: dict[str, str] = {}
         self._open: tuple[Claim, ...] = () if formulas is None else tuple(c for c in formulas.claims if not c.required)
         self._refusing: tuple[Claim, ...] = () if formulas is None else tuple(c for c in formulas.claims if c.required)

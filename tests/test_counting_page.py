@@ -74,7 +74,7 @@ def test_every_question_has_an_answer_without_numpy(tmp_path: Path) -> None:
     text = file.read_text()
     resnet = {"text": text, "options": {}}
     chosen = {"set": ["batch=2"], "convention": "torch", "quantize": ["*=int8"], "training": "sgd"}
-    questions = [
+    questions: list[tuple[str, dict[str, Any]]] = [
         ("count", resnet),
         ("count", {"text": text, "options": chosen}),
         ("count", {"text": text, "options": {"set": ["batch=many"]}}),

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
+from ruamel.yaml import YAML
 
 import netcalc
 from netcalc.analysis.precision.written import assignments_of
 
-TRUTH = yaml.safe_load((Path(__file__).parent.parent.parent / "truth/quantized_models.yaml").read_text())
+TRUTH = YAML(typ="safe").load(Path(__file__).parent.parent.parent / "truth/quantized_models.yaml")
 MODELS = (
     "TheBloke/Llama-2-7B-AWQ",
     "openai/gpt-oss-20b",

@@ -41,14 +41,16 @@ def test_files_are_counted_as_they_store_parameters(tmp_path: Path) -> None:
     fp8 = compressed("float-quantized", num_bits=8, type="float", strategy="channel")
     awq = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
     plain, packed = (json.dumps({**LLAMA, **more}) for more in ({}, {"quantization_config": awq}))
-    (file, full, four, unknown) = asked(
+    (file, full, four, unknown, broken) = asked(
         [
             ("imported_file", {"name": "small.gguf"}),
             *(("imported", {"files": {"config.json": text}}) for text in (plain, packed)),
             ("imported", {"files": {"config.json": json.dumps(LLAMA | fp8)}}),
+            ("imported", {"files": {"config.json": plain[:-1]}}),
         ],
         tmp_path,
     )
+    assert broken["errors"][0]["place"] == f"config.json:1:{len(plain)}"
     assert full["result"]["options"] == {} and full["result"]["note"] == ""
     # 4 bits, for 128 of them a scale of 16 bits and a zero point of 4, beside embedding, output and norms in bfloat16
     linear = 32 * (4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14336)

@@ -62,9 +62,16 @@ def _exact(data: Any) -> Any:
 def _unplaced(error: netcalc.Diagnostic) -> dict[str, Any]:
     """Return an error that is not one of the text, as ``_problem`` does."""
     severity = "warning" if error.is_warning else "error"
-    notes = [fact.text for fact in error.related]
-    head = {"code": error.code, "severity": severity, "message": error.message, "range": None, "hint": error.hint}
-    return head | {"fixes": [], "notes": notes, "place": str(error.span or "")}
+    notes = [_named(fact.text) for fact in error.related]
+    head = {"code": error.code, "severity": severity, "message": _named(error.message), "range": None}
+    return head | {"hint": error.hint, "fixes": [], "notes": notes, "place": _named(str(error.span or ""))}
+
+
+def _named(text: str) -> str:
+    """Return a text with files as the page names them, without the folders that it has them in."""
+    for folder in ("files", "imported"):
+        text = text.replace(f"{FOLDER / folder}/", "")
+    return text
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

@@ -214,6 +214,14 @@ def _modulo(call: Call, given: list[Known]) -> Known:
     return elementwise(given[0].dtype, function, *given)
 
 
+def _larger(a: Any, b: Any) -> Any:
+    return maximum(a, b) if isinstance(a, (int, Poly)) and isinstance(b, (int, Poly)) else max(a, b)
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return minimum(a, b) if isinstance(a, (int, Poly)) and isinstance(b, (int, Poly)) else min(a, b)
+
+
 def _compared(function: Callable[[Any, Any], Any]) -> Rule:
     return lambda call, given: elementwise("bool", lambda a, b: bool(function(a, b)), *given)
 
@@ -267,8 +275,8 @@ _RULES: dict[str, Rule] = {
     "Add": _arithmetic(functions.add),
     "Sub": _arithmetic(functions.sub),
     "Mul": _arithmetic(functions.mul),
-    "Min": _arithmetic(minimum),
-    "Max": _arithmetic(maximum),
+    "Min": _arithmetic(_smaller),
+    "Max": _arithmetic(_larger),
     "Div": _quotient,
     "Mod": _modulo,
     "Pow": _arithmetic(functions.pow),
@@ -288,6 +296,6 @@ _RULES: dict[str, Rule] = {
     "Where": _where,
     "ReduceProd": _reduced(functions.mul),
     "ReduceSum": _reduced(functions.add),
-    "ReduceMax": _reduced(maximum),
-    "ReduceMin": _reduced(minimum),
+    "ReduceMax": _reduced(_larger),
+    "ReduceMin": _reduced(_smaller),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
@@ -17,6 +18,26 @@ _ORDERS = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 _FUNCTIONS = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"], "RNN": ["tanh"]}
 
 
+class _ResettingFirst(Recurrence):
+    """A gated unit that resets the state before the product with its weights, which PyTorch's does not."""
+
+    def after(self, gates: Value, states: Sequence[Value], weights: Weights) -> list[Value]:
+        """Return the state after a step: n + z·(h − n), n = tanh(x + (r·h)·W)."""
+        line, (state,) = self.build.line, states
+        inputs = self.build.lines("chunk", [gates], {"chunks": 3, "axis": -1})
+        matrices = self.build.lines("chunk", [weights.w_hh], {"chunks": 3, "axis": 0})
+        biases: Sequence[Value | None] = (None, None, None)
+        if weights.b_hh is not None:
+            biases = self.build.lines("chunk", [weights.b_hh], {"chunks": 3, "axis": 0})
+        reset, update = (
+            line("sigmoid", [line("add", [inputs[gate], self.linear(state, matrices[gate], biases[gate])])])
+            for gate in (0, 1)
+        )
+        product = self.linear(line("mul", [reset, state]), matrices[2], biases[2])
+        new = line("tanh", [line("add", [inputs[2], product])])
+        return [line("add", [new, line("mul", [update, line("sub", [state, new])])])]
+
+
 @operator("LSTM", "GRU", "RNN")
 def recurrent(call: Call) -> Any:
     """A layer of one or two directions, with its gates in PyTorch's order, which are computed of those of the file."""
@@ -28,13 +49,16 @@ def recurrent(call: Call) -> Any:
         raise RuleError("lengths of sequences that depend on data")
     if call.has(7) or call.attribute("input_forget", 0) or call.attribute("clip"):
         raise RuleError("peepholes, coupled gates or limits of gates")
-    if kind == "GRU" and not call.attribute("linear_before_reset", 0):
-        raise RuleError("a reset before the product, which PyTorch does not have")
+    resets_first = kind == "GRU" and not call.attribute("linear_before_reset", 0)
     x, batch_first = call.x(), call.attribute("layout", 0) == 1
     hidden: Any = call.attribute("hidden_size") or call.shape(2)[2]
     batch = x.type.shape[0 if batch_first else 1]
     places = (5, 6) if kind == "LSTM" else (5,)
-    if direction != "reverse" and (layer := _layer(call, kind, count, hidden, nonlinearity)) is not None:
+    if (
+        not resets_first
+        and direction != "reverse"
+        and (layer := _layer(call, kind, count, hidden, nonlinearity)) is not None
+    ):
         output, *last = layer
         return [
             _with_directions(call, output, count, hidden, batch_first),
@@ -46,7 +70,8 @@ def recurrent(call: Call) -> Any:
     axis = 1 if batch_first else 0
     if turned:
         x = call.line("flip", [x], {"axis": axis})
-    recurrence = Recurrence(call.build, kind.lower(), nonlinearity)
+    form = _ResettingFirst if resets_first else Recurrence
+    recurrence = form(call.build, kind.lower(), nonlinearity)
     output, *last = computed_layers(recurrence, x, states, [weights], None, batch_first=batch_first)
     if turned:
         output = call.line("flip", [output], {"axis": axis})

@@ -10,7 +10,10 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.operators import operator
+from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._windows import plain
+from netcalc.formats.torch.operators.expand import expanded
+from netcalc.formats.torch.operators.shape import reshaped
 
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
@@ -184,3 +187,44 @@ def grid_sample(call: Call) -> Value:
         "align_corners": bool(call.attribute("align_corners", 0)) or None,
     }
     return call.line("grid_sample", [call.x(0), call.x(1)], attributes)
+
+
+@operator("AffineGrid")
+def affine_grid(call: Call) -> Value:
+    """Positions of an image's elements, between −1 and 1, moved by a matrix of each sample."""
+    sizes = call.ints(1, "the size")[2:]
+    corners = call.attribute("align_corners", 0)
+    axes, dtype = len(sizes), call.type(0).dtype
+    coordinates: list[Value] = []
+    for axis in reversed(range(axes)):  # x first, which is the last axis
+        size = sizes[axis]
+        count = cast(call.build, call.line("arange", [], {"stop": size}), dtype)
+        if corners:
+            place = call.line("sub", [call.line("mul", [count], {"value": 2 / max(size - 1, 1)})], {"value": 1})
+        else:
+            middle = call.line("add", [call.line("mul", [count], {"value": 2})], {"value": 1 - size})
+            place = call.line("div", [middle], {"value": size})
+        apart = reshaped(call.build, place, [size if other == axis else 1 for other in range(axes)])
+        coordinates.append(expanded(call.build, apart, sizes))
+    points = call.line("stack", [*coordinates, call.build.filled(sizes, 1, dtype)], {"axis": axes})
+    rows = call.line("flatten", [points], {"start_axis": 0, "end_axis": axes - 1})
+    moved = call.line("matmul", [rows, call.line("transpose", [call.x()], {"axes": [-2, -1]})])
+    return reshaped(call.build, moved, [call.shape(0)[0], *sizes, axes])
+
+
+@operator("RoiAlign")
+def roi_align(call: Call) -> Value:
+    """Means of samples in the bins of boxes, each of an image by its number."""
+    ratio = call.attribute("sampling_ratio", 0)
+    if call.attribute("mode", "avg") != "avg" or ratio < 1:
+        raise RuleError("maxima of samples, or as many samples as the boxes ask for")
+    way = call.attribute("coordinate_transformation_mode", "half_pixel" if call.version >= 16 else "output_half_pixel")
+    number = call.line("unsqueeze", [cast(call.build, call.x(2), call.type(1).dtype)], {"axis": 1})
+    boxes = call.line("concat", [number, call.x(1)])
+    attributes = {
+        "output_size": [call.attribute("output_height", 1), call.attribute("output_width", 1)],
+        "sampling_ratio": ratio,
+        "spatial_scale": call.attribute("spatial_scale", 1.0),
+        "aligned": way == "half_pixel" or None,
+    }
+    return call.line("roi_align", [call.x(), boxes], attributes)

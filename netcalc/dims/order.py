@@ -70,6 +70,8 @@ _noted: ContextVar[list[Assumption] | None] = ContextVar("_noted", default=None)
 
 _values: ContextVar[bool] = ContextVar("_values", default=False)
 
+_formulas: ContextVar[bool] = ContextVar("_formulas", default=False)
+
 _followed: ContextVar[bool] = ContextVar("_followed", default=False)
 
 _differences: ContextVar[list[Assumption] | None] = ContextVar("_differences", default=None)
@@ -95,6 +97,27 @@ def differences() -> Iterator[list[Assumption]]:
         yield noted
     finally:
         _differences.reset(token)
+
+
+@contextmanager
+def unnoted() -> Iterator[None]:
+    """Compare forms inside the block for their own sake: nothing that is found relies on sizes being different."""
+    token = _differences.set(None)
+    try:
+        yield
+    finally:
+        _differences.reset(token)
+
+
+@contextmanager
+def formulas_kept() -> Iterator[None]:
+    """Keep real numbers that follow from sizes as formulas inside a block of :func:`differences`, which has none."""
+    tokens = _formulas.set(True), _values.set(True)
+    try:
+        yield
+    finally:
+        _formulas.reset(tokens[0])
+        _values.reset(tokens[1])
 
 
 @contextmanager
@@ -124,6 +147,11 @@ def has_symbolic_values() -> bool:
 
 def in_sketch() -> bool:
     """Return True inside a block of :func:`differences`, where sizes stand for others than their defaults."""
+    return _differences.get() is not None and not _formulas.get()
+
+
+def is_traced() -> bool:
+    """Return True inside a block of :func:`differences`, where an elaboration stands for others, whatever it keeps."""
     return _differences.get() is not None
 
 

@@ -12,7 +12,7 @@ from netcalc.dims.atoms import Atom, Call, Operand, Symbol, UndecidedError, boun
 from netcalc.dims.bounds import bounds_of_terms
 from netcalc.dims.extremes import reduced
 from netcalc.dims.intervals import Interval
-from netcalc.dims.order import Assumption, assume, decide, note_difference
+from netcalc.dims.order import Assumption, assume, decide, note_difference, unnoted
 from netcalc.dims.terms import (
     Monomial,
     Terms,
@@ -31,7 +31,7 @@ from netcalc.dims.work import spend_terms
 class Poly:
     """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal."""
 
-    __slots__ = ("_bounds", "_hash", "_terms", "weight")
+    __slots__ = ("_bounds", "_hash", "_terms", "_text", "weight")
 
     def __init__(self, terms: Terms) -> None:
         #: Number of terms, including the terms of sizes inside atoms.
@@ -40,6 +40,7 @@ class Poly:
         self._terms: Terms = dict(sorted(terms.items(), key=_order))
         self._hash = hash(tuple(self._terms.items()))
         self._bounds: Interval | None = None
+        self._text: str | None = None
 
     # -- arithmetic ---------------------------------------------------------------------------------
 
@@ -156,7 +157,8 @@ class Poly:
     def bounds(self) -> Interval:
         """Return a lower and an upper bound, every named size being within its limits."""
         if self._bounds is None:
-            self._bounds = bounds_of_terms(self._terms)
+            with unnoted():
+                self._bounds = bounds_of_terms(self._terms)
         return self._bounds
 
     def monomials(self) -> Iterator[tuple[Monomial, int]]:
@@ -164,7 +166,9 @@ class Poly:
         return iter(self._terms.items())
 
     def __str__(self) -> str:
-        return text_of(self._terms)
+        if self._text is None:
+            self._text = text_of(self._terms)
+        return self._text
 
     def __format__(self, spec: str) -> str:
         return text_of(self._terms, lambda number: format(number, spec)) if spec else str(self)
@@ -326,7 +330,8 @@ def _exact_quotient(a: Dim, b: Dim) -> Dim:
 
 
 def _extreme(function: str, sizes: Sequence[Dim]) -> Dim:
-    operands = reduced(function, sizes)
+    with unnoted():
+        operands = reduced(function, sizes)
     return as_dim(operands[0]) if len(operands) == 1 else atom(Call(function, operands))
 
 

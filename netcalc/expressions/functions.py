@@ -15,6 +15,7 @@ from netcalc.dims import (
     ceil_log2,
     default_of,
     in_sketch,
+    is_traced,
     keeps_formulas,
     maximum,
     minimum,
@@ -65,7 +66,7 @@ def _prod(values: list[Any]) -> Any:
 def _upper_bound(value: Any) -> Any:
     """Return the greatest value that a size may have: its own if it is a number, infinity if there is no limit."""
     # the symbols of a sketch stand for numbers
-    return value.bounds()[1] if isinstance(value, Poly) and not in_sketch() else value
+    return value.bounds()[1] if isinstance(value, Poly) and not is_traced() else value
 
 
 def _round(value: Any, digits: int = 0) -> Any:

@@ -21,7 +21,7 @@ from netcalc.spec.library import Block, Loaded, find_block
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.patches import PatchLog, Pending, patches_of
 from netcalc.spec.reporter import LineBudget, Reporter
-from netcalc.spec.same_body import DistinctBodies, Structure
+from netcalc.spec.same_body import DistinctBodies, Structure, are_sketches_apart
 from netcalc.spec.scope import PartialBody, Scope
 from netcalc.spec.settings import Settings
 
@@ -235,7 +235,7 @@ class Elaboration:
         """Return the key of a body among those that are kept; None if it is not kept."""
         if key.patches or self._surroundings is None:
             return None
-        return (*key, self.ctx.training, self.ctx.dtype, self._surroundings)
+        return (*key, self.ctx.training, self.ctx.dtype, self._surroundings, are_sketches_apart())
 
     def _adopt(self, stored: CachedBody) -> bool:
         """Reuse a stored body and the bodies inside it; return False if it has to be elaborated.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.characters import is_name
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Poly, UndecidedError, assumptions, default_of, differences, in_sketch, limited_work, symbol
+from netcalc.dims import Poly, UndecidedError, assumptions, default_of, differences, is_traced, limited_work, symbol
 from netcalc.limits import MAX_TIMES
 from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
@@ -155,7 +155,7 @@ def _whole_number(what: str, cursor: Cursor, place: Cursor, scope: Scope, *, sym
 
 def _is_at_most(count: Poly, limit: int) -> bool:
     """Return True if a symbolic number is within a limit of netcalc; of a closed form its default is."""
-    if in_sketch():
+    if is_traced():
         return count <= limit
     default = default_of(count)
     return default is None or default <= limit

@@ -22,6 +22,7 @@ from netcalc.opdef import Context
 from netcalc.spec.cursor import kept
 from netcalc.spec.elaboration import Elaborate, Elaboration
 from netcalc.spec.library import Loaded
+from netcalc.spec.same_body import are_sketches_apart
 from netcalc.spec.settings import Settings
 from netcalc.spec.sketches import LEAST, MOST, Sketches, alike, counts_in, distinct_claims
 
@@ -56,7 +57,7 @@ def sketched_main(
     if pattern is None or not sizes or max(sizes) >= MOST:
         return None
     store: BoundedCache[Sketches] = loaded.derived.setdefault(sketched_main, BoundedCache(_MOST_STRUCTURES))
-    key = pattern, ctx.training, ctx.dtype
+    key = pattern, ctx.training, ctx.dtype, are_sketches_apart()
     family = store.get(key) or store.put(key, Sketches())
 
     def made() -> Main:

@@ -8,7 +8,7 @@ from math import isfinite, trunc
 from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.dims import Dim, Poly, UndecidedError, has_symbolic_values, in_sketch, symbol
+from netcalc.dims import Dim, Poly, UndecidedError, has_symbolic_values, is_traced, symbol
 from netcalc.dtypes import INEXACT, DType, holds, promote
 from netcalc.ir import InputSpec, Value
 from netcalc.limits import MAX_ITEMS, MAX_TIMES
@@ -104,7 +104,7 @@ def _count(name: str, decl: InputDecl, place: Cursor, settings: Mapping[str, Any
         hint = "past_key_values.*.key: {repeat: 12, shape: [batch, heads, past, head_dim]}"
         raise place.key_error("E104", message, hint)
     count = evaluate_expression(place["repeat"], settings)
-    if has_symbolic_values() and isinstance(count, Poly) and count >= 1 and (not in_sketch() or count <= MAX_ITEMS):
+    if has_symbolic_values() and isinstance(count, Poly) and count >= 1 and (not is_traced() or count <= MAX_ITEMS):
         return count
     most = MAX_TIMES if _is_left_out(decl, place, settings) else MAX_ITEMS
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:

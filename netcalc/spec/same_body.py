@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from netcalc.ir import Body, CallNode, CheckpointEntry, Node, OpNode, Value
 from netcalc.ir.sketch import SketchedBody
+
+
+_apart: ContextVar[bool] = ContextVar("_apart", default=False)
+
+
+@contextmanager
+def sketches_apart() -> Iterator[None]:
+    """Take bodies of different sketches or sizes for different ones inside the block, without making their nodes.
+
+    Figures are the same either way; iterations that are equal may be calls of their own.
+    """
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
+
+
+def are_sketches_apart() -> bool:
+    """Return True inside a block of :func:`sketches_apart`."""
+    return _apart.get()
 
 
 class Structure:
@@ -32,7 +56,14 @@ class Structure:
 
     def is_same(self, other: Structure) -> bool:
         """Return True if both describe the same body, where one of them may be sketched."""
+        if _apart.get():
+            return self.types == other.types and _origin(self.body) == _origin(other.body)
         return self.types == other.types and bool(_nested_structure(self.body) == _nested_structure(other.body))
+
+
+def _origin(body: Body) -> Any:
+    """Return what makes a body one of a sketch, with which it is compared."""
+    return (id(body.sketch), body.sizes) if isinstance(body, SketchedBody) else id(body)
 
 
 class DistinctBodies:

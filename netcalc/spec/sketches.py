@@ -10,12 +10,12 @@ block is elaborated as usual, which also reports errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Assumption, assumptions, differences, limited_work, symbol, value_at
+from netcalc.dims import Assumption, assumptions, differences, followed, limited_work, symbol, value_at
 from netcalc.ir import Body, CallNode, Node, Value
 from netcalc.ir.sketch import Sketch, SketchedBody
 from netcalc.spec.body_cache import BodyKey
@@ -28,11 +28,11 @@ from netcalc.tensor_type import TensorType
 #: Least number that is a size, and the greatest for which sketches are used: limits on numbers are not near then.
 LEAST, MOST = 3, 1 << 14
 #: Times that a block is elaborated for a pattern of sizes before it is sketched.
-_TRIES = 3
+_TRIES = 1
 #: Nodes of a body that is sketched.
 _MOST_NODES = 64
 #: Sketches of one structure, and elaborations without one after an attempt that failed.
-_MOST_FORMS, _PAUSE = 6, 1 << 60
+_MOST_FORMS, _PAUSE = 24, 1 << 60
 
 #: Sketches by block, structure of its arguments and types, and mode.
 SKETCHES: BoundedCache[Sketches] = BoundedCache(300)
@@ -160,25 +160,23 @@ def _sketched(
 ) -> Sketch | None:
     """Return a sketch of the body of a block, made from these sizes; None if there is none."""
     names = [f"size_{index}" for index in range(len(sizes))]
-    first = {number: sizes.index(number) for number in sizes}
-    symbols = {number: symbol(names[index], number, LEAST) for number, index in first.items()}
-    equal = [f"{name} == {names[first[number]]}" for name, number in zip(names, sizes, strict=True)]
+    symbols = iter([symbol(name, size, LEAST) for name, size in zip(names, sizes, strict=True)])
     shown = {
-        name: symbols[value] if type(value) is int and value in symbols and name not in counts else value
+        name: next(symbols) if type(value) is int and value >= LEAST and name not in counts else value
         for name, value in arguments.items()
     }
     values = [None if value is None else Value(_symbolic_type(value.type, symbols), value.name) for value in inputs]
     own = _elaboration_alone(elaboration.apart(block.home), key)
     types = tuple(None if value is None else value.type for value in values)
     try:
-        with differences() as different, assumptions() as assumed, limited_work():
+        with differences() as different, followed(), assumptions() as assumed, limited_work():
             body = elaborate(own, block, shown, values, key._replace(types=types))
         twins = distinct_claims(body, dict(zip(names, sizes, strict=True)))
         if own.reporter.diagnostics or None in body.result_types or twins is None:
             return None
         size_names = set(names)
         claims = [claim for claim in (*assumed, *different, *twins) if claim.names() <= size_names]
-        sketch = Sketch(names, body, claims, (sizes, make()), equal)
+        sketch = Sketch(names, body, claims, (sizes, make()))
         agrees = sketch.holds(*sizes) and alike(SketchedBody(sketch, sizes, key.types, make), sketch.example[1])
     except (NetcalcError, ValueError, TypeError, ArithmeticError):
         return None
@@ -192,8 +190,10 @@ def _elaboration_alone(apart: Callable[[], Elaboration], key: BodyKey) -> Elabor
     return own
 
 
-def _symbolic_type(type_: TensorType | None, symbols: Mapping[Any, Any]) -> TensorType | None:
-    return None if type_ is None else type_.with_shape(*[symbols.get(size, size) for size in type_.shape])
+def _symbolic_type(type_: TensorType | None, symbols: Iterator[Any]) -> TensorType | None:
+    if type_ is None:
+        return None
+    return type_.with_shape(*[next(symbols) if size >= LEAST else size for size in type_.shape])
 
 
 def alike(body: SketchedBody, made: Body) -> bool:

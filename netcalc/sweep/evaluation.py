@@ -14,6 +14,7 @@ from netcalc.ir import Program
 from netcalc.options import MemoryOptions
 from netcalc.planning.points import MemoryPoints
 from netcalc.request import Request
+from netcalc.spec.same_body import sketches_apart
 from netcalc.spec.sketches import counts_in
 from netcalc.sweep.columns import LEAST, Column, groups
 from netcalc.sweep.families import Forms, Results
@@ -121,7 +122,8 @@ class Evaluator:
     def _single(self, place: int, point: dict[str, Any], results: Results) -> tuple[int, ...] | None:
         """Count one point as a network of its own, and return its figures; None if the spec refuses it."""
         try:
-            counted = self._at(point)
+            with sketches_apart():
+                counted = self._at(point)
         except NetcalcError as error:
             results.reasons[place] = reason(error.diagnostics[0])
             return None

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import count
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Assumption, Dim, Poly, assumptions, differences, followed, limited_work, symbol, value_at
+from netcalc.dims import Assumption, Dim, Poly, assumptions, differences, followed, formulas_kept, limited_work, symbol, value_at
 from netcalc.ir import Body, CallNode, Program
 from netcalc.ir.paths import path_collisions
 from netcalc.opdef import Context
@@ -78,6 +79,26 @@ def form_of(
         figures_of: function that counts a program.
         expected: the figures at the point, which the form has to give.
     """
+    found: Form | Open | None = None
+    for keeping in (formulas_kept, nullcontext):
+        with keeping():
+            made = _form_of(loaded, settings, leaves, counts, ctx, figures_of, expected)
+        if isinstance(made, Form):
+            return made
+        found = made or found
+    return found
+
+
+def _form_of(
+    loaded: Loaded,
+    settings: Mapping[str, Any],
+    leaves: Sequence[Leaf],
+    counts: frozenset[str],
+    ctx: Context,
+    figures_of: Callable[[Program], Sequence[Dim]],
+    expected: Sequence[int],
+) -> Form | Open | None:
+    """Return what :func:`form_of` returns, with real numbers as the context keeps them."""
     prefix = f"s{next(_numbers)}_"
     symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
     names = [name for name, _ in symbols.values()]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from netcalc.dims.atoms import Atom, Call, CeilLog2, Symbol, UndecidedError, bounds_of, value_at
-from netcalc.dims.order import Assumption, assume, require
+from netcalc.dims.order import Assumption, assume, is_followed, require
 from netcalc.dims.polynomial import Dim, Poly, as_dim, atom, equal, exact_div, maximum, minimum
 
 #: Relations to 0 of remainders that are 0.
@@ -137,8 +137,10 @@ def _remainders(size: Poly) -> Iterator[tuple[Dim, Dim]]:
 
 
 def integer(dim: Dim) -> int:
-    """Return a size that is a number; UndecidedError if it is symbolic."""
-    return dim if isinstance(dim, int) else dim.__index__()
+    """Return a size that is a number; UndecidedError if it is symbolic, unless comparisons are followed."""
+    if isinstance(dim, int):
+        return dim
+    return dim if is_followed() else dim.__index__()  # type: ignore[return-value]  # it is computed with as a number
 
 
 def not_negative(count: Dim) -> Dim:

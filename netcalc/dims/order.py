@@ -150,6 +150,11 @@ def in_sketch() -> bool:
     return _differences.get() is not None and not _formulas.get()
 
 
+def is_followed() -> bool:
+    """Return True inside a block of :func:`followed` and :func:`differences`, where no size has to be a number."""
+    return _followed.get() and _differences.get() is not None
+
+
 def is_traced() -> bool:
     """Return True inside a block of :func:`differences`, where an elaboration stands for others, whatever it keeps."""
     return _differences.get() is not None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import convention_named, element_type
 from netcalc.analysis.caches.layers import applied_to, kept_by, reserved
 from netcalc.analysis.memory_table import MemoryPoint
-from netcalc.analysis.stored_weights import stored_weights
+from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.analysis.walk import parameters
 from netcalc.arguments import texts
 from netcalc.dims import integer
@@ -65,17 +65,24 @@ class MemoryPoints:
         if files is not None:
             request = request.with_open_storage()
         program = request.program
-        stored = stored_weights(program) if files is None else files.stored
-        weights = sum(integer(group.bytes) for group in stored if group.role != "buffers")
-        buffers = sum(integer(group.bytes) for group in stored if group.role == "buffers")
+        point = self.point_of(program, stored_weights(program) if files is None else files.stored, sizes)
+        every = (_ALL,) if self.phase is None and has_all_logits(request) else ()
+        return Measured(point, program, (*program.notes, *every, *remarks, *others))
+
+    def point_of(self, program: Program, stored: Iterable[StoredWeights], sizes: Mapping[str, Any]) -> MemoryPoint:
+        """Return the memory of a program outside of training, with its weights as they are stored."""
+        weights = buffers = 0
+        for group in stored:
+            if group.role == "buffers":
+                buffers += integer(group.bytes)
+            else:
+                weights += integer(group.bytes)
         rules = applied_to(program, self._conventions)
         kept = kept_by(program, self._element, rules)
         caches = {rule.name: integer(reserved(kept, rule)) for rule in rules}
         peak = beside_caches(program).peak
         totals = {name: weights + buffers + size + peak for name, size in caches.items()}
-        point = MemoryPoint(sizes, weights, buffers, caches, peak, totals=totals)
-        every = (_ALL,) if self.phase is None and has_all_logits(request) else ()
-        return Measured(point, program, (*program.notes, *every, *remarks, *others))
+        return MemoryPoint(sizes, weights, buffers, caches, peak, totals=totals)
 
     def _trained(self, request: Request, sizes: Mapping[str, Any], remarks: tuple[str, ...]) -> Measured:
         """Return the memory of a step of training, by what it holds at its peak."""

@@ -10,7 +10,6 @@ from typing import Any
 from netcalc.ir import Body, CallNode, CheckpointEntry, Node, OpNode, Value
 from netcalc.ir.sketch import SketchedBody
 
-
 _apart: ContextVar[bool] = ContextVar("_apart", default=False)
 
 

@@ -2,8 +2,8 @@
 
 A block that is elaborated repeatedly for different sizes is elaborated once more with symbols in place of the sizes.
 The sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides,
-kernels, a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are equal when a sketch
-is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides have
+kernels, a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are found equal when a
+sketch is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides have
 different forms, becomes a condition of the sketch too.  Where a condition fails, or where a rule needs numbers, the
 block is elaborated as usual, which also reports errors.
 """
@@ -28,7 +28,7 @@ from netcalc.tensor_type import TensorType
 #: Least number that is a size, and the greatest for which sketches are used: limits on numbers are not near then.
 LEAST, MOST = 3, 1 << 14
 #: Times that a block is elaborated for a pattern of sizes before it is sketched.
-_TRIES = 1
+_TRIES = 3
 #: Nodes of a body that is sketched.
 _MOST_NODES = 64
 #: Sketches of one structure, and elaborations without one after an attempt that failed.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyze
 from netcalc.analysis.memory_table import MemoryPoint
+from netcalc.analysis.stored_weights import stored_weights
 from netcalc.arguments import options_of
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, integer
@@ -77,7 +78,7 @@ class Evaluator:
         self.request = request
         self.figures = figures
         self.names = names
-        self._forms = Forms(request, figures_of(figures)) if may_have_forms(request) else None
+        self._forms = Forms(request, figures_of(request, figures)) if may_have_forms(request) else None
         self._counts = counts_in(request.source.cursor.data)
 
     @property
@@ -150,20 +151,27 @@ def values_of(request: Request, figures: Collection[str]) -> dict[str, int]:
         total = analyze(request.program).total
         values |= {name: integer(getattr(total, name)) for name in _COUNTS}
     if any(name in figures for name in _MEMORY):
-        options = {name: option.default for name, option in options_of(MemoryOptions).items()}
-        measured = MemoryPoints(request, options | {"bytes_from": "configuration"}).measured({})  # type: ignore[arg-type]
+        measured = _memory_of(request).measured({})
         values |= {name: read(measured.point) for name, read in _MEMORY.items()}
     return values
 
 
-def figures_of(names: Sequence[str]) -> Callable[[Program], list[Dim]] | None:
-    """Return the function that counts a program with symbols; None if a figure has no closed form."""
-    if not set(names) <= {*_COUNTS}:
+def _memory_of(request: Request) -> MemoryPoints:
+    options = {name: option.default for name, option in options_of(MemoryOptions).items()}
+    return MemoryPoints(request, options | {"bytes_from": "configuration"})  # type: ignore[arg-type]
+
+
+def figures_of(request: Request, names: Sequence[str]) -> Callable[[Program], list[Dim]] | None:
+    """Return the function that counts a program with symbols; None if figures are those of several programs."""
+    has_memory = any(name in _MEMORY for name in names)
+    if has_memory and request.with_caches() is not request:
         return None
+    memory = _memory_of(request)
 
     def count(program: Program) -> list[Dim]:
         total = analyze(program).total
-        return [getattr(total, name) for name in names]
+        point = memory.point_of(program, stored_weights(program), {}) if has_memory else None
+        return [_MEMORY[name](point) if name in _MEMORY else getattr(total, name) for name in names]  # type: ignore[arg-type]
 
     return count
 

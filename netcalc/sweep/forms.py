@@ -14,7 +14,18 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Assumption, Dim, Poly, assumptions, differences, followed, formulas_kept, limited_work, symbol, value_at
+from netcalc.dims import (
+    Assumption,
+    Dim,
+    Poly,
+    assumptions,
+    differences,
+    followed,
+    formulas_kept,
+    limited_work,
+    symbol,
+    value_at,
+)
 from netcalc.ir import Body, CallNode, Program
 from netcalc.ir.paths import path_collisions
 from netcalc.opdef import Context

@@ -46,10 +46,9 @@ class Straight:
         for claim in claims:
             left, right = self._dim(_integer(claim.left)), self._dim(_integer(claim.right))
             self._checks.append((len(self._steps), claim.relation, left, right))
-        self._checked = len(self._steps)
         self._results = [self._dim(result) for result in results]
         self._scalar: Callable[..., tuple[int, ...] | None] | None = None
-        self._arrays: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        self._arrays: Callable[..., Any] | None = None
 
     # -- one point ----------------------------------------------------------------------------------
 
@@ -115,26 +114,19 @@ class Straight:
 
         if self._arrays is None:
             scope = {"minimum": np.minimum, "maximum": np.maximum, "over": _over, "ceil_log2": _ceil_log2}
-            self._arrays = (
-                _function(self._array_source(0, self._checked, claims=True), scope),
-                _function(self._array_source(0, len(self._steps), claims=False), scope),
-            )
-        check, compute = self._arrays
+            self._arrays = _function(self._array_source(), scope)
         valid = [np.True_]
-        held = np.broadcast_to(check(valid, *columns), size)
-        found = compute(valid, *columns)
+        holds, found = self._arrays(valid, *columns)
+        held = np.broadcast_to(holds, size)
         if valid[0] is not np.True_:
             held = held & valid[0]
         return held, [np.broadcast_to(np.asarray(one), size) for one in found]
 
-    def _array_source(self, start: int, stop: int, *, claims: bool) -> str:
-        lines = self._lines(start, stop, over="over")
-        if claims:
-            conditions = [f"({left} {relation} {right})" for _, relation, left, right in self._checks]
-            result = " & ".join(conditions) or "True"
-        else:
-            result = f"({''.join(f'{place}, ' for place in self._results)})"
-        return _text(("valid", *self.names), [*lines, f"return {result}"])
+    def _array_source(self) -> str:
+        conditions = [f"({left} {relation} {right})" for _, relation, left, right in self._checks]
+        results = "".join(f"{place}, " for place in self._results)
+        last = f"return {' & '.join(conditions) or 'True'}, ({results})"
+        return _text(("valid", *self.names), [*self._lines(0, len(self._steps), over="over"), last])
 
     def _fits(self, columns: Sequence[Any]) -> bool:
         """Return True if all intermediate results lie in int64."""

@@ -1,0 +1,117 @@
+"""Architectures per second of sweeps: all structural dims and vars of twelve families, drawn at random.
+
+``python benchmarks/sweeps.py [--specs S …] [--points N] [--checks N]``.  The time is that of the processor, with the
+forms that are made on the way.  Some points are counted again, each by a process of its own, and must agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import measure
+import numpy as np
+import sweep_spaces
+
+import netcalc
+from netcalc.sweep.evaluation import Evaluator
+
+_FIGURES = ("params", "macs", "flops")
+#: Points that are evaluated at a time.
+_CHUNK = 1_000
+_ALONE = """
+import json, sys, netcalc
+from netcalc.sweep.evaluation import values_of
+name, point = json.loads(sys.argv[1])
+try:
+    found = values_of(netcalc.load(name, set=point).request, ("params", "macs", "flops"))
+    print(json.dumps([found[key] for key in ("params", "macs", "flops")]))
+except netcalc.NetcalcError:
+    print("[null, null, null]")
+"""
+
+
+def _alone(name: str, point: Mapping[str, Any]) -> list[int | None]:
+    """Return the figures of a point from a process of its own."""
+    command = [sys.executable, "-c", _ALONE, json.dumps([name, point])]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(found)  # type: ignore[no-any-return]
+
+
+def _rate(name: str, space: Callable[[Random], dict[str, Any]], size: int, checks: int) -> dict[str, Any]:
+    """Return the rates of a sweep of so many points of a spec: of all, and of its second half."""
+    request = netcalc.load(name).request
+    draw = Random(1)
+    evaluator = Evaluator(request, _FIGURES, tuple(space(Random(0))))
+    times, refused, wrong = [], 0, []
+    for start in range(0, size, _CHUNK):
+        points = [space(draw) for _ in range(min(_CHUNK, size - start))]
+        columns = {key: [point[key] for point in points] for key in points[0]}
+        before = time.process_time()
+        found = evaluator.evaluate(columns)
+        times.append((len(points), time.process_time() - before))
+        refused += sum(reason is not None for reason in found.reasons)
+        if start % (_CHUNK * max(1, size // _CHUNK // max(1, checks))) == 0 and checks:
+            place = draw.randrange(len(points))
+            figures = [found.figures[key][place] for key in _FIGURES]
+            if figures != _alone(name, points[place]):
+                wrong.append(points[place])
+    half = times[len(times) // 2 :]
+    return {
+        "points": size,
+        "per second": round(sum(n for n, _ in times) / sum(t for _, t in times)),
+        "per second later": round(sum(n for n, _ in half) / sum(t for _, t in half)),
+        "by forms": evaluator.by_forms,
+        "refused": refused,
+        "wrong": wrong,
+        "MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+
+
+def _closed_form_rate(size: int = 4_000_000) -> int:
+    """Return the points per second of a closed form of GPT-2 over arrays of three sizes."""
+    request = netcalc.load("gpt2").request
+    evaluator = Evaluator(request, ("params",), ("d_model", "layers", "length"))
+    draw = np.random.default_rng(1)
+    columns = {
+        "d_model": draw.integers(1, 200, size) * 12,
+        "layers": draw.integers(2, 100, size),
+        "length": draw.integers(2, 1024, size),
+    }
+    evaluator.arrays({name: values[:1000] for name, values in columns.items()})
+    before = time.process_time()
+    evaluator.arrays(columns)
+    return round(size / (time.process_time() - before))
+
+
+def main() -> None:
+    """Print a row for each spec, and keep all with a description of the machine."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--specs", nargs="*", default=list(sweep_spaces.SPACES))
+    parser.add_argument("--points", type=int, default=20_000)
+    parser.add_argument("--checks", type=int, default=4)
+    options = parser.parse_args()
+    closed = _closed_form_rate()
+    print(f"closed form: {closed:,} points/s", flush=True)
+    rows = {}
+    for name in options.specs:
+        rows[name] = row = _rate(name, sweep_spaces.SPACES[name], options.points, options.checks)
+        print(f"{name:20} " + ", ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    rates = [row["per second"] for row in rows.values()]
+    mean = round(math.exp(sum(map(math.log, rates)) / len(rates)))
+    print(f"geometric mean: {mean:,} architectures/s, least {min(rates):,}")
+    result = {"machine": measure.machine(), "closed form per second": closed, "geometric mean": mean, "specs": rows}
+    Path(__file__).with_name("results").joinpath("sweeps.json").write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

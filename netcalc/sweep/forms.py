@@ -41,6 +41,8 @@ from netcalc.sweep.straight import Straight
 #: Limits on numbers are not near below these: of iterations, and of other sizes.
 MOST_COUNT, MOST_SIZE = 1 << 14, 1 << 26
 
+#: Least value of sizes that are neither strides nor kernels: rules decide more about them.
+_USUAL = 3
 #: Names of symbols in messages.
 _SYMBOL = re.compile(r"s\d+_\d+")
 
@@ -48,7 +50,7 @@ _numbers = count()
 
 
 class Leaf(NamedTuple):
-    """An integer of a value: its place, as (var, index, …), and the least value that a symbol stands for."""
+    """An integer of a value: its place, as (var, index, …), and the least value of its symbol; 0 for no symbol."""
 
     place: tuple[Any, ...]
     least: int
@@ -91,9 +93,10 @@ def form_of(
         expected: the figures at the point, which the form has to give.
     """
     found: Form | Open | None = None
-    for keeping in (formulas_kept, nullcontext):
+    usual = [_usual(leaf, _at(settings, leaf.place), counts) for leaf in leaves]
+    for keeping, tried in ((formulas_kept, leaves), (formulas_kept, usual), (nullcontext, leaves)):
         with keeping():
-            made = _form_of(loaded, settings, leaves, counts, ctx, figures_of, expected)
+            made = _form_of(loaded, settings, tried, counts, ctx, figures_of, expected)
         if isinstance(made, Form):
             return made
         found = made or found
@@ -113,6 +116,12 @@ def _form_of(
     prefix = f"s{next(_numbers)}_"
     symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
     names = [name for name, _ in symbols.values()]
+    fixed = [
+        Assumption(symbol(symbols[leaf.place][0], None, 0), "==", _at(settings, leaf.place))
+        for leaf in leaves
+        if not leaf.least
+    ]
+    symbols = {place: held for place, held in symbols.items() if held[1]}
     try:
         with differences() as different, followed(), assumptions() as assumed, limited_work():
             program, limits = _traced(loaded, settings, symbols, counts, ctx)
@@ -123,13 +132,26 @@ def _form_of(
         claims = [claim for claim in dict.fromkeys((*limits, *apart, *assumed, *different)) if not _is_certain(claim)]
         if any(not claim.names() <= set(names) for claim in claims):
             return None
-        straight = Straight(names, claims, figures)
+        least = [_least(*symbols[leaf.place]) for leaf in leaves if leaf.least > 1]
+        straight = Straight(names, [*fixed, *least, *claims], figures)
         got = straight.at([_at(settings, leaf.place) for leaf in leaves])
     except (NetcalcError, ValueError, TypeError, ArithmeticError) as error:
         known = {name: place for place, (name, _) in symbols.items()}
         found = tuple(known[word] for word in dict.fromkeys(_SYMBOL.findall(_message(error))) if word in known)
         return Open(found) if found else None
     return Form(straight) if got is not None and list(got) == list(expected) else None
+
+
+def _usual(leaf: Leaf, value: int, counts: frozenset[str]) -> Leaf:
+    """Return an integer with the limit of a usual size, or as one that is no symbol if it is less."""
+    if leaf.place[0] in counts:
+        return leaf
+    return leaf._replace(least=_USUAL if value >= _USUAL else 0)
+
+
+def _least(name: str, least: int) -> Assumption:
+    """Return the claim that an integer is what its symbol stands for."""
+    return Assumption(symbol(name, None, 0), ">=", least)
 
 
 def _message(error: Exception) -> str:

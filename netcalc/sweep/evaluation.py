@@ -96,7 +96,7 @@ class Evaluator:
                 values[place] = None
         return Evaluated(listed, [reasons.get(place) for place in range(size)] if reasons else [None] * size)
 
-    def arrays(self, columns: Mapping[str, Sequence[Any]]) -> Arrays:
+    def arrays(self, columns: Mapping[str, Any]) -> Arrays:
         """Return the figures of points whose values are columns, lists or arrays of NumPy, one for each name."""
         values = [columns[name] for name in self.names]
         size = len(values[0]) if values else 0

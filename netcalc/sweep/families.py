@@ -20,6 +20,8 @@ from netcalc.sweep.forms import Form, Open, form_of
 _MOST_STRUCTURES, _MOST_FORMS = 4_000, 3_000
 #: Forms of one structure with the same fixed integers.
 _MOST_ALIKE = 48
+#: Points of a structure for which no form is found, before no more are made.
+_MOST_FAILURES = 2
 
 #: Function that counts the point of a number by itself, and returns its figures; None if the spec refuses it.
 Single = Callable[[int], "tuple[int, ...] | None"]
@@ -50,13 +52,14 @@ def _is_large(value: Any) -> bool:
 class _Family:
     """Forms of one structure, by the integers that have to be known."""
 
-    __slots__ = ("failed", "fixed", "forms", "misses")
+    __slots__ = ("failed", "failures", "fixed", "forms", "misses")
 
     def __init__(self) -> None:
         self.fixed: frozenset[tuple[Any, ...]] = frozenset()
         self.forms: dict[tuple[int, ...], list[Form]] = {}
         self.misses: dict[tuple[int, ...], int] = {}
         self.failed = False
+        self.failures = 0  # points without a form among others that have one
 
 
 class _Points(NamedTuple):
@@ -137,6 +140,9 @@ class Forms:
             if not self._pays(family, values, len(places)):
                 continue
             made = self._made(points, first, fixed, counted)
+            if not isinstance(made, Form) and any(family.forms.values()):
+                family.failures += 1
+                continue
             if isinstance(made, Open):
                 family.fixed |= {*made.places}
                 family.forms, family.misses = {}, {}
@@ -155,7 +161,7 @@ class Forms:
 
     def _pays(self, family: _Family, values: tuple[int, ...], waiting: int) -> bool:
         """Return True if a form is worth its time for points like those that had none so far."""
-        if len(family.forms.get(values, ())) >= _MOST_ALIKE:
+        if family.failures >= _MOST_FAILURES or len(family.forms.get(values, ())) >= _MOST_ALIKE:
             return False
         if self._kept >= _MOST_FORMS:
             self._families.clear()

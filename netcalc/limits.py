@@ -44,6 +44,7 @@ MAX_TERMS = Limit(10_000, "terms of a symbolic size, including the terms of the 
 MAX_WORK = Limit(
     5_000_000, "items of lists and terms of symbolic sizes that all expressions and rules go through", "E003"
 )
+MAX_PEAK_WORK = Limit(50_000, "terms of symbolic sizes that a formula of the peak of activations goes through", "E404")
 MAX_LINES = Limit(50_000, "lines that are elaborated one by one, iterations that cannot be folded included", "E003")
 MAX_ROWS = Limit(
     40_000, "rows of a report: lines of the expanded network, equal iterations once; 16 tensors count as a line", "E003"

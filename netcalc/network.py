@@ -15,7 +15,7 @@ from netcalc.dims import Dim
 from netcalc.fit_options import FitOptions
 from netcalc.graph_options import GraphOptions
 from netcalc.ir import Program, Value
-from netcalc.notation_options import FormOptions
+from netcalc.notation_options import FormOptions, MemoryFormOptions
 from netcalc.options import (
     BytesFrom,
     CountOptions,
@@ -495,6 +495,25 @@ class Network:
         from netcalc.planning.memory import memory_of
 
         return memory_of(self.request, options, self._counted_files)
+
+    @accepts
+    def memory_formulas(self, **options: Unpack[MemoryFormOptions]) -> Formulas:
+        """Return weights, buffers, caches, activations and totals of :meth:`memory` as formulas, in bytes.
+
+        Raises:
+            NetcalcError: as :meth:`memory` does; E404 if nothing has symbols, or if a part has a function of sizes that
+                the notation lacks.
+
+        >>> import netcalc
+        >>> net = netcalc.load("resnet18", symbolic=["batch"])
+        >>> net.memory_formulas().formulas[0].formula
+        '6,422,528·batch'
+        """
+        from netcalc.analysis.memory_forms import memory_formulas
+        from netcalc.planning.memory import memory_of
+
+        report = memory_of(self.request, options, self._counted_files)
+        return memory_formulas(report, options["formula"] or "text")
 
     @accepts
     def memory_over(self, over: RangesArgument, **options: Unpack[MemoryOptions]) -> MemoryTable:

@@ -4,7 +4,7 @@
 from typing import Annotated, Literal, TypeAlias, TypedDict, get_args
 
 from netcalc.arguments import Option, choice
-from netcalc.options import WorkOptions
+from netcalc.options import MemoryOptions, WorkOptions
 
 #: Notation of a formula.
 Notation: TypeAlias = Literal["text", "latex", "python", "sympy"]
@@ -25,3 +25,7 @@ class NotationOptions(TypedDict, total=False):
 
 class FormOptions(NotationOptions, WorkOptions, total=False):
     """Work that is written as formulas."""
+
+
+class MemoryFormOptions(NotationOptions, MemoryOptions, total=False):
+    """Memory that is written as formulas."""

@@ -203,6 +203,7 @@ VERBS = {
             "cache_dtype": called("--cache-dtype fp8", cache_dtype="fp8"),
             "tokens_in": called("--tokens-in 1MiB", tokens_in="1MiB"),
             "engine": called("--engine reference", engine="reference"),
+            "formula": FORMULA._replace(method="memory_formulas"),
             "phase": called("--phase decode", phase="decode"),
             "logits": called("--logits last", logits="last"),
             "training": called("--training adam", training="adam"),

@@ -8,8 +8,9 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from netcalc.analysis.activations.peaks import activations
+from netcalc.analysis.activations.peaks import ExecutionName, activations
 from netcalc.analysis.activations.records import Activations, Point
+from netcalc.analysis.activations.symbolic import SymbolicPeak, symbolic_peaks
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
@@ -22,7 +23,7 @@ from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.dims import Dim, integer
+from netcalc.dims import Assumption, Dim, integer
 from netcalc.dtypes import DType
 from netcalc.ir import Program
 from netcalc.options import AttentionKernel, Phase
@@ -64,7 +65,7 @@ class CacheMemory(NamedTuple):
     caches: Dim
     """Bytes of all caches and states."""
     total: Dim | None
-    """Bytes of weights, buffers, caches, states and ideal activations; null if a size is symbolic."""
+    """Bytes of weights, buffers, caches, states and ideal activations; null if these have no formula."""
 
 
 class EngineMemory(NamedTuple):
@@ -90,6 +91,7 @@ class EngineMemory(NamedTuple):
         "kept",
         "ideal",
         "eager",
+        "peaks",
         "attention",
         "saved",
         "training",
@@ -129,7 +131,7 @@ class MemoryReport(Result):
     ideal: Activations | None
     """Activations of an ideal execution, beside the caches; null if a size is symbolic."""
     eager: Activations | None = None
-    """Activations and caches of an eager framework."""
+    """Activations and caches of an eager framework; null if a size is symbolic."""
     attention: AttentionKernel = "sdpa-cpu"
     """Kernel of attention under eager execution."""
     phase: Phase | None = None
@@ -146,6 +148,10 @@ class MemoryReport(Result):
     """With the options --gpu-layers, --experts-on, --companion and --draft."""
     symbolic: tuple[str, ...] = ()
     """Names of the symbolic sizes."""
+    assumptions: tuple[Assumption, ...] = ()
+    """Relations between the symbolic sizes that the network relies on."""
+    peaks: tuple[SymbolicPeak, ...] = ()
+    """Peaks of the activations of both executions as formulas of symbolic sizes, as far as they have formulas."""
     depth: int | None = None
     notes: tuple[str, ...] = ()
     """Remarks on what is counted."""
@@ -199,9 +205,15 @@ class MemoryReport(Result):
 
     def total(self, convention: str = "ideal") -> Dim | None:
         """Return the bytes of everything with ideal activations; None if these are not known."""
-        if self.ideal is None:
-            return None
-        return self.weights + self.buffers + self.caches(convention) + self.ideal.peak
+        peak = self.peak("ideal")
+        return None if peak is None else self.weights + self.buffers + self.caches(convention) + peak
+
+    def peak(self, execution: ExecutionName) -> Dim | None:
+        """Return the most bytes of activations at a time in an execution; None if they have no formula."""
+        counted = self.ideal if execution == "ideal" else self.eager
+        if counted is not None:
+            return counted.peak
+        return next((peak.peak for peak in self.peaks if peak.execution == execution), None)
 
     def _convention(self, name: str) -> CacheConvention:
         return next(convention for convention in self.conventions if convention.name == name)
@@ -262,7 +274,9 @@ def memory_report(
         saved,
         training,
         engine,
+        peaks=symbolic_peaks(program, attention) if symbolic else (),
         symbolic=symbolic,
+        assumptions=program.assumptions if symbolic else (),
         depth=depth,
         notes=(*program.notes, *remarks),
         files=files,

@@ -60,7 +60,7 @@ def _matching_runs(old: Sequence[tuple[int, int]], start: int, target: Shape, po
     """Return the ends of the shortest runs of old axes and of target axes whose sizes have the same product."""
     end, stop, product, wanted = start, position, 1, 1
     while product != wanted or end == start:
-        if product < wanted or end == start:
+        if int(product) < int(wanted) or end == start:  # which of them is longer says nothing about the view
             if end == len(old):
                 return None
             product *= old[end][0]

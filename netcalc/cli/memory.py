@@ -18,6 +18,9 @@ that are loaded beside.
 --over length=2048,8192 --over batch=1,8 prints the table of totals at these sizes, of other sizes and vars alike;
 length=log:1k:128k:8 has equal ratios, and 2k is 2,048. --phase, --cache and --training count as for one point.
 
+--symbolic NAME keeps dims and vars as symbols: weights, caches and the peak of the activations are formulas then, the
+peak with the operations at which it may be reached. --formula text, latex, python or sympy writes these alone.
+
 A chart shows the activations by layer on weights and caches, with the peak; -o FILE.svg writes it, or .png with the
 extra 'plot'. --depth draws deeper layers, and lists them as --sort, --top and --filter do, with their live bytes.
 """
@@ -27,14 +30,20 @@ from __future__ import annotations
 from netcalc.cli.options import ROW_OPTIONS
 from netcalc.cli.suffixes import PICTURES, REPORTS
 from netcalc.cli.verb import Call, verb
+from netcalc.diagnostics import Diagnostic, NetcalcError
+from netcalc.notation_options import NotationOptions
 from netcalc.options import MemoryOptions
 from netcalc.serving_options import OverOptions
 
 
-@verb(MemoryOptions, OverOptions, *ROW_OPTIONS, writes=(*REPORTS, *PICTURES))
+@verb(MemoryOptions, NotationOptions, OverOptions, *ROW_OPTIONS, writes=(*REPORTS, *PICTURES))
 def command(call: Call) -> None:
     """Report the memory of weights, caches and activations."""
+    if call["over"] and call["formula"]:
+        raise NetcalcError(Diagnostic("E502", "--over has numbers, and --formula has symbols: give one of them"))
     if call["over"]:
         call.write(call.network().memory_over(call["over"], **call.of(MemoryOptions)))
+    elif call["formula"]:
+        call.write(call.network().memory_formulas(**call.of(MemoryOptions, NotationOptions)))
     else:
         call.write(call.network().memory(**call.of(MemoryOptions)))

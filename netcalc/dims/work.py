@@ -13,9 +13,9 @@ _spent: ContextVar[list[int] | None] = ContextVar("spent", default=None)
 
 
 @contextmanager
-def limited_work() -> Iterator[None]:
-    """Count the work inside; TooLargeError (E003) is raised where it passes the limit."""
-    token = _spent.set([0])
+def limited_work(most: int = MAX_WORK) -> Iterator[None]:
+    """Count the work inside; TooLargeError (E003) is raised where it is more steps than ``most``."""
+    token = _spent.set([0, most])
     try:
         yield
     finally:
@@ -27,8 +27,8 @@ def spend(steps: int) -> None:
     spent = _spent.get()
     if spent is not None:
         spent[0] += steps
-        if spent[0] > MAX_WORK:
-            message = f"the expressions and symbolic sizes of the spec take over {MAX_WORK:,} steps"
+        if spent[0] > spent[1]:
+            message = f"the expressions and symbolic sizes of the spec take over {spent[1]:,} steps"
             raise TooLargeError(Diagnostic(MAX_WORK.code, message))
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
-from netcalc.dims import Assumption, Poly, Symbol, claimed, narrow, substitute
+from netcalc.dims import Assumption, Dim, Poly, Symbol, claimed, narrow, substitute
 from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program, Value
 from netcalc.opdef import Operation
 
@@ -27,7 +27,7 @@ def specialize(program: Program, sizes: Mapping[str, int]) -> Program:
     try:
         assumptions = tuple(_checked_assumptions(program.assumptions, sizes))
         _refuse(symbols, sizes)  # for a divisor that the spec declares; one that was assumed is among the assumptions
-        return _Specializer(sizes).program(program, assumptions)
+        return Specializer(sizes).program(program, assumptions)
     except ZeroDivisionError:
         raise NetcalcError(Diagnostic("E405", f"a divisor is 0 at {_listed_sizes(sizes)}")) from None
 
@@ -38,7 +38,7 @@ def specialized_loss(loss: Loss, sizes: Mapping[str, int]) -> Loss:
     Raises:
         NetcalcError: E405 an assumption of the loss does not hold at these sizes.
     """
-    return _Specializer(sizes).loss(loss)
+    return Specializer(sizes).loss(loss)
 
 
 def _symbols(program: Program) -> dict[str, Symbol]:
@@ -85,7 +85,7 @@ def _checked_assumptions(assumptions: tuple[Assumption, ...], sizes: Mapping[str
     return remaining
 
 
-class _Specializer:
+class Specializer:
     """Substitution in a program; each body and each value is converted once."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -153,11 +153,14 @@ class _Specializer:
             self._values[value] = Value(self._substituted(value.type), value.name, value.span)
         return self._values[value]
 
+    def _number(self, size: Poly) -> Dim:
+        return substitute(size, self._sizes)
+
     def _substituted(self, value: Any) -> Any:
         """Return ``value`` with sizes substituted in it and in all that it contains."""
         match value:
             case Poly():
-                return substitute(value, self._sizes)
+                return self._number(value)
             case Operation():
                 changed = self._changed({name: getattr(value, name) for name in type(value).model_fields})
                 return value.model_copy(update=changed) if changed else value

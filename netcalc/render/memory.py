@@ -13,6 +13,7 @@ from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
 from netcalc.render.memory_chart import memory_charts
+from netcalc.render.memory_forms import form_paragraphs, peak_table
 from netcalc.render.memory_split import split_answer, split_details
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
@@ -45,11 +46,14 @@ class _Memory(Presentation[MemoryReport]):
             yield Answer([*places, *split_answer(result.split), *fitting])
         if result.kept:
             yield _caches(result)
-        yield Paragraph(list(_peaks(result)))
+        peaks = list(_peaks(result))
+        if peaks:
+            yield Paragraph(peaks)
         if result.saved is not None:
             yield _saved(result.saved)
         if result.ideal is not None:
             yield _live(result.ideal)
+        yield from (peak_table(peak, result.symbolic) for peak in result.peaks)
         layers = rows.shown if view.selection.active or result.depth is not None else ()
         if layers:
             columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
@@ -59,6 +63,8 @@ class _Memory(Presentation[MemoryReport]):
         notes = [Line(f": {point.about}", point.name, hanging="  ") for point in result.conventions if result.kept]
         if notes:
             yield Paragraph(notes)
+        if result.symbolic:
+            yield from form_paragraphs(result)
 
     def charts(self, result: MemoryReport, rows: Selected[Point]) -> Iterable[Drawing]:
         """Return charts of the memory by layer."""
@@ -100,10 +106,10 @@ def _caches(report: MemoryReport) -> Table:
     columns = [
         Column("caches and states", "path"),
         Column("holds", "name", 30),
-        Column("cell", "bytes", 50, "cell_bytes"),
-        Column("window", "total", 60),
-        Column("positions", "total", 40),
-        *(Column(convention.name, "bytes") for convention in report.conventions),
+        Column("cell", "bytes", 50, "cell_bytes", symbols=report.symbolic),
+        Column("window", "total", 60, symbols=report.symbolic),
+        Column("positions", "total", 40, symbols=report.symbolic),
+        *(Column(convention.name, "bytes", symbols=report.symbolic) for convention in report.conventions),
     ]
     rows = []
     for group in grouped(report.kept):
@@ -117,7 +123,8 @@ def _caches(report: MemoryReport) -> Table:
 
 def _totals(report: MemoryReport) -> Table:
     conventions = [rule.name for rule in report.conventions] if report.kept else ["ideal"]
-    columns = [Column("memory", "path"), *(Column(name if report.kept else "bytes", "bytes") for name in conventions)]
+    titles = conventions if report.kept else ["bytes"]
+    columns = [Column("memory", "path"), *(Column(name, "bytes", symbols=report.symbolic) for name in titles)]
     rows = [
         Row([f"{kind.role}, {kind.scheme}", *[kind.bytes] * len(conventions)])
         for kind in report.stored
@@ -235,7 +242,7 @@ def _peaks(report: MemoryReport) -> Iterator[Line]:
     if ideal is not None:
         beside = " beside the caches" if report.kept else ""
         yield Line(f": {bytes_text(ideal.peak)} of activations{beside}, reached at {ideal.at}", "ideal execution")
-    else:
+    elif not report.peaks:
         yield Line(f"activations need numbers in place of {', '.join(report.symbolic)}")
     if eager is not None:
         total = report.weights + report.buffers + eager.peak

@@ -16,6 +16,7 @@ from netcalc.analysis.liveness import dying
 from netcalc.analysis.strides import Shape
 from netcalc.diagnostics import Span
 from netcalc.dims import integer
+from netcalc.dims.valued import largest
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Body, CallNode, OpNode, Value, join
 from netcalc.ops.eager import Work
@@ -133,15 +134,15 @@ class _Evaluation:
                 type_ = value.known_type
                 shape = tuple(map(integer, type_.shape))
                 new[layout.storage] = LiveTensor(path, shape, type_.dtype, bytes_of([layout.storage]))
-        most = -1
+        most: int | None = None
         for moment in self._rules.moments(node, layouts, outputs):
             made = tuple(new.values()) if moment.outputs else ()
             work = tuple(_work_tensor(node.name, buffer) for buffer in moment.work)
             size = sum(tensor.bytes for tensor in (*made, *work))
-            most = max(most, frame.size + size)
+            most = frame.size + size if most is None else largest(most, frame.size + size)
             if self.offer(frame.size, Peak(size, node.name, node.span)):
                 self.live += (*made, *work)
-        self._steps.append(Step(node.name, node.op.name, most))
+        self._steps.append(Step(node.name, node.op.name, -1 if most is None else most))
         for storage, tensor in new.items():
             frame.admit(storage, tensor, not storage.parameter)
         for value, layout in zip(node.outputs, outputs, strict=True):
@@ -153,7 +154,7 @@ class _Evaluation:
         Return True if it is the one that is known, so that the tensors in it are wanted beside the tensors of the
         frame.
         """
-        if size + peak.bytes <= self._peak.bytes:
+        if int(size + peak.bytes) <= int(self._peak.bytes):
             return False
         self._peak = Peak(size + peak.bytes, peak.path, peak.span)
         if self._peak.bytes != self._known:

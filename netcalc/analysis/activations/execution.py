@@ -10,6 +10,7 @@ from math import prod
 from netcalc.analysis.layout import Layout, results
 from netcalc.analysis.strides import dense, expanded, reshaped
 from netcalc.dims import Dim, integer
+from netcalc.dims.valued import Valued
 from netcalc.dtypes import DType
 from netcalc.ir import OpNode
 from netcalc.ops.backward import BackwardCall, Saved
@@ -149,10 +150,16 @@ def _dense_order(layout: Layout) -> tuple[int, ...] | None:
     return _orders(layout.shape, layout.strides)[1]
 
 
-@lru_cache(maxsize=4096)
 def _orders(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """Return the orders of :func:`_axes_by_stride` and :func:`_dense_order`."""
-    axes = tuple(sorted(range(len(shape)), key=lambda axis: (shape[axis] != 1, -strides[axis])))
+    # what is found for formulas depends on how they are compared, and is not kept
+    return (_found_orders.__wrapped__ if Valued in map(type, (*shape, *strides)) else _found_orders)(shape, strides)
+
+
+@lru_cache(maxsize=4096)
+def _found_orders(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    # the order of memory is that of the strides wherever there is more than one element
+    axes = tuple(sorted(range(len(shape)), key=lambda axis: (shape[axis] != 1, -int(strides[axis]))))
     order = tuple(axis for axis in axes if shape[axis] != 1)
     expected = dense(shape, 1, order)
     return axes, order if all(strides[axis] == expected[axis] for axis in order) else None

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from netcalc.analysis.activations.peaks import ExecutionName, activations
 from netcalc.analysis.activations.records import Activations, Point
-from netcalc.analysis.activations.symbolic import SymbolicPeak, symbolic_peaks
 from netcalc.analysis.caches.beside import beside_caches
 from netcalc.analysis.caches.conventions import CacheConvention, convention_named, conventions, element_type
 from netcalc.analysis.caches.fit import budget_bytes, tokens_that_fit
@@ -21,6 +20,7 @@ from netcalc.analysis.parallel.report import SplitReport
 from netcalc.analysis.placement import Placement
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
+from netcalc.analysis.symbolic_peaks import SymbolicPeak, symbolic_peaks
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Assumption, Dim, integer
@@ -241,8 +241,7 @@ def memory_report(
         cache_dtype: element type of the caches, in place of their own.
         attention: kernel of attention under eager execution.
         phase: the phase of the program.
-        saved: what is kept for the backward pass.
-        training: gradients and states of the optimizer.
+        saved, training: what is kept for the backward pass; gradients and states of the optimizer.
         engine: memory of NumPy's engine.
         depth: number of parts of a path; layers with longer paths are joined.
         files: bytes of weights by the headers of the model's files, in place of the program's.
@@ -251,7 +250,6 @@ def memory_report(
     Raises:
         NetcalcError: E502 for an unknown convention or element type.
     """
-    element = None if cache_dtype is None else element_type(cache_dtype)
     symbolic = program.symbols
     reported = applied_to(program, tuple(map(convention_named, cache)) or conventions().values())
     return MemoryReport(
@@ -265,7 +263,7 @@ def memory_report(
         program.dims.get(str(program.caches.past)),
         program.dims.get(str(program.caches.new)),
         stored_weights(program) if files is None else files.stored,
-        kept_by(program, element, reported),
+        kept_by(program, element_type(cache_dtype) if cache_dtype else None, reported),
         reported,
         None if symbolic else beside_caches(program),
         None if symbolic else activations(program, "eager", attention),
@@ -274,8 +272,8 @@ def memory_report(
         saved,
         training,
         engine,
-        peaks=symbolic_peaks(program, attention) if symbolic else (),
         symbolic=symbolic,
+        peaks=symbolic_peaks(program, attention) if symbolic else (),
         assumptions=program.assumptions if symbolic else (),
         depth=depth,
         notes=(*program.notes, *remarks),

@@ -79,7 +79,7 @@ class Valued(int):
     __ge__ = _comparison("__ge__", ">=")
 
     def __neg__(self) -> int:
-        return self * -1
+        return _with_form(-int(self), -self.form)
 
     def __hash__(self) -> int:
         return int.__hash__(self)

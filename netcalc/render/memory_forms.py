@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netcalc.analysis.activations.symbolic import SymbolicPeak
 from netcalc.analysis.closed_forms import ClosedForm
 from netcalc.analysis.memory_forms import memory_formulas
 from netcalc.analysis.memory_report import MemoryReport
+from netcalc.analysis.symbolic_peaks import SymbolicPeak
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import default_of
 from netcalc.render.numbers import exact

@@ -1,6 +1,6 @@
 """Models in ONNX, read as specs.
 
-The file is mapped and its messages are read by netcalc itself; the data of tensors are skipped, but for a few integers
+The messages of the file are read by netcalc itself; the data of tensors are skipped, but for a few integers
 such as shapes.  Names of nodes give the tree of modules, names of tensors the paths of parameters.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -16,6 +15,9 @@ from netcalc.dtypes import ITEMSIZE
 from netcalc.formats.onnx.elements import decoded, dtype_named, elements
 from netcalc.formats.onnx.messages import Model, TensorProto, parsed_model
 from netcalc.weights.stored import DamagedError, reading
+
+#: Bytes of a file that are read at once.
+_PIECE = 1 << 15
 
 
 class Place(NamedTuple):
@@ -42,7 +44,7 @@ class OnnxFile:
         """
         with reading(str(self.path)):
             if tensor.external is None:
-                with mapped(self.path) as data:
+                with opened_data(self.path) as data:
                     return elements(data, tensor)
             place = self.external(tensor)
             with place.path.open("rb") as file:
@@ -94,21 +96,53 @@ def open_onnx(path: str | Path) -> OnnxFile:
     """
     path = Path(path)
     require_readable(path)
-    with reading(str(path)), mapped(path) as data:
+    with reading(str(path)), opened_data(path) as data:
         return OnnxFile(path, parsed_model(data))
 
 
+class FileData:
+    """Bytes of a file by their places, of which one piece is held.
+
+    The file is not mapped: systems with large pages would count most of it as memory of the process.
+    """
+
+    def __init__(self, file: Any, length: int) -> None:
+        self._file = file
+        self._length = length
+        self._start = 0
+        self._piece = b""
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            first = key.start - self._start
+            if first >= 0 and key.stop - self._start <= len(self._piece):
+                return self._piece[first : key.stop - self._start]
+            return self._read(key.start, key.stop - key.start)
+        place = key - self._start
+        if not 0 <= place < len(self._piece):
+            self._start, place = key, 0
+            self._piece = self._read(key, min(_PIECE, self._length - key))
+        return self._piece[place]
+
+    def _read(self, start: int, size: int) -> bytes:
+        self._file.seek(start)
+        data: bytes = self._file.read(size)
+        if len(data) != size:
+            raise DamagedError("it ends while it is read")
+        return data
+
+
 @contextmanager
-def mapped(path: Path) -> Iterator[mmap.mmap]:
-    """Map a regular file, of which only the pages that are read take memory."""
+def opened_data(path: Path) -> Iterator[FileData]:
+    """Give the bytes of a regular file."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
-    try:
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise DamagedError("it is no regular file")
         if not status.st_size:
             raise DamagedError("the file is empty")
-        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
-            yield data
-    finally:
-        os.close(descriptor)
+        yield FileData(file, status.st_size)

@@ -1,4 +1,4 @@
-"""Fields of messages in the wire format of Protocol Buffers, which are read from a mapped file one after the other.
+"""Fields of messages in the wire format of Protocol Buffers, which are read from a file one after the other.
 
 Bytes that nothing asks for are skipped, so that the data of tensors stay on the disk.
 """
@@ -11,12 +11,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from netcalc.weights.stored import DamagedError
 
-#: A file as bytes: mapped, or in memory.
+#: Bytes by their places, of a file or in memory.
 Data: TypeAlias = Any
 
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_LARGEST_KEY = 5  # bytes
+#: Bytes of a text or of a list of numbers; data of tensors are longer.
+_LONGEST = 1 << 26
 
 
 class Field(NamedTuple):
@@ -85,8 +86,16 @@ def signed(value: int) -> int:
 
 def text(data: Data, field: Field) -> str:
     """Return the text of a field; characters that are not valid are replaced."""
-    start, stop = field.span
+    start, stop = _short(field)
     return bytes(data[start:stop]).decode("utf-8", "replace")
+
+
+def _short(field: Field) -> tuple[int, int]:
+    """Return the bounds of a field that is no data of a tensor."""
+    start, stop = field.span
+    if stop - start > _LONGEST:
+        raise DamagedError(f"a text or list of {stop - start:,} bytes")
+    return start, stop
 
 
 def integers(data: Data, field: Field) -> Iterator[int]:
@@ -94,7 +103,7 @@ def integers(data: Data, field: Field) -> Iterator[int]:
     if field.start < 0:
         yield signed(field.value)
         return
-    place, stop = field.span
+    place, stop = _short(field)
     while place < stop:
         value, place = varint(data, place, stop)
         yield signed(value)
@@ -102,7 +111,7 @@ def integers(data: Data, field: Field) -> Iterator[int]:
 
 def floats(data: Data, field: Field, kind: str = "f") -> tuple[float, ...]:
     """Return the floating-point numbers of a repeated field, packed or single; ``kind`` is that of ``struct``."""
-    start, stop = field.span
+    start, stop = _short(field)
     size = struct.calcsize(kind)
     if (stop - start) % size:
         raise DamagedError("a list of numbers is cut off")

@@ -90,7 +90,7 @@ def exported(module: Any, x: Any, path: Path, *, dynamo: bool) -> Path:
 def test_exports_give_what_the_module_gives(
     model: Callable[[], Network], dynamo: bool, folded: bool, tmp_path: Path
 ) -> None:
-    """An export may fold norms into convolutions, or copy tied weights (``folded``): the file has other parameters then."""
+    """Norms that an export folds into convolutions, and copies of tied weights (``folded``), are other parameters."""
     module, x = model()
     path = exported(module, x, tmp_path / "model.onnx", dynamo=dynamo)
     net, reference = netcalc.load(path), netcalc.from_torch(module, x)

@@ -210,3 +210,5 @@ def _assumptions(analysis: Analysis, roofs: Roofs, options: TimeOptions) -> Iter
     if analysis.backward is not None:
         again = _AGAIN[options["recompute"].partition(":")[0]]
         yield f"the backward pass starts from {analysis.backward.start}; {again}"
+        if options["attention"] == "flash" and "scaled_dot_product_attention" in operations:
+            yield "four products in the backward pass of attention; FlashAttention computes the scores again, a fifth"

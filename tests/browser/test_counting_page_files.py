@@ -67,6 +67,18 @@ def test_a_gguf_file_is_read_by_its_header(visit: CountingPage, tmp_path: Path) 
     visit.total("weight_bytes", f"{2 * parameters + 2 * 17 * 512:,}")  # float16, and 17 norms in float32
 
 
+def test_parts_of_a_model_are_one(visit: CountingPage, tmp_path: Path) -> None:
+    parameters = write_gguf(tmp_path / "model.gguf", "Q8_0", tensors=40)
+    parts = sorted(tmp_path.glob("*.gguf"))
+    assert len(parts) == 2
+    tabs = visit.page.locator(".tabs [role=tab]").count()
+    visit.drop(*parts)
+    visit.total("params", f"{parameters:,}")
+    matrices = parameters - 17 * 512
+    visit.total("weight_bytes", f"{matrices // 32 * 34 + 4 * 17 * 512:,}")  # blocks of 32 with a scale of 2 bytes
+    assert visit.page.locator(".tabs [role=tab]").count() == tabs + 1
+
+
 def test_tensors_of_a_large_file_are_listed(visit: CountingPage, tmp_path: Path) -> None:
     file = tmp_path / "large.safetensors"
     size = 3_000_000_000  # which no page could hold; the file has a hole
@@ -122,12 +134,15 @@ def test_a_link_gives_the_same_page_in_a_fresh_profile(visit: CountingPage, chro
     other.close()
 
 
-def write_gguf(file: Path, quantized: str = "F16") -> int:
-    """Write a Llama of llama.cpp with eight layers, matrices of a type, and return its number of parameters."""
+def write_gguf(file: Path, quantized: str = "F16", tensors: int = 0) -> int:
+    """Write a Llama of llama.cpp with eight layers, matrices of a type, and return its number of parameters.
+
+    Several files have so many ``tensors`` each.
+    """
     gguf = pytest.importorskip("gguf")
     np = pytest.importorskip("numpy")
     width, layers, heads, hidden, words = 512, 8, 8, 1536, 16000
-    writer = gguf.GGUFWriter(file, "llama")
+    writer = gguf.GGUFWriter(file, "llama", split_max_tensors=tensors)
     writer.add_block_count(layers)
     writer.add_context_length(2048)
     writer.add_embedding_length(width)

@@ -138,7 +138,8 @@ def imported(
     data = {key: value for key, value in description.document.data.items() if key not in left_out}
     remarks = {"notes": [{"text": note} for note in notes]} if notes else {}
     if "extends" not in data:  # complete in itself
-        return {**data, **remarks, "dims": _with_defaults(data.get("dims", {}), settings)}
+        dims = {"dims": _with_defaults(data["dims"], settings)} if "dims" in data else {}
+        return {**data, **remarks, **dims}
     parent = load_document(data["extends"]).document
     head = {key: data.pop(key) for key in _HEAD if key in data}
     own, dims = data.pop("vars"), data.pop("dims")

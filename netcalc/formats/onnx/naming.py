@@ -99,6 +99,11 @@ def around(scope: Scope, owner: str) -> Scope:
     return (*calls, ModuleCall(owner))
 
 
+def value_name(name: str) -> str:
+    """Return a short name of a value, without the path and the ending that PyTorch's exporter writes."""
+    return identifier(re.sub(r"_output_\d+$", "", name.rpartition("/")[2]), "value")
+
+
 def identifier(name: str, default: str) -> str:
     """Return a name of letters, digits and underscores that does not begin with a digit."""
     word = re.sub(r"\W+", "_", name).strip("_") or default

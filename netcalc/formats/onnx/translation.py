@@ -19,7 +19,7 @@ from netcalc.formats.onnx.folding import folded, sizes_of
 from netcalc.formats.onnx.inputs import Dims, input_type
 from netcalc.formats.onnx.known import Known
 from netcalc.formats.onnx.messages import Function, GraphProto, Model, Node, TensorProto, subgraphs
-from netcalc.formats.onnx.naming import identifier, scopes_of
+from netcalc.formats.onnx.naming import identifier, scopes_of, value_name
 from netcalc.formats.onnx.operators import rule_of
 from netcalc.formats.onnx.paths import Held
 from netcalc.formats.onnx.problems import Problems
@@ -219,7 +219,7 @@ class Translation:
                 self.problems.operator(node, "no rule")
                 return None
             self.build.scope = scope
-            self.build.hint = identifier(node.outputs[0], "value") if node.outputs else ""
+            self.build.hint = value_name(node.outputs[0]) if node.outputs else ""
             start = len(self.build.graph.lines)
             results = _listed(rule(call))
             added = self.build.graph.lines[start:]

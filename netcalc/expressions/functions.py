@@ -77,8 +77,11 @@ def _round(value: Any, digits: int = 0) -> Any:
 
 def _make_divisible(value: Any, divisor: int = 8) -> Any:
     """Return the multiple of ``divisor`` nearest to ``value`` that is at least 90 % of it: widths of MobileNets."""
+    if isinstance(value, Poly):
+        nearest = maximum(divisor, (2 * value + divisor) // (2 * divisor) * divisor)
+        return nearest + divisor if 9 * value > 10 * nearest else nearest
     nearest = max(divisor, _int(value + divisor / 2) // divisor * divisor)
-    return nearest + divisor if nearest < 0.9 * value else nearest
+    return nearest + divisor if 0.9 * value > nearest else nearest  # a real number compares itself with a size
 
 
 def _normal_quantile(share: float) -> float:

@@ -137,6 +137,15 @@ def test_iterations_may_take_turns(name: str, var: str, values: list[Any]) -> No
             assert sum(layer.coefficient for layer in term.layers) == term.coefficient, (form.figure, term.text)
 
 
+@pytest.mark.parametrize("stem", [24, 33, 44, 100])
+def test_widths_rounded_to_multiples_are_formulas(stem: int) -> None:
+    at = {"stem": stem, "classes": 7}
+    net = netcalc.load("efficientnet_b0", symbolic=list(at))
+    assert all(claim.holds(at) for claim in net.program.assumptions)
+    counted = netcalc.load("efficientnet_b0", set=at)
+    assert (net.params.at(at), net.macs.at(at)) == (counted.params, counted.macs)
+
+
 def test_a_comparison_of_a_real_number_is_an_assumption() -> None:
     net = netcalc.load("gpt2", symbolic=["d_model", "heads"])
     assert str(net.specialize(d_model=24, heads=3).params) == str(

@@ -24,6 +24,7 @@ from netcalc.request import Request
 from netcalc.sweep import backends, evaluation, running
 from netcalc.sweep.evaluation import Evaluated
 from netcalc.sweep.manifest import manifest
+from netcalc.sweep.parquet import write_part
 from netcalc.sweep.parts import Folder, part_format
 from netcalc.sweep.plan import Plan
 from netcalc.sweep.preparation import plan_of
@@ -326,6 +327,28 @@ def test_integers_of_any_size_are_written_exactly(
     assert [int(row["params"]) for row in rows] == [10 ** (row["width"] % 30) for row in rows]
     assert {row["macs"] for row in rows} == {str(10**width) for width in range(1, 60, 2)} | {None}
     assert [row["name"] for row in rows[:3]] == ["a", "true", "3"]
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([2**63 - 1, -(2**63), None], "int64"),
+        ([2**63, 1], "decimal128(38, 0)"),
+        ([10**38 - 1], "decimal128(38, 0)"),
+        ([10**38], "string"),
+        ([2**53, 0.1], "double"),
+        ([2**53 + 1, 0.1], "string"),
+        ([True, False], "bool"),
+        ([True, 1], "string"),
+        ([None], "int64"),
+    ],
+)
+def test_the_type_of_a_column_holds_all_of_its_values(tmp_path: Path, values: list[Any], type_: str) -> None:
+    write_part(tmp_path / "part.parquet", {"value": values})
+    column = parquet.read_table(tmp_path / "part.parquet").column("value")
+    assert str(column.type) == type_
+    read = [json.loads(value) if isinstance(value, str) else value for value in column.to_pylist()]
+    assert read == values
 
 
 def test_memory_does_not_grow_with_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_: Request) -> None:

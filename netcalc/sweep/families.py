@@ -85,6 +85,7 @@ class Forms:
         self._families: BoundedCache[_Family] = BoundedCache(_MOST_STRUCTURES)
         self._kept = 0
         self.evaluated = 0  # points whose figures a form gave
+        self._way = 0  # in which the last form was found
         self._single_time, self._form_time = _Mean(0.01), _Mean(0.05)
 
     def evaluate(self, group: Group, settings: Mapping[str, Any], single: Single, results: Results) -> None:
@@ -193,7 +194,11 @@ class Forms:
         leaves = [leaf for index, leaf in enumerate(group.leaves) if index not in fixed]
         assert self._count is not None
         settings = {**self._request.settings, **settings}
-        form = form_of(self._request.source, settings, leaves, self._counts, self._context, self._count, counted)
+        form = form_of(
+            self._request.source, settings, leaves, self._counts, self._context, self._count, counted, self._way
+        )
+        if isinstance(form, Form):
+            self._way = form.way
         if not isinstance(form, Open):
             self._form_time.add(process_time() - start)
         return form

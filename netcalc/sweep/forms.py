@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ MOST_COUNT, MOST_SIZE = 1 << 14, 1 << 26
 
 #: Least value of sizes that are neither strides nor kernels: rules decide more about them.
 _USUAL = 3
+#: Numbers less than this are often divisors of sizes, of which forms become long.
+_SMALL = 17
 #: Names of symbols in messages.
 _SYMBOL = re.compile(r"s\d+_\d+")
 
@@ -65,11 +67,11 @@ class Open(NamedTuple):
 class Form:
     """Figures as functions of the integers of a point, where the claims of the form hold."""
 
-    __slots__ = ("straight", "used")
+    __slots__ = ("straight", "way")
 
     def __init__(self, straight: Straight) -> None:
         self.straight = straight
-        self.used = 0
+        self.way = 0  # in which it was found
 
 
 def form_of(
@@ -80,6 +82,7 @@ def form_of(
     ctx: Context,
     figures_of: Callable[[Program], Sequence[Dim]],
     expected: Sequence[int],
+    first: int = 0,
 ) -> Form | Open | None:
     """Return the form of the figures at a point, or the integers that cannot stay open in it; None without either.
 
@@ -91,13 +94,24 @@ def form_of(
         ctx: mode and element type.
         figures_of: function that counts a program.
         expected: the figures at the point, which the form has to give.
+        first: the way that is tried before the others.
     """
     found: Form | Open | None = None
-    usual = [_usual(leaf, _at(settings, leaf.place), counts) for leaf in leaves]
-    for keeping, tried in ((formulas_kept, leaves), (formulas_kept, usual), (nullcontext, leaves)):
+    values = [_at(settings, leaf.place) for leaf in leaves]
+    usual = [_usual(*each, counts) for each in zip(leaves, values, strict=True)]
+    larger = [_larger(*each, loaded) for each in zip(usual, values, strict=True)]
+    ways: list[tuple[Callable[[], AbstractContextManager[None]], Sequence[Leaf]]] = [
+        (formulas_kept, leaves),
+        (formulas_kept, usual),
+        (formulas_kept, larger),
+        (nullcontext, leaves),
+    ]
+    for way in (first, *(number for number in range(len(ways)) if number != first)):
+        keeping, tried = ways[way]
         with keeping():
             made = _form_of(loaded, settings, tried, counts, ctx, figures_of, expected)
         if isinstance(made, Form):
+            made.way = way
             return made
         found = made or found
     return found
@@ -147,6 +161,12 @@ def _usual(leaf: Leaf, value: int, counts: frozenset[str]) -> Leaf:
     if leaf.place[0] in counts:
         return leaf
     return leaf._replace(least=_USUAL if value >= _USUAL else 0)
+
+
+def _larger(leaf: Leaf, value: int, loaded: Loaded) -> Leaf:
+    """Return an integer as no symbol if it is a small var, such as the side of a patch, by which sizes are divided."""
+    is_small = value < _SMALL and leaf.least == _USUAL and len(leaf.place) == 1
+    return leaf._replace(least=0) if is_small and leaf.place[0] in loaded.document.vars else leaf
 
 
 def _least(name: str, least: int) -> Assumption:

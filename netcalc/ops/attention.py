@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from netcalc.dims import Dim, divided, equal, product
+from netcalc.dims import Dim, Poly, divided, equal, product
 from netcalc.dtypes import holds, promote
 from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import (
@@ -37,16 +37,20 @@ from netcalc.tensor_type import TensorType
 Alignment = Literal["upper_left", "lower_right"]
 
 
+def _is_side(side: Any) -> bool:
+    return isinstance(side, Poly) or (type(side) is int and side >= 0)
+
+
 def _read_window(value: Any) -> Any:
     sides = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
-    if len(sides) != 2 or any(side is not None and (type(side) is not int or side < 0) for side in sides):
+    if len(sides) != 2 or any(side is not None and not _is_side(side) for side in sides):
         raise ValueError("should be a whole number, or [left, right] with null for no bound")
     return tuple(None if side is None else position(side) for side in sides)
 
 
 _SIDE = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}
 _Window = Annotated[
-    tuple[int | None, int | None],
+    tuple[Any, Any],
     BeforeValidator(_read_window),
     WithJsonSchema(
         {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": _SIDE, "minItems": 2, "maxItems": 2}]}

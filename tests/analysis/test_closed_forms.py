@@ -199,3 +199,26 @@ def test_the_kernel_of_attention_is_counted_at_symbols_too() -> None:
 def test_a_network_without_symbols_has_no_formulas() -> None:
     with pytest.raises(NetcalcError, match="have no symbols"):
         netcalc.load("gpt2").formulas(view="params")
+
+
+@pytest.mark.parametrize("name", ["gemma-2-2b", "mistral-7b"])
+def test_the_window_of_attention_is_a_symbol(name: str) -> None:
+    net = netcalc.load(name, symbolic=["window", "length"])
+    formed = net.summary(view="flops").masked_attention
+    assert formed is not None
+    for window, length in ((2, 1), (2, 7), (5, 300), (64, 100), (200, 100), (16, 1000)):
+        at = {"window": window, "length": length}
+        counted = netcalc.load(name, set=at)
+        pairs = counted.summary(view="flops").masked_attention
+        assert pairs is not None and net.flops.at(at) == counted.flops
+        for form, number in ((formed.kept, pairs.kept), (formed.tiles, pairs.tiles)):
+            assert (form if isinstance(form, int) else form.at(at)) == number
+
+
+def test_the_work_of_a_sparse_window_is_a_formula() -> None:
+    attention = '{from: [x, x, x], scaled_dot_product_attention: {window: "${r}", sparse: true}}'
+    text = f"netcalc: 1\ndims: {{n: 512}}\nvars: {{r: 8}}\ninputs: {{x: [1, n, 4]}}\nlayers: [{attention}]\n"
+    net = netcalc.loads(text, symbolic=["n", "r"])
+    for n, r in ((1, 3), (9, 2), (100, 0), (7, 40)):
+        pairs = sum(abs(query - key) <= r for query in range(n) for key in range(n))
+        assert net.macs.at({"n": n, "r": r}) == 2 * 4 * pairs

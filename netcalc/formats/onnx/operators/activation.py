@@ -59,6 +59,12 @@ def gelu(call: Call) -> Value:
     return call.line("gelu", [call.x()], {"approximate": unless_default(call.attribute("approximate", "none"), "none")})
 
 
+@operator("SwiGLU")
+def swiglu(call: Call) -> Value:
+    """The swish of a gate times a value."""
+    return call.line("mul", [swish(call), call.x(1)])
+
+
 @operator("Swish")
 def swish(call: Call) -> Value:
     """x·sigmoid(alpha·x)."""

@@ -213,3 +213,20 @@ def max_unpool(call: Call) -> Value:
     zeros = call.build.filled((product(sizes),), 0, call.type(0).dtype)
     flat = [call.line("flatten", [call.x(place)], {"start_axis": 0}) for place in (0, 1)]
     return call.line("reshape", [call.line("scatter", [zeros, flat[1], flat[0]], {"axis": 0})], {"shape": sizes})
+
+
+@operator("Col2Im")
+def col2im(call: Call) -> Value:
+    """Windows, one column each, added into an image."""
+    sizes, kernel = call.ints(1, "the size of the image"), call.ints(2, "the size of the windows")
+    pads = call.attribute("pads") or [0] * 2 * len(sizes)
+    if len(sizes) != 2 or pads[:2] != pads[2:]:
+        raise RuleError("images of other than two axes, or with padding on one side")
+    attributes = {
+        "output_size": plain(sizes),
+        "kernel": plain(kernel),
+        "stride": _sized(call, "strides", 2),
+        "padding": unless(pads[:2], 0),
+        "dilation": _sized(call, "dilations", 2),
+    }
+    return call.line("fold", [call.x()], attributes)

@@ -62,6 +62,8 @@ def arithmetic(op: str, left: Any, right: Any) -> Any:
             product = SymbolicReal.product(operand, other)
             if product is not None:
                 return product
+        if isinstance(operand, Poly) and op == "*" and isinstance(other, (list, tuple, str)):
+            raise TypeError(f"{operand} is a symbolic size, and the length of a list has to be a number")
         if isinstance(operand, Poly) and (op == "/" or not isinstance(other, (int, Poly, RealFormula))):
             raise TypeError(f"{operand} is a symbolic size, which takes whole numbers and //")
         if isinstance(operand, str) and op == "%":

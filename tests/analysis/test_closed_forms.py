@@ -167,6 +167,7 @@ def test_a_comparison_of_a_real_number_is_an_assumption() -> None:
         ("gpt2", "layerz", "E501", "no dim or var of that name"),
         ("lstm", "layers", "E404", "takes numbers here"),
         ("lfm2-1.2b", "layers", "E404", "the iterations differ"),
+        ("gpt-neo-125m", "layers", "E203", "the length of a list has to be a number"),
     ],
 )
 def test_what_cannot_stay_symbolic_is_named_with_its_line(name: str, var: str, code: str, said: str) -> None:

@@ -94,7 +94,7 @@ def _formula(figure: FigureScaling) -> Line:
 
 
 def _crossing(crossing: PartCrossing) -> Line:
-    where = f"at {crossing.over} {crossing.size:,}" + ("" if crossing.equal else " to the next")
+    where = f"{'at' if crossing.equal else 'after'} {crossing.over} {crossing.size:,}"
     searched = "" if crossing.proved else " (found by search)"
     beyond = f"; there {crossing.beyond} does not hold" if crossing.beyond else ""
     figure = _TITLES[crossing.figure]

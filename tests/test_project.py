@@ -44,7 +44,7 @@ def test_hints_install_the_libraries_that_the_extras_name() -> None:
     assert project["name"] == "netcalc-nn"
     extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers", "parquet", "ray")
     needed = {project["optional-dependencies"][extra][0] for extra in extras}
-    # a picture needs two libraries, as does Dask; the pages for editors and assistants install netcalc with what they need
+    # a picture needs two libraries, as does Dask; the pages for editors and assistants name the extras that they need
     needed |= {"netcalc-nn[graph]", "netcalc-nn[dask]", "netcalc-nn[lsp]", "netcalc-nn[mcp]"}
     files = [
         *(ROOT / "netcalc").rglob("*.py"),

@@ -3,9 +3,9 @@
 A block that is elaborated repeatedly for different sizes is elaborated once more with symbols in place of the sizes.
 The sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides,
 kernels, a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are found equal when a
-sketch is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides have
-different forms, becomes a condition of the sketch too.  Where a condition fails, or where a rule needs numbers, the
-block is elaborated as usual, which also reports errors.
+sketch is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides
+have different forms, becomes a condition of the sketch too.  Where a condition fails, or where a rule needs numbers,
+the block is elaborated as usual, which also reports errors.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from netcalc.diagnostics import RuleError
-from netcalc.dims import Dim, symbol
+from netcalc.dims import Dim, default_of, symbol
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.messages import ValueInfo
@@ -31,6 +31,13 @@ class Dims:
         if (size := self._expression(text, default)) is not None:
             return size
         return self._symbol(text, default)
+
+    def remark(self) -> str | None:
+        """Return a remark that names the sizes whose defaults are netcalc's, if there are any."""
+        if not self._symbols:
+            return None
+        sizes = ", ".join(f"{name}={default_of(size)}" for name, size in self._symbols.items())
+        return f"the file leaves sizes open, and these are netcalc's: {sizes}; --set gives others"
 
     def _expression(self, text: str, default: int) -> Dim | None:
         tokens = _TOKEN.findall(text)

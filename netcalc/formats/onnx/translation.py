@@ -80,6 +80,8 @@ class Translation:
             name = _free(identifier(info.name, "input"), graph.inputs)
             value = graph.inputs[name] = Value(type_, name)
             env[info.name] = Operand(value)
+        if (remark := dims.remark()) is not None:
+            graph.notes.append(remark)
         self._walk(proto.nodes, env, self.model.opsets, (), [info.name for info in proto.outputs])
         self.problems.check()
         self._outputs(proto, env)

@@ -117,6 +117,7 @@ def test_chains_of_shapes_are_folded(tmp_path: Path) -> None:
     path = saved(tmp_path, model(graph(nodes, [value("x", ["batch", "length", 6])], [value("y", [])])))
     net = netcalc.load(path, set={"batch": 3, "length": 5})
     assert "dims: {batch: 1, length: 16}" in netcalc.import_spec(path)
+    assert any("batch=1, length=16" in note for note in net.summary().notes)  # which are not sizes of the file
     x = drawn(3, 5, 6)
     assert np.array_equal(net.run({"x": x}).outputs["y"], x.reshape(5, 2, 9))
 

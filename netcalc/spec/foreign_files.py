@@ -16,8 +16,8 @@ _WEIGHTS = (
     "`netcalc verify SPEC --weights {0}` to compare them"
 )
 _UNREAD = (
-    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, and modules "
-    "of PyTorch by `netcalc import torch:…`"
+    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, GGUF and ONNX "
+    "models, and modules of PyTorch by `netcalc import torch:…`"
 )
 _PICKLE = "`netcalc run SPEC --weights {0}` prints the command that converts it to safetensors, which a spec can load"
 
@@ -33,7 +33,7 @@ _BY_SUFFIX = {
     ".safetensors": _Kind("a safetensors file of weights", _WEIGHTS),
     ".npz": _Kind("a NumPy archive of arrays", _WEIGHTS),
     ".npy": _Kind("a NumPy array", _WEIGHTS),
-    ".onnx": _Kind("an ONNX model", _UNREAD),
+    ".onnx": _Kind("an ONNX model", "give it by a name that ends in .onnx, as a model of its own"),
     ".gguf": _Kind("a GGUF model", "give it by a name that ends in .gguf, as a model of its own"),
     ".pt2": _Kind("an exported PyTorch program", "`netcalc import {0}` writes its spec"),
     ".h5": _Kind("an HDF5 file", _UNREAD),

@@ -113,7 +113,6 @@ def test_points_are_bounded() -> None:
         ["a=1", "a=2"],
         [f"{name}=1" for name in "abcde"],
         {"length": range(10**12)},
-        {"depths": [[2, 2]]},
     ):
         with pytest.raises(netcalc.NetcalcError):
             ranges_of(over)

@@ -34,7 +34,6 @@ def write_torch_archive(path: Path) -> None:
 WRITERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "model.safetensors": (write_safetensors, "safetensors"),
     "weights": (write_safetensors, "safetensors"),
-    "net.onnx": (write_onnx, "ONNX"),
     "net": (write_onnx, "ONNX"),
     "model": (lambda path: path.write_bytes(b"GGUF\x03\x00\x00\x00"), "GGUF"),
     "pytorch_model.bin": (write_torch_archive, "pickle"),

@@ -10,6 +10,7 @@ the block is elaborated as usual, which also reports errors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from netcalc.spec.cursor import Cursor, kept
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.evaluate import words_in
 from netcalc.spec.library import Block
+from netcalc.spec.same_body import are_sketches_apart
 from netcalc.tensor_type import TensorType
 
 #: Least number that is a size, and the greatest for which sketches are used: limits on numbers are not near then.
@@ -35,7 +37,11 @@ _MOST_NODES = 64
 _MOST_FORMS, _PAUSE = 24, 1 << 60
 
 #: Sketches by block, structure of its arguments and types, and mode.
-SKETCHES: BoundedCache[Sketches] = BoundedCache(300)
+SKETCHES: BoundedCache[Sketches] = BoundedCache(1_500)
+
+#: Operations that drop elements by chance: their shapes and figures are the same for every chance.
+_DROPS = ("dropout", "stochastic_depth")
+_NAME = re.compile(r"\$\{\s*(\w+)\s*\}")
 
 #: Function that elaborates the body of a block in an elaboration.
 Elaborates = Callable[[Elaboration, Block, Mapping[str, Any], "list[Value | None]", BodyKey], Body]
@@ -54,7 +60,8 @@ def sketched_body(
         return None
     sizes: list[int] = []
     counts = _counts(block.cursor)
-    pattern = _pattern(key, sizes, elaboration, counts)
+    chances = _chances(block.cursor) if are_sketches_apart() else frozenset[str]()
+    pattern = _pattern(key, sizes, elaboration, counts, chances)
     if max(sizes, default=MOST) >= MOST:
         return None
     apart = elaboration.apart(block.home)
@@ -110,13 +117,17 @@ class Sketches:
         return sketch
 
 
-def _pattern(key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: frozenset[str]) -> Any:
-    """Return a key without the sizes, which are added to ``sizes``."""
+def _pattern(
+    key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: frozenset[str], chances: frozenset[str]
+) -> Any:
+    """Return a key without the sizes, which are added to ``sizes``, and without the values of chances."""
     arguments = []
     for name, value in key.arguments:
         if value[0] == "int" and value[1] >= LEAST and name not in counts:
             sizes.append(value[1])
             arguments.append(name)
+        elif name in chances and value[0] == "float" and 0 <= float(value[1]) <= 1:
+            arguments.append((name, "chance"))
         else:
             arguments.append((name, value))
     types: list[Any] = []
@@ -134,6 +145,32 @@ def _pattern(key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: f
 def _counts(block: Cursor) -> frozenset[str]:
     """Return the words in the numbers of iterations of a block, which give a body for each number."""
     return kept(block.derived, _counts, lambda: counts_in(block.data))
+
+
+def _chances(block: Cursor) -> frozenset[str]:
+    """Return the arguments of a block whose only uses are as the chance of operations that drop elements."""
+    return kept(block.derived, _chances, lambda: _chances_in(block.data))
+
+
+def _chances_in(data: Any) -> frozenset[str]:
+    found: set[str] = set()
+
+    def rest(item: Any, *, is_line: bool) -> Any:
+        if isinstance(item, list):
+            return [rest(part, is_line=True) for part in item]
+        if not isinstance(item, dict):
+            return item
+        others = {}
+        for key, value in item.items():
+            name = _NAME.fullmatch(value) if is_line and key in _DROPS and isinstance(value, str) else None
+            if name is None:
+                others[key] = rest(value, is_line=False)
+            else:
+                found.add(name[1])
+        return others
+
+    words = words_in(rest({key: item for key, item in data.items() if key != "example"}, is_line=False))
+    return frozenset(found) - words
 
 
 def counts_in(data: Any) -> frozenset[str]:

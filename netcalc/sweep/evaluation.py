@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from netcalc.analysis.cost import analyze
@@ -18,7 +20,7 @@ from netcalc.request import Request
 from netcalc.spec.same_body import sketches_apart
 from netcalc.spec.sketches import counts_in
 from netcalc.sweep.columns import LEAST, Column, groups
-from netcalc.sweep.families import Forms, Results
+from netcalc.sweep.families import Forms, Results, Single
 from netcalc.sweep.plan import Undefined
 
 #: Figures of work and parameters, under netcalc's convention.
@@ -37,6 +39,9 @@ FIGURES: Mapping[str, str] = {
     "flops": "FLOPs",
     **dict.fromkeys(_MEMORY, "bytes"),
 }
+
+#: New objects, and collections of these, after which cycles are collected.
+_OBJECTS, _TURNS = 100_000, 20
 
 
 class Evaluated(NamedTuple):
@@ -106,19 +111,24 @@ class Evaluator:
             point = {name: _plain(listed[place]) for name, listed in zip(self.names, values, strict=True)}
             return self._single(place, point, results)
 
+        with _rare_collection():
+            self._fill(values, size, single, results)
+        return Arrays(dict(zip(self.figures, results.columns, strict=True)), results.reasons)
+
+    def _fill(self, values: Sequence[Any], size: int, single: Single, results: Results) -> None:
+        """Write the figures of all points."""
         if self._forms is None:
             for place in range(size):
                 single(place)
-        else:
-            taken = [
-                Column(name, listed, 1 if name in self._counts else LEAST)
-                for name, listed in zip(self.names, values, strict=True)
-            ]
-            for group in groups(taken, values, size):
-                first = int(group.places[0])
-                settings = {name: _plain(listed[first]) for name, listed in zip(self.names, values, strict=True)}
-                self._forms.evaluate(group, settings, single, results)
-        return Arrays(dict(zip(self.figures, results.columns, strict=True)), results.reasons)
+            return
+        taken = [
+            Column(name, listed, 1 if name in self._counts else LEAST)
+            for name, listed in zip(self.names, values, strict=True)
+        ]
+        for group in groups(taken, values, size):
+            first = int(group.places[0])
+            settings = {name: _plain(listed[first]) for name, listed in zip(self.names, values, strict=True)}
+            self._forms.evaluate(group, settings, single, results)
 
     def _single(self, place: int, point: dict[str, Any], results: Results) -> tuple[int, ...] | None:
         """Count one point as a network of its own, and return its figures; None if the spec refuses it."""
@@ -137,6 +147,18 @@ class Evaluator:
         if undefined is not None:
             raise NetcalcError(Diagnostic("E203", undefined))
         return values_of(self.request.with_settings(settings), self.figures)
+
+
+@contextmanager
+def _rare_collection() -> Iterator[None]:
+    """Let the collector of cycles run less often inside the block: what is kept for later points has many objects."""
+    before = gc.get_threshold()
+    if before[0]:  # 0 if it does not run at all
+        gc.set_threshold(max(_OBJECTS, before[0]), max(_TURNS, before[1]), max(_TURNS, before[2]))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _plain(value: Any) -> Any:

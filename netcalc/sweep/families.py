@@ -22,6 +22,10 @@ _MOST_STRUCTURES, _MOST_FORMS = 4_000, 3_000
 _MOST_ALIKE = 48
 #: Points of a structure for which no form is found, before no more are made.
 _MOST_FAILURES = 2
+#: Time for making forms: a share of that of single points, with what forms saved, and seconds at the start.
+_SHARE, _START = 0.2, 0.2
+#: Time of a form before one was made, in times of a single point.
+_FORM_OF_SINGLES = 5
 
 #: Function that counts the point of a number by itself, and returns its figures; None if the spec refuses it.
 Single = Callable[[int], "tuple[int, ...] | None"]
@@ -54,8 +58,8 @@ class _Family:
 
     __slots__ = ("failed", "failures", "fixed", "forms", "misses")
 
-    def __init__(self) -> None:
-        self.fixed: frozenset[tuple[Any, ...]] = frozenset()
+    def __init__(self, fixed: frozenset[tuple[Any, ...]]) -> None:
+        self.fixed = fixed
         self.forms: dict[tuple[int, ...], list[Form]] = {}
         self.misses: dict[tuple[int, ...], int] = {}
         self.failed = False
@@ -86,12 +90,14 @@ class Forms:
         self._kept = 0
         self.evaluated = 0  # points whose figures a form gave
         self._way = 0  # in which the last form was found
-        self._single_time, self._form_time = _Mean(0.01), _Mean(0.05)
+        self._fixed: frozenset[tuple[Any, ...]] = frozenset()  # integers that had to be known in some structure
+        self._single_time, self._form_time = _Mean(), _Mean()
+        self._allowed = _START  # seconds for making forms that are left
 
     def evaluate(self, group: Group, settings: Mapping[str, Any], single: Single, results: Results) -> None:
         """Write the figures of the points of a structure."""
         points = _Points(group, settings, single, results)
-        family = self._families.get(group.structure) or self._families.put(group.structure, _Family())
+        family = self._families.get(group.structure) or self._families.put(group.structure, _Family(self._fixed))
         import numpy as np
 
         places = np.arange(len(group.places))
@@ -108,7 +114,9 @@ class Forms:
         start = process_time()
         counted = points.single(int(points.group.places[place]))
         if counted is not None:
-            self._single_time.add(process_time() - start)
+            taken = process_time() - start
+            self._single_time.add(taken)
+            self._allowed += _SHARE * taken
         return counted
 
     def _by_fixed(self, points: _Points, family: _Family, places: Any) -> None:
@@ -146,6 +154,7 @@ class Forms:
                 continue
             if isinstance(made, Open):
                 family.fixed |= {*made.places}
+                self._fixed |= {*made.places}
                 family.forms, family.misses = {}, {}
                 self._by_fixed(points, family, places)
                 return
@@ -167,7 +176,10 @@ class Forms:
         if self._kept >= _MOST_FORMS:
             self._families.clear()
             self._kept = 0
-        return (family.misses[values] + waiting) * self._single_time.value >= self._form_time.value
+        expected = self._form_time.value or _FORM_OF_SINGLES * self._single_time.value
+        if expected > self._allowed:
+            return False
+        return (family.misses[values] + waiting) * self._single_time.value >= expected
 
     def _over(self, form: Form, points: _Points, open_: Sequence[int], places: Any) -> Any:
         """Write the figures of the points that a form holds for, and return the others."""
@@ -175,7 +187,9 @@ class Forms:
         whole = len(places) == len(group.places)
         columns = [group.columns[index] if whole else group.columns[index][places] for index in open_]
         held, found = form.straight.over(columns, len(places))
-        self.evaluated += int(held.sum())
+        number = int(held.sum())
+        self.evaluated += number
+        self._allowed += number * self._single_time.value
         if held.all():
             everywhere = whole and len(places) == len(points.results.columns[0])
             points.results.put(slice(None) if everywhere else group.places[places], found)
@@ -199,8 +213,10 @@ class Forms:
         )
         if isinstance(form, Form):
             self._way = form.way
+        taken = process_time() - start
+        self._allowed -= taken
         if not isinstance(form, Open):
-            self._form_time.add(process_time() - start)
+            self._form_time.add(taken)
         return form
 
 
@@ -229,11 +245,13 @@ def _parts(columns: Sequence[Any], places: Any) -> Iterator[tuple[tuple[int, ...
 
 
 class _Mean:
-    """Mean of times in seconds, of which recent ones weigh more."""
+    """Mean of times in seconds, of which recent ones weigh more; 0 before the first."""
 
-    def __init__(self, value: float) -> None:
-        self.value = value
+    def __init__(self) -> None:
+        self.value = 0.0
+        self._number = 0
 
     def add(self, time: float) -> None:
         """Add a time."""
-        self.value += (time - self.value) / 8
+        self._number = min(self._number + 1, 8)
+        self.value += (time - self.value) / self._number

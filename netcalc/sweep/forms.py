@@ -96,7 +96,7 @@ def form_of(
         expected: the figures at the point, which the form has to give.
         first: the way that is tried before the others.
     """
-    found: Form | Open | None = None
+    found: Open | None = None
     values = [_at(settings, leaf.place) for leaf in leaves]
     usual = [_usual(*each, counts) for each in zip(leaves, values, strict=True)]
     larger = [_larger(*each, loaded) for each in zip(usual, values, strict=True)]
@@ -113,7 +113,8 @@ def form_of(
         if isinstance(made, Form):
             made.way = way
             return made
-        found = made or found
+        if isinstance(made, Open) and (found is None or len(made.places) < len(found.places)):
+            found = made
     return found
 
 

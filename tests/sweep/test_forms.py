@@ -11,6 +11,8 @@ import pytest
 
 import netcalc
 from netcalc.dims import Assumption, maximum, minimum, symbol
+from netcalc.spec.sketches import _chances_in
+from netcalc.sweep import families
 from netcalc.sweep.evaluation import Evaluator, values_of
 from netcalc.sweep.straight import Straight
 
@@ -105,3 +107,45 @@ def test_straight_programs_compute_as_python_does() -> None:
         if holds:
             assert one == (x * x * 7 + x * y - 40) // (y + 1) + max(x - y, 2) * min(y, 9)
             assert two == x * y
+
+
+def test_chances_of_dropping_do_not_change_figures() -> None:
+    request = netcalc.load("swin_t", mode="train").request
+    draw = Random(5)
+    points = [
+        {"stochastic_depth": draw.choice([0.0, draw.random(), 1.0]), "d_model": 24 * draw.randint(2, 6), "classes": 10}
+        for _ in range(9)
+    ]
+    found = Evaluator(request, COUNTS, tuple(points[0])).evaluate(
+        {key: [point[key] for point in points] for key in points[0]}
+    )
+    for place in (0, 5, 8):
+        alone = values_of(request.with_settings(points[place]), COUNTS)
+        assert {key: values[place] for key, values in found.figures.items()} == alone
+
+
+def test_an_argument_that_is_used_elsewhere_is_no_chance() -> None:
+    lines = [{"linear": 8}, {"dropout": "${p}"}, {"stochastic_depth": "${q}"}]
+    assert _chances_in({"args": {"p": 0.0, "q": 0.0}, "layers": lines}) == {"p", "q"}
+    assert _chances_in({"layers": [*lines, {"when": "p > 0", "relu": {}}]}) == {"q"}
+    assert _chances_in({"layers": [*lines, {"inner": {"dropout": "${q}"}}]}) == {"p"}
+
+
+def test_forms_that_never_pay_take_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"form": 0.0, "single": 0.0}
+
+    def form_of(*_: object) -> None:
+        clock["form"] += 5.0
+
+    def at(self: Evaluator, _: object) -> dict[str, int]:
+        clock["single"] += 1.0
+        return dict.fromkeys(self.figures, 1)
+
+    monkeypatch.setattr(families, "process_time", lambda: sum(clock.values()))
+    monkeypatch.setattr(families, "form_of", form_of)
+    monkeypatch.setattr(Evaluator, "_at", at)
+    rates = [0.001 * number for number in range(40) for _ in range(10)]
+    evaluator = Evaluator(netcalc.load("gpt2").request, COUNTS, ("dropout", "d_model"))
+    evaluator.evaluate({"dropout": rates, "d_model": [12 * number for number in range(1, 401)]})
+    assert clock["single"] == 400
+    assert 0 < clock["form"] <= 0.2 * 400 + 5

@@ -1,7 +1,8 @@
 """Architectures per second of sweeps: all structural dims and vars of twelve families, drawn at random.
 
-``python benchmarks/sweeps.py [--specs S …] [--points N] [--checks N]``.  The time is that of the processor, with the
-forms that are made on the way.  Some points are counted again, each by a process of its own, and must agree.
+``python benchmarks/sweeps.py [--specs S …] [--points N] [--seconds S] [--checks N]``.  The time is that of the
+processor, with the sketches and forms that are made on the way; a sweep ends at N points or after S seconds.  Some
+points are counted again, each by a process of its own, and must agree.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ def _alone(name: str, point: Mapping[str, Any]) -> list[int | None]:
     return json.loads(found)  # type: ignore[no-any-return]
 
 
-def _rate(name: str, space: Callable[[Random], dict[str, Any]], size: int, checks: int) -> dict[str, Any]:
-    """Return the rates of a sweep of so many points of a spec: of all, and of its second half."""
+def _rate(name: str, space: Callable[[Random], dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
+    """Return the rates of a sweep of random points of a spec: of all, and of the second half."""
+    size, checks = options.points, options.checks
     request = netcalc.load(name).request
     draw = Random(1)
     evaluator = Evaluator(request, _FIGURES, tuple(space(Random(0))))
@@ -60,14 +62,16 @@ def _rate(name: str, space: Callable[[Random], dict[str, Any]], size: int, check
         found = evaluator.evaluate(columns)
         times.append((len(points), time.process_time() - before))
         refused += sum(reason is not None for reason in found.reasons)
-        if start % (_CHUNK * max(1, size // _CHUNK // max(1, checks))) == 0 and checks:
+        if len(times) <= checks:
             place = draw.randrange(len(points))
             figures = [found.figures[key][place] for key in _FIGURES]
             if figures != _alone(name, points[place]):
                 wrong.append(points[place])
+        if sum(taken for _, taken in times) >= options.seconds:
+            break
     half = times[len(times) // 2 :]
     return {
-        "points": size,
+        "points": sum(number for number, _ in times),
         "per second": round(sum(n for n, _ in times) / sum(t for _, t in times)),
         "per second later": round(sum(n for n, _ in half) / sum(t for _, t in half)),
         "by forms": evaluator.by_forms,
@@ -98,13 +102,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--specs", nargs="*", default=list(sweep_spaces.SPACES))
     parser.add_argument("--points", type=int, default=20_000)
+    parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--checks", type=int, default=4)
     options = parser.parse_args()
     closed = _closed_form_rate()
     print(f"closed form: {closed:,} points/s", flush=True)
     rows = {}
     for name in options.specs:
-        rows[name] = row = _rate(name, sweep_spaces.SPACES[name], options.points, options.checks)
+        rows[name] = row = _rate(name, sweep_spaces.SPACES[name], options)
         print(f"{name:20} " + ", ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     rates = [row["per second"] for row in rows.values()]
     mean = round(math.exp(sum(map(math.log, rates)) / len(rates)))

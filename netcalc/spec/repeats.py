@@ -35,6 +35,8 @@ from netcalc.spec.ties import share_with_first
 
 #: Longest period in which a symbolic number of iterations may take turns.
 _MOST_PERIOD = 8
+#: Iterations from which it pays to ask if all but the first are equal.
+_FEW = 4
 
 
 def elaborate_repeat(elaboration: Elaboration, line: Line, scope: Scope, current: Value | None) -> Value | None:
@@ -90,6 +92,8 @@ class _Repeat(NamedTuple):
         first_path = ""
         done = 0
         while done < iterations.times:
+            if done == 1 and self._alike_after_first():
+                iterations = iterations._replace(varies=False)
             inner = scope.child(variables=iterations.variables(done))
             path = paths.instance(done, line, inner)
             edit = Edit(line) if paths.shared else patched_iteration(elaboration, line, inner, path)
@@ -133,6 +137,15 @@ class _Repeat(NamedTuple):
             current = _elaborate_insertions(elaboration, edit.after, inner, path, call.outputs[0])
             done += count
         return call, current
+
+    def _alike_after_first(self) -> bool:
+        """Return True if only the arguments of the first iteration of a block differ, and there are many others."""
+        line, iterations, scope = self.line, self.iterations, self.scope
+        if not iterations.varies or iterations.times < _FEW or self.streams.vary or scope.patches:
+            return False
+        calls_block = line.target != SEQUENCE and ops.find(line.target) is None
+        others = iterations._replace(start=iterations.start + 1)
+        return calls_block and has_equal_arguments(line, others, scope)
 
     def uncounted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
         """Add the calls of a symbolic number of iterations, which are equal but for the first, or by turns."""

@@ -252,11 +252,19 @@ layers:
 """
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from(["wide", "thin"]), min_size=1, max_size=4),
     st.sampled_from(
-        ["index % {n}", "(index + 1) % {n}", "index // 3 % {n}", "min(index, {n} - 1)", "0 if index < 5 else -1"]
+        [
+            "index % {n}",
+            "(index + 1) % {n}",
+            "index // 3 % {n}",
+            "min(index, {n} - 1)",
+            "0 if index < 5 else -1",
+            "0 if index == 0 else -1",
+            "0 if index <= 1 else -1",
+        ]
     ),
     st.integers(1, 9),
     st.integers(0, 3),

@@ -16,8 +16,8 @@ _WEIGHTS = (
     "`netcalc verify SPEC --weights {0}` to compare them"
 )
 _UNREAD = (
-    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, GGUF and ONNX "
-    "models, and modules of PyTorch by `netcalc import torch:…`"
+    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, GGUF and "
+    "ONNX models, and modules of PyTorch by `netcalc import torch:…`"
 )
 _PICKLE = "`netcalc run SPEC --weights {0}` prints the command that converts it to safetensors, which a spec can load"
 

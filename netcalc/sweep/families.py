@@ -14,7 +14,7 @@ from netcalc.request import Request
 from netcalc.spec.elaborate import float_type
 from netcalc.spec.sketches import counts_in
 from netcalc.sweep.columns import Group
-from netcalc.sweep.forms import Form, Open, form_of
+from netcalc.sweep.forms import Counted, Counting, Form, Open, form_of
 
 #: Structures that are remembered, and forms that are kept.
 _MOST_STRUCTURES, _MOST_FORMS = 4_000, 3_000
@@ -81,11 +81,10 @@ class Forms:
     def __init__(self, request: Request, count: Callable[[Program], Sequence[Dim]] | None) -> None:
         document = request.source.document
         dtype = request.dtype or document.checkpoint.dtype
-        self._context = Context(
-            training=request.mode == "train", dtype=document.dtype if dtype is None else float_type(dtype)
-        )
-        self._request, self._count = request, count
-        self._counts = counts_in(request.source.cursor.data)
+        ctx = Context(training=request.mode == "train", dtype=document.dtype if dtype is None else float_type(dtype))
+        source = request.source
+        self._counting = None if count is None else Counting(source, counts_in(source.cursor.data), ctx, count)
+        self._settings = request.settings
         self._families: BoundedCache[_Family] = BoundedCache(_MOST_STRUCTURES)
         self._kept = 0
         self.evaluated = 0  # points whose figures a form gave
@@ -101,7 +100,7 @@ class Forms:
         import numpy as np
 
         places = np.arange(len(group.places))
-        if self._count is None or family.failed:
+        if self._counting is None or family.failed:
             self._one_by_one(points, places)
         else:
             self._by_fixed(points, family, places)
@@ -206,11 +205,8 @@ class Forms:
         for leaf, column in zip(group.leaves, group.columns, strict=True):
             settings[leaf.place[0]] = _with(settings[leaf.place[0]], leaf.place[1:], int(column[place]))
         leaves = [leaf for index, leaf in enumerate(group.leaves) if index not in fixed]
-        assert self._count is not None
-        settings = {**self._request.settings, **settings}
-        form = form_of(
-            self._request.source, settings, leaves, self._counts, self._context, self._count, counted, self._way
-        )
+        assert self._counting is not None
+        form = form_of(self._counting, Counted({**self._settings, **settings}, counted), leaves, self._way)
         if isinstance(form, Form):
             self._way = form.way
         taken = process_time() - start

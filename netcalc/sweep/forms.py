@@ -74,32 +74,47 @@ class Form:
         self.way = 0  # in which it was found
 
 
-def form_of(
-    loaded: Loaded,
-    settings: Mapping[str, Any],
-    leaves: Sequence[Leaf],
-    counts: frozenset[str],
-    ctx: Context,
-    figures_of: Callable[[Program], Sequence[Dim]],
-    expected: Sequence[int],
-    first: int = 0,
-) -> Form | Open | None:
-    """Return the form of the figures at a point, or the integers that cannot stay open in it; None without either.
+class Counting(NamedTuple):
+    """Network and figures that are counted at all points.
 
-    Args:
+    Attributes:
         loaded: the spec.
-        settings: values of dims and vars, which the spec does not refuse.
-        leaves: integers that become symbols.
         counts: names on which numbers of iterations depend.
         ctx: mode and element type.
         figures_of: function that counts a program.
-        expected: the figures at the point, which the form has to give.
+    """
+
+    loaded: Loaded
+    counts: frozenset[str]
+    ctx: Context
+    figures_of: Callable[[Program], Sequence[Dim]]
+
+
+class Counted(NamedTuple):
+    """A point that is counted.
+
+    Attributes:
+        settings: values of dims and vars, which the spec does not refuse.
+        figures: its figures, which a form has to give.
+    """
+
+    settings: Mapping[str, Any]
+    figures: Sequence[int]
+
+
+def form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], first: int = 0) -> Form | Open | None:
+    """Return the form of the figures at a point, or the integers that cannot stay open in it; None without either.
+
+    Args:
+        counting: what is counted.
+        point: the point.
+        leaves: integers that become symbols.
         first: the way that is tried before the others.
     """
     found: Open | None = None
-    values = [_at(settings, leaf.place) for leaf in leaves]
-    usual = [_usual(*each, counts) for each in zip(leaves, values, strict=True)]
-    larger = [_larger(*each, loaded) for each in zip(usual, values, strict=True)]
+    values = [_at(point.settings, leaf.place) for leaf in leaves]
+    usual = [_usual(*each, counting.counts) for each in zip(leaves, values, strict=True)]
+    larger = [_larger(*each, counting.loaded) for each in zip(usual, values, strict=True)]
     ways: list[tuple[Callable[[], AbstractContextManager[None]], Sequence[Leaf]]] = [
         (formulas_kept, leaves),
         (formulas_kept, usual),
@@ -109,7 +124,7 @@ def form_of(
     for way in (first, *(number for number in range(len(ways)) if number != first)):
         keeping, tried = ways[way]
         with keeping():
-            made = _form_of(loaded, settings, tried, counts, ctx, figures_of, expected)
+            made = _form_of(counting, point, tried)
         if isinstance(made, Form):
             made.way = way
             return made
@@ -118,43 +133,35 @@ def form_of(
     return found
 
 
-def _form_of(
-    loaded: Loaded,
-    settings: Mapping[str, Any],
-    leaves: Sequence[Leaf],
-    counts: frozenset[str],
-    ctx: Context,
-    figures_of: Callable[[Program], Sequence[Dim]],
-    expected: Sequence[int],
-) -> Form | Open | None:
+def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form | Open | None:
     """Return what :func:`form_of` returns, with real numbers as the context keeps them."""
     prefix = f"s{next(_numbers)}_"
     symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
     names = [name for name, _ in symbols.values()]
     fixed = [
-        Assumption(symbol(symbols[leaf.place][0], None, 0), "==", _at(settings, leaf.place))
+        Assumption(symbol(symbols[leaf.place][0], None, 0), "==", _at(point.settings, leaf.place))
         for leaf in leaves
         if not leaf.least
     ]
     symbols = {place: held for place, held in symbols.items() if held[1]}
     try:
         with differences() as different, followed(), assumptions() as assumed, limited_work():
-            program, limits = _traced(loaded, settings, symbols, counts, ctx)
+            program, limits = _traced(counting, point.settings, symbols)
             if program is None:
                 return None
-            figures = [*figures_of(program)]
+            figures = [*counting.figures_of(program)]
             apart = _paths_apart(program)
         claims = [claim for claim in dict.fromkeys((*limits, *apart, *assumed, *different)) if not _is_certain(claim)]
         if any(not claim.names() <= set(names) for claim in claims):
             return None
         least = [_least(*symbols[leaf.place]) for leaf in leaves if leaf.least > 1]
         straight = Straight(names, [*fixed, *least, *claims], figures)
-        got = straight.at([_at(settings, leaf.place) for leaf in leaves])
+        got = straight.at([_at(point.settings, leaf.place) for leaf in leaves])
     except (NetcalcError, ValueError, TypeError, ArithmeticError) as error:
         known = {name: place for place, (name, _) in symbols.items()}
         found = tuple(known[word] for word in dict.fromkeys(_SYMBOL.findall(_message(error))) if word in known)
         return Open(found) if found else None
-    return Form(straight) if got is not None and list(got) == list(expected) else None
+    return Form(straight) if got is not None and list(got) == list(point.figures) else None
 
 
 def _usual(leaf: Leaf, value: int, counts: frozenset[str]) -> Leaf:
@@ -182,16 +189,13 @@ def _message(error: Exception) -> str:
 
 
 def _traced(
-    loaded: Loaded,
-    settings: Mapping[str, Any],
-    symbols: Mapping[tuple[Any, ...], tuple[str, int]],
-    counts: frozenset[str],
-    ctx: Context,
+    counting: Counting, settings: Mapping[str, Any], symbols: Mapping[tuple[Any, ...], tuple[str, int]]
 ) -> tuple[Program | None, Sequence[Assumption]]:
     """Return the program of a spec with symbols for some integers of its settings, and the limits of these."""
+    loaded, ctx = counting.loaded, counting.ctx
     values = {name: _with_symbols(value, (name,), symbols) for name, value in settings.items()}
     own = _Symbolic(loaded, settings, {name: value for name, value in values.items() if _is_open(value)})
-    limits = list(_limits(loaded, own, settings, symbols, counts))
+    limits = list(_limits(loaded, own, settings, symbols, counting.counts))
     unmet, undefined = unmet_by_settings(loaded.cursor, loaded.label, own, settings)
     if undefined:
         raise NetcalcError(undefined)

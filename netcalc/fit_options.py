@@ -4,7 +4,7 @@
 from typing import Annotated
 
 from netcalc.arguments import BUDGET, COUNT, NAME, Option
-from netcalc.options import AttentionOptions, DeviceOptions, PhaseOptions, StepOptions, StoredOptions
+from netcalc.options import AttentionOptions, CacheType, DeviceOptions, PhaseOptions, StepOptions, StoredOptions
 
 
 class FitOptions(DeviceOptions, StoredOptions, AttentionOptions, PhaseOptions, StepOptions, total=False):
@@ -26,10 +26,7 @@ class FitOptions(DeviceOptions, StoredOptions, AttentionOptions, PhaseOptions, S
     cache: Annotated[
         str, Option(NAME, "ideal", "Memory of caches: ideal, vllm, vllm-hybrid or llama.cpp.", metavar="NAME")
     ]
-    cache_dtype: Annotated[
-        str | None,
-        Option(NAME, None, "Element type of caches, such as fp8 or q8_0.", metavar="TYPE", shown_default="their own"),
-    ]
+    cache_dtype: CacheType
     reserve: Annotated[
         str | int | None,
         Option(

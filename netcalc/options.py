@@ -64,6 +64,11 @@ Via: TypeAlias = Literal["table", "library"]
 LoraArgument: TypeAlias = str | int | Iterable[str] | Mapping[str, Any]
 #: Values of dims and vars by name, or texts ``NAME=VALUE``.
 SettingsArgument: TypeAlias = Mapping[str, Any] | Iterable[str]
+#: Element type of caches.
+CacheType: TypeAlias = Annotated[
+    str | None,
+    Option(NAME, None, "Element type of caches, such as fp8 or q8_0.", metavar="TYPE", shown_default="their own"),
+]
 
 
 class SourceOptions(TypedDict, total=False):
@@ -416,10 +421,7 @@ class HeldOptions(
             shown_default="all; ideal with --over",
         ),
     ]
-    cache_dtype: Annotated[
-        str | None,
-        Option(NAME, None, "Element type of caches, such as fp8 or q8_0.", metavar="TYPE", shown_default="their own"),
-    ]
+    cache_dtype: CacheType
     tokens_in: Annotated[
         str | int | None,
         Option(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypedDict
 
 from netcalc.arguments import ASSIGNMENTS, CONVENTIONS, NAME, RANGES, TOKENS, Option
-from netcalc.options import CountOptions, DeviceOptions, PhaseOptions, StepOptions, StoredOptions
+from netcalc.options import CacheType, CountOptions, DeviceOptions, PhaseOptions, StepOptions, StoredOptions
 from netcalc.ranges import RangesArgument
 
 
@@ -92,7 +92,4 @@ class SolveOptions(LawAsked, CountOptions, StoredOptions, StepOptions, PhaseOpti
             shown_default="ideal",
         ),
     ]
-    cache_dtype: Annotated[
-        str | None,
-        Option(NAME, None, "Element type of caches, such as fp8 or q8_0.", metavar="TYPE", shown_default="their own"),
-    ]
+    cache_dtype: CacheType

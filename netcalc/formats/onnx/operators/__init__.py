@@ -7,11 +7,9 @@ or a list of values.  It raises RuleError for what netcalc cannot express.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
+from netcalc.formats.graph.rules import Rules
 from netcalc.formats.onnx.call import Call
 
 __all__ = ["Rule", "operator", "rule_of", "rules"]
@@ -19,28 +17,12 @@ __all__ = ["Rule", "operator", "rule_of", "rules"]
 #: A rule: the call that it translates.
 Rule = Callable[[Call], Any]
 
-_RULES: dict[str, Rule] = {}
+_RULES = Rules(__name__, __path__)
 
-
-def operator(*names: str) -> Callable[[Rule], Rule]:
-    """Return a decorator that registers a rule for operators, those of other domains as ``domain.Name``."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in _RULES:
-                raise ValueError(f"{name} has two rules")
-            _RULES[name] = rule
-        return rule
-
-    return register
-
-
-@cache
-def rules() -> dict[str, Rule]:
-    """Return the rules by operator; imports all modules."""
-    for module in iter_modules(__path__, f"{__name__}."):
-        import_module(module.name)
-    return _RULES
+#: Decorator that registers a rule for operators, those of other domains as ``domain.Name``.
+operator = _RULES.operator
+#: Function that returns the rules by operator.
+rules = _RULES.all
 
 
 def rule_of(domain: str, name: str) -> Rule | None:

@@ -12,42 +12,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import Any
+
+from netcalc.formats.graph.rules import Rules, RuleT
 
 __all__ = ["Rule", "RuleT", "operator", "rule_of", "rules"]
 
 #: A rule: the builder, then the arguments of the operator by name.
 Rule = Callable[..., Any]
-RuleT = TypeVar("RuleT", bound=Rule)
 
 #: Names such as ``aten.add_.Tensor``, but not ``aten.__and__.Tensor``.
 _IN_PLACE = re.compile(r"^(\w+\.\w*[^_])_(\.\w+)$")
 
-_RULES: dict[str, Rule] = {}
+_RULES = Rules(__name__, __path__)
 
-
-def operator(*overloads: str) -> Callable[[RuleT], RuleT]:
-    """Return a decorator that registers a rule for overloads such as ``aten.linear.default``."""
-
-    def register(rule: RuleT) -> RuleT:
-        for overload in overloads:
-            if overload in _RULES:
-                raise ValueError(f"{overload} has two rules")
-            _RULES[overload] = rule
-        return rule
-
-    return register
-
-
-@cache
-def rules() -> dict[str, Rule]:
-    """Return the rules by overload; imports all modules."""
-    for module in iter_modules(__path__, f"{__name__}."):
-        import_module(module.name)
-    return _RULES
+#: Decorator that registers a rule for overloads such as ``aten.linear.default``.
+operator = _RULES.operator
+#: Function that returns the rules by overload.
+rules = _RULES.all
 
 
 def rule_of(overload: str) -> Rule | None:

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -162,14 +161,20 @@ def test_a_sweep_that_was_stopped_goes_on_with_its_parts(tmp_path: Path, request
     assert done[-1] == (600, 600)
 
 
+#: A sweep whose process kills itself once two chunks are written.
+KILLED = """import os, signal, netcalc
+def kill(done, total):
+    if sum(path.startswith("points-") for path in os.listdir("out.csv.parts")) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+netcalc.load("mlp").sweep(["features=1:100", "classes=1:20"], output="out.csv", progress=kill)
+"""
+
+
 def test_a_process_that_was_killed_leaves_complete_parts(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-P", "-c", KILLED], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
     command = "sweep mlp --over features=1:100 --over classes=1:20 -o out.csv"
     arguments = [sys.executable, "-P", "-m", "netcalc", *command.split()]
-    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    while process.poll() is None and len(list(tmp_path.glob("out.csv.parts/points-*"))) < 2:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
     stopped = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert stopped.returncode == 2 and "[E502]: out.csv.parts has parts of this sweep" in stopped.stderr
     subprocess.run([*arguments, "--resume"], cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)

@@ -71,7 +71,7 @@ class LayerKind(NamedTuple):
     steps: Dim
     """Sequential steps of one of them, in symbols."""
     reach: _Reach
-    """What connects two positions."""
+    """Kind of path that connects two positions."""
 
 
 def explain_complexity(program: Program, name: str, size: int, convention: Convention) -> Explanation:

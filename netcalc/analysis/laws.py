@@ -146,7 +146,7 @@ class ComputeOptimal(Result):
     """Compute-optimal sizes of models and of their data, by scaling laws."""
 
     asked: str
-    """What is given: flops, params or tokens."""
+    """Quantity that is given: flops, params or tokens."""
     values: tuple[float, ...]
     laws: tuple[Optimum, ...]
     """By law and value."""

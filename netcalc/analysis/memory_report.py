@@ -137,7 +137,7 @@ class MemoryReport(Result):
     phase: Phase | None = None
     """With the options --phase and --training; null for a forward pass as the sizes say."""
     saved: SavedMemory | None = None
-    """What is kept for the backward pass, in training."""
+    """Tensors kept for the backward pass, in training."""
     training: TrainingMemory | None = None
     """Gradients and states of the optimizer, in training."""
     engine: EngineMemory | None = None

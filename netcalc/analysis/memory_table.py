@@ -31,7 +31,7 @@ class MemoryPoint(NamedTuple):
     states: int | None = None
     """States of the optimizer, and a copy of the weights in higher precision."""
     saved: int | None = None
-    """What is kept for the backward pass, at the peak."""
+    """Tensors kept for the backward pass, at the peak."""
     temporaries: int | None = None
     """All else at the peak of a step of training."""
     totals: Mapping[str, int] = {}

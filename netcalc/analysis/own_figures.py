@@ -52,7 +52,7 @@ class FigureDifference(NamedTuple):
     op: str
     """Name of the operation."""
     difference: Dim
-    """What the convention counts more; negative for what it leaves out."""
+    """Amount that the convention counts more; negative if it counts less."""
 
 
 class CountedFigure(NamedTuple):
@@ -62,7 +62,7 @@ class CountedFigure(NamedTuple):
     title: str
     """Name that the tool gives it."""
     unit: FigureUnit
-    """What is counted: `parameters`, `elements` of tensors, or `bytes`."""
+    """Unit of the count: `parameters`, `elements` of tensors, or `bytes`."""
     value: Dim
     netcalc: Dim | None
     """Number of parameters as netcalc counts them; null for other figures."""

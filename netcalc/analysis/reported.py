@@ -25,7 +25,7 @@ class Explained(NamedTuple):
     counted: int
     """The figure that the command prints."""
     arithmetic: tuple[str, ...]
-    """What is done to the figure to get the value; nothing if it is the figure itself."""
+    """Steps from the figure to the value; empty if it is the figure itself."""
     chance: float
     """Share of drawn numbers of as many digits that as many choices would explain."""
 
@@ -55,7 +55,7 @@ class Diagnosis(Result):
     explanations: tuple[Explained, ...]
     """At most ten, those with the fewest choices first."""
     nearest: Explained | None
-    """What comes nearest, where nothing explains the number."""
+    """Nearest figure, where nothing explains the number."""
     left_over: int | None
     """The reported number minus the nearest one."""
     candidates: int

@@ -68,7 +68,7 @@ class LayerBound(NamedTuple):
     sent: int = 0
     """Bytes that the device of a split sends to others."""
     sent_away: int = 0
-    """Those of them that go to other nodes."""
+    """Part of these bytes that goes to other nodes."""
     timed: int = 0
     """Floating-point operations that the roof of arithmetic counts: those of the fastest algorithm."""
     cached: int = 0

@@ -47,7 +47,7 @@ class Training(NamedTuple):
     mixed: Mixed | None = None
     """The way to keep weights under mixed precision."""
     recompute: str = "none"
-    """What is computed again: none, selective, full, or every:k."""
+    """Activations that are computed again: none, selective, full, or every:k."""
     attention: AttentionKernel = "sdpa-cpu"
     accumulate: int = 1
     """Passes whose gradients are added up before an update."""
@@ -91,7 +91,7 @@ class TrainingMemory(NamedTuple):
     mixed: Mixed | None
     """The way to keep weights under mixed precision; null for the default."""
     recompute: str
-    """What is computed again in the backward pass."""
+    """Activations that are computed again in the backward pass."""
     micro_batch: int | None
     """Sequences or images of a pass; null for a network without a batch."""
     accumulate: int

@@ -1,4 +1,4 @@
-"""What a forward pass keeps for the backward pass, against figures recorded with PyTorch."""
+"""Tensors that a forward pass keeps for the backward pass, against figures recorded with PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single operations keep for a backward pass in PyTorch's eager mode: the storages of saved tensors."""
+"""Storages of the tensors that single operations keep for a backward pass in PyTorch's eager mode."""
 
 from __future__ import annotations
 

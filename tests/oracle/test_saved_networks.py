@@ -1,4 +1,4 @@
-"""What PyTorch keeps of a forward pass for the backward pass, by network: measured, recorded, and by netcalc.
+"""Tensors that PyTorch keeps of a forward pass for the backward pass, by network: measured, recorded, and by netcalc.
 
 ``tests/truth/saved_networks.json`` is the list with its figures, which ``pytest --update`` measures anew.
 """

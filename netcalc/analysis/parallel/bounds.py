@@ -48,9 +48,9 @@ class StepBound(NamedTuple):
     fill: float
     """Time in which the stage waits for the others, before its first pass and behind its last one."""
     traffic: tuple[Traffic, ...]
-    """What a device of the stage whose links take longest exchanges in a step."""
+    """Exchanges in a step of the device of the stage whose links take longest."""
     links: tuple[LinkBound, ...]
-    """What this device sends over its links in a step."""
+    """Traffic of this device over its links in a step."""
     flops: int
     """Floating-point operations of the multiply-adds of all devices, 2 each."""
 

@@ -20,7 +20,7 @@ class SplitReport:
     stages: tuple[StageMemory, ...]
     """Memory of a device of each pipeline stage."""
     traffic: tuple[Traffic, ...]
-    """What the fullest device exchanges in a step, of all micro-batches."""
+    """Exchanges of the fullest device in a step, of all micro-batches."""
     bubble: float | None
     """Idle time of the pipeline as a multiple of the time of its work; null in serving."""
 

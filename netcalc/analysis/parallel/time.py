@@ -27,9 +27,9 @@ class SplitTime(NamedTuple):
     bubble: float | None
     """Idle time of the pipeline as a multiple of the time of its work; null in serving."""
     traffic: tuple[Traffic, ...]
-    """What the device whose links take longest exchanges in a step, of all micro-batches."""
+    """Exchanges in a step of the device whose links take longest, of all micro-batches."""
     links: tuple[LinkBound, ...]
-    """What this device sends in a step over its links, beside its work."""
+    """Traffic of this device over its links in a step, beside its work."""
     sending: float | None
     """Least time of these links in seconds; null if one of their rates is not published."""
     flops: int

@@ -294,7 +294,7 @@ class Draft:
 
     @property
     def cast(self) -> str:
-        """What follows a module that is not registered, so that it has the type of the others."""
+        """Cast of a module that is not registered to the type of the others."""
         return "" if self.program.dtype == "float32" else f".to(torch.{self.program.dtype})"
 
     def class_text(self, name: str, returned: str, base: str = "nn.Module", given: str = "") -> str:

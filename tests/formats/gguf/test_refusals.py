@@ -1,4 +1,4 @@
-"""What netcalc does not know of a model in GGUF is an error, and never a silent figure."""
+"""Models in GGUF with parts that netcalc does not know: errors, and never silent figures."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_gated_delta_rule(groups: int, shared: int, length: int, chunk: int, sta
 
 @pytest.mark.parametrize("name", ["ssd_scan", "gated_delta_rule"])
 def test_every_pair_of_gradients(name: str) -> None:
-    """What two gradients share is computed once, and what neither needs is left out."""
+    """Work that two gradients share is done once, and work that neither needs is left out."""
     arrays = ssd_arrays(1, 2, 4, set()) if name == "ssd_scan" else rule_arrays(1, 2, 4, start=True)
     passed = BackwardPass(operation(name, chunk=2), arrays, {})
     together = passed.product(passed.seeds())

@@ -1,4 +1,4 @@
-"""What torch measures of a network, and the diagnosis that follows from it by one rule.
+"""Measurements of a network in torch, and the diagnosis that follows from it by one rule.
 
 ``python -m tests.oracle.signal.measure`` writes the diagnoses to ``diagnoses.json``.
 """

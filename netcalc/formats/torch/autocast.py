@@ -9,9 +9,9 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import FLOATS, DType
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import Rule
-from netcalc.formats.torch.operators._operands import cast
 
 #: Recurrent layers, of which PyTorch casts single products, or the whole, as the processor has it.
 RECURRENT = {

@@ -12,6 +12,7 @@ from netcalc.dims import Dim
 from netcalc.dtypes import DTYPES
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.dead_code import Called, dead_results
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Graph, ModuleCall, Scope, Stored, StoredTensor, Value
 from netcalc.formats.torch.aliasing import Tensors, unreturned, written, written_to
 from netcalc.formats.torch.autocast import RECURRENT, RECURRENT_NOTE, casts_inputs, in_type_of
@@ -20,7 +21,6 @@ from netcalc.formats.torch.missing import OPEN, Missing
 from netcalc.formats.torch.names import input_names, output_names
 from netcalc.formats.torch.operators import Rule, rule_of
 from netcalc.formats.torch.operators._no_effect import detach
-from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators._updates import updated
 from netcalc.formats.torch.operators._without_axes import taking_scalars
 from netcalc.formats.torch.registered import figures_of, sizes

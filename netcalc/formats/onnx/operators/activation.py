@@ -7,12 +7,12 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import product
+from netcalc.formats.graph.lines.operands import cast, unless_default
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast, unless_default
-from netcalc.formats.torch.operators._weights import learned
-from netcalc.formats.torch.operators.shape import reshaped
 
 
 @operator("LeakyRelu")

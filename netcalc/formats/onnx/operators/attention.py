@@ -6,13 +6,13 @@ from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines.concat import concatenated
+from netcalc.formats.graph.lines.operands import cast
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.softmax import safe_softmax
 from netcalc.formats.graph.model import Value, given
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast
-from netcalc.formats.torch.operators.concat import concatenated
-from netcalc.formats.torch.operators.shape import reshaped
-from netcalc.formats.torch.operators.softmax import safe_softmax
 
 
 @operator("Attention")

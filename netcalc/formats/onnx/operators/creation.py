@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.known import Known
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast
 
 
 @operator("ConstantOfShape")

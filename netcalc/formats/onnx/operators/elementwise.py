@@ -9,13 +9,13 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, INTEGERS, ITEMSIZE
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.expand import broadcast_shape
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, scalar_for
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import cast
-from netcalc.formats.torch.operators.expand import broadcast_shape
 
 #: Operations of one tensor without attributes, by operator.
 _FUNCTIONS = {

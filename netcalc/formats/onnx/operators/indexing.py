@@ -6,13 +6,13 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import product
+from netcalc.formats.graph.lines.expand import expanded
+from netcalc.formats.graph.lines.operands import cast
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast
-from netcalc.formats.torch.operators._weights import learned
-from netcalc.formats.torch.operators.expand import expanded
-from netcalc.formats.torch.operators.shape import reshaped
 
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast
 
 
 def _loss(call: Call, log_probabilities: Value) -> Value:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines.axes import permuted
+from netcalc.formats.graph.lines.matmul import product
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast
-from netcalc.formats.torch.operators.axes import permuted
-from netcalc.formats.torch.operators.matmul import product
 
 
 @operator("MatMul")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines import batch_norm as lines
+from netcalc.formats.graph.lines.affine import normed
+from netcalc.formats.graph.lines.operands import cast, unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.known import number
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators import batch_norm as torch_norms
-from netcalc.formats.torch.operators._affine import normed
-from netcalc.formats.torch.operators._operands import cast, unless_default
 
 
 @operator("BatchNormalization")
@@ -24,7 +24,7 @@ def batch_norm(call: Call) -> Any:
     statistics = {"running_mean": call.buffer(3), "running_var": call.buffer(4)}
     momentum = number(1 - call.attribute("momentum", 0.9), "float32")
     eps = call.attribute("epsilon", 1e-5)
-    return torch_norms.batch_norm(
+    return lines.batch_norm(
         call.build, call.x(), call.x(1), call.x(2), momentum=momentum, eps=eps, training=False, **statistics
     )
 

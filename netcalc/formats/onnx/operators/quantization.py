@@ -6,14 +6,14 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import DType
+from netcalc.formats.graph.lines.operands import cast
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.operators import operator
 from netcalc.formats.onnx.operators.windows import convolution_attributes
-from netcalc.formats.torch.operators._operands import cast
-from netcalc.formats.torch.operators._weights import weighted
-from netcalc.formats.torch.operators.shape import reshaped
 
 _LIMITS: dict[DType, tuple[int, int]] = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-32768, 32767)}
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines.computed_recurrence import Recurrence, Weights, computed_layers
+from netcalc.formats.graph.lines.operands import constant_value
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._computed_recurrence import Recurrence, Weights, computed_layers
-from netcalc.formats.torch.operators._operands import constant_value
-from netcalc.formats.torch.operators._weights import learned
 
 #: Orders of gates in PyTorch, by their places in ONNX: input, output, forget, cell; update, reset, hidden.
 _ORDERS = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}

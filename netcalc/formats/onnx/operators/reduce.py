@@ -7,10 +7,10 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import FLOATS
+from netcalc.formats.graph.lines.operands import cast, single
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast, single
 
 
 def _axes(call: Call) -> list[int] | None:

@@ -7,13 +7,13 @@ from math import ceil, floor
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines.expand import expanded
+from netcalc.formats.graph.lines.operands import cast
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.windows import plain
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import cast
-from netcalc.formats.torch.operators._windows import plain
-from netcalc.formats.torch.operators.expand import expanded
-from netcalc.formats.torch.operators.shape import reshaped
 
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 

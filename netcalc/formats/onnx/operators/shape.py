@@ -7,15 +7,15 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly, product
+from netcalc.formats.graph.lines.axes import permuted
+from netcalc.formats.graph.lines.concat import concatenated, pieces
+from netcalc.formats.graph.lines.expand import broadcast_shape, expanded, tiled
+from netcalc.formats.graph.lines.operands import single
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.slicing import bound, part
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._operands import single
-from netcalc.formats.torch.operators.axes import permuted
-from netcalc.formats.torch.operators.concat import concatenated, pieces
-from netcalc.formats.torch.operators.expand import broadcast_shape, expanded, tiled
-from netcalc.formats.torch.operators.shape import reshaped
-from netcalc.formats.torch.operators.slicing import bound, part
 
 
 @operator("Reshape")

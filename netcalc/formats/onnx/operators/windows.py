@@ -7,11 +7,11 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, product
+from netcalc.formats.graph.lines.weights import weighted
+from netcalc.formats.graph.lines.windows import plain, unless
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
-from netcalc.formats.torch.operators._weights import weighted
-from netcalc.formats.torch.operators._windows import plain, unless
 
 
 def _padding(call: Call, axes: int) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast
+from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators.creation import filled
-from netcalc.formats.torch.operators.shape import reshaped
 
 
 @operator("aten.histc.default")

@@ -8,12 +8,14 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, maximum, minimum
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.axes import permuted
+from netcalc.formats.graph.lines.concat import concatenated
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.slicing import part
 from netcalc.formats.graph.model import Graph, Value, operation_named
 from netcalc.formats.torch.operators import Rule, rules
-from netcalc.formats.torch.operators.axes import permuted
-from netcalc.formats.torch.operators.concat import concatenated, stack
-from netcalc.formats.torch.operators.shape import reshaped
-from netcalc.formats.torch.operators.slicing import bounds, diagonal_places, part
+from netcalc.formats.torch.operators.concat import stack
+from netcalc.formats.torch.operators.slicing import bounds, diagonal_places
 from netcalc.tensor_type import TensorType
 
 #: Views with the elements in the same order.

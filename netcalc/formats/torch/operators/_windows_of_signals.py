@@ -10,9 +10,10 @@ from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import dtype_of, unless_default
+from netcalc.formats.torch.operators._operands import dtype_of
 
 #: Longest sequence of numbers that is written out.
 _WRITTEN = 4096

@@ -7,10 +7,11 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast, unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._elementwise import function, register_functions
-from netcalc.formats.torch.operators._operands import cast, operator_and_in_place, unless_default
+from netcalc.formats.torch.operators._operands import operator_and_in_place
 from netcalc.formats.torch.operators.creation import filled
 
 register_functions("selu", "silu", "mish", "hardswish", "hardsigmoid", "gelu", "celu")

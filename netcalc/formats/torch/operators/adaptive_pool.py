@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.windows import plain
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._windows import plain
 
 
 def adaptive_avg_pool(axes: int, build: Builder, input: Value, output_size: Any) -> Value:

@@ -7,10 +7,11 @@ from math import pi
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import cast, common_type
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import cast, common_type, in_place, operator_and_in_place
+from netcalc.formats.torch.operators._operands import in_place, operator_and_in_place
 
 
 def _scaled(build: Builder, input: Value | Any, other: Value | Any, alpha: Any) -> Value | Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.softmax import safe_softmax
 from netcalc.formats.graph.model import Value, given
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import with_unused
@@ -15,7 +16,7 @@ from netcalc.formats.torch.operators.creation import filled
 from netcalc.formats.torch.operators.dropout import dropped
 from netcalc.formats.torch.operators.linear import linear
 from netcalc.formats.torch.operators.norm import layer_norm
-from netcalc.formats.torch.operators.softmax import safe_softmax, softmax
+from netcalc.formats.torch.operators.softmax import softmax
 
 
 @operator("aten.scaled_dot_product_attention.default")

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import tensor_of
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import in_place, operator_and_in_place, tensor_of
+from netcalc.formats.torch.operators._operands import in_place, operator_and_in_place
 
 #: Operators on bits by their operators; of bools they are logic.
 _BITS = {

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._losses import loss_line
-from netcalc.formats.torch.operators._operands import unless_default, with_unused
+from netcalc.formats.torch.operators._operands import with_unused
 
 
 def class_loss(

@@ -9,10 +9,12 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import DType
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import cast, common_type
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined, register_functions
-from netcalc.formats.torch.operators._operands import cast, common_type, operator_and_in_place
+from netcalc.formats.torch.operators._elementwise import register_functions
+from netcalc.formats.torch.operators._operands import operator_and_in_place
 from netcalc.formats.torch.operators.creation import filled
 
 #: Comparisons by their operators.

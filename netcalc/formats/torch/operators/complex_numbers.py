@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import constant_value
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import constant_value
 
 
 def _line(operation: str, build: Builder, input: Value) -> Value:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._weights import weighted
 from netcalc.formats.torch.operators._windows import convolution_windows
 from netcalc.formats.torch.operators.conv_transpose import convolution_transpose
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.weights import weighted
+from netcalc.formats.graph.lines.windows import unless
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._weights import weighted
-from netcalc.formats.torch.operators._windows import convolution_windows, unless
+from netcalc.formats.torch.operators._windows import convolution_windows
 
 
 @operator("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")

@@ -11,9 +11,10 @@ from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, Poly
 from netcalc.dtypes import FLOATS, DType, scalar_dtype
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast, dtype_of
+from netcalc.formats.torch.operators._operands import dtype_of
 
 #: Longest sequence of numbers that is written out.
 _WRITTEN = 1024

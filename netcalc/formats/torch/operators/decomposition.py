@@ -9,9 +9,9 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly, equal
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import unless_default
 from netcalc.formats.torch.operators.linalg import transposed
 from netcalc.formats.torch.operators.reduce import matrix_norm
 

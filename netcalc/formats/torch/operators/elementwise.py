@@ -7,10 +7,12 @@ from typing import Any
 
 from netcalc.dtypes import largest
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined, register_functions
-from netcalc.formats.torch.operators._operands import cast, dtype_of, operator_and_in_place
+from netcalc.formats.torch.operators._elementwise import register_functions
+from netcalc.formats.torch.operators._operands import dtype_of, operator_and_in_place
 
 register_functions(
     *("exp", "log", "sqrt", "rsqrt", "reciprocal", "square", "sin", "cos"), abs="absolute", neg="negative", sign="sgn"

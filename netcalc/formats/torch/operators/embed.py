@@ -6,10 +6,10 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import with_unused
-from netcalc.formats.torch.operators._weights import learned
 
 #: Element type of the tables of embeddings, whose inputs have no floating-point type.
 _TABLE = "float32"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dims import Dim
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.expand import broadcast_shape, expanded, tiled
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast
 from netcalc.formats.torch.operators.axes import atleast_1d
 
 
@@ -28,25 +28,6 @@ def expand_as(build: Builder, input: Value, other: Value) -> Value:
 def broadcast_tensors(build: Builder, tensors: Sequence[Value]) -> list[Value]:
     shape = broadcast_shape([tensor.type.shape for tensor in tensors])
     return [expanded(build, tensor, shape) for tensor in tensors]
-
-
-def expanded(build: Builder, input: Value, sizes: Sequence[Any]) -> Value:
-    """Return a value repeated along axes of size 1, and along new axes in front; sizes that it has are not named."""
-    added = len(sizes) - input.type.rank
-    old = (None,) * added + input.type.shape
-    target = [-1 if size in (-1, had) else size for size, had in zip(sizes, old, strict=True)]
-    if all(size == -1 for size in target):
-        return input
-    if all(size in (-1, 1) for size in target) and added == 1:
-        return build.line("unsqueeze", [input], {"axis": 0})
-    return build.line("expand", [input], {"shape": target})
-
-
-def broadcast_shape(shapes: Sequence[Sequence[Dim]]) -> tuple[Dim, ...]:
-    """Return the shape to which shapes broadcast; the last axes are aligned."""
-    rank = max(map(len, shapes))
-    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
-    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
 
 
 @operator("aten.repeat.default")
@@ -86,14 +67,6 @@ def meshgrid(build: Builder, tensors: Sequence[Value], indexing: str = "ij") -> 
         apart = build.line("unflatten", [vector], {"axis": 0, "sizes": [-1] + [1] * after}) if after else vector
         grids.append(expanded(build, apart, sizes))
     return grids
-
-
-def tiled(build: Builder, input: Value, repeats: Sequence[Any]) -> Value:
-    """Return a tensor repeated along its axes, and along new ones in front; by a view where these have size 1."""
-    shape = (1,) * (len(repeats) - input.type.rank) + input.type.shape
-    if all(times == 1 or size == 1 for times, size in zip(repeats, shape, strict=True)):
-        return expanded(build, input, [times if size == 1 else -1 for times, size in zip(repeats, shape, strict=True)])
-    return build.line("tile", [input], {"repeats": list(repeats)})
 
 
 @operator("aten.copy.default")

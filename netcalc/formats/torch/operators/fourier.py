@@ -7,9 +7,9 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast, single
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast, single
 
 #: Numbers of PyTorch's norms in ``_fft_r2c`` and others: none, by the root of the size, and by the size.
 _NORMS = ("backward", "ortho", "forward")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import unless_default
 
 
 @operator("aten.glu.default")

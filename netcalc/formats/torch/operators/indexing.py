@@ -9,16 +9,17 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import minimum
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.axes import permuted
+from netcalc.formats.graph.lines.operands import cast, single
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.slicing import bound, part
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast, single
 from netcalc.formats.torch.operators._scalars import with_scalars
 from netcalc.formats.torch.operators._updates import replaced, with_diagonal
-from netcalc.formats.torch.operators.axes import permuted
 from netcalc.formats.torch.operators.compare import chosen
 from netcalc.formats.torch.operators.creation import filled
-from netcalc.formats.torch.operators.shape import reshaped
-from netcalc.formats.torch.operators.slicing import bound, bounds, part
+from netcalc.formats.torch.operators.slicing import bounds
 from netcalc.formats.torch.operators.slicing import diagonal as diagonal_of
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.weights import learned, weighted
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import with_unused
-from netcalc.formats.torch.operators._weights import learned, weighted
 
 
 @operator("aten.linear.default")

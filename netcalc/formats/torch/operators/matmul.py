@@ -6,12 +6,12 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.matmul import product
+from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
 from netcalc.formats.torch.operators._operands import operator_and_in_place
-from netcalc.formats.torch.operators._weights import weighted
 from netcalc.formats.torch.operators.complex_numbers import conjugates
-from netcalc.tensor_type import TensorType
 
 
 @operator("aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.linalg_matmul.default")
@@ -49,18 +49,6 @@ def inner(build: Builder, input: Value, other: Value) -> Value:
 @operator("aten.outer.default", "aten.ger.default")
 def outer(build: Builder, input: Value, vec2: Value) -> Value:
     return build.line("mul", [build.line("unsqueeze", [input], {"axis": -1}), vec2])
-
-
-def product(build: Builder, input: Value, weight: Value, bias: Value | None = None) -> Value:
-    """Add a matrix product, and a bias; with a stored matrix it is a linear map, whose weight is the transpose."""
-    stored, shape = weight.stored, weight.type.shape
-    fits = len(shape) == 2 and input.type.shape and input.stored is None and input.type.is_inexact
-    if stored is not None and fits and (bias is None or len(bias.type.shape) == 1):
-        turned = stored._replace(transpose=not stored.transpose)
-        transposed = Value(TensorType(shape[::-1], weight.type.dtype), weight.hint, turned)
-        return weighted(build, "linear", input, transposed, bias, {"out": shape[1]})
-    result = build.line("matmul", [input, weight])
-    return result if bias is None else build.line("add", [result, bias])
 
 
 @operator_and_in_place("aten.addmm.default")

@@ -7,11 +7,12 @@ from typing import Any
 
 from netcalc.dims import product
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.windows import unless
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._windows import pooling_windows, unless
+from netcalc.formats.torch.operators._windows import pooling_windows
 from netcalc.formats.torch.operators.creation import filled
-from netcalc.formats.torch.operators.shape import reshaped
 
 
 def max_pool(

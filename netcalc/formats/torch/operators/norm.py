@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.affine import normed
+from netcalc.formats.graph.lines.operands import unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._affine import normed
-from netcalc.formats.torch.operators._operands import unless_default, with_unused
+from netcalc.formats.torch.operators._operands import with_unused
 from netcalc.formats.torch.operators.expand import broadcast_tensors
 
 

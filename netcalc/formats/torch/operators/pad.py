@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import single
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import single
 
 
 @operator("aten.pad.default", "aten.constant_pad_nd.default")

@@ -13,9 +13,10 @@ from typing import Any
 from netcalc.dims import Dim
 from netcalc.dtypes import FLOATS, DType
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast, unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast, dtype_of, unless_default
+from netcalc.formats.torch.operators._operands import dtype_of
 from netcalc.formats.torch.operators.creation import filled
 
 #: The largest integers that ``random_`` draws for a floating-point type: all up to it are numbers of the type.

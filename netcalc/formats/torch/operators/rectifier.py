@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import cast, unless_default
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined, function, register_functions
-from netcalc.formats.torch.operators._operands import cast, operator_and_in_place, unless_default
-from netcalc.formats.torch.operators._weights import learned
+from netcalc.formats.torch.operators._elementwise import function, register_functions
+from netcalc.formats.torch.operators._operands import operator_and_in_place
 from netcalc.formats.torch.operators.random import uniform_like
 
 register_functions("relu", "leaky_relu")

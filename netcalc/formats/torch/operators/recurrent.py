@@ -8,11 +8,11 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.computed_recurrence import Recurrence, Weights, computed_layers
+from netcalc.formats.graph.lines.operands import constant_value, unless_default
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._computed_recurrence import Recurrence, Weights, computed_layers
-from netcalc.formats.torch.operators._operands import constant_value, unless_default
-from netcalc.formats.torch.operators._weights import learned
 
 #: Vectors of the size of the hidden state that a time step computes.
 _GATES = {"rnn": 1, "lstm": 4, "gru": 3}

@@ -7,10 +7,11 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
+from netcalc.formats.graph.lines.operands import cast, single, unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined
-from netcalc.formats.torch.operators._operands import cast, dtype_of, operator_and_in_place, single, unless_default
+from netcalc.formats.torch.operators._operands import dtype_of, operator_and_in_place
 
 
 def _reduced(dim: Any, keepdim: bool) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.windows import plain
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._windows import plain
 
 
 def _interpolated(

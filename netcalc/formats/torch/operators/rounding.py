@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined, register_functions
+from netcalc.formats.torch.operators._elementwise import register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place
 
 

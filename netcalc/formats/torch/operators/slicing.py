@@ -9,13 +9,14 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, maximum, minimum
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.axes import permuted, swapped
+from netcalc.formats.graph.lines.expand import broadcast_shape, expanded
+from netcalc.formats.graph.lines.operands import single
+from netcalc.formats.graph.lines.shape import reshaped
+from netcalc.formats.graph.lines.slicing import bound, part, range_attributes
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import single
 from netcalc.formats.torch.operators._scalars import with_scalars
-from netcalc.formats.torch.operators.axes import permuted, swapped
-from netcalc.formats.torch.operators.expand import broadcast_shape, expanded
-from netcalc.formats.torch.operators.shape import reshaped
 
 #: The end of a slice that has none.
 _END = 2**63 - 1
@@ -92,7 +93,9 @@ def windows(build: Builder, input: Value, dimension: int, size: int, step: int) 
         result = build.line("index_select", [input], {"axis": axis, "indices": places})
         result = build.line("unflatten", [result], {"axis": axis, "sizes": [-1, size]})
     else:
-        starts = [build.line("slice", [input], _range(axis, k, length - size + k + 1, step)) for k in range(size)]
+        starts = [
+            build.line("slice", [input], range_attributes(axis, k, length - size + k + 1, step)) for k in range(size)
+        ]
         return build.line("stack", starts, {"axis": rank})
     return permuted(build, result, [place for place in range(rank + 1) if place != axis + 1] + [axis + 1])
 
@@ -131,54 +134,6 @@ def rot90(build: Builder, input: Value, k: int, dims: Sequence[int]) -> Value:
         case 2:
             return build.line("flip", [input], {"axis": [first, second]})
     return build.line("flip", [permuted(build, input, turned)], {"axis": second})
-
-
-def bound(index: Dim, size: Dim) -> Dim:
-    """Return an index counted from the front and limited to an axis of this size."""
-    return maximum(size + index, 0) if index < 0 else minimum(index, size)
-
-
-def part(
-    build: Builder,
-    input: Value,
-    axis: int,
-    start: Dim,
-    stop: Dim,
-    step: Dim = 1,
-    *,
-    written: tuple[Dim | None, Dim | None] = (None, None),
-) -> Value:
-    """Return a range of an axis, given by indices from the front; of a stored tensor a view, where it has one.
-
-    ``written`` are the indices of the source, which are kept where they count from the end.
-    """
-    size = input.type.shape[axis]
-    stop = maximum(start, stop)
-    if start == 0 and stop == size and step == 1:
-        return input
-    if step == 1 and axis % input.type.rank == 0 and (view := _stored_part(input, start, stop)) is not None:
-        return view
-    if start == stop:
-        return build.line("slice", [input], _range(axis, start, stop, step))
-    first, last = (
-        wanted if isinstance(wanted, int) and -size <= wanted < 0 else index
-        for wanted, index in zip(written, (start, None if stop == size else stop), strict=True)
-    )
-    return build.line("slice", [input], _range(axis, first or 0, last, step))
-
-
-def _stored_part(input: Value, start: Dim, stop: Dim) -> Value | None:
-    """Return a range of the rows of a stored tensor as a view; None for what is not such a view."""
-    stored = input.stored
-    if stored is None or stored.transpose or not isinstance(start, int) or not isinstance(stop, int) or start >= stop:
-        return None
-    before = stored.part[0] if stored.part else 0
-    part = stored._replace(part=(before + start, before + stop))
-    return Value(input.type.with_shape(stop - start, *input.type.shape[1:]), input.hint, part)
-
-
-def _range(axis: int, start: Dim, stop: Dim | None, step: Dim) -> dict[str, Any]:
-    return {"axis": axis, "start": None if start == 0 else start, "stop": stop, "step": None if step == 1 else step}
 
 
 @operator("aten.index_select.default")

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast, unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._operands import cast, unless_default
 
 
 def _index(operation: str, build: Builder, input: Value, dim: int | None = None, keepdim: bool = False) -> Value:

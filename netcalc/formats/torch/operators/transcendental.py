@@ -6,9 +6,10 @@ from functools import partial
 from math import sqrt
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.elementwise import combined
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
-from netcalc.formats.torch.operators._elementwise import combined, register_functions
+from netcalc.formats.torch.operators._elementwise import register_functions
 from netcalc.formats.torch.operators._operands import operator_and_in_place
 
 register_functions(*("log2", "log10", "tan", "sinh", "cosh"), asin="arcsin", acos="arccos", atan="arctan")

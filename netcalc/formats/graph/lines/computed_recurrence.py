@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import unless_default
+from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.graph.model import Value
-from netcalc.formats.torch.operators._operands import unless_default
-from netcalc.formats.torch.operators._weights import weighted
 
 
 class Weights(NamedTuple):

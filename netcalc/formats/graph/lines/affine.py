@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.weights import learned
 from netcalc.formats.graph.model import Value, given
-from netcalc.formats.torch.operators._weights import learned
 
 
 def normed(

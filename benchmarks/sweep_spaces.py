@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-__all__ = ["SPACES"]
+__all__ = ["COLUMNS", "SPACES"]
 
 
 def _flag(draw: Random) -> bool:
@@ -234,4 +234,15 @@ SPACES: Mapping[str, Callable[[Random], dict[str, Any]]] = {
     "efficientnet_b0": _efficientnet,
     "densenet121": _densenet,
     "swin_t": _swin,
+}
+
+_COUNTS = ("params", "macs", "flops")
+
+#: Columns of closed forms by spec: the figures, and of each size the least factor, the one above the last, the step.
+COLUMNS: Mapping[str, tuple[tuple[str, ...], Mapping[str, tuple[int, int, int]]]] = {
+    "gpt2": (("params",), {"d_model": (1, 200, 12), "layers": (2, 100, 1), "length": (2, 1024, 1)}),
+    "llama-3-8b": (_COUNTS, {"d_ff": (64, 14336, 1), "layers": (2, 100, 1), "length": (2, 1024, 1)}),
+    "vit_b_16": (_COUNTS, {"d_model": (1, 200, 12), "layers": (2, 100, 1), "d_ff": (3, 1024, 1)}),
+    "bert-base": (_COUNTS, {"d_model": (1, 200, 12), "layers": (2, 100, 1), "length": (2, 512, 1)}),
+    "resnet50": (_COUNTS, {"height": (2, 20, 32), "classes": (3, 1000, 1), "stem": (3, 64, 1)}),
 }

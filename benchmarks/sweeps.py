@@ -81,20 +81,18 @@ def _rate(name: str, space: Callable[[Random], dict[str, Any]], options: argpars
     }
 
 
-def _closed_form_rate(size: int = 4_000_000) -> int:
-    """Return the points per second of a closed form of GPT-2 over arrays of three sizes."""
-    request = netcalc.load("gpt2").request
-    evaluator = Evaluator(request, ("params",), ("d_model", "layers", "length"))
-    draw = np.random.default_rng(1)
-    columns = {
-        "d_model": draw.integers(1, 200, size) * 12,
-        "layers": draw.integers(2, 100, size),
-        "length": draw.integers(2, 1024, size),
-    }
-    evaluator.arrays({name: values[:1000] for name, values in columns.items()})
-    before = time.process_time()
-    evaluator.arrays(columns)
-    return round(size / (time.process_time() - before))
+def _closed_form_rates(size: int = 4_000_000) -> dict[str, int]:
+    """Return the points per second of closed forms over arrays of three sizes, for some networks."""
+    rates = {}
+    for name, (figures, ranges) in sweep_spaces.COLUMNS.items():
+        evaluator = Evaluator(netcalc.load(name).request, figures, tuple(ranges))
+        draw = np.random.default_rng(1)
+        columns = {key: step * draw.integers(low, high, size) for key, (low, high, step) in ranges.items()}
+        evaluator.arrays({key: values[:1000] for key, values in columns.items()})
+        before = time.process_time()
+        evaluator.arrays(columns)
+        rates[name] = round(size / (time.process_time() - before))
+    return rates
 
 
 def main() -> None:
@@ -105,8 +103,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--checks", type=int, default=4)
     options = parser.parse_args()
-    closed = _closed_form_rate()
-    print(f"closed form: {closed:,} points/s", flush=True)
+    closed = _closed_form_rates()
+    for name, rate in closed.items():
+        print(f"{name:20} closed form: {rate:,} points/s", flush=True)
     rows = {}
     for name in options.specs:
         rows[name] = row = _rate(name, sweep_spaces.SPACES[name], options)

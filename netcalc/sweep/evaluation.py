@@ -20,7 +20,7 @@ from netcalc.request import Request
 from netcalc.spec.same_body import sketches_apart
 from netcalc.spec.sketches import counts_in
 from netcalc.sweep.columns import LEAST, Column, groups
-from netcalc.sweep.families import Forms, Results, Single
+from netcalc.sweep.families import Forms, Results
 from netcalc.sweep.plan import Undefined
 
 #: Figures of work and parameters, under netcalc's convention.
@@ -40,6 +40,8 @@ FIGURES: Mapping[str, str] = {
     **dict.fromkeys(_MEMORY, "bytes"),
 }
 
+#: Points whose columns are taken together: few enough that they stay in the cache of a core.
+_TOGETHER = 1 << 16
 #: New objects, and collections of these, after which cycles are collected.
 _OBJECTS, _TURNS = 100_000, 20
 
@@ -105,18 +107,24 @@ class Evaluator:
         """Return the figures of points whose values are columns, lists or arrays of NumPy, one for each name."""
         values = [columns[name] for name in self.names]
         size = len(values[0]) if values else 0
-        results = Results(len(self.figures), size)
+        whole = Results(len(self.figures), size)
+        with _rare_collection():
+            for start in range(0, size, _TOGETHER):
+                part = slice(start, start + _TOGETHER)
+                found = whole if size <= _TOGETHER else Results(len(self.figures), min(_TOGETHER, size - start))
+                self._fill([listed[part] for listed in values], found)
+                if found is not whole:
+                    whole.take(start, found)
+        return Arrays(dict(zip(self.figures, whole.columns, strict=True)), whole.reasons)
+
+    def _fill(self, values: Sequence[Any], results: Results) -> None:
+        """Write the figures of all points."""
+        size = len(values[0])
 
         def single(place: int) -> tuple[int, ...] | None:
             point = {name: _plain(listed[place]) for name, listed in zip(self.names, values, strict=True)}
             return self._single(place, point, results)
 
-        with _rare_collection():
-            self._fill(values, size, single, results)
-        return Arrays(dict(zip(self.figures, results.columns, strict=True)), results.reasons)
-
-    def _fill(self, values: Sequence[Any], size: int, single: Single, results: Results) -> None:
-        """Write the figures of all points."""
         if self._forms is None:
             for place in range(size):
                 single(place)

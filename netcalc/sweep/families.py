@@ -48,6 +48,12 @@ class Results:
                 column = self.columns[index] = column.astype(object)
             column[places] = value
 
+    def take(self, start: int, part: Results) -> None:
+        """Write the figures and reasons of a part, whose first point has the place ``start``."""
+        size = len(part.columns[0]) if part.columns else 0
+        self.put(slice(start, start + size), part.columns)
+        self.reasons |= {start + place: reason for place, reason in part.reasons.items()}
+
 
 def _is_large(value: Any) -> bool:
     return value.dtype == object if hasattr(value, "dtype") else not -(1 << 63) <= value < 1 << 63

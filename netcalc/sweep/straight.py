@@ -14,10 +14,13 @@ from netcalc.dims import Assumption, Dim, intervals
 from netcalc.dims.atoms import Atom, Call, CeilLog2, Symbol
 from netcalc.dims.intervals import Interval
 from netcalc.dims.terms import Monomial
+from netcalc.sweep.blocks import Blocks, Check, Task, ceil_log2
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-#: Points that are computed at a time, so that a column fits the cache of a core.
-_BLOCK = 1 << 14
+#: Points up to which the program is not made anew for their ranges.
+_LONG = 1 << 14
+#: Programs for ranges that are kept.
+_MOST_BLOCKS = 8
 #: Points for which columns pay.
 _FEW = 12
 
@@ -31,6 +34,15 @@ class _Step(NamedTuple):
     right: _Place
 
 
+class _Ranges(dict[_Place, Interval]):
+    """Ranges of places, of which those that are not set are constants."""
+
+    def __missing__(self, place: _Place) -> Interval:
+        number = _number(place)
+        self[place] = number, number
+        return self[place]
+
+
 class Straight:
     """A program that computes ``results`` from named integers where all ``claims`` hold.
 
@@ -42,13 +54,15 @@ class Straight:
         self.names = tuple(names)
         self._steps: list[_Step] = []
         self._known: dict[Any, _Place] = {name: name for name in names}
-        self._checks: list[tuple[int, str, _Place, _Place]] = []  # number of steps before, relation, sides
+        self._checks: list[Check] = []
         for claim in claims:
             left, right = self._dim(_integer(claim.left)), self._dim(_integer(claim.right))
-            self._checks.append((len(self._steps), claim.relation, left, right))
+            self._checks.append(Check(len(self._steps), claim.relation, left, right))
         self._results = [self._dim(result) for result in results]
         self._scalar: Callable[..., tuple[int, ...] | None] | None = None
         self._arrays: Callable[..., Any] | None = None
+        self._blocks: dict[tuple[Check, ...], Blocks] = {}
+        self._widest: _Ranges | None = None  # for all columns so far, unless they need Python's integers
 
     # -- one point ----------------------------------------------------------------------------------
 
@@ -79,24 +93,28 @@ class Straight:
             columns: an array of int64 for each name.
             size: their length.
         """
-        import numpy as np
-
         if size <= _FEW:
             return self._point_by_point(columns, size)
-        if not self._fits(columns):
-            columns = [column.astype(object) for column in columns]
+        ranges = self._ranges(columns)
+        if ranges is None:
+            return self._block([column.astype(object) for column in columns], size)
+        if size <= _LONG:
             return self._block(columns, size)
-        if size <= _BLOCK:
-            return self._block(columns, size)
-        held = np.empty(size, bool)
-        results = [np.empty(size, np.int64) for _ in self._results]
-        for start in range(0, size, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            holds, found = self._block([column[part] for column in columns], len(held[part]))
-            held[part] = holds
-            for whole, piece in zip(results, found, strict=True):
-                whole[part] = piece
-        return held, results
+        return self._blocks_for(ranges).over(columns, size)
+
+    def _blocks_for(self, ranges: _Ranges) -> Blocks:
+        """Return the program without what ranges of the columns decide."""
+        checks = [
+            Check(number, "!=", right, "0")
+            for number, (operator, _, right) in enumerate(self._steps)
+            if operator == "//" and ranges[right][0] <= 0 <= ranges[right][1]
+        ]
+        checks += [check for check in self._checks if not _is_certain(check, ranges)]
+        if tuple(checks) not in self._blocks:
+            if len(self._blocks) >= _MOST_BLOCKS:
+                self._blocks.clear()
+            self._blocks[tuple(checks)] = Blocks(Task(self.names, self._steps, checks, self._results))
+        return self._blocks[tuple(checks)]
 
     def _point_by_point(self, columns: Sequence[Any], size: int) -> tuple[Any, list[Any]]:
         import numpy as np
@@ -113,7 +131,7 @@ class Straight:
         import numpy as np
 
         if self._arrays is None:
-            scope = {"minimum": np.minimum, "maximum": np.maximum, "over": _over, "ceil_log2": _ceil_log2}
+            scope = {"minimum": np.minimum, "maximum": np.maximum, "over": _over, "ceil_log2": ceil_log2}
             self._arrays = _function(self._array_source(), scope)
         valid = [np.True_]
         holds, found = self._arrays(valid, *columns)
@@ -128,21 +146,26 @@ class Straight:
         last = f"return {' & '.join(conditions) or 'True'}, ({results})"
         return _text(("valid", *self.names), [*self._lines(0, len(self._steps), over="over"), last])
 
-    def _fits(self, columns: Sequence[Any]) -> bool:
-        """Return True if all intermediate results lie in int64."""
-        ranges: dict[_Place, Interval] = {
-            name: (int(column.min()), int(column.max())) for name, column in zip(self.names, columns, strict=True)
-        }
+    def _ranges(self, columns: Sequence[Any]) -> _Ranges | None:
+        """Return ranges of all places for columns, maybe wider ones; None if one does not lie in int64."""
+        spans = [(int(column.min()), int(column.max())) for column in columns]
+        if self._widest is not None:
+            earlier = [self._widest[name] for name in self.names]
+            if all(least <= low and high <= most for (low, high), (least, most) in zip(spans, earlier, strict=True)):
+                return self._widest
+            both = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(spans, earlier, strict=True)]
+            self._widest = self._ranges_of(both)
+        if self._widest is None:
+            self._widest = self._ranges_of(spans)
+        return self._widest
 
-        def of(place: _Place) -> Interval:
-            return ranges[place] if place in ranges else (_number(place), _number(place))
-
+    def _ranges_of(self, spans: Iterable[Interval]) -> _Ranges | None:
+        ranges = _Ranges(zip(self.names, spans, strict=True))
         for number, (operator, left, right) in enumerate(self._steps):
-            low, high = ranges[f"t{number}"] = _RANGES[operator](of(left), of(right))
-            if not (low >= _LEAST and high <= _MOST):
-                return False
-        constants = [place for step in self._steps for place in step[1:] if place not in ranges]
-        return all(_LEAST <= _number(place) <= _MOST for place in constants)
+            ranges[f"t{number}"] = _RANGES[operator](ranges[left], ranges[right])
+        for result in self._results:
+            ranges[result]  # which may be a constant
+        return ranges if all(low >= _LEAST and high <= _MOST for low, high in ranges.values()) else None
 
     # -- steps --------------------------------------------------------------------------------------
 
@@ -270,15 +293,18 @@ def _over(valid: list[Any], left: Any, right: Any) -> Any:
     return left // right
 
 
-def _ceil_log2(size: Any) -> Any:
-    import numpy as np
-
-    rest = np.abs(size - 1)
-    most = int(np.max(rest)).bit_length()
-    result = np.zeros_like(rest)
-    for bit in range(most):
-        result = result + (rest >= 1 << bit)
-    return result
+def _is_certain(check: Check, ranges: _Ranges) -> bool:
+    """Return True if a claim holds for all numbers in the ranges of its sides."""
+    (least, most), (low, high) = ranges[check.left], ranges[check.right]
+    certain = {
+        "<": most < low,
+        "<=": most <= low,
+        ">": least > high,
+        ">=": least >= high,
+        "==": least == most == low == high,
+        "!=": most < low or least > high,
+    }
+    return certain[check.relation]
 
 
 def _range_over(a: Interval, b: Interval) -> Interval:

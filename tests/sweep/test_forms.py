@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import netcalc
-from netcalc.dims import Assumption, maximum, minimum, symbol
+from netcalc.dims import Assumption, Dim, ceil_log2, maximum, minimum, symbol
 from netcalc.spec.sketches import _chances_in
 from netcalc.sweep import families
 from netcalc.sweep.evaluation import Evaluator, values_of
@@ -107,6 +109,83 @@ def test_straight_programs_compute_as_python_does() -> None:
         if holds:
             assert one == (x * x * 7 + x * y - 40) // (y + 1) + max(x - y, 2) * min(y, 9)
             assert two == x * y
+
+
+def _drawn_size(draw: Random, sizes: list[Dim], depth: int) -> tuple[Dim, Callable[..., int]]:
+    """Return a size of drawn operations, and the function of Python's integers that gives its value."""
+    if depth == 0 or draw.random() < 0.15:
+        index = draw.randrange(len(sizes) + 1)
+        constant = draw.randint(-30, 30)
+        return (constant, lambda *_: constant) if index == len(sizes) else (sizes[index], lambda *row: row[index])
+    (left, f), (right, g) = (_drawn_size(draw, sizes, depth - 1) for _ in range(2))
+    kind = draw.choice(["+", "*", "//", "min", "max", "log2"])
+    if kind == "+":
+        return left + right, lambda *row: f(*row) + g(*row)
+    if kind == "*":
+        return left * right, lambda *row: f(*row) * g(*row)
+    if kind == "//" and right != 0:
+        return left // right, lambda *row: f(*row) // g(*row)
+    if kind == "log2":
+        return ceil_log2(left), lambda *row: (f(*row) - 1).bit_length()
+    if kind == "min":
+        return minimum(left, right), lambda *row: min(f(*row), g(*row))
+    return maximum(left, right), lambda *row: max(f(*row), g(*row))
+
+
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_long_columns_are_computed_as_python_does(seed: int) -> None:
+    draw = Random(seed)
+    sizes: list[Dim] = [symbol(name, None, 0) for name in ("a", "b", "c")]
+    most = [3, 40, 1 << 20, 1 << 50][seed % 4]
+    first, claims = [draw.randint(1, most) for _ in sizes], []
+    for left, right in ([_drawn_size(draw, sizes, 2) for _ in range(2)] for _ in range(4)):
+        with suppress(ZeroDivisionError):
+            values = left[1](*first), right[1](*first)
+            claims.append((left, draw.choice([word for word, holds in _HOLDS.items() if holds(*values)]), right))
+    results = [_drawn_size(draw, sizes, 3) for _ in range(3)]
+    results += [results[0], (sizes[1], lambda *row: row[1])]
+    asserted = [Assumption(left[0], relation, right[0]) for left, relation, right in claims]
+    program = Straight(["a", "b", "c"], asserted, [size for size, _ in results])
+    for _ in range(3):
+        size, least = draw.randint(17_000, 21_000), draw.choice([1, most // 2, 0])
+        columns = [np.array([draw.randint(least, most) for _ in range(size)], np.int64) for _ in range(3)]
+        held, found = program.over(columns, size)
+        for place in [*range(0, size, 97), size - 1]:
+            row = [int(column[place]) for column in columns]
+            try:
+                expected = tuple(of(*row) for _, of in results)
+                holds = all(_HOLDS[relation](left[1](*row), right[1](*row)) for left, relation, right in claims)
+            except ZeroDivisionError:
+                holds = False
+            assert bool(held[place]) == (program.at(row) is not None), row
+            if held[place]:
+                assert holds and tuple(int(column[place]) for column in found) == expected, row
+
+
+def test_long_columns_of_an_evaluator_may_pass_64_bits_in_some_places() -> None:
+    request = netcalc.load("gpt2").request
+    size = 200_000
+    columns = {"d_model": 12 + 12 * (np.arange(size) % 50), "layers": np.full(size, 5), "batch": np.full(size, 1 << 16)}
+    columns["d_model"][150_000] = 12 << 20
+    columns["layers"][150_000] = 8_000
+    columns["d_model"][140_000] = 100
+    evaluator = Evaluator(request, ("macs",), tuple(columns))
+    found = evaluator.arrays(columns)
+    assert list(found.reasons) == [140_000] and evaluator.by_forms > size - 10
+    for place in (0, 70_000, 149_999, 150_000, size - 1):
+        point = {name: int(values[place]) for name, values in columns.items()}
+        assert found.figures["macs"][place] == values_of(request.with_settings(point), ("macs",))["macs"]
+    assert found.figures["macs"][150_000] > 1 << 63
 
 
 def test_chances_of_dropping_do_not_change_figures() -> None:

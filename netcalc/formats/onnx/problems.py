@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.onnx.messages import Node
 
-#: Most problems that an error lists, and most names in one of them.
-_MOST, _NAMES = 20, 3
+#: Most problems that an error lists, and most names of tensors and of nodes in one of them.
+_MOST, _NAMES, _NODES = 20, 3, 20
 
 
 class Problems:
@@ -54,7 +54,9 @@ class Problems:
         """Raise NetcalcError (E007) with all problems, if there are any."""
         found = []
         for (operator, reason), nodes in self._operators.items():
-            count = f"{len(nodes)} nodes, such as {nodes[0]}" if len(nodes) > 1 else nodes[0]
+            listed = ", ".join(nodes[:_NODES])
+            more = f" and {len(nodes) - _NODES} more" if len(nodes) > _NODES else ""
+            count = f"{len(nodes)} nodes: {listed}{more}" if len(nodes) > 1 else listed
             what = f"operator {operator} is not known" if reason == "no rule" else f"operator {operator}: {reason}"
             found.append(f"{what} ({count})")
         found += self._others

@@ -13,6 +13,7 @@ from netcalc.dims import Dim, default_of
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value, operation_named
 from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
+from netcalc.formats.onnx.control_flow import DependsOnDataError, Flow, results_of
 from netcalc.formats.onnx.elements import MOST_READ, dtype_named
 from netcalc.formats.onnx.file import OnnxFile
 from netcalc.formats.onnx.folding import folded, sizes_of
@@ -47,6 +48,7 @@ class Translation:
         self.tensors: dict[str, Held] = {}
         self.given = given
         self._cut_up: set[str] = set()
+        self._held: dict[int, Operand] = {}
         self._functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self._nodes = 0
 
@@ -111,7 +113,18 @@ class Translation:
                 env[tensor.name] = None
 
     def _stored(self, tensor: TensorProto, name: str) -> Operand:
-        """Return a tensor that the file holds: known elements of a few integers and single numbers, or a parameter."""
+        """Return a tensor that the file holds: known elements of a few integers and single numbers, or a parameter.
+
+        A tensor of a function, or of the body of a loop, is the same one each time.
+        """
+        if (held := self._held.get(id(tensor))) is not None:
+            return held
+        operand = self._hold(tensor, name)
+        if operand.value is not None:
+            self._held[id(tensor)] = operand
+        return operand
+
+    def _hold(self, tensor: TensorProto, name: str) -> Operand:
         dtype = dtype_named(tensor.kind)
         type_ = TensorType(tensor.shape, dtype)
         count = prod(tensor.shape)
@@ -207,11 +220,8 @@ class Translation:
                 return self._function(function, node, operands, scope, depth)
             if node.domain == "" and node.op == "Constant":
                 return [self._constant(node)]
-            if node.domain == "" and node.op == "If":
-                return self._choice(node, env, opsets, scope, depth)
             if any(True for _ in subgraphs(node)):
-                self.problems.operator(node, "control flow that depends on data")
-                return None
+                return self._flow(node, env, opsets, scope, depth)
             rule = rule_of(node.domain, node.op)
             around = Surroundings(self.read, self.make_buffer, self._cut, uses)
             call = Call(node, self.build, opsets.get(node.domain, 1), operands, around)
@@ -285,22 +295,32 @@ class Translation:
         kinds = [name for name in values if name.startswith(("value", "sparse"))]
         raise RuleError(f"a constant of the kind {', '.join(kinds) or 'none'}")
 
-    def _choice(
+    def _flow(
         self, node: Node, env: Mapping[str, Operand | None], opsets: Mapping[str, int], scope: Scope, depth: int
     ) -> list[Operand | None] | None:
-        """Return the results of the branch that a constant condition chooses."""
-        condition = env[node.inputs[0]]
-        if condition is None or condition.known is None or len(condition.known.elements) != 1:
-            self.problems.operator(node, "control flow that depends on data")
-            return None
-        branch = node.attributes.get("then_branch" if condition.known.elements[0] else "else_branch")
-        if not isinstance(branch, GraphProto):
-            raise RuleError("a branch is missing")
-        inner = dict(env)
-        self._initializers(replace_named(branch, inner), inner)
-        names = [info.name for info in branch.outputs]
-        self._walk(branch.nodes, inner, opsets, scope, names, depth)
-        return [inner.get(name) for name in names]
+        """Return the results of a node whose attributes are graphs, which see the values around them."""
+
+        def run(body: GraphProto, operands: Sequence[Operand | None]) -> list[Operand | None] | None:
+            inner = dict(env)
+            for tensor in body.initializers:  # which hide the values of their names
+                inner.pop(tensor.name, None)
+            self._initializers(body, inner)
+            inner |= {info.name: operand for info, operand in zip(body.inputs, operands, strict=False)}
+            names = [info.name for info in body.outputs]
+            self._walk(body.nodes, inner, opsets, scope, names, depth)
+            missing = [name[:80] for name in names if name not in inner]
+            if missing:
+                raise RuleError(f"its graph does not make {', '.join(map(repr, missing))}")
+            results = [inner[name] for name in names]
+            return None if None in results else results
+
+        operands = [env[name] if name else None for name in node.inputs]
+        self.build.scope = scope
+        try:
+            return results_of(Flow(node, operands, opsets.get("", 1), self.build, run))
+        except DependsOnDataError as error:
+            self.problems.operator(node, str(error))
+        return None
 
     def _function(
         self, function: Function, node: Node, operands: Sequence[Operand | None], scope: Scope, depth: int
@@ -317,13 +337,6 @@ class Translation:
         opsets = {**self.model.opsets, **function.opsets}
         self._walk(nodes, env, opsets, scope, function.outputs, depth + 1)
         return [env.get(name) for name in function.outputs]
-
-
-def replace_named(branch: GraphProto, env: dict[str, Operand | None]) -> GraphProto:
-    """Return a branch, whose tensors hide those of the same names around it."""
-    for tensor in branch.initializers:
-        env.pop(tensor.name, None)
-    return branch
 
 
 def _filled_in(node: Node, given: Mapping[str, Any], absent: set[str]) -> Node:

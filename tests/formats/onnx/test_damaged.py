@@ -77,9 +77,9 @@ def test_problems_name_their_nodes(tmp_path: Path) -> None:
         netcalc.load(path)
     text = str(caught.value)
     assert {problem.code for problem in caught.value.diagnostics} == {"E007"}
-    assert "operator Fancy is not known (2 nodes, such as Fancy 'first')" in text
+    assert "operator Fancy is not known (2 nodes: Fancy 'first', Fancy 'second')" in text
     assert "operator com.example.Other is not known (com.example.Other 'third')" in text
-    assert "operator Loop: control flow that depends on data (Loop 'the loop')" in text
+    assert "Loop 'the loop': its body has 0 inputs and 0 outputs" in text
     assert "Add 'fourth': it reads 'nowhere', which nothing makes" in text
     assert "Add 'fifth': it reads 'later', which a later node makes: the graph has a cycle" in text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import netcalc
+from netcalc.bounded_cache import BoundedCache
 from netcalc.dims import Assumption, Dim, ceil_log2, maximum, minimum, symbol
+from netcalc.spec import sketches
 from netcalc.spec.sketches import _chances_in
 from netcalc.sweep import families
 from netcalc.sweep.evaluation import Evaluator, values_of
@@ -188,19 +190,29 @@ def test_long_columns_of_an_evaluator_may_pass_64_bits_in_some_places() -> None:
     assert found.figures["macs"][150_000] > 1 << 63
 
 
-def test_chances_of_dropping_do_not_change_figures() -> None:
+class _CountedSketches(BoundedCache[sketches.Sketches]):
+    """Sketches, with the number of structures that they are of."""
+
+    def __init__(self) -> None:
+        super().__init__(10_000)
+        self.structures = 0
+
+    def put(self, key: Hashable, value: sketches.Sketches, weight: int = 1) -> sketches.Sketches:
+        self.structures += 1
+        return super().put(key, value, weight)
+
+
+def test_other_chances_of_dropping_are_no_other_structures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sketches, "SKETCHES", kept := _CountedSketches())
     request = netcalc.load("swin_t", mode="train").request
-    draw = Random(5)
-    points = [
-        {"stochastic_depth": draw.choice([0.0, draw.random(), 1.0]), "d_model": 24 * draw.randint(2, 6), "classes": 10}
-        for _ in range(9)
-    ]
-    found = Evaluator(request, COUNTS, tuple(points[0])).evaluate(
-        {key: [point[key] for point in points] for key in points[0]}
-    )
-    for place in (0, 5, 8):
-        alone = values_of(request.with_settings(points[place]), COUNTS)
-        assert {key: values[place] for key, values in found.figures.items()} == alone
+    structures = []
+    for chance, width in ((0.0, 48), (0.1, 72), (0.7, 96), (1.0, 120)):
+        point = {"stochastic_depth": chance, "d_model": width}
+        found = Evaluator(request, COUNTS, tuple(point)).evaluate({name: [value] for name, value in point.items()})
+        structures.append(kept.structures)
+    alone = values_of(request.with_settings(point), COUNTS)
+    assert {key: values[0] for key, values in found.figures.items()} == alone
+    assert structures[0] > 0 and set(structures) == {structures[0]}
 
 
 def test_an_argument_that_is_used_elsewhere_is_no_chance() -> None:

@@ -2,7 +2,8 @@
 
 Names are PyTorch's.  Promotion follows ``torch.promote_types``: bool < integers < floats < complex numbers; within a
 kind the wider wins, ``uint8`` with ``int8`` gives ``int16``, ``float16`` with ``bfloat16`` gives ``float32``, and
-``float64`` with ``complex64`` gives ``complex128``.
+``float64`` with ``complex64`` gives ``complex128``.  ``uint16``, ``uint32`` and ``uint64`` combine with their own type
+and with floats only.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import sys
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any, Literal, TypeAlias, get_args
+
+from netcalc.diagnostics import RuleError
 
 DType: TypeAlias = Literal[
     "float32",
@@ -25,6 +28,9 @@ DType: TypeAlias = Literal[
     "int16",
     "int8",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "bool",
 ]
 DTYPES: tuple[DType, ...] = get_args(DType)
@@ -41,6 +47,9 @@ ITEMSIZE: dict[str, int] = {
     "int16": 2,
     "int8": 1,
     "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
     "bool": 1,
 }
 FLOATS = frozenset({"float64", "float32", "float16", "bfloat16"})
@@ -49,13 +58,19 @@ PARTS: dict[DType, DType] = {"complex64": "float32", "complex128": "float64"}
 COMPLEX = frozenset(PARTS)
 #: Types of numbers with a fraction.
 INEXACT = FLOATS | COMPLEX
-INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
+UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
+INTEGERS = frozenset({"int64", "int32", "int16", "int8"}) | UNSIGNED
+#: Types that are promoted to no other type of integers.
+_APART = UNSIGNED - {"uint8"}
 
 _SIGNED = ("int8", "int16", "int32", "int64")
 
 
 def promote(*dtypes: DType) -> DType:
     """Return the element type of arithmetic between tensors of these types.
+
+    Raises:
+        RuleError: an unsigned type of more than 8 bits with another type of integers, bools or complex numbers.
 
     >>> promote("int64", "float16")
     'float16'
@@ -126,10 +141,19 @@ def holds(dtype: DType, number: Any) -> bool:
         dtype = real_of(dtype)
         return math.isinf(number) or math.isnan(number) or abs(number) <= _LARGEST.get(dtype, math.inf)
     if dtype in INTEGERS:
-        bits = 8 * ITEMSIZE[dtype]
-        least, most = (0, 2**bits - 1) if dtype == "uint8" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        least, most = limits(dtype)
         return math.isfinite(number) and least <= number <= most
     return True
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """Return the least and the greatest number of a type of integers.
+
+    >>> limits("int8"), limits("uint16")
+    ((-128, 127), (0, 65535))
+    """
+    values = 1 << 8 * ITEMSIZE[dtype]
+    return (0, values - 1) if dtype in UNSIGNED else (-values // 2, values // 2 - 1)
 
 
 def largest(dtype: DType) -> float:
@@ -142,6 +166,9 @@ def _kind(dtype: DType) -> int:
 
 
 def _promote_two(a: DType, b: DType) -> DType:
+    if a != b and (a in _APART or b in _APART) and a not in FLOATS and b not in FLOATS:
+        hint = "give one of them the type of the other with 'cast'"
+        raise RuleError(f"numbers of the types {a} and {b} have no common type", code="E402", hint=hint)
     if a == b or b == "bool":
         return a
     if a == "bool":

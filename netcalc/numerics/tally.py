@@ -29,7 +29,7 @@ UFUNC_KINDS: dict[str, Kind | None] = {
         "compare",
     ),
     **dict.fromkeys(["logical_and", "logical_or", "logical_not", "logical_xor", "sign", "absolute", "clip"], "compare"),
-    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor", "invert"], "compare"),
+    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert"], "compare"),
     **dict.fromkeys(
         ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "power", "float_power", "logaddexp"],
         "transcendental",

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import Poly
-from netcalc.dtypes import COMPLEX, FLOATS, INEXACT, ITEMSIZE, DType, promote, scalar_dtype
+from netcalc.dtypes import COMPLEX, FLOATS, INEXACT, DType, limits, promote, scalar_dtype
 from netcalc.inits import parse_init
 from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import Buffer, Context, Example, Init, Param, RuleError, Size, attr, same_shape
@@ -166,9 +166,8 @@ def _fits(number: Any, dtype: DType) -> bool:
         return True
     if dtype == "bool" or isinstance(number, float):
         return False
-    values = 1 << 8 * ITEMSIZE[dtype]
-    least = 0 if dtype == "uint8" else -values // 2
-    return isinstance(number, Poly) or least <= number < least + values
+    least, most = limits(dtype)
+    return isinstance(number, Poly) or least <= number <= most
 
 
 def _lines_type(value: Any) -> TensorType:

@@ -39,13 +39,13 @@ ELEMENT_TYPES = {
     "I16": "int16",
     "I8": "int8",
     "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
     "BOOL": "bool",
 }
 #: Types that netcalc does not have, with the name of their dtype in NumPy or ml_dtypes.
 _OTHERS = {
-    "U64": "uint64",
-    "U32": "uint32",
-    "U16": "uint16",
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
     "F8_E8M0": "float8_e8m0fnu",

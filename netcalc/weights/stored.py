@@ -24,9 +24,6 @@ from netcalc.limits import MAX_STORED_AXES, MAX_STORED_VALUES, MAX_TENSOR_HEADER
 #: Bits of an element, for netcalc's types and for those that only files have.
 BITS = {
     **{name: 8 * size for name, size in ITEMSIZE.items()},
-    **dict.fromkeys(("U64", "uint64"), 64),
-    **dict.fromkeys(("U32", "uint32"), 32),
-    **dict.fromkeys(("U16", "uint16"), 16),
     **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 8),
     "F6_E2M3": 6,
     "F6_E3M2": 6,

@@ -136,7 +136,7 @@ def test_a_declared_total_is_held_against_headers_and_prediction(
     record = json.loads(netcalc("verify", str(folder), "-f", "json").out)
     assert record["stored"]["params"] == PARAMS
     assert record["ok"] == ok
-    words = sum(row["elements"] for row in record["stored"]["types"] if row["dtype"] == "U32")
+    words = sum(row["elements"] for row in record["stored"]["types"] if row["dtype"] == "uint32")
     assert words == PROJECTIONS // 4
 
 
@@ -162,7 +162,7 @@ def test_bytes_are_those_that_are_stored(tmp_path: Path) -> None:
     said, pack = SCHEMES["mlx-4"]
     folder = write_model(tmp_path, LLAMA | said, packed_llama(pack))
     content = api.read_checkpoint(folder / "model.safetensors")
-    words = sum(tensor.bytes for tensor in content.tensors if tensor.dtype == "U32")
+    words = sum(tensor.bytes for tensor in content.tensors if tensor.dtype == "uint32")
     assert words * 8 == PROJECTIONS * 4
     header = int.from_bytes((folder / "model.safetensors").read_bytes()[:8], "little")
     assert content.bytes == (folder / "model.safetensors").stat().st_size - 8 - header

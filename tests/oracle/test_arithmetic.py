@@ -172,6 +172,30 @@ def test_bits(name: str, arrays: list[np.ndarray], value: int | None) -> None:
     agree(name, {} if value is None else {"value": value}, arrays, fold(getattr(torch, name), value))
 
 
+@pytest.mark.parametrize("name", ["bitwise_left_shift", "bitwise_right_shift"])
+@draws
+@given(arrays=tensors(1, 2), value=st.none() | st.sampled_from([0, 1, 5, 7]), reverse=st.booleans())
+def test_shifts(name: str, arrays: list[np.ndarray], value: int | None, reverse: bool) -> None:
+    attrs = {"value": value, "reverse": reverse}
+    agree(name, attrs, arrays, pair(getattr(torch, name), value, reverse))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("name", ["bitwise_left_shift", "bitwise_right_shift"])
+def test_shifts_by_all_widths(name: str, dtype: str) -> None:
+    x = np.array([-128, -5, -1, 0, 1, 77, 127]).astype(dtype)
+    counts = np.array([-1, 0, 1, 6, 7, 8, 15, 16, 31, 32, 63, 64, 65]).astype(dtype)
+    agree(name, {}, [x[:, None], counts], lambda w, a, b: getattr(torch, name)(a, b))
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype"), [("float32", "int32"), ("int64", "float64"), ("float16", "uint16"), ("bool", "uint8")]
+)
+def test_bitcast(given: str, dtype: str) -> None:
+    x = np.array([[0, 1, -3], [77, 5, -1]]).astype(given)
+    agree("bitcast", {"dtype": dtype}, [x], lambda w, a: a.view(getattr(torch, dtype)))
+
+
 @draws
 @given(arrays=tensors(1, 1))
 def test_bitwise_not(arrays: list[np.ndarray]) -> None:

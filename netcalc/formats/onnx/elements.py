@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dtypes import ITEMSIZE, DType
+from netcalc.dtypes import ITEMSIZE, UNSIGNED, DType
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.wire import Data, floats, integers
 from netcalc.weights.stored import DamagedError
@@ -17,22 +17,22 @@ DTYPES: dict[int, DType] = {
     1: "float32",
     2: "uint8",
     3: "int8",
+    4: "uint16",
     5: "int16",
     6: "int32",
     7: "int64",
     9: "bool",
     10: "float16",
     11: "float64",
+    12: "uint32",
+    13: "uint64",
     14: "complex64",
     15: "complex128",
     16: "bfloat16",
 }
 #: Names of the other types, for messages.
 OTHERS = {
-    4: "uint16",
     8: "string",
-    12: "uint32",
-    13: "uint64",
     17: "float8e4m3fn",
     18: "float8e4m3fnuz",
     19: "float8e5m2",
@@ -55,6 +55,9 @@ _CODES = {
     "int16": "h",
     "int8": "b",
     "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
     "bool": "?",
 }
 
@@ -89,6 +92,8 @@ def elements(data: Data, tensor: TensorProto) -> list[Any]:
         values = [complex(*values[at : at + 2]) for at in range(0, len(values), 2)]
     elif dtype == "bool":
         values = [bool(value) for value in values]
+    elif dtype in UNSIGNED:  # the integers of a message have signs
+        values = [value % (1 << 8 * ITEMSIZE[dtype]) for value in values]
     if len(values) != count:
         raise DamagedError(f"{tensor.name[:80]!r} should have {count:,} elements, and has {len(values):,}")
     return values

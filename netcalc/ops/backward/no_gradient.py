@@ -11,6 +11,8 @@ NO_GRADIENT: dict[str, str] = {
     **dict.fromkeys(
         ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), "it takes integers and truth values only"
     ),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "it takes integers only"),
+    "bitcast": "bits as another type are no differentiable function of the number",
     **dict.fromkeys(("constant", "arange", "causal_mask"), _SOURCE),
     **dict.fromkeys(("normal", "uniform", "exponential", "randint", "randperm"), _SOURCE),
     **dict.fromkeys(

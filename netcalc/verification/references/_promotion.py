@@ -30,7 +30,10 @@ def promoted(*dtypes: str) -> str:
         return "complex128" if {"complex128", "float64"} & {*dtypes} else "complex64"
     dtype_so_far = "bool"
     for dtype in dtypes:
-        dtype_so_far = _TABLE[dtype_so_far].split()[_NAMES.index(dtype)]
+        if dtype not in _NAMES or dtype_so_far not in _NAMES:  # unsigned integers of more than 8 bits
+            dtype_so_far = next((name for name in (dtype_so_far, dtype) if "float" in name), dtype)
+        else:
+            dtype_so_far = _TABLE[dtype_so_far].split()[_NAMES.index(dtype)]
     return dtype_so_far
 
 

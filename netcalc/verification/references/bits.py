@@ -7,6 +7,9 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
+from netcalc.arrays import numpy_dtype
 from netcalc.verification.references import Array, Attributes, Expected, Shape, reference
 from netcalc.verification.references._broadcast import converted, operands_of
 
@@ -32,3 +35,27 @@ def inverted(op: Attributes, x: Array) -> Expected:
     if x.dtype.name == "bool":
         return Expected(x.shape, "bool", lambda index: not x[index])
     return Expected(x.shape, x.dtype.name, lambda index: converted(~x[index].item(), x.dtype.name))
+
+
+@reference("bitwise_left_shift", "bitwise_right_shift")
+def shifted(op: Attributes, *inputs: Array | None) -> Expected:
+    shape, dtype, operands = operands_of(op, inputs)
+    width = 8 * numpy_dtype(dtype).itemsize
+    left = op.name == "bitwise_left_shift"
+
+    def at(index: Shape) -> Any:
+        given = [int(converted(operand, dtype)) for operand in operands(index)]
+        number, count = given[::-1] if op.reverse else given
+        if not 0 <= count < width:
+            count = width
+        return converted(number << count if left else number >> count, dtype)
+
+    return Expected(shape, dtype, at)
+
+
+@reference("bitcast")
+def reinterpreted(op: Attributes, x: Array) -> Expected:
+    def at(index: Shape) -> Any:
+        return np.frombuffer(np.asarray(x)[index].tobytes(), numpy_dtype(op.dtype))[0].item()
+
+    return Expected(x.shape, op.dtype, at)

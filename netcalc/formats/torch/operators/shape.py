@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.dtypes import ITEMSIZE
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.lines.shape import filled_sizes, merged, reshaped, split
 from netcalc.formats.graph.model import Value
 from netcalc.formats.torch.operators import operator
+from netcalc.formats.torch.operators._operands import dtype_of
 
 
 @operator("aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten._reshape_copy.default")
@@ -43,5 +45,8 @@ def unflatten(build: Builder, input: Value, dim: int, sizes: Sequence[Any]) -> V
 
 
 @operator("aten.view.dtype")
-def reinterpreted(build: Builder, input: Value, **_: Any) -> Value:
-    raise RuleError("the bytes of a tensor as another type of element are not expressible")
+def reinterpreted(build: Builder, input: Value, dtype: Any) -> Value:
+    name = dtype_of(dtype) or input.type.dtype
+    if ITEMSIZE[name] != ITEMSIZE[input.type.dtype]:
+        raise RuleError("the bytes of a tensor as elements of another size are not expressible")
+    return input if name == input.type.dtype else build.line("bitcast", [input], {"dtype": name})

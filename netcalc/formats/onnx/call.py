@@ -11,6 +11,7 @@ from netcalc.dims import Dim, Poly
 from netcalc.dtypes import FLOATS, DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
+from netcalc.formats.onnx.constants import constant_inputs
 from netcalc.formats.onnx.known import Known, number
 from netcalc.formats.onnx.messages import Node, TensorProto
 from netcalc.tensor_type import TensorType
@@ -173,7 +174,8 @@ class Call:
         """Return the elements of an input; RuleError if they depend on data."""
         elements = self.known(place)
         if elements is None:
-            raise RuleError(f"{what} depends on data")
+            name = constant_inputs(self.node.op, self.version)[place]
+            raise RuleError(f"{what} depends on data, and the input {name!r} has to be a constant")
         return elements
 
     def ints(self, place: int, what: str) -> list[Any]:

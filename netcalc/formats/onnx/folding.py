@@ -26,9 +26,11 @@ def folded(call: Call) -> list[Known] | None:
     rule = _RULES.get(call.node.op)
     if rule is None:
         return None
-    operands = [call.known(place) for place, operand in enumerate(call.operands) if operand is not None]
-    given = [operand for operand in operands if operand is not None]
-    if len(given) < len(operands) or (not operands and call.node.inputs):
+    # of what CastLike takes second, only the type counts
+    operands = call.operands[:1] if call.node.op == "CastLike" else call.operands
+    listed = [call.known(place) for place, operand in enumerate(operands) if operand is not None]
+    given = [operand for operand in listed if operand is not None]
+    if len(given) < len(listed) or (not listed and call.node.inputs):
         return None
     try:
         result = rule(call, given)
@@ -147,7 +149,10 @@ def _transpose(call: Call, given: list[Known]) -> Known:
 
 
 def _cast(call: Call, given: list[Known]) -> Known:
-    x, dtype = given[0], dtype_named(call.attribute("to"))
+    return _as_type(given[0], dtype_named(call.attribute("to")))
+
+
+def _as_type(x: Known, dtype: DType) -> Known:
     return known(dtype, x.shape, [converted(element, dtype) for element in x.elements])
 
 
@@ -271,6 +276,7 @@ _RULES: dict[str, Rule] = {
     "Expand": _expand,
     "Transpose": _transpose,
     "Cast": _cast,
+    "CastLike": lambda call, given: _as_type(given[0], call.type(1).dtype),
     "Range": _range,
     "Add": _arithmetic(functions.add),
     "Sub": _arithmetic(functions.sub),

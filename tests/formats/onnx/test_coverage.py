@@ -30,10 +30,13 @@ def _page(record: dict[str, Any]) -> str:
         f"onnx {record['onnx']} has {record['cases']:,} tests of nodes: an operator, or its definition by others, with"
         " inputs and results.",
         "netcalc [imports](importing.md#onnx) each as a spec, runs it and compares the results within the test's own"
-        " tolerance. Shapes, axes",
-        "and limits that exported models have as constants are constants there too. A test of netcalc fails when a case"
-        " starts or ceases to",
-        "pass, and `pytest --update` writes this page.",
+        " tolerance, or two units in",
+        "the last place of 16-bit numbers: the tests' results are rounded after each step, and their tolerance of 0.001 is"
+        " less than one unit",
+        "of bfloat16. Inputs whose values determine shapes by the definition of their operator (`shape`, `axes`, `repeats`,"
+        " `pads`, `k`, …) are",
+        "constants, as in exported models. A test of netcalc fails when a case starts or ceases to pass, and"
+        " `pytest --update` writes this page.",
         "",
         f"**{record['cases'] - count:,} of {record['cases']:,} pass**, of {len(known)} operators.",
         "",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.lines.concat import concatenated
+from netcalc.formats.graph.lines.expand import broadcast_shape, expanded
 from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.lines.softmax import safe_softmax
@@ -29,23 +31,13 @@ def attention(call: Call) -> Any:
         past = call.shape(4)[2]
         key = concatenated(call.build, [call.x(4), key], 2)
         value = concatenated(call.build, [call.x(5), value], 2)
-    for name in ("left_window_size", "right_window_size", "softmax_precision"):
-        if call.attribute(name, -1) not in (-1, 1, 0) or (
-            name != "softmax_precision" and call.attribute(name, -1) >= 0
-        ):
-            raise RuleError(f"attention with {name}")
-    if call.has(6):
-        raise RuleError("attention with lengths of the sequences")
-    mask, causal = _mask(call, query, key, past)
-    cap = call.attribute("softcap", 0.0)
-    mode = call.attribute("qk_matmul_output_mode", 0)
-    if cap or call.has_result(3):
-        result, scores = _written_out(call, (query, key, value), mask, cap, mode, causal=causal)
+    call.attribute("softmax_precision")  # netcalc's is at least that of float32
+    pattern, lengths = _pattern(call, query, key, past)
+    inputs = (query, key, value)
+    if call.has_result(3):
+        result, scores = _written_out(call, inputs, _mask(call, query, key, past, pattern, lengths))
     else:
-        grouped = query.type.shape[1] != key.type.shape[1]
-        attributes = {"causal": causal or None, "scale": call.attribute("scale"), "enable_gqa": grouped or None}
-        scores = None
-        result = call.line("scaled_dot_product_attention", given([query, key, value, mask]), attributes)
+        scores, result = None, _whole(call, inputs, past, pattern, lengths)
     result = cast(call.build, result, call.type(0).dtype)
     if flat:
         joined = call.line("transpose", [result], {"axes": [1, 2]})
@@ -58,31 +50,104 @@ def _by_head(call: Call, x: Value, heads: int) -> Value:
     return call.line("transpose", [reshaped(call.build, x, [batch, length, heads, width // heads])], {"axes": [1, 2]})
 
 
-def _mask(call: Call, query: Value, key: Value, past: Any) -> tuple[Value | None, bool]:
-    """Return the mask of attention, in which later positions are hidden, or True for a causal one without a mask."""
+class _Pattern(NamedTuple):
+    """Keys that a position may see: at most so many before and after it, None for all of them."""
+
+    left: int | None
+    right: int | None
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes of attention with this pattern."""
+        if self.left is None and self.right == 0:
+            return {"causal": True}
+        return {} if self == (None, None) else {"window": [self.left, self.right]}
+
+
+def _pattern(call: Call, query: Value, key: Value, past: Any) -> tuple[_Pattern, Value | None]:
+    """Return the pattern of a layer, and the lengths of the sequences in memory, which may be longer."""
+    left, right = (call.attribute(f"{side}_window_size", -1) for side in ("left", "right"))
+    sides = [None if side < 0 else int(side) for side in (left, right)]
+    if call.attribute("is_causal", 0):
+        sides[1] = 0
+    return _Pattern(*sides), call.optional(6)
+
+
+def _whole(
+    call: Call, inputs: tuple[Value, Value, Value], past: Any, pattern: _Pattern, lengths: Value | None
+) -> Value:
+    """Return attention as one operation, whose pattern is an attribute where it depends on no data."""
+    query, key, _ = inputs
+    queries, keys = query.type.shape[2], key.type.shape[2]
+    cap = call.attribute("softcap", 0.0)
+    attributes = {
+        "scale": call.attribute("scale"),
+        "softcap": cap or None,
+        "enable_gqa": query.type.shape[1] != key.type.shape[1] or None,
+    }
+    hidden = None
+    if pattern != (None, None) and lengths is None and past in (0, keys - queries):
+        attributes |= pattern.attributes
+        attributes["alignment"] = "lower_right" if past != 0 else None
+        pattern = _Pattern(None, None)
+    elif pattern == (None, None) and lengths is not None:
+        hidden, lengths = call.line("logical_not", [_within(call, lengths, keys)]), None
+    mask = _mask(call, query, key, past, pattern, lengths)
+    return call.line("scaled_dot_product_attention", given([*inputs, mask, hidden]), attributes)
+
+
+def _mask(call: Call, query: Value, key: Value, past: Any, pattern: _Pattern, lengths: Value | None) -> Value | None:
+    """Return the mask of attention: the one that is given, without the keys that a pattern or a length hides."""
+    keys = key.type.shape[2]
     mask = call.optional(3)
-    sizes = [query.type.shape[2], key.type.shape[2]]
-    if mask is not None and mask.type.shape[-1] != sizes[1]:
-        raise RuleError("a mask of fewer keys than there are")
-    if not call.attribute("is_causal", 0):
-        return mask, False
-    if mask is None and sizes[0] == sizes[1] and past == 0:
-        return None, True
-    seen = call.line("tril", [call.build.filled(sizes, True, "bool")], {"diagonal": past or None})
-    if mask is None:
-        return seen, False
+    if mask is not None and mask.type.shape[-1] != keys:
+        padding = {"padding": [[0, keys - mask.type.shape[-1]]]}
+        number = None if mask.type.dtype == "bool" else -inf
+        mask = call.line("pad", [mask], {**padding, "value": number})
+    seen = _seen(call, query, keys, past, pattern, lengths)
+    if seen is None or mask is None:
+        return mask if seen is None else seen
     if mask.type.dtype == "bool":
-        return call.line("logical_and", [mask, seen]), False
+        return call.line("logical_and", [mask, seen])
+    shape = broadcast_shape([mask.type.shape, seen.type.shape])
     hidden = call.line("logical_not", [seen])
-    zeros = call.build.filled(sizes, 0, mask.type.dtype)
-    return call.line("add", [mask, call.line("masked_fill", [zeros, hidden], {"value": -inf})]), False
+    return call.line("masked_fill", [expanded(call.build, mask, shape), hidden], {"value": -inf})
 
 
-def _written_out(
-    call: Call, inputs: tuple[Value, Value, Value], mask: Value | None, cap: float, mode: int, *, causal: bool
-) -> tuple[Value, Value]:
-    """Return attention with scores that are limited by a tangent, or that are a result: of the step of ``mode``."""
+def _seen(call: Call, query: Value, keys: Any, past: Any, pattern: _Pattern, lengths: Value | None) -> Value | None:
+    """Return which keys a position sees, (queries, keys), or (batch, 1, queries, keys) by lengths; None for all."""
+    queries = query.type.shape[2]
+    limits: list[Value] = []
+    if lengths is not None:
+        limits.append(reshaped(call.build, _within(call, lengths, keys), [lengths.type.shape[0], 1, 1, keys]))
+    if pattern == (None, 0) and lengths is None:
+        return call.line("tril", [call.build.filled([queries, keys], True, "bool")], {"diagonal": past or None})
+    if pattern != (None, None):
+        row = call.line("unsqueeze", [call.line("arange", [], {"stop": queries})], {"axis": 1})
+        if lengths is not None:
+            first = call.line("sub", [cast(call.build, lengths, "int64")], {"value": queries})
+            row = call.line("add", [row, reshaped(call.build, first, [lengths.type.shape[0], 1, 1, 1])])
+        elif past != 0:
+            row = call.line("add", [row], {"value": past})
+        distance = call.line("sub", [row, call.line("arange", [], {"stop": keys})])
+        if pattern.left is not None:
+            limits.append(call.line("less_equal", [distance], {"value": pattern.left}))
+        if pattern.right is not None:
+            limits.append(call.line("greater_equal", [distance], {"value": -pattern.right}))
+    return reduce(lambda a, b: call.line("logical_and", [a, b]), limits) if limits else None
+
+
+def _within(call: Call, lengths: Value, keys: Any) -> Value:
+    """Return which positions lie within sequences of some lengths, (batch, keys)."""
+    places = call.line("arange", [], {"stop": keys})
+    count = call.line("unsqueeze", [cast(call.build, lengths, "int64")], {"axis": 1})
+    return call.line("less", [places, count])
+
+
+def _written_out(call: Call, inputs: tuple[Value, Value, Value], mask: Value | None) -> tuple[Value, Value]:
+    """Return attention with its scores as a result, as they are after one of the steps."""
     query, key, value = inputs
+    cap, mode = call.attribute("softcap", 0.0), call.attribute("qk_matmul_output_mode", 0)
     repeats = query.type.shape[1] // key.type.shape[1]
     if repeats != 1:
         key, value = (call.line("repeat_interleave", [x], {"repeats": repeats, "axis": 1}) for x in (key, value))
@@ -97,10 +162,7 @@ def _written_out(
     if cap:
         capped = call.line("tanh", [call.line("div", [scores], {"value": cap})])
         capped = call.line("mul", [capped], {"value": cap})
-    if causal:
-        hidden = call.line("triu", [call.build.filled(scores.type.shape[-2:], True, "bool")], {"diagonal": 1})
-        masked = call.line("masked_fill", [capped, hidden], {"value": -inf})
-    elif mask is None:
+    if mask is None:
         masked = capped
     elif mask.type.dtype == "bool":
         masked = call.line("masked_fill", [capped, call.line("logical_not", [mask])], {"value": -inf})

@@ -8,7 +8,7 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly
-from netcalc.dtypes import FLOATS, INTEGERS, ITEMSIZE
+from netcalc.dtypes import FLOATS, INTEGERS
 from netcalc.formats.graph.lines.elementwise import combined
 from netcalc.formats.graph.lines.expand import broadcast_shape
 from netcalc.formats.graph.lines.operands import cast
@@ -161,14 +161,16 @@ for _name in ("And", "Or", "Xor"):
 
 @operator("BitShift")
 def bit_shift(call: Call) -> Value:
-    """x·2ⁿ, or ⌊x/2ⁿ⌋; shifts by the width of the type and more leave no bit, or the sign."""
+    """x·2ⁿ, or ⌊x/2ⁿ⌋; shifts by the width of the type and more, and negative ones, leave no bit, or the sign."""
     dtype, left = call.type(0).dtype, call.attribute("direction") == "LEFT"
-    width = 8 * ITEMSIZE[dtype]
-    count = call.line("clamp", [cast(call.build, call.x(1), "int64")], {"max": min(width if left else width - 1, 62)})
-    factor = call.line("pow", [count], {"value": 2, "reverse": True})
-    x = cast(call.build, call.x(0), "int64")
-    shifted = call.line("mul", [x, factor]) if left else call.line("div", [x, factor], {"rounding": "floor"})
-    return cast(call.build, shifted, dtype)
+    operation = "bitwise_left_shift" if left else "bitwise_right_shift"
+    return cast(call.build, call.line(operation, [call.x(0), call.x(1)]), dtype)
+
+
+@operator("BitCast")
+def bit_cast(call: Call) -> Any:
+    dtype = dtype_named(call.attribute("to"))
+    return call.operand(0) if dtype == call.type(0).dtype else call.line("bitcast", [call.x()], {"dtype": dtype})
 
 
 @operator("Where")

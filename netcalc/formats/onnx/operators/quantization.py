@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dtypes import DType
+from netcalc.dtypes import INTEGERS, ITEMSIZE, DType, limits
 from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.lines.weights import weighted
@@ -14,8 +14,6 @@ from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.operators import operator
 from netcalc.formats.onnx.operators.windows import convolution_attributes
-
-_LIMITS: dict[DType, tuple[int, int]] = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-32768, 32767)}
 
 
 def _aligned(call: Call, x: Value, vector: Value, axis: int) -> Value:
@@ -46,9 +44,9 @@ def dequantized(call: Call, x: Value, scale: Value, zero: Value | None, axis: in
 
 def quantized(call: Call, x: Value, scale: Value, zero: Value | None, axis: int, dtype: DType) -> Value:
     """Return round(x/scale) + zero, limited to the integers of a type."""
-    if dtype not in _LIMITS:
+    if dtype not in INTEGERS or ITEMSIZE[dtype] > 2:
         raise RuleError(f"numbers that are quantized as {dtype}")
-    low, high = _LIMITS[dtype]
+    low, high = limits(dtype)
     value = call.line(
         "div", [cast(call.build, x, "float32"), cast(call.build, _aligned(call, x, scale, axis), "float32")]
     )

@@ -151,8 +151,6 @@ def pad(call: Call) -> Value:
     else:
         pads = call.ints(1, "the padding")
         value = call.number(2) if call.has(2) else 0.0
-        if value is None:
-            raise RuleError("the number of the padding depends on data")
     axes = [front(axis, rank) for axis in call.axes(3) or range(rank)]
     sides = {axis: (pads[place], pads[len(axes) + place]) for place, axis in enumerate(axes)}
     sides = {axis: pair for axis, pair in sorted(sides.items()) if pair != (0, 0)}
@@ -168,7 +166,10 @@ def pad(call: Call) -> Value:
         "mode": None if mode == "constant" else mode,
         "value": value or None,
     }
-    return call.line("pad", [call.x()], attributes)
+    if value is not None or mode != "constant":
+        return call.line("pad", [call.x()], attributes)
+    inside = call.line("pad", [call.build.filled(call.shape(0), True, "bool")], attributes)
+    return call.line("where", [inside, call.line("pad", [call.x()], attributes), call.x(2)])
 
 
 @operator("DepthToSpace")
@@ -196,9 +197,19 @@ def space_to_depth(call: Call) -> Value:
 
 @operator("Trilu")
 def trilu(call: Call) -> Value:
-    diagonal = 0 if not call.has(1) else call.ints(1, "the diagonal")[0]
-    operation = "triu" if call.attribute("upper", 1) else "tril"
-    return call.line(operation, [call.x()], {"diagonal": diagonal or None})
+    """The elements above or below a diagonal, which may be an input, and zeros elsewhere."""
+    upper, x = call.attribute("upper", 1), call.x()
+    diagonal = call.number(1) if call.has(1) else 0
+    if diagonal is not None and 0 not in x.type.shape:
+        return call.line("triu" if upper else "tril", [x], {"diagonal": diagonal or None})
+    if 0 in x.type.shape:
+        return x
+    rows, columns = x.type.shape[-2:]
+    row = call.line("unsqueeze", [call.line("arange", [], {"stop": rows})], {"axis": 1})
+    beside = call.line("sub", [call.line("arange", [], {"stop": columns}), row])
+    number = reshaped(call.build, call.x(1), [])
+    hidden = call.line("less" if upper else "greater", [beside, number])
+    return call.line("masked_fill", [x, hidden], {"value": False if x.type.dtype == "bool" else 0})
 
 
 @operator("CenterCropPad")

@@ -8,9 +8,10 @@ import re
 import socket
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -21,6 +22,8 @@ from netcalc.version import __version__
 _SECONDS = 10
 #: Seconds that processes need to start, and to make the closed forms that this one has made.
 _START = 2.0
+#: Seconds after which processes end that have nothing to do.
+_IDLE = 300
 _ADDRESS = re.compile(r"(dask|ray)://(\[[^\]]+\]|[^\[\]/:@]+):([0-9]{1,5})")
 _EXAMPLE = "as in dask://127.0.0.1:8786 or ray://127.0.0.1:10001"
 
@@ -75,6 +78,42 @@ class Pool:
                 results.close()
 
 
+@dataclass(frozen=True)
+class Processes(Pool):
+    """This process and others of this machine: it counts as well, from the moment at which they are started."""
+
+    def evaluated(self, recipe: Recipe, chunks: Iterable[range]) -> Iterator[Evaluation]:
+        """Yield the evaluations of chunks as they end, in any order; chunks are taken when a process is free for them.
+
+        Raises:
+            NetcalcError: those of :meth:`~netcalc.sweep.recipe.Recipe.evaluated`.
+        """
+        from joblib.externals.loky import get_reusable_executor
+
+        executor = get_reusable_executor(self.workers - 1, timeout=_IDLE)
+        remaining, waiting = iter(chunks), set[Future[Evaluation]]()
+        try:
+            while True:
+                # a chunk waits at each process, so that it goes on at once
+                for places in islice(remaining, 2 * (self.workers - 1) - len(waiting)):
+                    waiting.add(executor.submit(recipe.evaluated, places.start, places.stop))
+                done, waiting = wait(waiting, 0)
+                for future in done:
+                    yield future.result()
+                if done:
+                    continue
+                own = next(remaining, None)
+                if own is not None:
+                    yield recipe.evaluated(own.start, own.stop)
+                elif waiting:
+                    wait(waiting, return_when=FIRST_COMPLETED)
+                else:
+                    return
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
 def address_of(text: str) -> Address:
     """Return the address of a cluster; NetcalcError (E502) for any other text."""
     match = _ADDRESS.fullmatch(text)
@@ -103,7 +142,7 @@ def opened(workers: int | None, on: str | None) -> AbstractContextManager[Pool]:
 def _loky(workers: int) -> Pool:
     from joblib.externals.loky import BrokenProcessPool
 
-    return Pool(workers, lambda: "loky", (BrokenProcessPool,), _START)
+    return Processes(workers, losses=(BrokenProcessPool,), start=_START)
 
 
 @contextmanager

@@ -129,12 +129,15 @@ class _Sweep:
                 raise NetcalcError(Diagnostic("E603", message, hint=hint)) from None
 
     def _evaluated_here(self) -> Iterator[Chunk]:
-        """Yield chunks that this process evaluates before further ones are started, which short sweeps do not need."""
+        """Yield chunks that this process evaluates before further ones are started, which short sweeps do not need.
+
+        The first second says how long the sweep will take; the others start while this process goes on.
+        """
         begin = perf_counter()
         missing = missing_places(self._finished, self._total) if self._pool.start else []
         left = sum(map(len, missing))
         for places in self._sized(missing):
-            if perf_counter() - begin > self._pool.start and left > 2 * self._pool.start * self._rate:
+            if perf_counter() - begin > self._pool.start / 2 and left > 2 * self._pool.start * self._rate:
                 return
             yield self._measured(self._recipe.evaluated(places.start, places.stop))
             left -= len(places)

@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,22 @@ def test_two_processes_write_the_file_of_one(tmp_path: Path, request_: Request, 
     assert _written(request_, tmp_path / f"two{suffix}", workers=2) == one
 
 
+def test_this_process_counts_beside_those_that_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_: Request
+) -> None:
+    here: list[range] = []
+    evaluated = Recipe.evaluated
+
+    @wraps(evaluated)
+    def noted(self: Recipe, start: int, stop: int) -> Evaluation:
+        here.append(range(start, stop))
+        return evaluated(self, start, stop)
+
+    monkeypatch.setattr(Recipe, "evaluated", noted)  # in this process alone
+    _written(request_, tmp_path / "two.csv", workers=2)
+    assert 0 < sum(map(len, here)) < len(plan_of(request_, OVER))
+
+
 def test_rows_have_the_figures_of_arithmetic(tmp_path: Path, request_: Request) -> None:
     lines = _written(request_, tmp_path / "out.csv").decode().splitlines()
     rows = list(csv.DictReader(lines))
@@ -193,6 +210,7 @@ def test_chunks_of_a_lost_process_are_evaluated_again(tmp_path: Path) -> None:
     def kill_one(done: int, total: int) -> None:
         if done > 100 and not killed:
             workers = [child for child in psutil.Process().children() if "popen_loky" in " ".join(child.cmdline())]
+            assert len(workers) == 1  # this process is the other one
             workers[0].kill()
             killed.append(workers[0].pid)
 

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.differences import NetworkReconciliation as NetworkReconciliation
     from netcalc.analysis.explain import Explanation as Explanation
     from netcalc.analysis.explain import Section as Section
+    from netcalc.analysis.exported import Exported as Exported
     from netcalc.analysis.figures import Cost as Cost
     from netcalc.analysis.file_weights import FileWeights as FileWeights
     from netcalc.analysis.fit.edge import Edge as Edge
@@ -232,6 +233,7 @@ _EXPORTS = {
         "NetworkReconciliation",
     ),
     "netcalc.analysis.explain": ("Explanation", "Section"),
+    "netcalc.analysis.exported": ("Exported",),
     "netcalc.analysis.figures": ("Cost",),
     "netcalc.analysis.memory": ("Memory",),
     "netcalc.analysis.devices": ("Device",),

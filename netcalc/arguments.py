@@ -365,8 +365,8 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function or method whose options are checked and complete, and stand in its signature and docstring.
 
     The function ends in ``**options: Unpack[GROUP]`` with a group of :mod:`netcalc.options`, or of
-    :mod:`netcalc.run_options`, which its module need not import.  Options of the group that it names itself, and its
-    other arguments, are checked too.
+    :mod:`netcalc.run_options` or :mod:`netcalc.export_options`, which its module need not import.  Options of the group
+    that it names itself, and its other arguments, are checked too.
     """
     inner = function.__qualname__.rpartition(".")[0]
     if inner and not inner.endswith("<locals>"):
@@ -374,9 +374,15 @@ def accepts(function: Callable[P, R]) -> Callable[P, R]:
     return _complete(function)
 
 
+#: Modules of options that counting does not import.
+_LATE = ("netcalc.run_options", "netcalc.export_options")
+
+
 def _complete(function: Callable[P, R]) -> Callable[P, R]:
     name = str(function.__annotations__["options"]).removeprefix("Unpack[").removesuffix("]")
-    group = function.__globals__.get(name) or vars(import_module("netcalc.run_options"))[name]
+    group = function.__globals__.get(name)
+    if group is None:
+        group = next(found for module in _LATE if (found := vars(import_module(module)).get(name)) is not None)
     declared, original = options_of(group), signature(function)
     own = [parameter for parameter in original.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     names = {parameter.name for parameter in own}

@@ -23,6 +23,7 @@ CODES: dict[str, str] = {
     "E007": "model that cannot be imported",
     "E008": "model on the Hub that cannot be read",
     "E009": "module that cannot be imported",
+    "E010": "network that cannot be exported",
     "E101": "unknown key",
     "E102": "unknown operation or block",
     "E103": "unknown attribute or argument",

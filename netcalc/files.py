@@ -12,8 +12,8 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -122,6 +122,24 @@ def write_file(parts: Iterable[bytes], path: str, option: str = "") -> None:
             file.writelines(parts)
     except OSError as error:
         message = f"{option}{path} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise NetcalcError(Diagnostic("E502", message)) from None
+
+
+def write_files(files: Sequence[tuple[str, Iterable[bytes]]]) -> None:
+    """Replace several files together, the last one first, when all of them are complete.
+
+    Raises:
+        NetcalcError: E502 if one cannot be written; none is replaced then.
+    """
+    path = ""
+    try:
+        with ExitStack() as stack:
+            for path, parts in files:
+                temporary = stack.enter_context(replacing(path))
+                with temporary.open("wb") as file:
+                    file.writelines(parts)
+    except OSError as error:
+        message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
         raise NetcalcError(Diagnostic("E502", message)) from None
 
 

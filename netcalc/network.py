@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from netcalc.analysis.closed_forms import Formulas
     from netcalc.analysis.cost import Analysis
     from netcalc.analysis.explain import Explanation
+    from netcalc.analysis.exported import Exported
     from netcalc.analysis.figures import Cost
     from netcalc.analysis.fit.report import FitReport
     from netcalc.analysis.graph import GraphReport
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from netcalc.engine.gradients import GradientResult
     from netcalc.engine.rounding import RoundingResult
     from netcalc.engine.run import RunResult
+    from netcalc.export_options import ExportOptions
     from netcalc.formats.counted_files import CountedFiles
     from netcalc.numerics.given import Given
     from netcalc.ranges import RangesArgument
@@ -738,6 +740,32 @@ class Network:
         from netcalc.planning.page import network_page
 
         return ReportPage((network_page(self, self.name, options),))
+
+    # -- convert ------------------------------------------------------------------------------------
+
+    @accepts
+    def export(self, file: str | Path, **options: Unpack[ExportOptions]) -> Exported:
+        """Write the network to a file of another format, by its suffix.
+
+        Args:
+            file: an ``.onnx`` file.
+
+        Raises:
+            NetcalcError: E010 with everything that the format cannot express; E404 for symbolic shapes of parameters;
+                E502 for an unknown suffix, for options that contradict each other, in training mode, and for a file
+                that cannot be written; E601 if weights do not match the spec, E605 if they cannot be read.
+
+        >>> import netcalc, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     exported = netcalc.load("mlp").export(f"{folder}/mlp.onnx", draw=True)
+        >>> exported.format, exported.params, exported.nodes
+        ('onnx', 535818, 5)
+        """
+        from netcalc.formats.export import Job, exported
+
+        weights = self.open_weights(options["weights"])
+        program = self._for_weights(weights, self.request.program, self.request)
+        return exported(Job(self.request, program, str(file), options, weights))
 
     # -- compare ------------------------------------------------------------------------------------
 

@@ -540,6 +540,22 @@ VERBS = {
             "train": Sample("--train", {"mode": "train"}, unseen=True),
         },
     ),
+    "export": Verb(
+        "export",
+        {
+            "draw": called("--draw", draw=True),
+            "init": called("--draw --init zeros", draw=True, init="zeros", unseen=True),
+            "seed": called("--draw --seed 1", draw=True, seed=1, unseen=True),
+            "weights": called("--weights WEIGHTS", weights="WEIGHTS"),
+            "cast": called("--weights HALF --cast", weights="HALF", cast=True),
+            "opset": called("--opset 20", opset=20),
+            "external": called("--draw --external", draw=True, external=True),
+            "set": Sample("--set width=6", {"set": {"width": 6}}),
+            "dtype": Sample("--dtype float64", {"dtype": "float64"}, unseen=True),
+        },
+        words="-o OUT.onnx",
+        call={"file": "OUT.onnx"},
+    ),
     "report": Verb(
         "report",
         {
@@ -704,6 +720,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "POINTS": "points.csv",
         "ROWS.parquet": "rows.parquet",
         "OUT.safetensors": "out.safetensors",
+        "OUT.onnx": "out.onnx",
     }
     files = {word: str(folder / name) for word, name in paths.items()}
     Path(files["SPEC"]).write_text(SPEC, encoding="utf-8")

@@ -274,6 +274,8 @@ OPENED: Mapping[str, tuple[Opened, ...]] = {
     **dict.fromkeys(("formulas", "scaling"), tuple(without_working("part", "*"))),
     # boxes, networks and parts whose figures are those of `summary`, `memory` and `time`
     **dict.fromkeys(("graph", "report", "pipeline"), tuple(without_working("part", "*"))),
+    # a file, with the parameters that `summary` counts
+    "export": tuple(without_working("part", "*")),
     # networks at other sizes, whose figures are those of these commands there
     **dict.fromkeys(("solution", "sweep"), tuple(without_working("part", "*"))),
     # statistics of a run, beside the mean-field predictions of stages, which `signal` prints with their formulas

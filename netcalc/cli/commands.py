@@ -39,7 +39,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "graph": "The graph of a network as a picture, as Mermaid text, or for Graphviz.",
         "report": "A page with everything about a network, or two side by side, for a browser.",
     },
-    "Convert": {"import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF."},
+    "Convert": {
+        "import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF.",
+        "export": "A model in ONNX, for programs that show or execute it.",
+    },
     "Serve": {
         "lsp": "Errors, shapes and completion while a spec is typed, for editors.",
         "mcp": "The counting verbs as tools of the Model Context Protocol, for assistants.",

@@ -163,6 +163,14 @@ class Call:
         terminal = self.terminal(output)
         write(lines(result, self.view._replace(width=terminal.width), terminal), output)
 
+    def report(self, result: Any) -> None:
+        """Print the report of a result whose file is written."""
+        from netcalc.cli.output import write
+        from netcalc.render.presentations import lines
+
+        terminal = self.terminal(None)
+        write(lines(result, self.view._replace(width=terminal.width), terminal), None)
+
     def plot(self, result: Any, path: str) -> None:
         """Write the charts of a result, with the rows that the user wants to see."""
         from netcalc.render.presentations import plot

@@ -22,7 +22,7 @@ MEANT = {
     **dict.fromkeys(("search-space", "grid", "pareto", "nas"), "sweep"),
     **dict.fromkeys(("diff", "versus"), "compare"),
     **dict.fromkeys(("page", "html", "browser", "dashboard", "netron"), "report"),
-    **dict.fromkeys(("convert", "export"), "import"),
+    **dict.fromkeys(("convert", "load"), "import"),
     **dict.fromkeys(("new", "create"), "init"),
     **dict.fromkeys(("limit", "limits", "guard", "assert"), "budget"),
     **dict.fromkeys(("why", "difference", "diagnose"), "reconcile"),

@@ -41,6 +41,7 @@ _NAMES = (
         "scaling",
         "solution",
         "sweep",
+        "export",
     ),
 )
 #: The version of every record, 1 for a new one.

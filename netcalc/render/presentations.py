@@ -37,6 +37,7 @@ _MODULES = {
     "ComputeOptimal": "laws",
     "Diagnosis": "reported",
     "Explanation": "explanation",
+    "Exported": "exported",
     "FitReport": "fit",
     "Formulas": "formulas",
     "GradientResult": "gradients",

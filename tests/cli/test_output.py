@@ -39,6 +39,7 @@ CALLS: dict[str, tuple[str, set[str]]] = {
     "reproduce": ("resnet34", {*REPORTS}),
     "explain": ("mlp output", {*REPORTS}),
     "import": ("", {*REPORTS}),
+    "export": ("mlp", {".onnx"}),
     "specs": ("mlp", {*REPORTS}),
     "ops": ("linear", {*REPORTS}),
     "schema": ("check", {".json"}),
@@ -58,7 +59,7 @@ OTHERS = {
 LINES = {**{f"{name} {rest}".strip(): written for name, (rest, written) in CALLS.items()}, **OTHERS}
 SUFFIXES = {suffix for written in LINES.values() for suffix in written} | {".pdf", ".onnx", ".v2"}
 #: Commands whose files need a suffix: those that hold tensors, and a page for browsers.
-WITH_SUFFIX = ("run", "train", "report")
+WITH_SUFFIX = ("run", "train", "report", "export")
 
 
 @pytest.fixture(autouse=True)

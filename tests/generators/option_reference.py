@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from inspect import Parameter
 from typing import Any
 
-from netcalc import options, run_options, serving_options, split_options
+from netcalc import export_options, options, run_options, serving_options, split_options
 from netcalc.arguments import options_of
 from netcalc.cli.commands import COMMANDS, command_module
 from netcalc.cli.declarations import Argument, Declared
@@ -53,6 +53,6 @@ def _default(declared: Declared) -> str:
 
 
 def _python_names() -> set[str]:
-    modules = vars(options) | vars(serving_options) | vars(split_options) | vars(run_options)
+    modules = vars(options) | vars(serving_options) | vars(split_options) | vars(run_options) | vars(export_options)
     groups = (group for name, group in modules.items() if name.endswith("Options"))
     return {name for group in groups if group is not options.SelectOptions for name in options_of(group)}

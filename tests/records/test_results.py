@@ -156,6 +156,10 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
         api.load("gpt2").scaling(over=["length", "d_model=96,192"]),
         api.load("resnet18").scaling(over="height=224,256", backward=True),
     ],
+    "export": lambda folder: [
+        api.load("mlp").export(folder / "mlp.onnx"),
+        api.load("mlp").export(folder / "mlp.onnx", draw=True, external=True),
+    ],
     "solution": lambda folder: [
         api.load("gpt2").solve(unknowns="d_model", under="params <= 125M"),
         api.load("gpt2").solve(unknowns="layers", under=["params <= 125M", "flops >= 1T"]),

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_FLAGS = ("-shared", "-fPIC", "-O3", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi")
+_FLAGS = ("-fPIC", "-O3", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi")
 
 
 #: Program that writes the manual pages, by the package in the folder of its first argument.
@@ -82,21 +83,30 @@ def compiled(native: Any) -> str | None:
         return f"there is no {compiler[0]}"
     with tempfile.TemporaryDirectory(dir=native.LIBRARY.parent) as folder:
         made = Path(folder) / native.LIBRARY.name
-        command = [
-            *compiler,
-            *_FLAGS,
-            f'-DDIGEST="{native.digest()}"',
-            *map(str, native.SOURCES),
-            "-lm",
-            "-o",
-            str(made),
-        ]
-        for more in ([], ["-DSINGLE_VERSION"]):  # older compilers do not know all versions of processors
-            result = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
-            if result.returncode == 0:
-                made.replace(native.LIBRARY)  # in one step: a process that has mapped the old one keeps it
-                return None
-    return result.stderr.strip() or f"{compiler[0]} failed"
+        command = [*compiler, "-c", *_FLAGS]
+        reason = _run([*command, f'-DDIGEST="{native.digest()}"', str(native.FACTS)], folder)
+        for name, options in native.instruction_sets().items():
+            if reason is None:
+                _compile(command, name, options, native.KERNELS, folder)
+        objects = sorted(map(str, Path(folder).rglob("*.o")))
+        reason = reason or _run([*compiler, "-shared", *objects, "-lm", "-o", str(made)], folder)
+        if reason is None:
+            made.replace(native.LIBRARY)  # in one step: a process that has mapped the old one keeps it
+    return reason
+
+
+def _compile(command: list[str], name: str, options: Iterable[str], sources: Iterable[Path], folder: str) -> None:
+    """Compile the kernels for an instruction set, unless the compiler does not know it."""
+    place = Path(folder, name)
+    place.mkdir()
+    if _run([*command, *options, f"-DISA={name}", *map(str, sources)], str(place)) is not None:
+        shutil.rmtree(place)
+
+
+def _run(command: list[str], folder: str) -> str | None:
+    """Run a compiler in a folder; return the reason if it fails."""
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return None if result.returncode == 0 else result.stderr.strip() or f"{command[0]} failed"
 
 
 def _module(path: Path) -> Any:

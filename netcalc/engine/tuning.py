@@ -55,6 +55,8 @@ class Tuning:
     #: the less of the time the more rows there are.
     compiled_product_least_rows: int = 2
     compiled_product_most_rows: int = 448
+    #: The same with vectors of fewer elements than 16, whose arithmetic takes more of the time.
+    compiled_product_most_rows_narrow: int = 64
     #: Depth and columns of such a product, at least.
     compiled_product_sides: int = 128
     #: Elements of the packed rows of such a product: half a megabyte of float32.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,26 @@ def test_without_a_compiler_no_library_is_left(
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_sources_compile_without_warnings() -> None:
-    command = ["cc", "-fsyntax-only", "-O1", "-Wall", "-Wextra", "-Wno-psabi", "-Werror", '-DDIGEST=""']
-    result = subprocess.run([*command, *map(str, sources.SOURCES)], capture_output=True, text=True, check=False)
+    command = ["cc", "-fsyntax-only", "-O1", "-Wall", "-Wextra", "-Wno-psabi", "-Werror", "-DISA=any", '-DDIGEST=""']
+    result = subprocess.run(
+        [*command, *map(str, (sources.FACTS, *sources.KERNELS))], capture_output=True, text=True, check=False
+    )
     assert result.stderr == ""
+
+
+def _chosen(isa: str) -> subprocess.CompletedProcess[str]:
+    """Return a run of a small network by the kernels of an instruction set."""
+    command = [sys.executable, "-m", "netcalc", "run", "lenet5"]
+    return subprocess.run(command, env={**os.environ, "NETCALC_ISA": isa}, capture_output=True, text=True, check=False)
+
+
+def test_every_instruction_set_of_the_processor_runs() -> None:
+    for isa in (*library.instruction_sets(), "numpy", ""):
+        assert _chosen(isa).returncode == 0, isa
+
+
+def test_an_instruction_set_that_is_not_there_is_an_error() -> None:
+    result = _chosen("avx1024")
+    assert result.returncode == 2
+    assert "NETCALC_ISA=avx1024: there are no kernels for 'avx1024' that this processor can execute" in result.stderr
+    assert "instruction sets here are " in result.stderr and result.stdout == ""

@@ -15,7 +15,7 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.small_gemm import Chunks
 from netcalc.engine.lower.tiling import emit_tiles
-from netcalc.engine.native.library import blocks_fit
+from netcalc.engine.native.library import blocks
 from netcalc.engine.native.rows_product import Panels, rows_product
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
@@ -112,14 +112,16 @@ def prefers_transposed(context: LoweringContext, x: Slot, columns: int) -> bool:
 
     It is faster where BLAS takes a good part of the time to pack the weight.
     """
-    tuning = context.tuning
+    tuning, size = context.tuning, blocks()
+    if size is None:
+        return False
+    most = tuning.compiled_product_most_rows if size.lanes >= 16 else tuning.compiled_product_most_rows_narrow
     return (
         tuning.compiled
         and context.parallelism.blas_threads == 1
-        and blocks_fit()
         and x.dtype == np.float32
         and x.strides[1] == x.dtype.itemsize
-        and tuning.compiled_product_least_rows <= x.shape[0] <= tuning.compiled_product_most_rows
+        and tuning.compiled_product_least_rows <= x.shape[0] <= most
         and min(x.shape[1], columns) >= tuning.compiled_product_sides
     )
 

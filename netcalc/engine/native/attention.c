@@ -5,7 +5,7 @@
 
 #include "lanes.h"
 
-enum { ROWS = 12, LAST_ROWS = 4, VECTORS = 2, MASKS = 2, MOST_STEP = 48 };
+enum { MASKS = 2, MOST_STEP = 48 };
 
 /* (samples, heads, length, features), features without gaps; strides in elements. */
 typedef struct {
@@ -206,6 +206,6 @@ INLINE void heads(const Attention *d, int rows, int last_rows, int vectors) {
         }
 }
 
-EXPORT VERSIONS void netcalc_attention(const Attention *d) {
+KERNEL(attention)(const Attention *d) {
     heads(d, ROWS, LAST_ROWS, VECTORS);
 }

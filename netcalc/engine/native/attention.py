@@ -8,16 +8,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.engine.native.library import bound
+from netcalc.engine.native.library import blocks, bound
 
 #: Masks that the kernel takes, at most.
 MOST_MASKS = 2
 #: Queries whose scores are computed together, at most, and at least.
 _MOST_STEP, _LEAST_STEP = 48, 12
-#: Elements of a vector.
-_LANES = 16
-#: Vectors of a panel.
-_VECTORS = 2
 #: A position beyond all keys.
 _FAR = 1 << 40
 
@@ -49,7 +45,9 @@ def buffer_elements(keys: int, depth: int, width: int, most_scores: int) -> dict
 
     ``most_scores`` is the number of scores to hold at a time, if there are that many for the fewest queries.
     """
-    panel = _LANES * _VECTORS
+    size = blocks()
+    assert size is not None
+    panel = size.width
     rows = -(-keys // panel) * panel
     return {
         "key panels": rows * depth,

@@ -1,7 +1,7 @@
-/* Common to the kernels: their linkage, versions for several instruction sets, and functions of single elements.
+/* Common to the kernels: their names, and functions of single elements.
 
-   Loops are written for the compiler to vectorize.  Arithmetic is that of float32; comparisons are such that NaN goes
-   through. */
+   Each source is compiled once for each instruction set, whose name is ISA.  Loops are written for the compiler to
+   vectorize.  Arithmetic is that of float32; comparisons are such that NaN goes through. */
 
 #ifndef NETCALC_COMMON_H
 #define NETCALC_COMMON_H
@@ -10,13 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SINGLE_VERSION)
-#define VERSIONS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define VERSIONS
-#endif
-
 #define EXPORT __attribute__((visibility("default")))
+#define JOINED(name, isa) netcalc_##name##_##isa
+#define NAMED(name, isa) JOINED(name, isa)
+#define KERNEL(name) EXPORT void NAMED(name, ISA)
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }

@@ -78,7 +78,7 @@ INLINE void windows(const Windows *d, const float *x, float *out, Taps *t, ptrdi
     for (; w < count; w++) group(d, x, out, t, w, 1, begin, end);
 }
 
-EXPORT VERSIONS void netcalc_depthwise(const Windows *d) {
+KERNEL(depthwise)(const Windows *d) {
     ptrdiff_t taps = d->kernel[0] * d->kernel[1] * d->kernel[2];
     ptrdiff_t together = most(1, WEIGHTS / (LANES * taps)) * LANES; /* channels whose weights stay in the cache */
     float *out = d->out;

@@ -125,7 +125,7 @@ INLINE void repeat(const Epilogue *e, ptrdiff_t rows, float (*vectors)[BLOCK]) {
     }
 }
 
-EXPORT VERSIONS void netcalc_epilogue(const Epilogue *given) {
+KERNEL(epilogue)(const Epilogue *given) {
     Epilogue e = *given;
     int dense = e.x_stride == e.columns && e.source_stride == e.columns, vectors = 0;
     for (ptrdiff_t i = 0; i < e.count; i++) {

@@ -35,7 +35,7 @@ INLINE void find_taps(const Windows *g, ptrdiff_t window, const float **taps) {
             }
 }
 
-EXPORT VERSIONS void netcalc_grouped(const Windows *g) {
+KERNEL(grouped)(const Windows *g) {
     const float *taps[MOST_TAPS * PIXELS];
     ptrdiff_t number = g->kernel[0] * g->kernel[1] * g->kernel[2], filters = g->filters, blocks = filters / WIDTH;
     ptrdiff_t share = g->channels / g->groups, blocks_of_group = blocks / g->groups;

@@ -5,20 +5,21 @@
 
 #include "common.h"
 
-enum { LANES = 16 };
+/* LANES floats fill a register.  The sums of a block of a product, of ROWS by VECTORS registers, stay in registers:
+   24 of the 32 of AVX-512, 12 of the 16 of AVX2, and 16 of the 32 of NEON, since more are spilled there.  Other instruction sets have no fused multiply-add, without
+   which such blocks are slower than BLAS. */
+#if defined(__AVX512F__)
+enum { LANES = 16, ROWS = 12, LAST_ROWS = 4, VECTORS = 2, HAS_BLOCKS = 1 };
+#elif defined(__AVX2__) && defined(__FMA__)
+enum { LANES = 8, ROWS = 6, LAST_ROWS = 2, VECTORS = 2, HAS_BLOCKS = 1 };
+#elif defined(__aarch64__)
+enum { LANES = 4, ROWS = 8, LAST_ROWS = 4, VECTORS = 2, HAS_BLOCKS = 1 };
+#else
+enum { LANES = 4, ROWS = 4, LAST_ROWS = 2, VECTORS = 2, HAS_BLOCKS = 0 };
+#endif
 
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 typedef uint32_t Bits __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
-
-/* True if the processor has 32 registers of LANES floats.  Blocks that were made for these do not fit the 16 registers
-   of half that size which AVX2 has, and take several times as long there. */
-INLINE int has_wide_registers(void) {
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SINGLE_VERSION)
-    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
-}
 
 INLINE Lanes load(const float *p) { return *(const Lanes *)p; }
 INLINE void store(float *p, Lanes x) { *(Lanes *)p = x; }
@@ -45,9 +46,9 @@ INLINE float largest_lane(Lanes x) {
 }
 
 INLINE float sum_of_lanes(Lanes x) {
-    float part[LANES / 2];
-    for (int i = 0; i < LANES / 2; i++) part[i] = x[i] + x[i + LANES / 2];
-    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) x[i] += x[i + half];
+    return x[0];
 }
 
 /* exp(x) of x ≤ 0, as `exponential` in common.h without what only larger numbers need. */

@@ -39,7 +39,7 @@ INLINE float sum_of_squares(const float *x, ptrdiff_t width, float mean) {
     return sum_of_lanes(a + b);
 }
 
-EXPORT VERSIONS void netcalc_norm(const Norm *d) {
+KERNEL(norm)(const Norm *d) {
     ptrdiff_t width = d->width;
     for (ptrdiff_t r = 0; r < d->rows; r++) {
         const float *x = d->x + r * d->x_stride, *weight = d->weight, *bias = d->bias;

@@ -54,7 +54,7 @@ INLINE void product(const Recurrent *r, const float *x) {
 
 #define EACH _Pragma("GCC ivdep") for (ptrdiff_t h = 0; h < n; h++)
 
-EXPORT VERSIONS void netcalc_recurrent(const Recurrent *r) {
+KERNEL(recurrent)(const Recurrent *r) {
     const float *previous = r->time ? r->states + (r->time - 1) * r->state_stride : r->start;
     const float *in = r->inputs + r->turn * r->input_stride, *z = r->sums, *bias = r->bias;
     float *out = r->out + r->time * r->out_stride, *cell = r->cell;

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from netcalc.arrays import Array
-from netcalc.engine.native.library import bound
+from netcalc.engine.native.library import blocks, bound
 
 #: Cells, in the order of the kernel's numbers.
 KINDS = ("tanh", "relu", "lstm", "gru")
 
-#: Rows of the matrix that the kernel multiplies at a time, of which a panel has several.
-_LANES, _PANEL = 16, 64
+#: Vectors of rows of the matrix in a panel.
+_PANEL = 4
 
 _POINTERS = ("matrix", "inputs", "start", "states", "out", "cell", "bias", "sums")
 _NUMBERS = ("kind", "rows", "hidden", "first", "features", "input_stride", "state_stride", "out_stride", "turn", "time")
@@ -26,19 +26,21 @@ class _Recurrent(ctypes.Structure):
 
 
 def packed_rows(rows: int) -> int:
-    """Return the number of rows of a packed matrix.
+    """Return the number of rows of a packed matrix: those of whole vectors."""
+    return -(-rows // _lanes()) * _lanes()
 
-    >>> packed_rows(33)
-    48
-    """
-    return -(-rows // _LANES) * _LANES
+
+def _lanes() -> int:
+    size = blocks()
+    assert size is not None
+    return size.lanes
 
 
 def pack(rows: Array, factor: Any, at: int, out: Array) -> None:
     """Write rows of a matrix, multiplied by a factor, to the rows from ``at`` on of a packed matrix."""
-    features, flat = rows.shape[1], out.reshape(-1)
-    for first in range(at - at % _PANEL, at + len(rows), _PANEL):
-        width = min(_PANEL, len(out) - first)
+    features, flat, most = rows.shape[1], out.reshape(-1), _PANEL * _lanes()
+    for first in range(at - at % most, at + len(rows), most):
+        width = min(most, len(out) - first)
         panel = flat[first * features :][: width * features].reshape(features, width)
         start, end = max(first, at), min(first + width, at + len(rows))
         np.multiply(rows[start - at : end - at].T, factor, panel[:, start - first : end - first])

@@ -7,8 +7,6 @@
 
 #include "lanes.h"
 
-enum { ROWS = 12, VECTORS = 2 }; /* their sums take 24 registers of LANES */
-
 typedef struct {
     const float *x;      /* (rows, depth) */
     const float *weight; /* (columns, depth) */
@@ -79,7 +77,7 @@ INLINE void product(const Product *d, int rows, int vectors) {
             part(d, m, least(d->rows - m, d->rows_step), k, least(d->depth - k, d->depth_step), rows, vectors);
 }
 
-EXPORT VERSIONS void netcalc_rows_product(const Product *d) {
+KERNEL(rows_product)(const Product *d) {
     if (d->columns < ROWS)
         product(d, 1, 1);
     else

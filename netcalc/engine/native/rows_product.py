@@ -7,11 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from netcalc.arrays import Array
-from netcalc.engine.native.library import bound
+from netcalc.engine.native.library import blocks, bound
 from netcalc.engine.tuning import Tuning
 
-#: Rows of a panel.
-_WIDTH = 32
 #: The depth of panels is a multiple of this, unless it is less.
 _UNIT = 16
 
@@ -33,13 +31,11 @@ class Panels(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, depth: int, tuning: Tuning) -> Panels:
-        """Return panels of nearly equal size that fit the cache.
-
-        >>> Panels.of(197, 3072, Tuning())
-        Panels(rows=128, depth=1024)
-        """
+        """Return panels of nearly equal size that fit the cache."""
+        size = blocks()
+        assert size is not None
         depth = _share(depth, tuning.compiled_product_depth, _UNIT)
-        return cls(_share(rows, max(_WIDTH, tuning.compiled_product_elements // depth), _WIDTH), depth)
+        return cls(_share(rows, max(size.width, tuning.compiled_product_elements // depth), size.width), depth)
 
     @property
     def elements(self) -> int:

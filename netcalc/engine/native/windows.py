@@ -10,8 +10,6 @@ from netcalc.engine.native.library import bound, integers
 
 #: Spatial axes that the kernels take, at most.
 MOST_AXES = 3
-#: Channels that ``depthwise`` takes at a time.
-LEAST_CHANNELS = 16
 #: Filters that ``grouped`` computes together.
 FILTERS = 8
 #: Taps and channels that ``grouped`` takes, at most.

@@ -3,14 +3,12 @@
    A tile has n×n pixels, n = m + 2, and neighbors overlap by two.  The points of F(4×4, 3×3) are 0, ±A, ±B and
    infinity, chosen for their small rounding errors. */
 
-#include "common.h"
+#include "lanes.h"
 
 #define A 0.625f
 #define B 1.5f
 
-enum { LANES = 16, MOST = 6 };
-
-typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+enum { MOST = 6 };
 
 /* Tiles of images; strides are in elements. */
 typedef struct {
@@ -22,12 +20,6 @@ typedef struct {
     ptrdiff_t height, width;
     ptrdiff_t image_stride, row_stride, column_stride, plane;
 } Winograd;
-
-INLINE Lanes load(const float *p, ptrdiff_t count) {
-    Lanes v = {0};
-    memcpy(&v, p, count * sizeof(float));
-    return v;
-}
 
 /* Bᵀ·d of a column d. */
 INLINE void input_column(Lanes *d, int m, ptrdiff_t step) {
@@ -92,8 +84,8 @@ INLINE void input_block(const Winograd *w, const float *x, const Pixels *pixels,
     for (int k = 0; k < n; k++) {
         for (int r = 0; r < n; r++) {
             int q = r * n + k;
-            d[q] = pixels ? load(pixels->pixel[q] + (at & pixels->mask[q]), count)
-                          : load(x + at + r * w->row_stride + k * w->column_stride, count);
+            d[q] = pixels ? load_part(pixels->pixel[q] + (at & pixels->mask[q]), count, 0)
+                          : load_part(x + at + r * w->row_stride + k * w->column_stride, count, 0);
         }
         input_column(d + k, m, n);
     }
@@ -109,7 +101,7 @@ INLINE void output_block(const Winograd *w, float *y, const float *planes, ptrdi
     Lanes p[MOST * MOST];
     int n = m + 2;
     for (int k = 0; k < n; k++) {
-        for (int r = 0; r < n; r++) p[r * n + k] = load(planes + (r * n + k) * w->plane, count);
+        for (int r = 0; r < n; r++) p[r * n + k] = load_part(planes + (r * n + k) * w->plane, count, 0);
         output_column(p + k, m, n);
     }
     for (int r = 0; r < m; r++) {
@@ -167,14 +159,14 @@ INLINE void all_tiles(const Winograd *w, int m, int output) {
             }
 }
 
-EXPORT VERSIONS void netcalc_winograd_input(const Winograd *w) {
+KERNEL(winograd_input)(const Winograd *w) {
     if (w->m == 2)
         all_tiles(w, 2, 0);
     else
         all_tiles(w, 4, 0);
 }
 
-EXPORT VERSIONS void netcalc_winograd_output(const Winograd *w) {
+KERNEL(winograd_output)(const Winograd *w) {
     if (w->m == 2)
         all_tiles(w, 2, 1);
     else

@@ -13,15 +13,16 @@ from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.tiling import emit_tiles
-from netcalc.engine.native.library import available, blocks_fit
-from netcalc.engine.native.windows import FILTERS, LEAST_CHANNELS, MOST_AXES, MOST_CHANNELS, MOST_TAPS, convolution
+from netcalc.engine.native.library import available, blocks
+from netcalc.engine.native.windows import FILTERS, MOST_AXES, MOST_CHANNELS, MOST_TAPS, convolution
 from netcalc.engine.step import Buffers
 from netcalc.engine.tuning import Tuning
 
 
 def use_compiled_depthwise(conv: Convolution, tuning: Tuning) -> bool:
     """Return True if there is a kernel for one filter for each channel, and it takes this convolution."""
-    return _takes(conv, tuning) and blocks_fit() and conv.channels >= LEAST_CHANNELS
+    size = blocks()
+    return _takes(conv, tuning) and size is not None and conv.channels >= size.lanes
 
 
 def use_grouped(conv: Convolution, tuning: Tuning) -> bool:

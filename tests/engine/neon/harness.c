@@ -1,0 +1,120 @@
+/* A run of one kernel on drawn operands, whose results are printed as bits.  Built with -DSOURCE="NAME.c", -DOF_NAME
+   and -DISA. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include SOURCE
+
+static uint32_t state = 1;
+
+static float drawn(void) {
+    state = state * 1664525u + 1013904223u;
+    return (float)(int32_t)(state >> 8) / 8388608.0f - 1.0f;
+}
+
+static float *numbers(ptrdiff_t count) {
+    float *x = malloc((size_t)(count + 64) * sizeof(float)); /* panels are read in whole vectors */
+    for (ptrdiff_t i = 0; i < count + 64; i++) x[i] = drawn();
+    return x;
+}
+
+static void show(const float *x, ptrdiff_t count) {
+    for (ptrdiff_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        printf("%08x\n", bits);
+    }
+}
+
+#if defined(OF_ROWS_PRODUCT)
+static void run(int n) {
+    ptrdiff_t rows = 1 + n * 7, depth = 3 + n * 11, columns = 1 + n * 9;
+    float *out = numbers(rows * columns);
+    Product d = {numbers(rows * depth), numbers(columns * depth), out, numbers(rows * depth + 16 * depth),
+                 rows, depth, columns, depth, depth, columns, 16, 16};
+    NAMED(rows_product, ISA)(&d);
+    show(out, rows * columns);
+}
+#elif defined(OF_ATTENTION)
+static void run(int n) {
+    ptrdiff_t queries = 1 + n * 5, keys = 2 + n * 7, depth = 3 + n * 4, width = 1 + n * 6, heads = 2;
+    ptrdiff_t padded = keys + 16, wide = width + 16;
+    float *out = numbers(heads * queries * width);
+    Attention d = {{numbers(heads * queries * depth), {0, queries * depth, depth}},
+                   {numbers(heads * keys * depth), {0, keys * depth, depth}},
+                   {numbers(heads * keys * width), {0, keys * width, width}},
+                   {out, {0, queries * width, width}},
+                   {{n % 2 ? numbers(queries * keys) : 0, 0, {0, 0, keys, 1}}, {0, 0, {0}}},
+                   n % 3 ? numbers(heads) : 0, {0, 1},
+                   numbers(padded * depth), numbers(keys * wide), numbers(48 * padded),
+                   1, heads, queries, keys, depth, width, 12, n % 4 == 3 ? -3 : -1000, n % 2 ? 1 : 1000,
+                   0.5f, n % 5 == 4 ? 2.0f : 0.0f};
+    NAMED(attention, ISA)(&d);
+    show(out, heads * queries * width);
+}
+#elif defined(OF_DEPTHWISE) || defined(OF_GROUPED)
+static void run(int n) {
+    ptrdiff_t stride = 1 + n % 2, kernel = 3 + 2 * (n % 2), size = 9 + n, channels = 16 + 8 * (n % 3), padding = n % 3;
+    ptrdiff_t count = (size + 2 * padding - kernel) / stride + 1, groups = 2, images = 2;
+    float *out = numbers(images * count * count * channels);
+    Windows d = {numbers(images * size * size * channels), numbers(kernel * kernel * channels * channels), out,
+                 images, channels, channels, groups, {0}, {1, count, count}, {1, size, size}, {1, kernel, kernel},
+                 {1, stride, stride}, {1, 1, 1}, {0, padding, padding}, size * size * channels,
+                 {0, size * channels, channels}};
+#if defined(OF_DEPTHWISE)
+    NAMED(depthwise, ISA)(&d);
+#else
+    NAMED(grouped, ISA)(&d);
+#endif
+    show(out, images * count * count * channels);
+}
+#elif defined(OF_NORM)
+static void run(int n) {
+    ptrdiff_t rows = 3, width = 1 + n * 13;
+    float *out = numbers(rows * width);
+    Norm d = {numbers(rows * width), out, n % 2 ? numbers(width) : 0, n % 3 ? numbers(width) : 0,
+              rows, width, width, width, n % 2, 1e-5f};
+    NAMED(norm, ISA)(&d);
+    show(out, rows * width);
+}
+#elif defined(OF_RECURRENT)
+static void run(int n) {
+    ptrdiff_t hidden = 5 + n * 3, gates[] = {1, 1, 4, 3}, rows = gates[n % 4] * hidden, packed = rows + 16;
+    float *out = numbers(2 * hidden), *cell = numbers(hidden);
+    Recurrent d = {numbers(packed * hidden), numbers(2 * rows), numbers(hidden), out, out, cell, numbers(hidden),
+                   numbers(packed), n % 4, rows, hidden, 0, hidden, rows, hidden, hidden, 0, 0};
+    for (d.time = d.turn = 0; d.time < 2; d.turn++, d.time++) NAMED(recurrent, ISA)(&d);
+    show(out, 2 * hidden);
+    show(cell, hidden);
+}
+#elif defined(OF_WINOGRAD)
+static void run(int n) {
+    ptrdiff_t m = n % 2 ? 2 : 4, side = 5 + n, channels = 1 + 3 * n, tiles = (side + m - 1) / m, plane = tiles * tiles * channels;
+    float *planes = numbers((m + 2) * (m + 2) * plane), *image = numbers(side * side * channels);
+    Winograd d = {image, planes, m, 1, tiles, tiles, channels, -1, -1, side, side, side * side * channels,
+                  side * channels, channels, plane};
+    NAMED(winograd_input, ISA)(&d);
+    show(planes, (m + 2) * (m + 2) * plane);
+    d.top = d.left = 0;
+    NAMED(winograd_output, ISA)(&d);
+    show(image, side * side * channels);
+}
+#elif defined(OF_EPILOGUE)
+static void run(int n) {
+    ptrdiff_t rows = 1 + n, columns = 1 + 17 * n;
+    float *x = numbers(rows * columns);
+    for (int32_t code = ADD; code <= RECIPROCAL; code++) {
+        Stage stages[] = {{code, code < CLIP ? TENSOR : NONE, numbers(rows * columns), columns, 0.25f, 0.75f},
+                          {ADD, COLUMNS, numbers(columns), 0, 0, 0}};
+        Epilogue e = {numbers(rows * columns), x, stages, 2, rows, columns, columns, columns};
+        NAMED(epilogue, ISA)(&e);
+        show(x, rows * columns);
+    }
+}
+#endif
+
+int main(void) {
+    for (int n = 0; n < 8; n++) run(n);
+    return 0;
+}

@@ -18,7 +18,7 @@ PICTURES = (".svg", ".png")
 #: Files of a graph: pictures, and texts that other programs draw.
 GRAPHS = (*PICTURES, ".dot", ".gv", ".mmd")
 TENSORS = (".safetensors", ".npz", ".npy")
-#: Files of the rows of a sweep, beside which its page is printed.
+#: Files of the rows of a sweep alone; .csv is another one. The page is printed besides.
 ROWS = (".parquet", ".jsonl")
 SPECS = ("", ".yaml", ".yml")
 

@@ -8,7 +8,7 @@ the least figure of --best, and with --pareto those of which no other is better:
 --pareto params,max:accuracy with figures of --join FILE.csv, whose rows are matched by the swept columns.
 
 --format csv writes all rows, and -o FILE.svg, or .png with the extra 'plot', the chart. -o FILE.csv writes the rows,
-as do .parquet and .jsonl, beside which the page is printed; --workers 2 counts in two processes, and
+as do .parquet and .jsonl, and the page is printed; --workers 2 counts in two processes, and
 --on dask://HOST:PORT or ray://HOST:PORT on a cluster. A sweep that was stopped goes on with --resume.
 """
 
@@ -42,5 +42,4 @@ def command(call: Call) -> None:
         result = call.network().sweep(
             call["over"] or (), progress=lambda done, total: shown(done, total, "points"), **options
         )
-    if suffix != ".csv":
-        call.write(result)
+    (call.report if suffix in (".csv", *ROWS) else call.write)(result)

@@ -15,7 +15,6 @@ from netcalc.cli.suffixes import (
     FORMATS,
     PICTURES,
     REPORTS,
-    ROWS,
     TENSORS,
     require_file,
     require_format,
@@ -158,18 +157,12 @@ class Call:
         if suffix_of(output) in TENSORS:
             result.save(output)
             output = None
-        if suffix_of(output) in ROWS:  # which are written
-            output = None
         terminal = self.terminal(output)
         write(lines(result, self.view._replace(width=terminal.width), terminal), output)
 
     def report(self, result: Any) -> None:
         """Print the report of a result whose file is written."""
-        from netcalc.cli.output import write
-        from netcalc.render.presentations import lines
-
-        terminal = self.terminal(None)
-        write(lines(result, self.view._replace(width=terminal.width), terminal), None)
+        Call({**self._values, "output": None}).write(result)
 
     def plot(self, result: Any, path: str) -> None:
         """Write the charts of a result, with the rows that the user wants to see."""

@@ -215,6 +215,21 @@ def test_csv_and_json_have_all_rows(netcalc: Callable[..., CommandResult], sweep
     assert lines[1].startswith("64,1,4,")
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_files_of_rows_leave_the_page_on_standard_output(
+    netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [*LINE.split(), "--pareto", "params,max:macs", "--top", "3"]
+    output = f"rows{suffix}"
+    page = netcalc("sweep", *words).out
+    beside = netcalc("sweep", *words, "-o", output).out
+    assert (tmp_path / output).is_file()
+    lines = page.splitlines()
+    place = lines.index("", 1)
+    assert beside.splitlines() == [*lines[:place], f"all rows in {output}", *lines[place:]]
+
+
 def test_the_chart_has_the_points_and_the_front(sweep: Sweep, tmp_path: Path) -> None:
     sweep.plot(tmp_path / "sweep.svg")
     text = (tmp_path / "sweep.svg").read_text(encoding="utf-8")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 
-from netcalc.dtypes import largest
+from netcalc.dtypes import FLOATS, largest
 from netcalc.formats.graph.model import Line, Value
 from netcalc.formats.onnx.known import Known, number
 from netcalc.tensor_type import TensorType
 
-#: Most numbers that a spec lists.
-_LISTED = 256
+#: Most numbers that a spec lists, and fewest that tell learned ones from computed ones.
+_LISTED, _TELLING = 256, 8
 
 
 def constant_lines(known: Known, line: Line, *, is_mask: bool) -> list[Line] | None:
@@ -35,6 +36,18 @@ def constant_lines(known: Known, line: Line, *, is_mask: bool) -> list[Line] | N
     if len(elements) > _LISTED:
         return None
     return [Line("constant", {"value": known.nested(), "dtype": dtype}, (), line.outputs, line.scope)]
+
+
+def is_learned(known: Known) -> bool:
+    """Return True for fractions in no order, as training leaves them, and not frequencies, slopes, positions or masks.
+
+    Computed tables rise, fall, or repeat a few numbers; that many drawn numbers practically never do.
+    """
+    elements = known.elements
+    if known.dtype not in FLOATS or len(elements) < _TELLING or 2 * len(set(elements)) < len(elements):
+        return False
+    rises = [after > before for before, after in pairwise(elements)]
+    return any(rises) and not all(rises)
 
 
 def _is_causal(known: Known, limit: float) -> bool:

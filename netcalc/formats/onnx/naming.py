@@ -19,6 +19,8 @@ _COMPUTED = re.compile(
     r"|repeat|reshape|roll|rsub|scalar_tensor|select|sigmoid|sin|slice|split|sqrt|squeeze|stack|sub|sum|t|tanh|to|transpose|tril|triu"
     r"|unsqueeze|view|where|zeros|zeros_like|ones_like|full_like|to_copy|_to_copy)(_\d+)?"
 )
+#: The operators among these that give the same elements another shape.
+_RESHAPED = re.compile(r"(clone|expand|permute|reshape|squeeze|t|transpose|unsqueeze|view)(_\d+)?")
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
 
 
@@ -30,6 +32,11 @@ def is_path(name: str) -> bool:
 def is_numbered(name: str) -> bool:
     """Return True for the name of a tensor that an exporter made up."""
     return _NUMBERED.fullmatch(name) is not None or _COMPUTED.fullmatch(name) is not None
+
+
+def is_reshaped(name: str) -> bool:
+    """Return True for the name of a tensor whose elements its exporter gave another shape, and computed nothing."""
+    return _RESHAPED.fullmatch(name) is not None
 
 
 def scope_of(node: Node) -> Scope:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from netcalc.formats.graph.builder import declaration
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
 from netcalc.formats.onnx.call import Rows
-from netcalc.formats.onnx.contents import constant_lines
+from netcalc.formats.onnx.contents import constant_lines, is_learned
 from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
-from netcalc.formats.onnx.naming import around, is_numbered, is_path
+from netcalc.formats.onnx.naming import around, is_numbered, is_path, is_reshaped
 
 _PYTORCH = "pytorch"
 _FOLDED = ".weight_bias"
@@ -106,8 +106,8 @@ def _scopes(graph: Graph) -> None:
 def _constants(graph: Graph, numbered: Mapping[str, TensorProto], read: Callable[[TensorProto], Known]) -> set[str]:
     """Make tensors that are no weights of a layer, and have no path, constants, or buffers if they are long.
 
-    Such tensors are what PyTorch computed when it exported.  The paths of constants, which the network does not hold,
-    are returned.
+    Such tensors are what PyTorch computed when it exported, but for learned ones that it only gave another shape.  The
+    paths of constants, which the network does not hold, are returned.
     """
     weights = {stored.path for line in graph.lines for name, stored in line.parameters.items() if name}
     lines, listed = [], set()
@@ -117,11 +117,11 @@ def _constants(graph: Graph, numbered: Mapping[str, TensorProto], read: Callable
             lines.append(line)
             continue
         tensor = graph.tensors[stored.path]
-        made = (
-            None
-            if tensor.type.elements > MOST
-            else constant_lines(read(numbered[stored.path]), line, is_mask=_is_mask(graph, line.outputs[0]))
-        )
+        elements = None if tensor.type.elements > MOST else read(numbered[stored.path])
+        if elements is not None and is_reshaped(numbered[stored.path].name) and is_learned(elements):
+            lines.append(line)
+            continue
+        made = elements and constant_lines(elements, line, is_mask=_is_mask(graph, line.outputs[0]))
         if made is not None:
             lines += made
             listed.add(stored.path)

@@ -221,3 +221,16 @@ def test_counting_reads_no_data_and_imports_no_numpy(tmp_path: Path) -> None:
         assert result.stdout.splitlines()[0] == counted
         peaks.append(int(result.stdout.splitlines()[1]))
     assert peaks[0] - peaks[1] < 20_000  # KiB
+
+
+def test_learned_vectors_that_an_exporter_reshaped_are_parameters(tmp_path: Path) -> None:
+    """PyTorch folds the shape of a learned token, whose numbers are in no order; frequencies are computed."""
+    token, frequencies = drawn(1, 1, 8), (10 ** -np.arange(8, dtype=np.float32)).reshape(1, 1, 8)
+    nodes = [node("Concat", ["expand", "x"], ["cat"], axis=1), node("Mul", ["cat", "unsqueeze_3"], ["y"])]
+    tensors = [tensor("expand", token), tensor("unsqueeze_3", frequencies)]
+    body = graph(nodes, [value("x", [1, 4, 8])], [value("y", [1, 5, 8])], tensors)
+    net = netcalc.load(saved(tmp_path, model(body, producer="pytorch")))
+    assert net.params == token.size
+    x = drawn(1, 4, 8)
+    result = net.run({"x": x}, weights=net.own_weights).outputs["y"]
+    assert np.allclose(result, np.concatenate([token, x], 1) * frequencies, atol=1e-6)

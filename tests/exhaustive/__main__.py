@@ -38,6 +38,7 @@ CHECKS = (
     "signal",
     "closed-forms",
     "language",
+    "onnx-mutants",
 )
 
 

@@ -60,6 +60,8 @@ class OnnxFile:
         """
         entries = tensor.external or {}
         location = entries.get("location", "")
+        if "\0" in location:  # which no path has
+            raise DamagedError(f"the data of {tensor.name[:80]!r} have no place")
         folder = Path(os.path.realpath(self.path.parent))
         path = Path(os.path.realpath(folder / location))
         if not location or Path(location).is_absolute() or not path.is_relative_to(folder):

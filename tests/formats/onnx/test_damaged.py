@@ -92,7 +92,7 @@ def test_weights_have_the_shapes_that_their_inputs_take(tmp_path: Path) -> None:
         netcalc.load(path)
 
 
-@pytest.mark.parametrize("location", ["../outside.bin", "/etc/passwd", "", "inner/../../outside.bin"])
+@pytest.mark.parametrize("location", ["../outside.bin", "/etc/passwd", "", "inner/../../outside.bin", "a\0b"])
 def test_data_outside_of_the_folder_are_not_read(tmp_path: Path, location: str) -> None:
     folder = tmp_path / "models"
     (folder / "inner").mkdir(parents=True)

@@ -267,13 +267,28 @@ class Request:
         """
         caches, dims = self.program.caches, self.program.dims
         if positions is None and caches.past is not None and caches.new is not None:
-            symbol = next((name for name in (caches.past, caches.new) if not isinstance(dims[name], int)), None)
-            if symbol is not None:
-                hint = f"--set {symbol}=NUMBER"
-                raise NetcalcError(Diagnostic("E404", f"--phase {phase}: {symbol} is a symbol", hint=hint))
+            for name in (caches.past, caches.new):
+                if not isinstance(dims[name], int):
+                    raise self.symbol_error(f"--phase {phase}", name)
             positions = integer(dims[caches.past] + dims[caches.new])
         seen = 1 if positions is None else positions
         return self.at_step(0, seen) if phase == "prefill" else self.at_step(seen - 1, 1)
+
+    def symbol_error(self, what: str, name: str) -> NetcalcError:
+        """Return the error (E404) of what needs numbers where a dim or var is a symbol, at its declaration."""
+        cursor = self.source.cursor
+        places = (cursor[key][name].key_span for key in ("dims", "vars") if name in (cursor.data.get(key) or {}))
+        hint = f"leave out --symbolic {name}, or --set {name}=NUMBER"
+        return NetcalcError(
+            Diagnostic("E404", f"{what} needs numbers, and {name} is a symbol", next(places, None), hint=hint)
+        )
+
+    def require_numbers(self, what: str) -> None:
+        """Raise NetcalcError (E404) if a dim or var is a symbol, where ``what`` needs numbers."""
+        dims = (name for name, size in self.program.dims.items() if not isinstance(size, int))
+        name = next(iter((*self.symbolic, *dims)), None)
+        if name is not None:
+            raise self.symbol_error(what, name)
 
     def with_logits(self, of: LogitsOf) -> Self:
         """Return the request with the logits of these positions, unless the settings or the spec leave no choice."""

@@ -48,6 +48,7 @@ def memory_of(
         in_phase = in_phase.with_open_storage()
     saved = training = None
     if phase == "training":
+        in_phase.require_numbers("the memory of a step of training")
         in_phase, saved, training = _training(in_phase, options)
     else:
         require_training(options)

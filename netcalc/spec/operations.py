@@ -140,6 +140,9 @@ def _instantiate(declared: type[Operation], attributes: Mapping[str, Any], line:
             [value for name, value in attributes.items() if name in wrong and type(value) is not RealFormula]
         )
         if symbolic:
+            named = [name for name in attributes if name in wrong and symbolic_names([attributes[name]])]
+            if isinstance(place.data, dict) and named[0] in place.data:
+                place = place[named[0]]
             hint = f"leave out --symbolic {', '.join(symbolic)}"
             message = f"{declared.name} takes numbers here, and what follows from {', '.join(symbolic)} is symbolic"
             raise place.error("E404", message, hint) from None

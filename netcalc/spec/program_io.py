@@ -8,7 +8,7 @@ from math import isfinite, trunc
 from typing import Any, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
-from netcalc.dims import Dim, Poly, UndecidedError, has_symbolic_values, is_traced, symbol
+from netcalc.dims import Dim, Poly, has_symbolic_values, is_traced, symbol
 from netcalc.dtypes import INEXACT, DType, holds, promote
 from netcalc.ir import InputSpec, Value
 from netcalc.limits import MAX_ITEMS, MAX_TIMES
@@ -50,7 +50,10 @@ def program_inputs(
             and isinstance(count := _count(name, decl, place, elaboration.settings), Poly)
         ):
             if any(value is not None for value in values.values()):
-                raise UndecidedError(f"a list of {count} inputs")
+                hint = "give the number, without --symbolic for it"
+                raise place.key_error(
+                    "E404", f"the inputs of a list are numbered, and their number, {count}, is symbolic", hint
+                )
             scope.defined[name] = Outputs(AbsentList(count), place.key_span, is_list=True)
         elif "*" in name:
             count = _count(name, decl, place, elaboration.settings) if values else 0

@@ -127,6 +127,8 @@ def test_the_chart_is_written_as_svg(netcalc: Callable[..., CommandResult], tmp_
         (["--symbolic", "past", "--tokens-in", "1GiB"], "a symbol"),
         (["--symbolic", "past", "--engine", "fast"], ""),
         (["--symbolic", "past", "--phase", "decode"], "past is a symbol"),
+        (["--symbolic", "layers", "--phase", "decode", "--set", "past=7"], "their number, layers, is symbolic"),
+        (["--symbolic", "layers", "--training", "adam"], "training needs numbers, and layers is a symbol"),
         (["--phase", "decode", "--training", "sgd"], "goes with --phase training"),
         (["--phase", "training", "--logits", "last"], "needs the logits of all positions"),
         (["--training", "adamx"], "no optimizer"),

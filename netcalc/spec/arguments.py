@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Container, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, Related, written
 from netcalc.spec.cursor import Cursor, kept
@@ -47,37 +47,21 @@ def bind_arguments(
     Raises:
         NetcalcError: with every argument that is unknown (E103), malformed (E104) or missing (E105).
     """
-    declared = declared_arguments(block)
-    passed = passed_arguments(block, line)
-    errors: list[Diagnostic] = []
+    at = line.cursor if line.args is None else line.args
+    given = kept(at.derived, (bind_arguments, block.cursor), lambda: _given(block, line))
+    errors = [*given.errors]
     bound: dict[str, Any] = {}
     first = {"in": next(iter(inputs.values()))} if inputs else {}
     default_scope = ChainMap(bound, {**first, **inputs}, cast("dict[str, Any]", settings))
-    suggested: set[str | None] = set()
-    for name, cursor in passed.items():
-        if name not in declared:
-            meant, problem = _unknown_argument(block, name, cursor, passed)
-            errors.append(problem)
-            suggested.add(meant)
-    for name, declaration in declared.items():
-        if name in suggested and name not in passed:  # its misspelt name is reported
-            continue
-        if declaration.required and name not in passed:
-            related = (Related(f"{name!r} is declared here", block.cursor["args"][name].key_span),)
-            message = f"{block.name} requires the argument {name!r}"
-            errors.append(Diagnostic("E105", message, line.target_span, related))
+    for declaration, place, is_passed, constant in given.arguments:
+        name = declaration.name
+        if place is None:
+            bound[name] = constant
             continue
         try:
-            if name in passed:
-                place = passed[name]
-                value = evaluate(place, scope)
-            else:
-                place = block.cursor["args"][name]
-                place = place["default"] if isinstance(place.data, dict) and "default" in place.data else place
-                implied = place.data != declaration.default  # `int?` declares the default null
-                value = declaration.default if implied else evaluate(place, default_scope)
+            value = evaluate(place, scope if is_passed else default_scope)
         except NetcalcError as error:  # a default may follow from the errors before it
-            errors += error.diagnostics if name in passed or not errors else ()
+            errors += error.diagnostics if is_passed or not errors else ()
             continue
         try:
             checked = declaration.check(value)
@@ -88,6 +72,63 @@ def bind_arguments(
     if errors:
         raise NetcalcError(errors)
     return bound
+
+
+class _Argument(NamedTuple):
+    """An argument of a call as it is written: evaluated at ``place``, or a ``constant`` without a place."""
+
+    declaration: Declaration
+    place: Cursor | None
+    is_passed: bool  # not a default
+    constant: Any = None
+
+
+class _Given(NamedTuple):
+    """The arguments that a line gives a block, with defaults, and the errors of those that are unknown or missing."""
+
+    arguments: tuple[_Argument, ...]
+    errors: tuple[Diagnostic, ...]
+
+
+def _given(block: Block, line: Line) -> _Given:
+    declared = declared_arguments(block)
+    passed = passed_arguments(block, line)
+    errors: list[Diagnostic] = []
+    arguments: list[_Argument] = []
+    suggested: set[str | None] = set()
+    for name, cursor in passed.items():
+        if name not in declared:
+            meant, problem = _unknown_argument(block, name, cursor, passed)
+            errors.append(problem)
+            suggested.add(meant)
+    for name, declaration in declared.items():
+        if name in passed:
+            arguments.append(_written(declaration, passed[name], is_passed=True))
+        elif name in suggested:  # its misspelt name is reported
+            continue
+        elif declaration.required:
+            related = (Related(f"{name!r} is declared here", block.cursor["args"][name].key_span),)
+            message = f"{block.name} requires the argument {name!r}"
+            errors.append(Diagnostic("E105", message, line.target_span, related))
+        else:
+            place = block.cursor["args"][name]
+            place = place["default"] if isinstance(place.data, dict) and "default" in place.data else place
+            implied = place.data != declaration.default  # `int?` declares the default null
+            arguments.append(
+                _Argument(declaration, None, is_passed=False, constant=declaration.check(declaration.default))
+                if implied
+                else _written(declaration, place, is_passed=False)
+            )
+    return _Given(tuple(arguments), tuple(errors))
+
+
+def _written(declaration: Declaration, place: Cursor, *, is_passed: bool) -> _Argument:
+    """Return an argument with the value at a place, which is a constant if it is a plain one that fits."""
+    value = place.data
+    is_plain = declaration.type != "op" and not isinstance(value, (list, dict)) and "${" not in str(value)
+    if is_plain and declaration.accepts(value):
+        return _Argument(declaration, None, is_passed, value)
+    return _Argument(declaration, place, is_passed)
 
 
 def _unknown_argument(

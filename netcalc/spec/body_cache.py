@@ -31,6 +31,9 @@ _MOST_TURNS = 20
 #: Nodes that a body counts for whose rows are computed from a sketch.
 SKETCHED = 8
 
+#: Types of values that are keys as they are.
+_PLAIN = frozenset({int, bool, type(None)})
+
 #: The bodies of blocks of specs without blocks of their own.
 BODIES: BoundedCache[CachedBody] = BoundedCache(MOST_NODES)
 
@@ -130,6 +133,8 @@ class Record:
 
 def hashable(value: Any) -> Any:
     """Return the value as a hashable key in which 1, 1.0 and true differ, and 0.0 and -0.0."""
+    if type(value) in _PLAIN:
+        return type(value).__name__, value
     if isinstance(value, Mapping):
         return tuple((key, hashable(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -141,6 +146,8 @@ def hashable(value: Any) -> Any:
 
 def has_symbols(value: Any) -> bool:
     """Return True if a value of an argument, or the type of an input, holds a symbolic size."""
+    if type(value) in _PLAIN:
+        return False
     if isinstance(value, TensorType):
         return any(isinstance(size, Poly) for size in value.shape)
     if isinstance(value, Mapping):

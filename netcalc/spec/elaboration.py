@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
@@ -174,6 +174,11 @@ class Elaboration:
         return body
 
     @property
+    def is_in_block(self) -> bool:
+        """True while the body of a block is elaborated."""
+        return bool(self._records)
+
+    @property
     def may_sketch(self) -> bool:
         """True if bodies of blocks may come from sketches: not where dims and vars are seen, nor close to a limit."""
         near = self.budget.used > MAX_LINES // 2 or len(self.reporter.chain) > MAX_BLOCK_DEPTH // 2
@@ -284,11 +289,15 @@ class Elaboration:
             return None
         return tuple((name, hashable(settings[name])) for name in settings if name in names)
 
-    @contextmanager
-    def freezing(self, line: Line, scope: Scope) -> Iterator[None]:
+    def freezing(self, line: Line, scope: Scope) -> AbstractContextManager[None]:
         """Freeze the parameters made inside if the line or an enclosing one has a true ``freeze``."""
-        freeze, outer = line.modifier("freeze"), self.frozen
-        self.frozen = outer or (freeze is not None and bool(evaluate_expression(freeze, scope)))
+        freeze = line.modifier("freeze")
+        return nullcontext() if freeze is None else self._freezing(freeze, scope)
+
+    @contextmanager
+    def _freezing(self, freeze: Cursor, scope: Scope) -> Iterator[None]:
+        outer = self.frozen
+        self.frozen = outer or bool(evaluate_expression(freeze, scope))
         try:
             yield
         finally:

@@ -75,6 +75,18 @@ def names_at(cursor: Cursor, *, is_expression: bool = False) -> frozenset[str]:
     return kept(cursor.derived, (names_in, is_expression), lambda: names_in(cursor.data, is_expression=is_expression))
 
 
+def is_closed(text: Cursor) -> bool:
+    """Return True if the expressions in a text need no more of their scope than the values of names."""
+
+    def needs_names_only() -> bool:
+        try:
+            return all(parse(part).function is not None for part in _PLACEHOLDER.findall(text.data))
+        except ExpressionError:
+            return False
+
+    return kept(text.derived, is_closed, needs_names_only)
+
+
 def names_in(data: Any, *, is_expression: bool = False) -> frozenset[str]:
     """Return every name used by the expressions in ``data``.
 

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.characters import is_name
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import Poly, UndecidedError, assumptions, default_of, differences, is_traced, limited_work, symbol
+from netcalc.dims import (
+    Poly,
+    UndecidedError,
+    assumptions,
+    default_of,
+    differences,
+    in_sketch,
+    is_traced,
+    keeps_formulas,
+    limited_work,
+    symbol,
+)
 from netcalc.limits import MAX_TIMES
+from netcalc.spec.body_cache import has_symbols, hashable
 from netcalc.spec.cursor import Cursor, kept
-from netcalc.spec.evaluate import evaluate, evaluate_expression, names_at, names_in
+from netcalc.spec.evaluate import evaluate, evaluate_expression, is_closed, names_at, names_in
 from netcalc.spec.line_syntax import Line
 from netcalc.spec.modifiers import condition_holds
 from netcalc.spec.reporter import LineBudget
-from netcalc.spec.scope import Scope
+from netcalc.spec.scope import Poisoned, Scope
+
+#: Texts with values of their names: True if the value is the same for every index.
+_EQUAL: BoundedCache[bool] = BoundedCache(20_000)
 
 
 class Iterations(NamedTuple):
@@ -69,20 +85,63 @@ def has_equal_arguments(line: Line, iterations: Iterations, scope: Scope) -> boo
 
     ``${kinds[index % len(kinds)]}`` uses the index and has the same value in all iterations if there is a single kind.
     """
-    modifiers = {key: cursor.data for key, cursor in line.modifiers.items() if key not in ("repeat", "name")}
-    names_of_args = frozenset() if line.args is None else names_at(line.args)
-    others = names_in(modifiers) | (names_of_args - {iterations.index_name})
-    if iterations.named or line.args is None or others & {iterations.index_name, iterations.item_name, "_"}:
+    if iterations.named or line.args is None or _uses_loop_otherwise(line, iterations):
         return False
-    values = []
+    index = iterations.index_name
+    using = kept(line.args.derived, (has_equal_arguments, index), lambda: tuple(_texts_using(line.args, index)))
+    return all(_has_equal_values(text, iterations, scope) for text in using)
+
+
+def _uses_loop_otherwise(line: Line, iterations: Iterations) -> bool:
+    """Return True if a line uses more of its loop than the index in its arguments."""
+    loop = index, item = iterations.index_name, iterations.item_name
+
+    def uses() -> bool:
+        modifiers = {key: cursor.data for key, cursor in line.modifiers.items() if key not in ("repeat", "name")}
+        names_of_args = frozenset() if line.args is None else names_at(line.args)
+        return bool((names_in(modifiers) | (names_of_args - {index})) & {index, item, "_"})
+
+    return kept(line.cursor.derived, (_uses_loop_otherwise, loop), uses)
+
+
+def _texts_using(cursor: Cursor | None, name: str) -> Iterator[Cursor]:
+    """Yield the texts in a value whose expressions use a name."""
+    if cursor is None or name not in names_at(cursor):
+        return
+    if isinstance(cursor.data, str):
+        yield cursor
+        return
+    parts = cursor.elements() if isinstance(cursor.data, list) else (item for _, item in cursor.items())
+    for part in parts:
+        yield from _texts_using(part, name)
+
+
+def _has_equal_values(text: Cursor, iterations: Iterations, scope: Scope) -> bool:
+    """Return True if a text has the same value whatever the index is."""
+    index = iterations.index_name
+
+    def computed() -> bool:
+        values = []
+        try:
+            with differences() as different, assumptions() as assumed, limited_work():
+                for name in ("index_of_one", "index_of_another"):
+                    number = symbol(name, least=iterations.start)
+                    values.append(evaluate(text, scope.child(variables={index: number})))
+        except (NetcalcError, ValueError, TypeError, ArithmeticError):
+            return False
+        return bool(values[0] == values[1]) and not different and not assumed
+
+    if not is_closed(text):
+        return computed()
     try:
-        with differences() as different, assumptions() as assumed, limited_work():
-            for name in ("index_of_one", "index_of_another"):
-                index = symbol(name, least=iterations.start)
-                values.append(evaluate(line.args, scope.child(variables={iterations.index_name: index})))
-    except (NetcalcError, ValueError, TypeError, ArithmeticError):
-        return False
-    return values[0] == values[1] and not different and not assumed
+        others = [scope[name] for name in sorted(names_at(text) - {index})]
+        key = text.data, index, iterations.start, in_sketch(), keeps_formulas(), hashable(others)
+        if has_symbols(others):
+            return computed()
+        known = _EQUAL.get(key)
+    except (NetcalcError, LookupError, TypeError, Poisoned):  # its error is that of an iteration
+        return computed()
+    return _EQUAL.put(key, computed()) if known is None else known
 
 
 def is_named_by_variable(line: Line) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from netcalc import ops
@@ -88,9 +88,14 @@ def patched_iteration(elaboration: Elaboration, line: Line, scope: Scope, path: 
     return _apply_patches(elaboration, edit, path, scope, is_iteration=True) if scope.patches else edit
 
 
-@contextmanager
-def patching(elaboration: Elaboration, edit: Edit, item: Cursor, scope: Scope) -> Iterator[None]:
+def patching(elaboration: Elaboration, edit: Edit, item: Cursor, scope: Scope) -> AbstractContextManager[None]:
     """Add the patches of a line to the errors reported inside; a replaced line is subject to later patches only."""
+    is_changed = bool(edit.patches) or edit.floor >= 0
+    return _patching(elaboration, edit, item, scope) if is_changed else nullcontext()
+
+
+@contextmanager
+def _patching(elaboration: Elaboration, edit: Edit, item: Cursor, scope: Scope) -> Iterator[None]:
     outer = scope.patches
     scope.patches = tuple(p for p in outer if p.patch.number > edit.floor) if edit.floor >= 0 else outer
     with ExitStack() as stack:

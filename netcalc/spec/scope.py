@@ -185,17 +185,24 @@ class Scope(Mapping[str, Any]):
         scope: Scope | None = self
         while scope is not None:
             yield scope
-            if scope.inlined is not None:
-                return
-            scope = scope.parent if scope.parent is not None else scope.body.outer
+            scope = scope.around
+
+    @property
+    def around(self) -> Scope | None:
+        """The scope around this one."""
+        if self.inlined is not None:
+            return None
+        return self.parent if self.parent is not None else self.body.outer
 
     def peek(self, name: str) -> Outputs | None:
         """Return what ``name`` refers to, without capturing it; None if it is unknown."""
-        for scope in self.enclosing():
+        scope: Scope | None = self
+        while scope is not None:
             if name == "_" and scope.current is not None:
                 return scope.current
             if name in scope.defined:
                 return scope.defined[name]
+            scope = scope.around
         return None
 
     def lookup(self, name: str) -> Outputs | None:
@@ -330,9 +337,11 @@ class Scope(Mapping[str, Any]):
     # -- as a mapping, for expressions
 
     def __getitem__(self, name: str) -> Any:
-        for scope in self.enclosing():
+        scope: Scope | None = self
+        while scope is not None:
             if name in scope.variables:
                 return scope.variables[name]
+            scope = scope.around
         outputs = self.peek(name)
         if outputs is not None and outputs.is_list:
             return [type_of(value) for value in outputs.by_port.values()]

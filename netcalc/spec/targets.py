@@ -60,7 +60,7 @@ def resolve_target(line: Line, scope: Scope) -> Line:
     merged = arguments or defaults
     if isinstance(defaults, dict) and isinstance(arguments, dict):
         merged = {**defaults, **arguments}
-    args = None if merged is None else place.replaced(merged)
+    args = line.args if defaults is None else None if merged is None else place.replaced(merged)
     written_at = place_of(value)
     origin = None if written_at is None else written_at.span
     if written_at is not None and isinstance(written_at.data, dict) and target in written_at.data:

@@ -21,7 +21,7 @@ from netcalc.spec.modifiers import claim_path, define_outputs, line_name, lists_
 from netcalc.spec.patches import Pending, below
 from netcalc.spec.requirements import require_met
 from netcalc.spec.scope import Outputs, PartialBody, Poisoned, Scope
-from netcalc.spec.sketches import sketched_body
+from netcalc.spec.sketches import sketched_body, with_equal_chances
 from netcalc.spec.stand_ins import misfit
 from netcalc.spec.ties import is_absolute, tie_call
 
@@ -153,13 +153,14 @@ def add_call(
 def _body(
     elaboration: Elaboration,
     block: Block,
-    arguments: Mapping[str, Any],
+    arguments: dict[str, Any],
     inputs: list[Value | None],
     defaults: frozenset[str],
     line: Line,
     patches: tuple[Pending, ...],
 ) -> Body:
     """Return the body of a block for these arguments, input types and patches, elaborated at its first use."""
+    arguments = with_equal_chances(block, arguments)
     key = BodyKey(block.cursor, hashable(arguments), types_of(inputs), elaboration.frozen, patches, defaults)
     body = elaboration.body(key) or sketched_body(elaboration, block, arguments, inputs, key, _elaborated_alone)
     if body is not None:

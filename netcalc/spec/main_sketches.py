@@ -28,8 +28,20 @@ from netcalc.spec.sketches import LEAST, MOST, Sketches, alike, counts_in, disti
 
 #: Structures of the settings of a spec whose sketches are kept beside it.
 _MOST_STRUCTURES = 30
+#: Structures without a sketch, after which no more are tried if none had one.
+_MOST_FAILURES = 4
 #: Nodes of a main body that is sketched.
 _MOST_NODES = 512
+
+
+class _Kept:
+    """Sketches of the main body of a spec by structure, and the structures without one before one had any."""
+
+    __slots__ = ("failed", "sketches")
+
+    def __init__(self) -> None:
+        self.sketches: BoundedCache[Sketches] = BoundedCache(_MOST_STRUCTURES)
+        self.failed = 0
 
 
 class Main(NamedTuple):
@@ -56,20 +68,24 @@ def sketched_main(
     pattern = _pattern(loaded, settings, sizes)
     if pattern is None or not sizes or max(sizes) >= MOST:
         return None
-    store: BoundedCache[Sketches] = loaded.derived.setdefault(sketched_main, BoundedCache(_MOST_STRUCTURES))
+    store: _Kept = kept(loaded.derived, sketched_main, _Kept)
     key = pattern, ctx.training, ctx.dtype, are_sketches_apart()
-    family = store.get(key) or store.put(key, Sketches())
+    family = store.sketches.get(key) or store.sketches.put(key, Sketches())
 
     def made() -> Main:
         with assumptions(), limited_work():
             return elaborate(Elaboration(loaded, settings, ctx, elaborate_lines))
 
     def sketched() -> Sketch | None:
+        if store.failed >= _MOST_FAILURES:
+            return None
         example = made()
         for merged in (False, True):  # equal sizes as one symbol if they have to be equal
             sketch = _sketched(loaded, settings, ctx, elaborate_lines, elaborate, tuple(sizes), example, merged=merged)
             if sketch is not None:
+                store.failed = -1 << 60
                 return sketch
+        store.failed += 1
         return None
 
     def body_of(sketch: Sketch) -> SketchedBody:

@@ -1,11 +1,12 @@
 """Bodies of shipped blocks at new sizes, computed from a sketch instead of elaborated.
 
 A block that is elaborated repeatedly for different sizes is elaborated once more with symbols in place of the sizes.
-The sizes are the whole numbers from 3 among its arguments and in the shapes of its inputs.  Smaller ones (strides,
-kernels, a batch of 1) are part of the structure, and so are numbers of iterations.  Sizes that are found equal when a
-sketch is made have to be equal wherever it is used.  Every comparison that symbolic sizes leave open, or whose sides
-have different forms, becomes a condition of the sketch too.  Where a condition fails, or where a rule needs numbers,
-the block is elaborated as usual, which also reports errors.
+The sizes are the whole numbers from 3 among its arguments, in lists of them, and in the shapes of its inputs.  Smaller
+ones (strides, kernels, a batch of 1) are part of the structure, and so are numbers of iterations, and lists if no
+sketch can be made otherwise.  Sizes that are found equal when a sketch is made have to be equal wherever it is used.
+Every comparison that symbolic sizes leave open, or whose sides have different forms, becomes a condition of the sketch
+too.  Where a condition fails, or where a rule needs numbers, the block is elaborated as usual, which also reports
+errors.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from netcalc.tensor_type import TensorType
 LEAST, MOST = 3, 1 << 14
 #: Times that a block is elaborated for a pattern of sizes before it is sketched.
 _TRIES = 3
+#: How much longer one inside another block waits, where only figures are read.
+_PATIENCE = 8
 #: Nodes of a body that is sketched.
 _MOST_NODES = 64
 #: Sketches of one structure, and elaborations without one after an attempt that failed.
@@ -41,6 +44,8 @@ SKETCHES: BoundedCache[Sketches] = BoundedCache(1_500)
 
 #: Operations that drop elements by chance: their shapes and figures are the same for every chance.
 _DROPS = ("dropout", "stochastic_depth")
+#: The chance that stands for all of them where only figures are read.
+_CHANCE = 0.5
 _NAME = re.compile(r"\$\{\s*(\w+)\s*\}")
 
 #: Function that elaborates the body of a block in an elaboration.
@@ -59,9 +64,12 @@ def sketched_body(
     if not elaboration.may_sketch or key.patches:
         return None
     sizes: list[int] = []
-    counts = _counts(block.cursor)
-    chances = _chances(block.cursor) if are_sketches_apart() else frozenset[str]()
-    pattern = _pattern(key, sizes, elaboration, counts, chances)
+    fixed = _counts(block.cursor)
+    sketches = _sketches_of(key, sizes, elaboration, fixed)
+    if sketches.has_failed:
+        sizes.clear()
+        fixed |= {name for name, value in arguments.items() if isinstance(value, (list, tuple))}
+        sketches = _sketches_of(key, sizes, elaboration, fixed)
     if max(sizes, default=MOST) >= MOST:
         return None
     apart = elaboration.apart(block.home)
@@ -71,13 +79,13 @@ def sketched_body(
         return elaborate(_elaboration_alone(apart, key), block, arguments, anonymous, key)
 
     def sketched() -> Sketch | None:
-        return _sketched(elaboration, block, arguments, inputs, key, elaborate, tuple(sizes), counts, make)
+        return _sketched(elaboration, block, arguments, inputs, key, elaborate, tuple(sizes), fixed, make)
 
     def body_of(sketch: Sketch) -> SketchedBody:
         return SketchedBody(sketch, tuple(sizes), key.types, make)
 
-    sketches = SKETCHES.get(pattern) or SKETCHES.put(pattern, Sketches())
-    sketch = sketches.fitting(tuple(sizes), sketched, body_of)
+    inner = are_sketches_apart() and elaboration.is_in_block  # a sketch of the outer body saves more
+    sketch = sketches.fitting(tuple(sizes), sketched, body_of, _PATIENCE if inner else 1)
     return None if sketch is None else elaboration.take(key, body_of(sketch))
 
 
@@ -90,14 +98,26 @@ class Sketches:
         self.found: list[Sketch] = []
         self.tries = 0
 
+    @property
+    def has_failed(self) -> bool:
+        """True if no sketch can be made for the structure."""
+        return self.tries < 0 and not self.found
+
     def fitting(
-        self, sizes: tuple[int, ...], make: Callable[[], Sketch | None], body_of: Callable[[Sketch], SketchedBody]
+        self,
+        sizes: tuple[int, ...],
+        make: Callable[[], Sketch | None],
+        body_of: Callable[[Sketch], SketchedBody],
+        patience: int = 1,
     ) -> Sketch | None:
-        """Return a sketch that fits sizes, made after a few misses if no earlier one fits; None if there is none."""
+        """Return a sketch that fits sizes, made after a few misses if no earlier one fits; None if there is none.
+
+        ``patience`` is by how much longer it waits with that.
+        """
         sketch = next((candidate for candidate in self.found if candidate.holds(*sizes)), None)
         if sketch is None:
             self.tries += 1
-            if self.tries <= _TRIES or len(self.found) >= _MOST_FORMS:
+            if self.tries <= patience * _TRIES or len(self.found) >= _MOST_FORMS:
                 return None
             try:
                 sketch = make()
@@ -117,19 +137,12 @@ class Sketches:
         return sketch
 
 
-def _pattern(
-    key: BodyKey, sizes: list[int], elaboration: Elaboration, counts: frozenset[str], chances: frozenset[str]
-) -> Any:
-    """Return a key without the sizes, which are added to ``sizes``, and without the values of chances."""
-    arguments = []
-    for name, value in key.arguments:
-        if value[0] == "int" and value[1] >= LEAST and name not in counts:
-            sizes.append(value[1])
-            arguments.append(name)
-        elif name in chances and value[0] == "float" and 0 <= float(value[1]) <= 1:
-            arguments.append((name, "chance"))
-        else:
-            arguments.append((name, value))
+def _sketches_of(key: BodyKey, sizes: list[int], elaboration: Elaboration, fixed: frozenset[str]) -> Sketches:
+    """Return the sketches for a key without its sizes, which are added to ``sizes``.
+
+    Numbers in arguments that are ``fixed`` are no sizes.
+    """
+    arguments = [(name, value if name in fixed else _structure(value, sizes)) for name, value in key.arguments]
     types: list[Any] = []
     for type_ in key.types:
         if type_ is None:
@@ -139,12 +152,40 @@ def _pattern(
         sizes += [n for n in shape if n >= LEAST]  # type: ignore[misc]
         types.append((type_.dtype, *[n if n < LEAST else -1 for n in shape]))
     mode = key.frozen, elaboration.ctx.training, elaboration.ctx.dtype
-    return key.declaration, tuple(arguments), tuple(types), key.defaults, mode
+    pattern = key.declaration, tuple(arguments), tuple(types), key.defaults, mode
+    return SKETCHES.get(pattern) or SKETCHES.put(pattern, Sketches())
+
+
+def _structure(value: Any, sizes: list[int]) -> Any:
+    """Return a hashable value without the sizes in it and in lists, which are added to ``sizes``."""
+    if type(value) is tuple and len(value) == 2 and value[0] == "int" and type(value[1]) is int:
+        if value[1] < LEAST:
+            return value
+        sizes.append(value[1])
+        return "size"
+    is_list = type(value) is tuple and value and all(type(item) is tuple and item[:1] == ("int",) for item in value)
+    return tuple([_structure(item, sizes) for item in value]) if is_list else value
+
+
+def _with_symbols(value: Any, symbols: Iterator[Any]) -> Any:
+    """Return a value of an argument with symbols in place of its sizes."""
+    if type(value) is int:
+        return next(symbols) if value >= LEAST else value
+    if type(value) in (list, tuple) and value and all(type(item) is int for item in value):
+        return type(value)([_with_symbols(item, symbols) for item in value])
+    return value
 
 
 def _counts(block: Cursor) -> frozenset[str]:
     """Return the words in the numbers of iterations of a block, which give a body for each number."""
     return kept(block.derived, _counts, lambda: counts_in(block.data))
+
+
+def with_equal_chances(block: Block, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a block with one value for all chances inside :func:`sketches_apart`."""
+    chances = _chances(block.cursor) if are_sketches_apart() else ()
+    changed = {name: _CHANCE for name in chances if type(arguments[name]) is float and 0 <= arguments[name] <= 1}
+    return arguments | changed if changed else arguments
 
 
 def _chances(block: Cursor) -> frozenset[str]:
@@ -192,16 +233,13 @@ def _sketched(
     key: BodyKey,
     elaborate: Elaborates,
     sizes: tuple[int, ...],
-    counts: frozenset[str],
+    fixed: frozenset[str],
     make: Callable[[], Body],
 ) -> Sketch | None:
     """Return a sketch of the body of a block, made from these sizes; None if there is none."""
     names = [f"size_{index}" for index in range(len(sizes))]
     symbols = iter([symbol(name, size, LEAST) for name, size in zip(names, sizes, strict=True)])
-    shown = {
-        name: next(symbols) if type(value) is int and value >= LEAST and name not in counts else value
-        for name, value in arguments.items()
-    }
+    shown = {name: value if name in fixed else _with_symbols(value, symbols) for name, value in arguments.items()}
     values = [None if value is None else Value(_symbolic_type(value.type, symbols), value.name) for value in inputs]
     own = _elaboration_alone(elaboration.apart(block.home), key)
     types = tuple(None if value is None else value.type for value in values)

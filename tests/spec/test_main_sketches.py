@@ -221,7 +221,7 @@ def test_iterations_of_any_number_are_one_sketch() -> None:
     with sketching([loaded], 1):
         depths = [[3, 4, 6, 3], [2, 2, 2, 2], [1, 1, 1, 1], [1, 3, 1, 9]]
         networks = [netcalc.load("resnet34", set={"depths": each, "height": 64}) for each in depths]
-        (family,) = loaded.derived[sketched_main]._values.values()
+        (family,) = loaded.derived[sketched_main].sketches._values.values()
         assert isinstance(family, Sketches)
         assert len(family.found) == 1
     assert all(type(network.program.main) is SketchedBody for network in networks[1:])

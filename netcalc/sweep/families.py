@@ -14,7 +14,7 @@ from netcalc.request import Request
 from netcalc.spec.elaborate import float_type
 from netcalc.spec.sketches import counts_in
 from netcalc.sweep.columns import Group
-from netcalc.sweep.forms import Counted, Counting, Form, Open, form_of
+from netcalc.sweep.forms import Counted, Counting, Form, Late, Open, form_of
 
 #: Structures that are remembered, and forms that are kept.
 _MOST_STRUCTURES, _MOST_FORMS = 4_000, 3_000
@@ -26,6 +26,9 @@ _MOST_FAILURES = 2
 _SHARE, _START = 0.2, 0.2
 #: Time of a form before one was made, in times of a single point.
 _FORM_OF_SINGLES = 5
+
+#: Seconds of an attempt to make a form, and its share of the time of the single points that may have the form.
+_LONGEST, _SHARE_OF_WAITING = 2.0, 0.25
 
 #: Function that counts the point of a number by itself, and returns its figures; None if the spec refuses it.
 Single = Callable[[int], "tuple[int, ...] | None"]
@@ -153,7 +156,10 @@ class Forms:
             family.misses[values] = family.misses.get(values, 0) + 1
             if not self._pays(family, values, len(places)):
                 continue
-            made = self._made(points, first, fixed, counted)
+            longest = max(self._allowed, _LONGEST, _SHARE_OF_WAITING * len(places) * self._single_time.value)
+            made = self._made(points, first, fixed, counted, longest)
+            if isinstance(made, Late):
+                continue
             if not isinstance(made, Form) and any(family.forms.values()):
                 family.failures += 1
                 continue
@@ -204,21 +210,24 @@ class Forms:
             points.results.put(group.places[taken], [column[held] for column in found])
         return places[~held]
 
-    def _made(self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int]) -> Form | Open | None:
-        """Return the form at a point whose figures are known."""
+    def _made(
+        self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int], longest: float
+    ) -> Form | Open | Late | None:
+        """Return the form at a point whose figures are known, made in at most so many seconds."""
         start = process_time()
         group, settings = points.group, dict(points.settings)
         for leaf, column in zip(group.leaves, group.columns, strict=True):
             settings[leaf.place[0]] = _with(settings[leaf.place[0]], leaf.place[1:], int(column[place]))
         leaves = [leaf for index, leaf in enumerate(group.leaves) if index not in fixed]
         assert self._counting is not None
-        form = form_of(self._counting, Counted({**self._settings, **settings}, counted), leaves, self._way)
+        point = Counted({**self._settings, **settings}, counted)
+        form = form_of(self._counting, point, leaves, self._way, longest)
         if isinstance(form, Form):
             self._way = form.way
         taken = process_time() - start
         self._allowed -= taken
         if not isinstance(form, Open):
-            self._form_time.add(taken)
+            self._form_time.add(2 * taken if isinstance(form, Late) else taken)
         return form
 
 

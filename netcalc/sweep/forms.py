@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
+from math import inf
+from time import process_time
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import NetcalcError
@@ -35,6 +37,7 @@ from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.library import Loaded
 from netcalc.spec.lines import elaborate_lines
 from netcalc.spec.requirements import unmet_by_settings
+from netcalc.spec.same_body import sketches_apart
 from netcalc.spec.settings import Settings
 from netcalc.sweep.straight import Straight
 
@@ -62,6 +65,10 @@ class Open(NamedTuple):
     """Integers whose values an elaboration needs."""
 
     places: tuple[tuple[Any, ...], ...]
+
+
+class Late(NamedTuple):
+    """An attempt that was ended because of its time."""
 
 
 class Form:
@@ -102,7 +109,9 @@ class Counted(NamedTuple):
     figures: Sequence[int]
 
 
-def form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], first: int = 0) -> Form | Open | None:
+def form_of(
+    counting: Counting, point: Counted, leaves: Sequence[Leaf], first: int = 0, seconds: float = inf
+) -> Form | Open | Late | None:
     """Return the form of the figures at a point, or the integers that cannot stay open in it; None without either.
 
     Args:
@@ -110,7 +119,9 @@ def form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], first: i
         point: the point.
         leaves: integers that become symbols.
         first: the way that is tried before the others.
+        seconds: time of the processor after which :class:`Late` is returned in place of all but a form.
     """
+    until = process_time() + seconds
     found: Open | None = None
     values = [_at(point.settings, leaf.place) for leaf in leaves]
     usual = [_usual(*each, counting.counts) for each in zip(leaves, values, strict=True)]
@@ -124,16 +135,18 @@ def form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], first: i
     for way in (first, *(number for number in range(len(ways)) if number != first)):
         keeping, tried = ways[way]
         with keeping():
-            made = _form_of(counting, point, tried)
+            made = _form_of(counting, point, tried, until)
         if isinstance(made, Form):
             made.way = way
             return made
+        if process_time() > until:
+            return Late()
         if isinstance(made, Open) and (found is None or len(made.places) < len(found.places)):
             found = made
     return found
 
 
-def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form | Open | None:
+def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], until: float) -> Form | Open | None:
     """Return what :func:`form_of` returns, with real numbers as the context keeps them."""
     prefix = f"s{next(_numbers)}_"
     symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
@@ -145,7 +158,8 @@ def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form
     ]
     symbols = {place: held for place, held in symbols.items() if held[1]}
     try:
-        with differences() as different, followed(), assumptions() as assumed, limited_work():
+        work = limited_work(until=until)
+        with sketches_apart(), differences() as different, followed(), assumptions() as assumed, work:
             program, limits = _traced(counting, point.settings, symbols)
             if program is None:
                 return None

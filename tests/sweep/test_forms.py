@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -14,10 +14,12 @@ import pytest
 import netcalc
 from netcalc.bounded_cache import BoundedCache
 from netcalc.dims import Assumption, Dim, ceil_log2, maximum, minimum, symbol
-from netcalc.spec import sketches
+from netcalc.spec import iterations, sketches
+from netcalc.spec.body_cache import BODIES
 from netcalc.spec.sketches import _chances_in
 from netcalc.sweep import families
 from netcalc.sweep.evaluation import Evaluator, values_of
+from netcalc.sweep.forms import Counted, Counting, Late, Leaf, form_of
 from netcalc.sweep.straight import Straight
 
 COUNTS = ("params", "macs", "flops")
@@ -69,7 +71,8 @@ SPACES: dict[str, Callable[[Random], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_forms_give_the_figures_of_networks_alone(name: str) -> None:
+def test_forms_give_the_figures_of_networks_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "_START", 1000)  # seconds, so that forms do not depend on the machine
     request = netcalc.load(name).request
     draw = Random(7)
     points = [SPACES[name](draw) for _ in range(80)]
@@ -83,6 +86,61 @@ def test_forms_give_the_figures_of_networks_alone(name: str) -> None:
             alone = dict.fromkeys(COUNTS)
             assert str(found.reasons[place]).startswith(error.diagnostics[0].code)
         assert {key: values[place] for key, values in found.figures.items()} == alone, point
+
+
+def _swin(draw: Random) -> dict[str, Any]:
+    heads, window = draw.choice([1, 3]), draw.choice([4, 7])
+    return {
+        "batch": draw.randint(3, 8),
+        "height": 8 * window * draw.randint(1, 2),
+        "width": 8 * window,
+        "d_model": heads * 8 * draw.randint(2, 8),
+        "heads": [heads, 2 * heads],
+        "depths": [draw.randint(1, 5), 2],
+        "window": window,
+        "stochastic_depth": draw.choice([0.0, 0.1]),
+    }
+
+
+def _efficientnet(draw: Random) -> dict[str, Any]:
+    stages = [
+        ["mbconv", draw.choice([1, 4]), draw.choice([3, 5]), stride, 8 * draw.randint(1, 9), draw.randint(1, 6)]
+        for stride in (1, 2, 2)
+    ]
+    return {"batch": draw.randint(3, 8), "multiplier": draw.randint(10, 40) / 20, "stages": stages}
+
+
+@pytest.mark.parametrize(("name", "space"), [("swin_t", _swin), ("efficientnet_b0", _efficientnet)])
+def test_points_without_forms_have_the_figures_of_networks_that_share_nothing(
+    name: str, space: Callable[[Random], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = Random(11)
+    points = [space(draw) for _ in range(30)]
+    evaluator = Evaluator(netcalc.load(name).request, COUNTS, tuple(points[0]))
+    found = evaluator.evaluate({key: [point[key] for point in points] for key in points[0]})
+    for place in range(0, 30, 5):
+        monkeypatch.setattr(sketches, "SKETCHES", BoundedCache[sketches.Sketches](10_000))
+        monkeypatch.setattr(iterations, "_EQUAL", BoundedCache[bool](10_000))
+        BODIES.clear()
+        alone = values_of(netcalc.load(name, set=points[place]).request, COUNTS)
+        assert {key: values[place] for key, values in found.figures.items()} == alone, points[place]
+
+
+def test_an_attempt_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def attempt(counting: Counting, point: Counted, leaves: Sequence[Leaf], *_: Any) -> Any:
+        made = form_of(counting, point, leaves, seconds=0.0)
+        attempts.append(made)
+        return made
+
+    attempts: list[Any] = []
+    monkeypatch.setattr(families, "form_of", attempt)
+    points = {"layers": list(range(1, 40)), "d_model": [12 * place for place in range(1, 40)]}
+    evaluator = Evaluator(netcalc.load("gpt2").request, COUNTS, tuple(points))
+    found = evaluator.evaluate(points)
+    assert attempts and all(isinstance(made, Late) for made in attempts)
+    assert evaluator.by_forms == 0
+    alone = values_of(evaluator.request.with_settings({"layers": 39, "d_model": 12 * 39}), COUNTS)
+    assert {key: values[-1] for key, values in found.figures.items()} == alone
 
 
 def test_figures_beyond_64_bits_are_exact() -> None:

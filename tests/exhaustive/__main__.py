@@ -39,6 +39,7 @@ CHECKS = (
     "closed-forms",
     "language",
     "onnx-mutants",
+    "export-onnx",
 )
 
 

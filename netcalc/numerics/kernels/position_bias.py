@@ -74,7 +74,7 @@ def relative_coordinates(op: RelativeCoordinates, run: Run, *, relative_coords_t
 
 @kernel("t5_position_bias")
 def t5_position_bias(op: T5PositionBias, run: Run, query: Array, key: Array | None = None, *, weight: Array) -> Array:
-    indices = _buckets(op, -_distances(op, query, key))
+    indices = buckets_of(op, -_distances(op, query, key))
     run.keep(indices=indices)
     rows: Array = weight[indices]
     return rows.transpose(2, 0, 1)[None].astype(query.dtype, copy=False)
@@ -82,7 +82,7 @@ def t5_position_bias(op: T5PositionBias, run: Run, query: Array, key: Array | No
 
 @kernel("alibi_bias")
 def alibi_bias(op: AlibiBias, run: Run, query: Array, key: Array | None = None) -> Array:
-    slopes = np.array(_slopes(op.num_heads, op.max_bias))[:, None, None]
+    slopes = np.array(slopes_of(op.num_heads, op.max_bias))[:, None, None]
     distances = _distances(op, query, key)
     bias = -slopes * np.abs(distances) if op.per_query else slopes * np.arange(distances.shape[1])
     return like(query, bias.astype(query.dtype))
@@ -96,7 +96,7 @@ def _distances(op: T5PositionBias | AlibiBias, query: Array, key: Array | None) 
     return np.arange(first, first + queries)[:, None] - np.arange(keys)
 
 
-def _buckets(op: T5PositionBias, offsets: Array) -> Array:
+def buckets_of(op: T5PositionBias, offsets: Array) -> Array:
     """Return the bucket of each offset of a key from its query."""
     buckets = op.num_buckets // 2 if op.bidirectional else op.num_buckets
     exact = buckets // 2  # the other half is logarithmic
@@ -109,7 +109,7 @@ def _buckets(op: T5PositionBias, offsets: Array) -> Array:
     return np.where(distance < exact, distance, far) + later
 
 
-def _slopes(heads: int, max_bias: float) -> list[float]:
+def slopes_of(heads: int, max_bias: float) -> list[float]:
     power = 2 ** int(math.log2(heads))
     slopes = [2 ** (-max_bias * (h + 1) / power) for h in range(power)]
     return slopes + [2 ** (-max_bias * (2 * h + 1) / (2 * power)) for h in range(heads - power)]

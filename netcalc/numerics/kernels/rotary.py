@@ -50,38 +50,41 @@ def halves(op: RotaryEmbedding, rotated: int) -> tuple[slice, slice]:
 
 def tables(op: RotaryEmbedding, rotated: int, places: Array) -> tuple[Array, Array]:
     """Return the cosines and the sines (…, positions, pairs)."""
-    frequencies, factor = _frequencies(op, op.rotary_dim or rotated, int(places.max(initial=0)) + 1)
-    angles = places[..., None] * frequencies
+    speeds, factor = frequencies(op, op.rotary_dim or rotated, int(places.max(initial=0)) + 1)
+    angles = places[..., None] * speeds
     return np.cos(angles) * factor, np.sin(angles) * factor
 
 
-def _frequencies(op: RotaryEmbedding, rotated: int, length: int) -> tuple[Array, float]:
-    """Return the angle of each pair per position, for ``rotary_dim`` features, and the factor of cos and sin."""
+def frequencies(op: RotaryEmbedding, rotated: int, length: int) -> tuple[Array, float]:
+    """Return the angle of each pair per position, for ``rotary_dim`` features, and the factor of cos and sin.
+
+    ``length`` is the number of positions up to the last one, on which some scalings depend.
+    """
     scaling = op.scaling
     theta = op.theta
     if isinstance(scaling, DynamicScaling):
         stretch = scaling.factor * max(length / scaling.original_max_position_embeddings, 1) - (scaling.factor - 1)
         theta *= stretch ** (rotated / (rotated - 2))
-    frequencies = theta ** -(np.arange(0, rotated, 2) / rotated)
+    speeds = theta ** -(np.arange(0, rotated, 2) / rotated)
     match scaling:
         case LinearScaling():
-            return frequencies / scaling.factor, 1.0
+            return speeds / scaling.factor, 1.0
         case ProportionalScaling():
             turned = int(scaling.partial_rotary_factor * rotated // 2)
-            frequencies[turned:] = 0
-            return frequencies / scaling.factor, 1.0
+            speeds[turned:] = 0
+            return speeds / scaling.factor, 1.0
         case Llama3Scaling():
-            return _llama3(scaling, frequencies), 1.0
+            return _llama3(scaling, speeds), 1.0
         case YarnScaling():
-            return _yarn(scaling, frequencies, theta), _yarn_factor(scaling)
+            return _yarn(scaling, speeds, theta), _yarn_factor(scaling)
         case LongScaling():
             original = scaling.original_max_position_embeddings
             divisors = scaling.long_factor if length > original else scaling.short_factor
             factor = scaling.attention_factor
             if factor is None:
                 factor = math.sqrt(1 + math.log(max(scaling.factor, 1)) / math.log(original))
-            return frequencies / np.array(divisors), factor
-    return frequencies, 1.0
+            return speeds / np.array(divisors), factor
+    return speeds, 1.0
 
 
 def _llama3(scaling: Llama3Scaling, frequencies: Array) -> Array:

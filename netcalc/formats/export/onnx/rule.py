@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from netcalc.analysis.walk import Instance
 from netcalc.diagnostics import RuleError
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
@@ -24,22 +23,14 @@ class UnsupportedError(RuleError):
 
 @dataclass(slots=True)
 class Applied:
-    """An operation of the network with its inputs as values of the graph; None for one that is absent."""
+    """An operation with inputs as values of the graph, None for one that is absent, and types of results."""
 
-    instance: Instance
+    op: Any
     inputs: Sequence[Tensor | None]
-    types: Mapping[str, TensorType]  # of the parameters
+    outputs: tuple[TensorType, ...]
     graph: Emitter
-
-    @property
-    def op(self) -> Any:
-        """The operation with its attributes."""
-        return self.instance.node.op
-
-    @property
-    def outputs(self) -> tuple[TensorType, ...]:
-        """Types of the results."""
-        return self.instance.node.output_types
+    types: Mapping[str, TensorType] = field(default_factory=dict)  # of the parameters
+    owners: Mapping[str, str] = field(default_factory=dict)  # paths of the parameters
 
     @property
     def output(self) -> TensorType:
@@ -69,7 +60,7 @@ class Applied:
 
     def param(self, name: str) -> Tensor:
         """Return a parameter, which the file then has."""
-        return self.graph.parameter(self.instance.owners[name], self.types[name])
+        return self.graph.parameter(self.owners[name], self.types[name])
 
     def has(self, name: str) -> bool:
         """Return True if the operation has a parameter of this name."""
@@ -82,7 +73,10 @@ Rule: TypeAlias = Callable[[Emitter, Applied], Tensor | Sequence[Tensor]]
 WRITTEN = (
     *("linear", "conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_pool", "global_pool"),
     *("batch_norm", "norm", "rectifier", "activation", "softmax", "gated_units", "dropout"),
-    *("arithmetic", "reduce", "shape", "axes"),
+    *("attention", "position", "rotary", "position_bias", "embed"),
+    *("arithmetic", "compare", "elementwise", "transcendental", "rounding", "matmul", "reduce", "sorting", "routing"),
+    *("recurrent", "scan", "chunked_scan", "indexing", "grid_sample", "roi_align", "fold", "fourier", "cache"),
+    *("shape", "axes", "expand", "concat", "slicing", "pad", "resize", "shuffle", "creation", "mask"),
 )
 #: The rules by operation.
 RULES: Registry[Rule] = Registry("ONNX rule", modules("netcalc.formats.export.onnx.rules", WRITTEN))

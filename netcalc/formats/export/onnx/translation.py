@@ -83,7 +83,9 @@ class _Translation:
         scope = scope_of(instance.path)
         self._graph.enter(scope if node.params else scope.rpartition("/")[0])
         try:
-            made = find(self._graph, Applied(instance, list(inputs), self._parameters(instance), self._graph))
+            parameters = self._parameters(instance)
+            call = Applied(node.op, list(inputs), node.output_types, self._graph, parameters, instance.owners)
+            made = find(self._graph, call)
         except RuleError as error:
             self._problem(error.code, f"{node.op.name}: {error.message}", instance.path)
             return self._unknown(instance)

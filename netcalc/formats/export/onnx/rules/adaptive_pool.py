@@ -35,12 +35,12 @@ def adaptive_pool(graph: Emitter, call: Applied) -> list[Tensor]:
         if all(size % target == 0 for size, target in zip(sizes, targets, strict=True)):
             kernel = [size // target for size, target in zip(sizes, targets, strict=True)]
             return [graph.node(windowed, [x], with_batch(call, x), kernel_shape=kernel, strides=kernel)]
-        return [_by_axis(graph, x, sizes, targets, reduction)]
+        return [by_axis(graph, x, sizes, targets, reduction)]
 
     return batched(graph, call, apply)
 
 
-def _by_axis(graph: Emitter, x: Tensor, sizes: Sequence[int], targets: Sequence[int], reduction: str) -> Tensor:
+def by_axis(graph: Emitter, x: Tensor, sizes: Sequence[int], targets: Sequence[int], reduction: str) -> Tensor:
     """Return the reductions of windows from ⌊i·size/target⌋ to ⌈(i + 1)·size/target⌉ along each axis."""
     for axis, (size, target) in enumerate(zip(sizes, targets, strict=True), start=2):
         if size == target:

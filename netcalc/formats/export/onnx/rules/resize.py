@@ -1,0 +1,43 @@
+"""Resizing of images."""
+
+from __future__ import annotations
+
+from netcalc.formats.export.onnx.emitter import Emitter
+from netcalc.formats.export.onnx.graph import Tensor
+from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
+from netcalc.formats.export.onnx.rules.adaptive_pool import by_axis
+from netcalc.tensor_type import TensorType
+
+_MODES = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
+#: Coefficient of the cubic filter, without and with a wider one.
+_CUBIC = (-0.75, -0.5)
+
+
+@rule("interpolate")
+def interpolate(graph: Emitter, call: Applied) -> Tensor:
+    """Return a Resize; ``area`` is adaptive pooling."""
+    op, x, shape = call.op, call.x, call.output.shape
+    if op.mode == "area":
+        if not all(isinstance(size, int) for size in (*x.shape[2:], *shape[2:])):
+            raise UnsupportedError("windows of a symbolic size")
+        return by_axis(graph, x, x.shape[2:], shape[2:], "ReduceMean")
+    if op.mode == "lanczos":
+        raise UnsupportedError("the filter of Lanczos has no operator of ONNX")
+    attributes: dict[str, object] = {"coordinate_transformation_mode": "half_pixel"}
+    if op.mode == "nearest":
+        attributes = {"coordinate_transformation_mode": "asymmetric", "mode": "nearest", "nearest_mode": "floor"}
+    elif op.mode == "nearest-exact":
+        attributes |= {"mode": "nearest", "nearest_mode": "round_prefer_ceil"}
+    else:
+        attributes["mode"] = _MODES[op.mode]
+        if op.align_corners:
+            attributes["coordinate_transformation_mode"] = "align_corners"
+        if op.mode == "bicubic":
+            attributes["cubic_coeff_a"] = _CUBIC[op.antialias]
+        if op.antialias:
+            attributes["antialias"] = 1
+    factors = op.factors(x.rank - 2)
+    if all(factor is not None for factor in factors):
+        scales = graph.constant([1.0, 1.0, *factors], TensorType((x.rank,), "float32"))
+        return graph.node("Resize", [x, None, scales], call.output, **attributes)
+    return graph.node("Resize", [x, None, None, graph.shape(shape)], call.output, **attributes)

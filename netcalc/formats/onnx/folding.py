@@ -108,6 +108,21 @@ def _concat(call: Call, given: list[Known]) -> Known:
     return known(first.dtype, shape, elements)
 
 
+def _split(call: Call, given: list[Known]) -> list[Known]:
+    x = given[0]
+    axis = call.attribute("axis", 0) % len(x.shape)
+    size, count = x.shape[axis], len(call.node.outputs)
+    listed = _plain_sizes(given[1]) if len(given) > 1 else call.attribute("split")
+    each = -(-size // count)
+    sizes = listed or [*[each] * (count - 1), size - each * (count - 1)]
+    parts, start = [], 0
+    for part in sizes:
+        shape = (*x.shape[:axis], part, *x.shape[axis + 1 :])
+        parts.append(picked(x, shape, lambda i, at=start: (*i[:axis], i[axis] + at, *i[axis + 1 :])))  # type: ignore[misc]
+        start += part
+    return parts
+
+
 def _unsqueeze(call: Call, given: list[Known]) -> Known:
     x = given[0]
     axes = call.axes(1) or []
@@ -270,6 +285,7 @@ _RULES: dict[str, Rule] = {
     "Gather": _gather,
     "Slice": _slice,
     "Concat": _concat,
+    "Split": _split,
     "Unsqueeze": _unsqueeze,
     "Squeeze": _squeeze,
     "Reshape": _reshape,
@@ -288,6 +304,7 @@ _RULES: dict[str, Rule] = {
     "Pow": _arithmetic(functions.pow),
     "Neg": _unary(functions.neg),
     "Abs": _unary(abs),
+    "Relu": _unary(lambda x: _larger(x, 0)),
     "Sqrt": _unary(math.sqrt),
     "Floor": _unary(_rounded(math.floor)),
     "Ceil": _unary(_rounded(math.ceil)),

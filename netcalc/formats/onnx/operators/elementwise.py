@@ -6,7 +6,6 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from netcalc.diagnostics import RuleError
 from netcalc.dims import Poly
 from netcalc.dtypes import FLOATS, INTEGERS
 from netcalc.formats.graph.lines.elementwise import combined
@@ -46,12 +45,22 @@ def identity(call: Call) -> Any:
 
 @operator("Dropout")
 def dropout(call: Call) -> Any:
-    """Dropout in inference, which changes nothing; opset 6 and before could be in training."""
-    if call.number(2) is True or (call.has(2) and call.known(2) is None):
-        raise RuleError("dropout in training")
+    """Dropout in inference, which changes nothing, or in training, by random numbers."""
+    if call.has(2) and call.needed(2, "the mode of dropout").elements[0]:
+        return _dropped(call)
     if not call.has_result(1):
         return call.operand(0)
     return [call.operand(0), call.build.filled(call.shape(0), True, "bool")]
+
+
+def _dropped(call: Call) -> list[Value]:
+    """Return elements of which some are zero and the others larger by as much, and the mask of the latter."""
+    ratio = call.x(1) if call.has(1) else call.build.filled((), 0.5, "float32")
+    draws = call.line("uniform", [], {"shape": list(call.shape(0)), "dtype": ratio.type.dtype})
+    kept = call.line("greater_equal", [draws, ratio])
+    scaled = call.line("div", [call.x(), call.line("sub", [ratio], {"value": 1.0, "reverse": True})])
+    dropped = call.line("masked_fill", [scaled, call.line("logical_not", [kept])], {"value": 0.0})
+    return [cast(call.build, dropped, call.type(0).dtype), kept]
 
 
 def _combine(operation: str, call: Call, attributes: dict[str, Any] | None = None) -> Value:

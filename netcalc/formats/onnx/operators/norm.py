@@ -8,6 +8,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.lines import batch_norm as lines
 from netcalc.formats.graph.lines.affine import normed
 from netcalc.formats.graph.lines.operands import cast, unless_default
+from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.known import number
@@ -17,8 +18,10 @@ from netcalc.formats.onnx.operators import operator
 @operator("BatchNormalization")
 def batch_norm(call: Call) -> Any:
     """The norm of channels by running statistics, which are buffers where the file holds them."""
-    if call.attribute("training_mode", 0) or (call.version < 14 and call.results > 1):
+    if call.version < 14 and call.results > 1:
         raise RuleError("normalization in training")
+    if call.attribute("training_mode", 0):
+        return _by_batch(call)
     if call.attribute("spatial", 1) != 1:
         raise RuleError("statistics of each position")
     statistics = {"running_mean": call.buffer(3), "running_var": call.buffer(4)}
@@ -27,6 +30,22 @@ def batch_norm(call: Call) -> Any:
     return lines.batch_norm(
         call.build, call.x(), call.x(1), call.x(2), momentum=momentum, eps=eps, training=False, **statistics
     )
+
+
+def _by_batch(call: Call) -> list[Value]:
+    """Return the norm of channels by the statistics of the batch, and the running statistics after it."""
+    rank, line, keep = call.type(0).rank, call.line, call.attribute("momentum", 0.9)
+    others = [axis for axis in range(rank) if axis != 1]
+    mean = line("mean", [call.x()], {"axis": others, "keepdim": True})
+    variance = line("var", [call.x()], {"axis": others, "keepdim": True, "correction": 0})
+    inverse = line("rsqrt", [line("add", [variance], {"value": call.attribute("epsilon", 1e-5)})])
+    weight, bias = (reshaped(call.build, call.x(place), [-1, *[1] * (rank - 2)]) for place in (1, 2))
+    result = line("mul", [line("sub", [call.x(), mean]), inverse])
+    results = [line("add", [line("mul", [result, weight]), bias])]
+    for place, found in ((3, mean), (4, variance)):
+        new = line("mul", [reshaped(call.build, found, call.shape(place))], {"value": number(1 - keep, "float32")})
+        results.append(line("add", [line("mul", [call.x(place)], {"value": keep}), new]))
+    return results
 
 
 @operator("InstanceNormalization")

@@ -38,6 +38,25 @@ class _ResettingFirst(Recurrence):
         return [line("add", [new, line("mul", [update, line("sub", [state, new])])])]
 
 
+class _WithPeepholes(Recurrence):
+    """A layer with memory cells whose gates see the cell; in place of a projection its weights hold those of this."""
+
+    def after(self, gates: Value, states: Sequence[Value], weights: Weights) -> list[Value]:
+        """Return the states after a step, of which the last gate sees the new cell."""
+        line, (state, cell) = self.build.line, states
+        assert weights.w_hr is not None
+        total = line("add", [gates, self.linear(state, weights.w_hh, weights.b_hh)])
+        keep, forget, new, shown = self.build.lines("chunk", [total], {"chunks": 4, "axis": -1})
+        of_keep, of_shown, of_forget = self.build.lines("chunk", [weights.w_hr], {"chunks": 3, "axis": -1})
+
+        def opened(gate: Value, seen: Value, weight: Value) -> Value:
+            return line("sigmoid", [line("add", [gate, line("mul", [seen, weight])])])
+
+        kept = line("mul", [opened(keep, cell, of_keep), line("tanh", [new])])
+        after = line("add", [line("mul", [opened(forget, cell, of_forget), cell]), kept])
+        return [line("mul", [opened(shown, after, of_shown), line("tanh", [after])]), after]
+
+
 @operator("LSTM", "GRU", "RNN")
 def recurrent(call: Call) -> Any:
     """A layer of one or two directions, with its gates in PyTorch's order, which are computed of those of the file."""
@@ -45,17 +64,18 @@ def recurrent(call: Call) -> Any:
     direction = call.attribute("direction", "forward")
     count = 2 if direction == "bidirectional" else 1
     nonlinearity = _functions(call, kind, count)
-    if call.has(4) and call.known(4) is None:
-        raise RuleError("lengths of sequences that depend on data")
-    if call.has(7) or call.attribute("input_forget", 0) or call.attribute("clip"):
-        raise RuleError("peepholes, coupled gates or limits of gates")
+    if call.attribute("input_forget", 0) or call.attribute("clip"):
+        raise RuleError("coupled gates or limits of gates")
     resets_first = kind == "GRU" and not call.attribute("linear_before_reset", 0)
     x, batch_first = call.x(), call.attribute("layout", 0) == 1
     hidden: Any = call.attribute("hidden_size") or call.shape(2)[2]
     batch = x.type.shape[0 if batch_first else 1]
     places = (5, 6) if kind == "LSTM" else (5,)
+    lengths = _lengths(call, x.type.shape[1 if batch_first else 0])
+    own = lengths is not None or call.has(7)
     if (
-        not resets_first
+        not own
+        and not resets_first
         and direction != "reverse"
         and (layer := _layer(call, kind, count, hidden, nonlinearity)) is not None
     ):
@@ -65,13 +85,16 @@ def recurrent(call: Call) -> Any:
             *(_placed(call, s, batch_first) for s in last),
         ]
     weights = [_weights(call, kind, place, hidden) for place in range(count)]
+    form = _ResettingFirst if resets_first else _WithPeepholes if call.has(7) else Recurrence
+    recurrence = form(call.build, kind.lower(), nonlinearity)
     states = [_state(call, place, count, batch, hidden, batch_first) for place in places]
     turned = direction == "reverse"
+    if own:
+        turns = (True,) if turned else (False, True)[:count]
+        return _unrolled(call, recurrence, x, states, [*zip(weights, turns, strict=True)], lengths, batch_first)
     axis = 1 if batch_first else 0
     if turned:
         x = call.line("flip", [x], {"axis": axis})
-    form = _ResettingFirst if resets_first else Recurrence
-    recurrence = form(call.build, kind.lower(), nonlinearity)
     output, *last = computed_layers(recurrence, x, states, [weights], None, batch_first=batch_first)
     if turned:
         output = call.line("flip", [output], {"axis": axis})
@@ -108,6 +131,53 @@ def _layer(call: Call, kind: str, count: int, hidden: int, nonlinearity: str | N
     return call.build.lines(kind.lower(), inputs, attributes, parameters)
 
 
+def _lengths(call: Call, steps: Any) -> Value | None:
+    """Return the lengths of the sequences of a batch; None if all of them have as many steps as the input."""
+    known = call.known(4)
+    if not call.has(4) or (known is not None and all(length == steps for length in known.elements)):
+        return None
+    return call.x(4)
+
+
+def _unrolled(
+    call: Call,
+    recurrence: Recurrence,
+    x: Value,
+    states: Sequence[Value],
+    directions: Sequence[tuple[Weights, bool]],
+    lengths: Value | None,
+    batch_first: bool,
+) -> list[Value]:
+    """Return the output and the last states of a layer, step by step; behind the end of a sequence nothing changes."""
+    line, axis = call.line, 1 if batch_first else 0
+    steps = x.type.shape[axis]
+    if not isinstance(steps, int):
+        raise RuleError("a recurrence of its own kind over a symbolic number of steps")
+    parts = [line("select", [x], {"axis": axis, "index": step}) for step in range(steps)]
+    running = [None] * steps if lengths is None else [_running(call, lengths, step) for step in range(steps)]
+    outputs, last = [], []
+    for number, (weights, turned) in enumerate(directions):
+        now = [line("select", [state], {"axis": 0, "index": number}) for state in states]
+        shown: list[Any] = [None] * steps
+        for step in reversed(range(steps)) if turned else range(steps):
+            new = recurrence.after(recurrence.linear(parts[step], weights.w_ih, weights.b_ih), now, weights)
+            shown[step], going = new[0], running[step]
+            if going is not None:
+                now = [line("where", [going, after, before]) for after, before in zip(new, now, strict=True)]
+                shown[step] = line("masked_fill", [new[0], line("logical_not", [going])], {"value": 0.0})
+            else:
+                now = new
+        outputs.append(line("stack", shown, {"axis": axis}))
+        last.append(now)
+    output = line("stack", outputs, {"axis": 2 if batch_first else 1})
+    return [output, *(line("stack", found, {"axis": axis}) for found in zip(*last, strict=True))]
+
+
+def _running(call: Call, lengths: Value, step: int) -> Value:
+    """Return which sequences of a batch have not ended before a step, (batch, 1)."""
+    return call.line("unsqueeze", [call.line("greater", [lengths], {"value": step})], {"axis": 1})
+
+
 def _functions(call: Call, kind: str, count: int) -> str | None:
     """Return the nonlinearity of a layer; RuleError for other functions than PyTorch has."""
     names: list[str] = [name.lower() for name in call.attribute("activations") or _FUNCTIONS[kind] * count]
@@ -121,11 +191,12 @@ def _functions(call: Call, kind: str, count: int) -> str | None:
 def _weights(call: Call, kind: str, direction: int, hidden: int) -> Weights:
     order = _ORDERS[kind]
     matrices = [_gates(call, call.x(place), direction, order, hidden, 0) for place in (1, 2)]
+    seen = call.line("select", [call.x(7)], {"axis": 0, "index": direction}) if call.has(7) else None
     if not call.has(3):
-        return Weights(matrices[0], matrices[1])
+        return Weights(matrices[0], matrices[1], w_hr=seen)
     count = len(order)
     biases = [_gates(call, call.x(3), direction, order, hidden, start * count) for start in (0, 1)]
-    return Weights(matrices[0], matrices[1], *biases)
+    return Weights(matrices[0], matrices[1], biases[0], biases[1], seen)
 
 
 def _gates(call: Call, stacked: Value, direction: int, order: tuple[int, ...], hidden: int, first: int) -> Value:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dtypes import FLOATS
+from netcalc.dtypes import FLOATS, DType, limits
 from netcalc.formats.graph.lines.operands import cast, single
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
@@ -22,12 +23,26 @@ def _axes(call: Call) -> list[int] | None:
     return sorted(front(axis, rank) for axis in axes)
 
 
+#: The result for no elements: 0, or the least number of a type, or the greatest.
+_OF_NONE = {"vector_norm": 0, "logsumexp": -1, "max": -1, "min": 1}
+
+
+def _of_none(operation: str, dtype: DType) -> Any:
+    sign = _OF_NONE[operation]
+    if not sign or dtype in FLOATS:
+        return sign * inf if sign else 0
+    return sign > 0 if dtype == "bool" else limits(dtype)[sign > 0]
+
+
 def _over(call: Call, operation: str, x: Value, **more: Any) -> Value:
     axes, rank = _axes(call), x.type.rank
     keep = bool(call.attribute("keepdims", 1))
     if axes == [] or not rank:
         return x
     listed = list(range(rank)) if axes is None else axes
+    if operation in _OF_NONE and any(x.type.shape[axis] == 0 for axis in listed):
+        shape = [1 if axis in listed else size for axis, size in enumerate(x.type.shape) if keep or axis not in listed]
+        return call.build.filled(shape, _of_none(operation, x.type.dtype), x.type.dtype)
     # negative axes for the last ones, by which norms are recognized
     last = listed == [rank - 1]
     attributes = {

@@ -14,50 +14,89 @@ from netcalc.formats.graph.lines.windows import plain
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.call import Call, front
 from netcalc.formats.onnx.operators import operator
+from netcalc.formats.onnx.operators.deform import largest_samples
+from netcalc.formats.onnx.operators.interpolation import Axis, coordinate, interpolated, way_of
 
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
 @operator("Resize", "Upsample")
 def resize(call: Call) -> Value:
-    """Interpolation of the axes behind the channels, in the ways that PyTorch has."""
-    x, rank = call.x(), call.type(0).rank
+    """Interpolation: of the axes behind the channels in the ways that PyTorch has, and of any axes by neighbors."""
+    x = call.x()
+    for name in ("antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode"):
+        call.attribute(name)  # exporters write them all, also where the mode does not ask for them
     sizes, scales = _wanted(call)
-    if sizes != list(x.type.shape) and call.attribute("mode", "nearest") == "nearest":
-        return _nearest(call, sizes, scales)
-    if rank not in (3, 4, 5) or any(size != old for size, old in zip(sizes[:2], x.type.shape[:2], strict=True)):
-        raise RuleError("resizing of other axes than those behind the channels")
-    if sizes == list(x.type.shape):
+    parts = _parts(call)
+    if sizes == list(x.type.shape) and parts is None and not (scales and any(scale != 1 for scale in scales)):
         return x
-    mode, corners = _mode(call, rank - 2, sizes)
-    factors = (
-        scales[2:] if scales and all(scale == s for scale, s in zip(scales[2:], scales[2:], strict=True)) else None
-    )
+    if call.attribute("mode", "nearest") == "nearest":
+        return _nearest(call, sizes, scales, parts)
+    if parts is None and (attributes := _as_in_torch(call, sizes, scales)) is not None:
+        return call.line("interpolate", [x], attributes)
+    return interpolated(call, x, _resized_axes(call, sizes, scales, parts))
+
+
+def _resized_axes(
+    call: Call, sizes: list[Any], scales: list[Any] | None, parts: dict[int, tuple[Any, Any]] | None
+) -> list[Axis]:
+    """Return the axes that are resized; RuleError if one has a symbolic size."""
+    axes = []
+    for place, (old, new) in enumerate(zip(call.shape(0), sizes, strict=True)):
+        part = None if parts is None else parts.get(place)
+        if old == new and part is None and (scales is None or scales[place] == 1):
+            continue
+        if not isinstance(old, int) or not isinstance(new, int):
+            raise RuleError("interpolation of a symbolic size in another way than PyTorch's")
+        axes.append(Axis(place, old, new, new / old if scales is None else scales[place], part))
+    return axes
+
+
+def _parts(call: Call) -> dict[int, tuple[Any, Any]] | None:
+    """Return the ends of the part of each axis that is taken, as numbers or as values; None for whole axes."""
+    if way_of(call) != "tf_crop_and_resize":
+        return None
+    rank = call.type(0).rank
+    axes = [front(axis, rank) for axis in call.attribute("axes") or range(rank)]
+    known = call.known(1)
+    if known is not None:
+        ends: list[Any] = [float(end) for end in known.elements]
+    else:
+        listed = cast(call.build, call.x(1), "float64")
+        ends = [call.line("select", [listed], {"axis": 0, "index": place}) for place in range(2 * len(axes))]
+    parts = {axis: (ends[place], ends[len(axes) + place]) for place, axis in enumerate(axes)}
+    return {axis: part for axis, part in parts.items() if part != (0.0, 1.0)}
+
+
+def _as_in_torch(call: Call, sizes: list[Any], scales: list[Any] | None) -> dict[str, Any] | None:
+    """Return the attributes of PyTorch's interpolation with the same result; None if it has none."""
+    shape, rank = call.shape(0), call.type(0).rank
+    if rank not in (3, 4, 5) or any(size != old for size, old in zip(sizes[:2], shape[:2], strict=True)):
+        return None
+    if (settings := _mode(call, rank - 2, sizes)) is None:
+        return None
+    mode, corners = settings
+    factors = None if scales is None else scales[2:]
+    whole = factors is not None and all(float(factor).is_integer() for factor in factors)
     if (
         factors is not None
         and corners
-        and any(n * f != size for n, f, size in zip(x.type.shape[2:], factors, sizes[2:], strict=True))
+        and any(n * f != size for n, f, size in zip(shape[2:], factors, sizes[2:], strict=True))
     ):
-        raise RuleError("corners that stay in their places with sizes that are rounded")
+        return None  # the corners that stay in their places are those of sizes that are not rounded
     exact = factors is not None and all(
         isinstance(old, int) and floor(old * factor) == new
-        for old, factor, new in zip(x.type.shape[2:], factors, sizes[2:], strict=True)
+        for old, factor, new in zip(shape[2:], factors, sizes[2:], strict=True)
     )
-    if factors is not None and not exact and not corners and _not_integer(factors):
-        raise RuleError("resizing by factors to a symbolic size")
-    use_scale = factors is not None and (exact or not _not_integer(factors))
-    assert not use_scale or factors is not None
-    attributes = {
+    use_scale = factors is not None and (exact or whole)
+    if factors is not None and not use_scale and not corners:
+        return None
+    return {
         "size": None if use_scale else plain(sizes[2:]),
         "scale_factor": plain([int(f) if float(f).is_integer() else f for f in factors or []]) if use_scale else None,
         "mode": mode,
         "align_corners": corners or None,
     }
-    return call.line("interpolate", [x], attributes)
-
-
-def _not_integer(factors: list[Any]) -> bool:
-    return not all(float(factor).is_integer() for factor in factors)
 
 
 def _wanted(call: Call) -> tuple[list[Any], list[Any] | None]:
@@ -92,11 +131,13 @@ def _proportional(old: list[Any], wanted: list[Any], choose: Any) -> list[int]:
     return [floor(size * factor + Fraction(1, 2)) for size in old]
 
 
-def _nearest(call: Call, sizes: list[Any], scales: list[Any] | None) -> Value:
+def _nearest(call: Call, sizes: list[Any], scales: list[Any] | None, parts: dict[int, tuple[Any, Any]] | None) -> Value:
     """Return nearest elements: by interpolation where PyTorch takes the same ones, or by their indices on each axis."""
-    way = call.attribute("coordinate_transformation_mode", "half_pixel" if call.version >= 11 else "asymmetric")
+    way = way_of(call)
     rounding = call.attribute("nearest_mode", "round_prefer_floor" if call.version >= 11 else "floor")
     x, rank = call.x(), call.type(0).rank
+    if parts is not None:
+        raise RuleError(f"nearest elements by {way}")
     if scales is None:
         scales = [
             new / old if isinstance(old, int) and isinstance(new, int) else None
@@ -131,17 +172,7 @@ def _nearest(call: Call, sizes: list[Any], scales: list[Any] | None) -> Value:
 
 def _place(i: int, old: int, new: int, scale: float, way: str, rounding: str) -> int:
     """Return the index of the element that is nearest to one of the result."""
-    match way:
-        case "half_pixel":
-            x = (i + 0.5) / scale - 0.5
-        case "pytorch_half_pixel":
-            x = (i + 0.5) / scale - 0.5 if new > 1 else 0.0
-        case "align_corners":
-            x = i * (old - 1) / (new - 1) if new > 1 else 0.0
-        case "asymmetric":
-            x = i / scale
-        case _:
-            raise RuleError(f"nearest elements by {way}")
+    x = coordinate(way, i, old, new, scale)
     rounded = {
         "floor": floor(x),
         "ceil": ceil(x),
@@ -157,23 +188,21 @@ def _floored(size: Any, scale: float) -> Any:
     return floor(size * scale)
 
 
-def _mode(call: Call, axes: int, sizes: list[Any]) -> tuple[str, bool]:
-    """Return PyTorch's mode, and True if the corners stay in their places."""
+def _mode(call: Call, axes: int, sizes: list[Any]) -> tuple[str, bool] | None:
+    """Return PyTorch's mode, and True if the corners stay in their places; None for a way that PyTorch lacks."""
     mode = call.attribute("mode", "nearest")
-    way = call.attribute("coordinate_transformation_mode", "half_pixel" if call.version >= 11 else "asymmetric")
+    way = way_of(call)
     if way == "pytorch_half_pixel" and all(size != 1 for size in sizes[2:]):
         way = "half_pixel"
-    if call.attribute("antialias", 0):
-        raise RuleError("antialiasing, whose weights are others than PyTorch's")
-    if way not in ("half_pixel", "align_corners"):
-        raise RuleError(f"interpolation at coordinates by {way}")
-    if call.attribute("exclude_outside", 0):
-        raise RuleError("weights without those outside of the image")
+    if (
+        way not in ("half_pixel", "align_corners")
+        or call.attribute("antialias", 0)
+        or call.attribute("exclude_outside", 0)
+    ):
+        return None
     corners = way == "align_corners"
     if mode == "cubic":
-        if axes != 2 or call.attribute("cubic_coeff_a", -0.75) != -0.75:
-            raise RuleError("cubic interpolation in another way than PyTorch's")
-        return "bicubic", corners
+        return ("bicubic", corners) if axes == 2 and call.attribute("cubic_coeff_a", -0.75) == -0.75 else None
     return _LINEAR[axes], corners
 
 
@@ -214,11 +243,13 @@ def affine_grid(call: Call) -> Value:
 
 @operator("RoiAlign")
 def roi_align(call: Call) -> Value:
-    """Means of samples in the bins of boxes, each of an image by its number."""
+    """Means of samples in the bins of boxes, each of an image by its number, or the largest of their corners."""
     ratio = call.attribute("sampling_ratio", 0)
-    if call.attribute("mode", "avg") != "avg" or ratio < 1:
-        raise RuleError("maxima of samples, or as many samples as the boxes ask for")
+    if ratio < 1:
+        raise RuleError("as many samples as the boxes ask for")
     way = call.attribute("coordinate_transformation_mode", "half_pixel" if call.version >= 16 else "output_half_pixel")
+    if call.attribute("mode", "avg") == "max":
+        return largest_samples(call, way)
     number = call.line("unsqueeze", [cast(call.build, call.x(2), call.type(1).dtype)], {"axis": 1})
     boxes = call.line("concat", [number, call.x(1)])
     attributes = {

@@ -1,12 +1,13 @@
-"""Convolutions and pooling."""
+"""Convolutions, and columns of windows as images."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from netcalc.diagnostics import RuleError
-from netcalc.dims import Dim, product
+from netcalc.dims import Dim, exact_div, product
+from netcalc.formats.graph.lines.axes import permuted
+from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.graph.lines.windows import plain, unless
 from netcalc.formats.graph.model import Value
@@ -14,7 +15,7 @@ from netcalc.formats.onnx.call import Call
 from netcalc.formats.onnx.operators import operator
 
 
-def _padding(call: Call, axes: int) -> Any:
+def padding(call: Call, axes: int) -> Any:
     """Return the padding of windows: the name of a rule, one number, or numbers for each side of each axis."""
     rule = call.attribute("auto_pad", "NOTSET")
     pads = call.attribute("pads") or [0] * 2 * axes
@@ -30,11 +31,13 @@ def _padding(call: Call, axes: int) -> Any:
     return unless(sides, 0) if all(isinstance(side, int) for side in sides) else sides
 
 
-def _sized(call: Call, name: str, axes: int, default: int = 1) -> Any:
+def sized(call: Call, name: str, axes: int, default: int = 1) -> Any:
+    """Return a size of each axis as a spec writes it, None for the default of all."""
     return unless(call.attribute(name) or [default] * axes, default)
 
 
-def _axes(call: Call) -> int:
+def axes_of(call: Call) -> int:
+    """Return the number of axes over which windows slide."""
     axes = call.type(0).rank - 2
     if axes not in (1, 2, 3):
         raise RuleError(f"windows over {axes} axes")
@@ -45,25 +48,25 @@ def _axes(call: Call) -> int:
 def conv(call: Call) -> Value:
     weight = call.x(1)
     attributes = convolution_attributes(call, weight)
-    return weighted(call.build, f"conv{_axes(call)}d", call.x(), weight, call.optional(2), attributes)
+    return weighted(call.build, f"conv{axes_of(call)}d", call.x(), weight, call.optional(2), attributes)
 
 
 def convolution_attributes(call: Call, weight: Value) -> dict[str, Any]:
     """Return the attributes of a convolution, whose kernel has the sizes of a weight."""
-    axes, group = _axes(call), call.attribute("group", 1)
+    axes, group = axes_of(call), call.attribute("group", 1)
     return {
         "out": weight.type.shape[0],
         "kernel": plain(weight.type.shape[2:]),
-        "stride": _sized(call, "strides", axes),
-        "padding": _padding(call, axes),
-        "dilation": _sized(call, "dilations", axes),
+        "stride": sized(call, "strides", axes),
+        "padding": padding(call, axes),
+        "dilation": sized(call, "dilations", axes),
         "groups": None if group == 1 else group,
     }
 
 
 @operator("ConvTranspose")
 def conv_transpose(call: Call) -> Value:
-    axes, weight = _axes(call), call.x(1)
+    axes, weight = axes_of(call), call.x(1)
     group = call.attribute("group", 1)
     strides, dilations = call.attribute("strides") or [1] * axes, call.attribute("dilations") or [1] * axes
     extra = call.attribute("output_padding") or [0] * axes
@@ -109,124 +112,45 @@ def _transposed_padding(
     return cut
 
 
-def _pool(call: Call, **more: Any) -> dict[str, Any]:
-    axes = _axes(call)
-    kernel = plain(call.attribute("kernel_shape"))
-    return {
-        "kernel": kernel,
-        "stride": unless(call.attribute("strides") or [1] * axes, kernel),
-        "padding": _padding(call, axes),
-        "ceil_mode": bool(call.attribute("ceil_mode", 0)) or None,
-        **more,
-    }
-
-
-@operator("MaxPool")
-def max_pool(call: Call) -> Any:
-    """Maxima with their places in the flattened input, where netcalc counts places in a channel."""
-    axes = _axes(call)
-    indices = call.has_result(1) or None
-    if indices and call.attribute("storage_order", 0):
-        raise RuleError("places of maxima in column-major order")
-    dilation = _sized(call, "dilations", axes)
-    outputs = call.build.lines(f"max_pool{axes}d", [call.x()], _pool(call, dilation=dilation, return_indices=indices))
-    if not indices:
-        return outputs[0]
-    channels, size = product(call.shape(0)[:2]), product(call.shape(0)[2:])
-    if channels == 1:
-        return list(outputs)
-    first = call.line("arange", [], {"stop": channels * size, "step": size})
-    first = call.line("reshape", [first], {"shape": [*call.shape(0)[:2], *[1] * axes]})
-    return [outputs[0], call.line("add", [outputs[1], first])]
-
-
-@operator("AveragePool")
-def average_pool(call: Call) -> Value:
-    if call.attribute("dilations") and plain(call.attribute("dilations")) != 1:
-        raise RuleError("means over dilated windows")
-    padded = _padding(call, _axes(call)) is not None
-    include = None if call.attribute("count_include_pad", 0) or not padded else False
-    return call.line(f"avg_pool{_axes(call)}d", [call.x()], _pool(call, count_include_pad=include))
-
-
-@operator("LpPool")
-def lp_pool(call: Call) -> Value:
-    axes = _axes(call)
-    attributes = _pool(call)
-    if call.attribute("dilations") and plain(call.attribute("dilations")) != 1:
-        raise RuleError("norms over dilated windows")
-    padding = attributes.pop("padding")
-    x = call.x()
-    if padding is not None:
-        x = _padded(call, x, padding)
-    order = call.attribute("p", 2)
-    x = call.line("abs", [x]) if order % 2 else x
-    return call.line(f"lp_pool{axes}d", [x], {"norm_type": order, **attributes})
-
-
-def _padded(call: Call, x: Value, padding: Any) -> Value:
-    """Return a value with zeros around it, as windows have them."""
-    axes = _axes(call)
-    if isinstance(padding, str):
-        kernel, strides = call.attribute("kernel_shape"), call.attribute("strides") or [1] * axes
-        sides = []
-        for size, k, s in zip(call.shape(0)[2:], kernel, strides, strict=True):
-            if not isinstance(size, int):
-                raise RuleError("padding that depends on a symbolic size")
-            total = max(0, (-(-size // s) - 1) * s + k - size)
-            sides.append(
-                [total // 2, total - total // 2] if padding == "same_upper" else [total - total // 2, total // 2]
-            )
-    else:
-        sides = padding if isinstance(padding, list) else [padding] * axes
-    return call.line("pad", [x], {"padding": sides})
-
-
-def _global(operation: str, call: Call) -> Value:
-    return call.line(f"{operation}{_axes(call)}d", [call.x()])
-
-
-operator("GlobalAveragePool")(partial(_global, "global_avg_pool"))
-operator("GlobalMaxPool")(partial(_global, "global_max_pool"))
-
-
-@operator("GlobalLpPool")
-def global_lp_pool(call: Call) -> Value:
-    axes = list(range(2, call.type(0).rank))
-    order = call.attribute("p", 2)
-    return call.line("vector_norm", [call.x()], {"axis": axes, "ord": order, "keepdim": True})
-
-
-@operator("MaxUnpool")
-def max_unpool(call: Call) -> Value:
-    """Elements at the places of their maxima in the whole flattened result, and zeros elsewhere."""
-    axes = _axes(call)
-    kernel, strides = call.attribute("kernel_shape"), call.attribute("strides") or [1] * axes
-    pads = call.attribute("pads") or [0] * 2 * axes
-    sizes: list[Any] = [
-        (size - 1) * stride + k - pads[axis] - pads[axes + axis]
-        for axis, (size, stride, k) in enumerate(zip(call.shape(0)[2:], strides, kernel, strict=True))
-    ]
-    sizes = [*call.shape(0)[:2], *sizes]
-    if call.has(2) and call.ints(2, "the shape of the result") != sizes:
-        raise RuleError("places of maxima in a larger result")
-    zeros = call.build.filled((product(sizes),), 0, call.type(0).dtype)
-    flat = [call.line("flatten", [call.x(place)], {"start_axis": 0}) for place in (0, 1)]
-    return call.line("reshape", [call.line("scatter", [zeros, flat[1], flat[0]], {"axis": 0})], {"shape": sizes})
-
-
 @operator("Col2Im")
 def col2im(call: Call) -> Value:
-    """Windows, one column each, added into an image."""
+    """Windows, one column each, added into an image; of other than two axes axis by axis."""
     sizes, kernel = call.ints(1, "the size of the image"), call.ints(2, "the size of the windows")
-    pads = call.attribute("pads") or [0] * 2 * len(sizes)
-    if len(sizes) != 2 or pads[:2] != pads[2:]:
-        raise RuleError("images of other than two axes, or with padding on one side")
+    axes = len(sizes)
+    pads = call.attribute("pads") or [0] * 2 * axes
+    if axes == 2 and pads[:2] == pads[2:]:
+        attributes = {
+            "output_size": plain(sizes),
+            "kernel": plain(kernel),
+            "stride": sized(call, "strides", 2),
+            "padding": unless(pads[:2], 0),
+            "dilation": sized(call, "dilations", 2),
+        }
+        return call.line("fold", [call.x()], attributes)
+    strides, dilations = (call.attribute(name) or [1] * axes for name in ("strides", "dilations"))
+    batch, columns, _ = call.shape(0)
+    spans = [size + pads[a] + pads[axes + a] - dilations[a] * (kernel[a] - 1) - 1 for a, size in enumerate(sizes)]
+    counts = [span // stride + 1 for span, stride in zip(spans, strides, strict=True)]
+    x = reshaped(call.build, call.x(), [batch, exact_div(columns, product(kernel)), *kernel, *counts])
+    for axis, size in enumerate(sizes):
+        sides = pads[axis], pads[axes + axis]
+        x = _folded(call, x, axes - axis + 2, size, strides[axis], dilations[axis], sides)
+    return x
+
+
+def _folded(call: Call, x: Value, place: int, size: Dim, stride: int, dilation: int, sides: tuple[int, int]) -> Value:
+    """Return windows added into an axis, which comes last: axis 2 has their elements, and another one the windows."""
+    rest = [axis for axis in range(x.type.rank) if axis not in (2, place)]
+    kept = [x.type.shape[axis] for axis in rest]
+    kernel, count = x.type.shape[2], x.type.shape[place]
+    x = reshaped(call.build, permuted(call.build, x, [*rest, 2, place]), [product(kept), kernel, count])
     attributes = {
-        "output_size": plain(sizes),
-        "kernel": plain(kernel),
-        "stride": _sized(call, "strides", 2),
-        "padding": unless(pads[:2], 0),
-        "dilation": _sized(call, "dilations", 2),
+        "output_size": [size + sum(sides), 1],
+        "kernel": [kernel, 1],
+        "stride": unless([stride, 1], 1),
+        "dilation": unless([dilation, 1], 1),
     }
-    return call.line("fold", [call.x()], attributes)
+    x = call.line("fold", [x], attributes)
+    if sides != (0, 0):
+        x = call.line("slice", [x], {"axis": 2, "start": sides[0] or None, "stop": sides[0] + size})
+    return reshaped(call.build, x, [*kept, size])

@@ -27,8 +27,8 @@ _UNITS = {"elements": "parameters", "macs": "MAC", "flops": "FLOP", "bytes": "B"
 #: Figures by view whose closed forms a report shows.
 FIGURES_OF_VIEWS: Mapping[View, tuple[str, ...]] = {
     "params": ("params",),
-    "flops": ("macs", "flops", "flops_backward", "flops_total"),
-    "summary": ("params", "macs", "flops", "flops_backward", "flops_total"),
+    "flops": ("macs", "flops", "macs_backward", "flops_backward", "flops_total"),
+    "summary": ("params", "macs", "flops", "macs_backward", "flops_backward", "flops_total"),
 }
 
 

@@ -263,7 +263,7 @@ def _total_lines(report: ReportView) -> Iterator[Line]:
         lead = written[-1] if written else _counted(report, total.macs, total.flops)
         yield Line(f", counted as {name} does", least + lead)
         if analysis.backward is not None:
-            yield Line(_passes(report))
+            yield from map(Line, _passes(report, forms))
         yield from _masked_attention(analysis)
         if analysis.unknown:
             yield Line(f"work that is not known: {', '.join(analysis.unknown)}")
@@ -373,15 +373,20 @@ def _declared(report: ReportView) -> Iterator[Line]:
         yield Line(f"declared, not computed: {', '.join(parts)} by {names}")
 
 
-def _passes(report: ReportView) -> str:
-    """The work of the backward pass, of the update if it is counted, and of everything."""
+def _passes(report: ReportView, forms: Mapping[str, str]) -> Iterator[str]:
+    """The work of the backward pass, of the update if it is counted, and of everything; formulas have own lines."""
     total = report.analysis.total
     least = "" if report.analysis.knows("backward") else "at least "
     least_total = least or ("" if report.analysis.knows("forward") else "at least ")
     order = report.analysis.program.symbolic
-    update = f"; update {work(total.flops_update, 'FLOP', order)}" if "update" in report.analysis.phases else ""
+    update = f"update {work(total.flops_update, 'FLOP', order)}" if "update" in report.analysis.phases else ""
+    if {"macs_backward", "flops_backward", "flops_total"} <= forms.keys():
+        yield from (least + forms[figure] for figure in ("macs_backward", "flops_backward"))
+        yield from filter(None, (update, least_total + forms["flops_total"]))
+        return
     backward = f"backward {work(total.macs_backward, 'MAC', order)}, {work(total.flops_backward, 'FLOP', order)}"
-    return f"{least}{backward}{update}; total {least_total}{work(total.flops_total, 'FLOP', order)}"
+    further = f"; {update}" if update else ""
+    yield f"{least}{backward}{further}; total {least_total}{work(total.flops_total, 'FLOP', order)}"
 
 
 def _counted(report: ReportView, counted_macs: Dim, counted_flops: Dim) -> str:

@@ -58,6 +58,23 @@ def test_tables_have_the_formulas_of_the_totals_in_every_format_for_readers(
     assert totals["params"] == "12*d_model**2*layers + 13*d_model*layers + 51283*d_model"
 
 
+def test_totals_of_both_passes_have_all_of_their_terms(netcalc: Callable[..., CommandResult]) -> None:
+    words = ["flops", "gpt2", "--backward", "--depth", "1"]
+    page = " ".join(netcalc(*words, "--symbolic", "layers", "--symbolic", "d_model").out.split())
+    sizes = {"layers": 3, "d_model": 48}
+    settings = [word for name, size in sizes.items() for word in ("--set", f"{name}={size}")]
+    counted = json.loads(netcalc(*words, *settings, "--format", "json").out)["totals"]
+    for title, figure in (
+        ("backward MACs", "macs_backward"),
+        ("backward FLOPs", "flops_backward"),
+        ("total FLOPs", "flops_total"),
+    ):
+        formula = page.split(f" {title} = ")[1].split(" MAC" if title.endswith("MACs") else " FLOP")[0]
+        assert "…" not in formula
+        python = formula.replace(",", "").replace("·", "*").replace("²", "**2")
+        assert eval(python, dict(sizes)) == counted[figure]
+
+
 def test_layers_are_told_in_the_units_of_the_term() -> None:
     # 4·d² of the projections of the attention, 8·d² of the feed-forward network, for each of the layers
     (form,) = netcalc.load("gpt2", symbolic=["layers", "d_model"]).summary(view="params").closed_forms

@@ -37,6 +37,7 @@ CHECKS = (
     "initializers",
     "signal",
     "closed-forms",
+    "solve",
     "language",
     "onnx-mutants",
     "export-onnx",

@@ -33,6 +33,8 @@ from netcalc.verification.report import InstanceCheck, described
 
 #: Gradients that are wanted alone, of an operation with more inputs.
 _ALONE = 8
+#: Tensors whose rows are those of an input in another order, which by chance may be their own.
+_REORDERED = frozenset({("experts", "rows")})
 
 
 class SavedTensors(Compared):
@@ -174,13 +176,16 @@ class _Product:
             declared, held = (described(t.shape, t.dtype) for t in (one.type, _type(saved[one.name])))
             if declared != held:
                 yield one.name, declared, held
-            elif one.kind == "kept" and self._is_input(saved[one.name]):
+            elif one.kind == "kept" and self._is_input(saved[one.name]) and not self._is_reordered(one.name):
                 yield one.name, "an input, which is saved as it is", "a tensor of its own"
 
     def _is_input(self, kept: Array) -> bool:
         """Return True for the elements of an input, in whatever type."""
         alike = (array for array in self._inputs if array is not None and array.shape == kept.shape)
         return kept.size > 1 and any(_equal(array, kept) for array in alike)
+
+    def _is_reordered(self, name: str) -> bool:
+        return (self._node.op.name, name) in _REORDERED
 
     def _array(self, source: Source) -> Array | None:
         return self._params.get(source) if isinstance(source, str) else self._inputs[source]

@@ -96,6 +96,10 @@ def _slope(op: Attributes, call: Call) -> Names:
     return {"self": 0} if op.negative_slope == 1 else {}
 
 
+def _limit(op: Attributes, call: Call) -> Names:
+    return {"self": 0} if op.lambd < 0 else {}
+
+
 def _scores(op: Attributes, call: Call) -> Names:
     return {"scores": None} if op.chunk == 1 and set(call.wanted) == {2} else {}
 
@@ -148,6 +152,7 @@ UNREAD: Mapping[str, Unread] = {
     "cross_entropy": Unread("the gradient by the weights is the kernel's too", _weight_of_classes),
     "binary_cross_entropy": Unread("the kernel takes the weights for all gradients", _weight_of_elements),
     "binary_cross_entropy_with_logits": Unread("the kernel takes the weights for all gradients", _weight_of_elements),
+    "hardshrink": Unread("with a negative limit the gradient is passed on", _limit),
     "leaky_relu": Unread("with the slope 1 the gradient is passed on", _slope),
     **{name: Unread(_STEPS, _layers) for name in ("rnn", "lstm", "gru")},
     "ssd_scan": Unread(_CHUNKS, _scores),

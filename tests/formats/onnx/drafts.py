@@ -97,7 +97,7 @@ def attention() -> Draft:
         order = [0, 2, 3, 1] if name == "k" else [0, 2, 1, 3]
         nodes += [
             DraftNode("MatMul", ["x", f"attn.{name}.weight"], [f"{name}0"], f"/attn/{name}/MatMul"),
-            DraftNode("Reshape", [f"{name}0", "split"], [f"{name}1"], "/attn/Reshape"),
+            DraftNode("Reshape", [f"{name}0", "split"], [f"{name}1"], f"/attn/Reshape_{name}"),
             DraftNode("Transpose", [f"{name}1"], [f"{name}2"], "", {"perm": order}),
         ]
     nodes += [
@@ -139,7 +139,7 @@ def loop() -> Draft:
         for name, op in (("then_branch", "Neg"), ("else_branch", "Abs"))
     }
     nodes = [
-        DraftNode("Loop", ["trips", "", "x"], ["y"], "loop", {"body": body}),
+        DraftNode("Loop", ["trips", "choice", "x"], ["y"], "loop", {"body": body}),
         DraftNode("If", ["choice"], ["z"], "choose", dict(branches)),
     ]
     tensors = {"trips": np.array(3), "w": _ones(4, 4), "choice": np.array(True)}

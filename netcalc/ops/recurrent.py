@@ -48,7 +48,15 @@ class _Recurrent(Operation):
     states: ClassVar[tuple[str, ...]] = ("h",)
 
     hidden: Size = attr("size of the hidden state (torch: hidden_size)")
-    bias: bool = attr("add learned biases, one for the input and one for the state", default=True)
+    bias: bool | Literal["input"] = attr(
+        "add learned biases, one for the input and one for the state; input: the first alone, as Keras does",
+        default=True,
+    )
+
+    @property
+    def biases(self) -> int:
+        """Number of learned biases of a layer in one direction."""
+        return 1 if self.bias == "input" else 2 if self.bias else 0
 
     @property
     def handed_on(self) -> Dim:
@@ -73,7 +81,8 @@ class _Recurrent(Operation):
         if self.bias:
             start = ZEROS if self.norm_groups else init
             yield Param(f"bias_ih{suffix}", (rows,), start)
-            yield Param(f"bias_hh{suffix}", (rows,), start)
+            if self.bias != "input":
+                yield Param(f"bias_hh{suffix}", (rows,), start)
 
     def input_product(self, features: Dim, **lead: Dim) -> Term:
         """Return the work of the product of the input with its weights."""
@@ -86,7 +95,7 @@ class _Recurrent(Operation):
         for gates in self.norm_groups:  # of the products with the input and with the state
             yield from normalization(gates * self.hidden, **lead, each=2)
         if self.bias:
-            yield Term.of("add", "bias", **vectors, each=2)
+            yield Term.of("add", "bias", **vectors, each=self.biases)
         yield Term.of("add", "gates", **vectors)
         yield from self.gating(**lead, hidden=self.hidden)
 

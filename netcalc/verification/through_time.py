@@ -155,7 +155,7 @@ def _gate(op: Any, params: Mapping[str, Array], number: int, suffix: str) -> Gat
         return int(weight.shape[1]) * float(np.mean(weight**2))
 
     none = np.zeros(1)
-    own, state = (part(name) if op.bias else none for name in ("bias_ih", "bias_hh"))
+    own, state = (part(name) if f"{name}{suffix}" in params else none for name in ("bias_ih", "bias_hh"))
     both = own if op.name == "gru" and number == 2 else own + state
     states = float(np.mean(state**2))
     return Gate(square(part("weight_ih")), square(part("weight_hh")), float(both.mean()), float(both.var()), states)

@@ -26,6 +26,8 @@ CELLS = [
     {"lstm": {"hidden": 1}},
     {"gru": {"hidden": 48, "layers": 2}},
     {"gru": {"hidden": 7, "bias": False}},
+    {"gru": {"hidden": 9, "bias": "input"}},
+    {"lstm": {"hidden": 12, "bias": "input"}},
     {"rnn": {"hidden": 64}},
     {"rnn": {"hidden": 70, "nonlinearity": "relu"}},
 ]

@@ -155,6 +155,20 @@ def test_a_layer_is_its_cell_step_by_step(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
+def test_a_bias_of_the_input_alone_is_two_of_which_one_is_zero(name: str) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4, 2, 3))
+    attrs = {"hidden": 5, "layers": 2, "bidirectional": True}
+    _, declared, _ = predicted(name, attrs, TensorType(x.shape, "float64"))
+    both = {p.name: np.zeros(p.shape) if "bias_hh" in p.name else rng.normal(size=p.shape) for p in declared}
+    one = {name: array for name, array in both.items() if "bias_hh" not in name}
+    assert {p.name for p in predicted(name, attrs | {"bias": "input"}, TensorType(x.shape))[1]} == set(one)
+    expected = execute(name, attrs, x, weights=both).outputs
+    for found, wanted in zip(execute(name, attrs | {"bias": "input"}, x, weights=one).outputs, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
 def test_sequences_of_a_padded_batch_are_independent(name: str) -> None:
     rng = np.random.default_rng(4)
     attrs = {"hidden": 3, "layers": 2, "bidirectional": True, "batch_first": True}

@@ -149,7 +149,8 @@ def _weights(context: LoweringContext, node: GraphNode, suffix: str, compiled: b
         return None
 
     def bias(out: Array) -> None:
-        inputs, states = fetch("bias_ih"), fetch("bias_hh")
+        inputs = fetch("bias_ih")
+        states = fetch("bias_hh") if has_state_bias else np.zeros_like(inputs)
         if op.name == "gru":  # the reset gate multiplies the bias of the candidate's product with the state
             states = np.append(states[: 2 * op.hidden], np.zeros_like(states[2 * op.hidden :]))
         arrange_gates(op.name, inputs + states, parts, out)
@@ -158,8 +159,9 @@ def _weights(context: LoweringContext, node: GraphNode, suffix: str, compiled: b
     dtype = node.outputs[0].dtype
     features = constants.shape(node, f"weight_ih{suffix}")[1]
     projected = constants.has(node, f"weight_hr{suffix}")
+    has_state_bias = constants.has(node, f"bias_hh{suffix}")
     bias_hn = None
-    if op.bias and op.name == "gru":
+    if has_state_bias and op.name == "gru":
         bias_hn = constants.derived((op.hidden, 1), dtype, lambda: fetch("bias_hh")[2 * op.hidden :, None])
     return Weights(
         ih=constants.filled((features, gates), dtype, ih),

@@ -101,7 +101,8 @@ def _step(
     def affine(kind: str, part: _Rounded) -> _Rounded:
         gain = weight.get(f"gain_{kind}{suffix}")
         part = part if gain is None else part * _Rounded.of(gain)
-        return part + _Rounded.of(weight[f"bias_{kind}{suffix}"]) if op.bias else part
+        has_bias = op.bias is True or (op.bias == "input" and kind == "ih")
+        return part + _Rounded.of(weight[f"bias_{kind}{suffix}"]) if has_bias else part
 
     def sums(kind: str, vector: _Rounded) -> _Rounded:
         """Return what input or state add to all gates."""
@@ -260,7 +261,9 @@ def _weights(op: Attributes, features: int, suffix: str) -> dict[str, Shape]:
     if getattr(op, "layer_norm", False):
         shapes |= {f"gain_ih{suffix}": (rows,), f"gain_hh{suffix}": (rows,)}
     if op.bias:
-        shapes |= {f"bias_ih{suffix}": (rows,), f"bias_hh{suffix}": (rows,)}
+        shapes[f"bias_ih{suffix}"] = (rows,)
+        if op.bias != "input":
+            shapes[f"bias_hh{suffix}"] = (rows,)
     if op.name.startswith("lstm") and op.layer_norm:
         shapes[f"gain_c{suffix}"] = (op.hidden,)
         if op.bias:

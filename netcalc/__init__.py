@@ -6,7 +6,7 @@
 (21797672, 29310091264)
 
 Networks:
-    load(spec)                    network of a shipped spec, a file, a config.json, .gguf, .onnx or "hf:org/name"
+    load(spec)                    network of a shipped spec, a file, config.json, .gguf, .keras, .onnx or "hf:org/name"
     loads(text)                   network of a spec in a string
     load_data(data)               network of a spec as Python data
     from_torch(module, *args)     network of a module of PyTorch

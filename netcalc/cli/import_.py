@@ -1,9 +1,10 @@
 """The spec extends a shipped one, whose vars it sets; it gives the same figures as the source, which every command
 takes as it is too: `netcalc summary FOLDER`. Without SOURCE the known model types are listed.
 
-SOURCE is a config.json, the folder that has it, a .gguf or .onnx file, or the name of a model on the Hub, hf:org/name
-or hf:org/name@revision, of which only the configuration is downloaded. timm:NAME and torchvision:NAME are models of
-these libraries. What no table describes is built by its library, where that is installed.
+SOURCE is a config.json, the folder that has it, a .gguf, .keras or .onnx file, the JSON of a model of Keras, or the
+name of a model on the Hub, hf:org/name or hf:org/name@revision, of which only the configuration is downloaded.
+timm:NAME and torchvision:NAME are models of these libraries. What no table describes is built by its library, where
+that is installed.
 
 torch:package.module:factory is a module of PyTorch: an instance, or a class or function that makes one, with the
 arguments of --set. Its code is run, without memory for parameters. --example gives the arguments of its forward:
@@ -30,7 +31,9 @@ _SOURCE = Declared(
     "source",
     str | None,
     None,
-    Argument(metavar="SOURCE", help="A config.json, its folder, a .gguf, .onnx or .pt2 file, hf:org/name, or torch:…"),
+    Argument(
+        metavar="SOURCE", help="A config.json, its folder, a .gguf, .keras, .onnx or .pt2 file, hf:org/name, or torch:…"
+    ),
 )
 
 

@@ -47,6 +47,8 @@ def counted_files(request: Request, *, configuration: bool) -> CountedFiles:
         return CountedFiles(None, (_left_out(options),))
     with _with_hint():
         source = find_source(str(request.model))
+        if source is not None and source.format is not None and not source.format.counts_headers:
+            return CountedFiles()
         weights = None if source is None else weights_of(source)
         if weights is None:
             lacking = f"bytes of weights by the configuration, as {request.model} has no weights in safetensors files"

@@ -40,6 +40,8 @@ class Format(NamedTuple):
     key: str | None = None
     #: Library that builds models for which there is no table.
     library: str | None = None
+    #: False if the headers of weights say no more about bytes than the description does, and are not read to count.
+    counts_headers: bool = True
     #: Phrase that says what ``import`` takes.
     takes: str | None = None
 
@@ -70,6 +72,7 @@ _OTHERS = Format(
     takes="the config.json of a Hugging Face model, its folder",
 )
 GGUF = Format("gguf.document", suffix=".gguf", weights="gguf.weights", takes="a .gguf file")
+KERAS = Format("keras.document", suffix=".keras", weights="keras.weights", counts_headers=False, takes="a .keras file")
 ONNX = Format("onnx.document", suffix=".onnx", weights="onnx.weights", takes="a .onnx file")
 TORCH = Format(
     "torch.sources",
@@ -94,8 +97,16 @@ FORMATS = (
         library="diffusers",
         takes="the config.json of a model of diffusers, its folder",
     ),
+    Format(
+        "keras.document",
+        filename=CONFIG,
+        keys=("registered_name", "build_config", "compile_config", "class_name"),
+        without=("model_type", "architectures", "_class_name", "weight_map"),
+        takes="the JSON of a model of Keras",
+    ),
     _OTHERS,
     GGUF,
+    KERAS,
     ONNX,
     TORCH,
 )

@@ -16,8 +16,8 @@ _WEIGHTS = (
     "`netcalc verify SPEC --weights {0}` to compare them"
 )
 _UNREAD = (
-    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, GGUF and "
-    "ONNX models, and modules of PyTorch by `netcalc import torch:…`"
+    "netcalc reads specs, of which `netcalc specs` lists those that ship, configurations of Hugging Face, GGUF, Keras "
+    "and ONNX models, and modules of PyTorch by `netcalc import torch:…`"
 )
 _PICKLE = "`netcalc run SPEC --weights {0}` prints the command that converts it to safetensors, which a spec can load"
 
@@ -37,7 +37,7 @@ _BY_SUFFIX = {
     ".gguf": _Kind("a GGUF model", "give it by a name that ends in .gguf, as a model of its own"),
     ".pt2": _Kind("an exported PyTorch program", "`netcalc import {0}` writes its spec"),
     ".h5": _Kind("an HDF5 file", _UNREAD),
-    ".keras": _Kind("a Keras model", _UNREAD),
+    ".keras": _Kind("a Keras model", "give it by a name that ends in .keras, as a model of its own"),
     ".pt": _Kind("a pickle of PyTorch", _PICKLE),
 }
 _BY_SUFFIX |= dict.fromkeys((".pth", ".bin", ".ckpt", ".pkl"), _BY_SUFFIX[".pt"])

@@ -66,17 +66,22 @@ def read_members(file: io.BufferedReader, length: int) -> list[Member]:
     return members
 
 
+def data_start(file: io.BufferedReader, member: Member) -> int:
+    """Return the place of the first byte of a member's data; DamagedError if the directory names another place."""
+    file.seek(member.start)
+    signature, name, extra = _LOCAL.unpack(exactly(file, _LOCAL.size, "the header of a file"))
+    if signature != b"PK\x03\x04":
+        raise DamagedError(f"{clipped(member.name)} is not where the directory says")
+    return member.start + _LOCAL.size + int(name) + int(extra)
+
+
 class MemberReader(io.RawIOBase):
     """The decompressed content of a member.  A checksum that does not fit is an error at its end."""
 
     def __init__(self, file: io.BufferedReader, member: Member) -> None:
         self._file = file
         self._member = member
-        file.seek(member.start)
-        signature, name, extra = _LOCAL.unpack(exactly(file, _LOCAL.size, "the header of a file"))
-        if signature != b"PK\x03\x04":
-            raise DamagedError(f"{clipped(member.name)} is not where the directory says")
-        file.seek(name + extra, io.SEEK_CUR)
+        file.seek(data_start(file, member))
         self._stored, self._left, self._checksum = member.stored, member.size, 0
         self._inflate = zlib.decompressobj(-zlib.MAX_WBITS) if member.deflated else None
         self._pending = b""

@@ -1,0 +1,1 @@
+"""Models of Keras as specs: ``.keras`` files, and the JSON of ``Model.to_json()``."""

@@ -135,23 +135,25 @@ def hashable(value: Any) -> Any:
     """Return the value as a hashable key in which 1, 1.0 and true differ, and 0.0 and -0.0."""
     if type(value) in _PLAIN:
         return type(value).__name__, value
-    if isinstance(value, Mapping):
-        return tuple((key, hashable(item)) for key, item in value.items())
+    if isinstance(value, str):
+        return "str", str(value)
+    if isinstance(value, float):
+        return "float", repr(value)
     if isinstance(value, (list, tuple)):
-        return tuple(hashable(item) for item in value)
-    if isinstance(value, (str, float)):
-        return ("str", str(value)) if isinstance(value, str) else ("float", repr(value))
+        return tuple([hashable(item) for item in value])
+    if isinstance(value, Mapping):  # behind what is more usual, since this takes longer to see
+        return tuple([(key, hashable(item)) for key, item in value.items()])
     return type(value).__name__, value
 
 
 def has_symbols(value: Any) -> bool:
     """Return True if a value of an argument, or the type of an input, holds a symbolic size."""
-    if type(value) in _PLAIN:
+    if type(value) in _PLAIN or isinstance(value, (str, float)):
         return False
     if isinstance(value, TensorType):
         return any(isinstance(size, Poly) for size in value.shape)
-    if isinstance(value, Mapping):
-        return any(map(has_symbols, value.values()))
     if isinstance(value, (list, tuple)):
         return any(map(has_symbols, value))
+    if isinstance(value, Mapping):
+        return any(map(has_symbols, value.values()))
     return isinstance(value, Poly)

@@ -29,6 +29,8 @@ _FORM_OF_SINGLES = 5
 
 #: Seconds of an attempt to make a form, and its share of the time of the single points that may have the form.
 _LONGEST, _SHARE_OF_WAITING = 2.0, 0.25
+#: Time that an attempt is expected to take, in times of one that was ended.
+_OF_ENDED = 4
 
 #: Function that counts the point of a number by itself, and returns its figures; None if the spec refuses it.
 Single = Callable[[int], "tuple[int, ...] | None"]
@@ -227,7 +229,7 @@ class Forms:
         taken = process_time() - start
         self._allowed -= taken
         if not isinstance(form, Open):
-            self._form_time.add(2 * taken if isinstance(form, Late) else taken)
+            self._form_time.add(_OF_ENDED * taken if isinstance(form, Late) else taken)
         return form
 
 

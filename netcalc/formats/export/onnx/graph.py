@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 from netcalc.formats.onnx.messages import Node
 from netcalc.tensor_type import TensorType
@@ -39,6 +39,14 @@ class Numbers(NamedTuple):
     type: TensorType
 
 
+class Body(NamedTuple):
+    """A graph that a node executes: what goes in at each step and what comes out; it reads values around it by name."""
+
+    graph: Graph
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+
+
 @dataclass(slots=True)
 class Graph:
     """Nodes in order, types of values by name, and the names of parameters in order of first use."""
@@ -50,6 +58,10 @@ class Graph:
     _scope: str = ""
     _taken: dict[str, int] = field(default_factory=dict)
     _begun: int = 0
+
+    def inner(self) -> Self:
+        """Return an empty graph for the body of a node, which shares names and parameters with this one."""
+        return replace(self, nodes=[], types={}, _begun=0)
 
     # -- names --------------------------------------------------------------------------------------
 
@@ -85,6 +97,9 @@ class Graph:
         for node in self.nodes[first:]:
             node.inputs = [names.get(name, name) for name in node.inputs]
             node.outputs = [names.get(name, name) for name in node.outputs]
+            for value in node.attributes.values():
+                if isinstance(value, Body):
+                    value.graph.rename(names)
         for old, new in names.items():
             if old in self.types:
                 self.types[new] = self.types.pop(old)

@@ -8,7 +8,7 @@ from typing import Any
 
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
-from netcalc.formats.export.onnx.graph import Numbers
+from netcalc.formats.export.onnx.graph import Body, Numbers
 from netcalc.formats.export.onnx.wire import Blob, Message
 from netcalc.formats.onnx.elements import DTYPES
 from netcalc.formats.onnx.messages import Node
@@ -53,6 +53,9 @@ def _attribute(name: str, value: Any) -> Message:
         case Numbers():
             message.message(5, _numbers(value))
             kind = 4
+        case Body():
+            message.message(6, _body(name, value))
+            kind = 5
         case TensorType():  # an element type, by its number
             message.integer(3, KINDS[value.dtype])
             kind = 2
@@ -75,6 +78,23 @@ def _attribute(name: str, value: Any) -> Message:
             message.integers(8, value)
             kind = 7
     message.integer(20, kind)
+    return message
+
+
+def _body(name: str, body: Body) -> Message:
+    """Return the message of a graph that a node executes, with the types of its values."""
+    message = Message()
+    for node in body.graph.nodes:
+        message.message(1, node_message(node))
+    message.text(2, name)
+    for value in body.inputs:
+        message.message(11, value_message(value.name, value.type))
+    for value in body.outputs:
+        message.message(12, value_message(value.name, value.type))
+    outputs = {value.name for value in body.outputs}
+    for inner, type_ in body.graph.types.items():
+        if inner not in outputs:
+            message.message(13, value_message(inner, type_))
     return message
 
 

@@ -30,6 +30,12 @@ class RuntimeSizes:
         }
         self._made: dict[str, Tensor] = {}
 
+    def inner(self) -> RuntimeSizes:
+        """Return the sizes for the body of a node, which knows those of the graph around it, and adds none to them."""
+        inside = RuntimeSizes([])
+        inside._axes, inside._made = self._axes, dict(self._made)
+        return inside
+
     def of(self, graph: Graph, size: Dim) -> Tensor:
         """Return a size as a list of one number.
 

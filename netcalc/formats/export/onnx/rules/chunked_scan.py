@@ -1,177 +1,170 @@
-"""Scans in chunks: state-space duality, and the gated delta rule."""
+"""Recurrences in chunks of positions: products within a chunk, and a Scan from chunk to chunk.
+
+Chunks are no longer than the sequence: their size changes the work and rounding alone.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
 
+from netcalc.dims import ceil_div
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
-from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
-from netcalc.formats.export.onnx.rules._masks import ahead
-from netcalc.formats.export.onnx.rules._wide import wide
+from netcalc.formats.export.onnx.rule import Applied, rule
+from netcalc.formats.export.onnx.rules.scan import in_precision, with_bias
+from netcalc.formats.export.onnx.scan import Sequenced, Step, scan
 
 
-def every_head(graph: Emitter, x: Tensor, heads: int) -> Tensor:
-    """Return (batch, length, groups, features) with the group of each head."""
-    batch, length, groups, features = x.shape
+class _Chunks:
+    """Sequences (batch, length, heads, …) in chunks, the last of which is padded with zeros."""
+
+    def __init__(self, graph: Emitter, call: Applied, length: int) -> None:
+        self._graph, self._length = graph, length
+        self.places = min(call.op.chunk, length) if isinstance(length, int) else call.op.chunk
+        self._count = ceil_div(length, self.places)
+        numbers = graph.range(0, self.places)
+        self._rows, self._columns = graph.unsqueeze(numbers, [1]), graph.unsqueeze(numbers, [0])
+        self.lower = graph.compare("GreaterOrEqual", self._rows, self._columns)
+        self.below = graph.compare("Greater", self._rows, self._columns)
+
+    def of(self, x: Tensor) -> Sequenced:
+        """Return a sequence as (batch, chunks, places, heads, …), which is read by chunks."""
+        rest = self._count * self.places - self._length
+        padded = self._graph.pad(x, [(0, 0), (0, rest), *[(0, 0)] * (x.rank - 2)])
+        shape = (x.shape[0], self._count, self.places, *x.shape[2:])
+        return Sequenced(self._graph.reshape(padded, shape), 1)
+
+    def scanned(self, start: Tensor, sequences: list[Tensor], step: Step) -> tuple[Tensor, Tensor]:
+        """Return the result (batch, length, heads, features) and the last state."""
+        graph = self._graph
+        (last,), (y,) = scan(graph, [start], [self.of(x) for x in sequences], step, [1])
+        y = graph.reshape(y, (y.shape[0], self._count * self.places, *y.shape[3:]))
+        return (y if y.shape[1] == self._length else graph.slice(y, 1, 0, self._length)), last
+
+    def between(self, inner: Emitter, decay: Tensor) -> Tensor:
+        """Return e to the power of the sum over the places after j up to i, at [i, j]; zero where j is after i.
+
+        The sums are added up for each j: a difference of sums from the beginning would lose the digits of small ones.
+        """
+        zero, none = inner.scalar(0.0, decay), inner.scalar(-math.inf, decay)
+        repeated = inner.where(self.below, inner.unsqueeze(decay, [3]), zero)
+        sums = inner.node("CumSum", [repeated, inner.scalar(2, "int64")], repeated.type)
+        return inner.unary("Exp", inner.where(self.lower, sums, none))
+
+    def levels(self) -> list[Tensor]:
+        """Return, for blocks of 1, 2, 4, … places, the mask of the lower left block of every two blocks."""
+        graph, size, masks = self._graph, 1, []
+        while size < self.places:
+            row, column = (graph.div(numbers, size) for numbers in (self._rows, self._columns))
+            pair = graph.compare("Equal", *(graph.div(numbers, 2 * size) for numbers in (self._rows, self._columns)))
+            masks.append(graph.binary("And", pair, graph.compare("Greater", row, column)))
+            size *= 2
+        return masks
+
+
+def _inverse(inner: Emitter, system: Tensor, levels: list[Tensor]) -> Tensor | None:
+    """Return the inverse of 1 + the strictly lower triangle of a system; None for the identity.
+
+    It is forward substitution by blocks of 1, 2, 4, … places: where A and B are inverses of neighboring blocks and C is
+    the block below A, −B·C·A is what lies between them.
+    """
+    inverse, zero = None, inner.scalar(0.0, system)
+    for level in levels:
+        below = inner.where(level, system, zero)
+        if inverse is None:
+            places = system.shape[-1]
+            numbers = inner.range(0, places)
+            is_diagonal = inner.compare("Equal", inner.unsqueeze(numbers, [1]), inner.unsqueeze(numbers, [0]))
+            inverse = inner.sub(inner.cast(is_diagonal, system.dtype), below)
+        else:
+            inverse = inner.sub(inverse, inner.matmul(inverse, inner.matmul(below, inverse)))
+    return inverse
+
+
+def _by_head(inner: Emitter, x: Tensor, heads: int) -> Tensor:
+    """Return a chunk (batch, places, groups, …) as (batch, heads, places, …), with the group of each head."""
+    x = inner.swapped(x, 1, 2)
+    batch, groups, *rest = x.shape
     if groups == heads:
         return x
-    wider = graph.expand(graph.unsqueeze(x, [3]), (batch, length, groups, heads // groups, features))
-    return graph.reshape(wider, (batch, length, heads, features))
+    spread = inner.expand(inner.unsqueeze(x, [2]), (batch, groups, heads // groups, *rest))
+    return inner.reshape(spread, (batch, heads, *rest))
 
 
-def _chunked(graph: Emitter, x: Tensor, chunk: int) -> Tensor:
-    """Return (batch, length, heads, features) as (batch, chunks, heads, chunk, features), padded with zeros."""
-    batch, length, heads, features = x.shape
-    rest = -length % chunk
-    padded = graph.pad(x, [(0, 0), (0, rest), (0, 0), (0, 0)])
-    return graph.swapped(graph.reshape(padded, (batch, (length + rest) // chunk, chunk, heads, features)), 2, 3)
+def _start(graph: Emitter, call: Applied, named: Mapping[str, Tensor]) -> Tensor:
+    state = call.outputs[1]
+    return named["initial_state"] if "initial_state" in named else graph.zeros(state.shape, state.dtype)
 
 
-def _joined(graph: Emitter, y: Tensor, length: int) -> Tensor:
-    """Return chunks as (batch, length, heads, features), without the padding."""
-    batch, chunks, heads, chunk, features = y.shape
-    flat = graph.reshape(graph.swapped(y, 2, 3), (batch, chunks * chunk, heads, features))
-    return flat if chunks * chunk == length else graph.slice(flat, 1, 0, length)
-
-
-def _cumulative(graph: Emitter, x: Tensor, axis: int) -> Tensor:
-    return graph.node("CumSum", [x, graph.scalar(axis % x.rank, "int64")], x.type)
-
-
-def _between(graph: Emitter, upto: Tensor) -> Tensor:
-    """Return the exponential of the sum over the places after j up to i, at [i, j]; zero where j is after i."""
-    places = upto.shape[-1]
-    difference = graph.sub(graph.unsqueeze(upto, [upto.rank]), graph.unsqueeze(upto, [upto.rank - 1]))
-    is_lower = graph.compare("LessOrEqual", ahead(graph, places, places, 0), graph.scalar(0, "int64"))
-    return graph.unary("Exp", graph.where(is_lower, difference, graph.scalar(-math.inf, difference)))
-
-
-def _length(call: Applied, port: str) -> int:
-    value = call.named(port)
-    assert value is not None
-    length = value.shape[1]
-    if not isinstance(length, int):
-        raise UnsupportedError("chunks of a symbolic length")
-    return length
-
-
-def operands(graph: Emitter, call: Applied) -> dict[str, Tensor]:
-    """Return the inputs by port in the precision of the arithmetic."""
-    ports = {port: wide(graph, value) for port, value in call.op.named(call.inputs).items()}
-    dtype = "float64" if any(value.dtype == "float64" for value in ports.values()) else "float32"
-    return {port: graph.cast(value, dtype) for port, value in ports.items()}
+def _edges(inner: Emitter, decay: Tensor, between: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the decays from the start of a chunk up to each place, from each place to the end, and over the chunk."""
+    upto = inner.node("CumSum", [decay, inner.scalar(2, "int64")], decay.type)
+    since = inner.unsqueeze(inner.unary("Exp", upto), [3])
+    places = decay.shape[-1]
+    remaining = inner.swapped(inner.slice(between, 2, places - 1, places))
+    return since, remaining, inner.slice(since, 2, places - 1, places)
 
 
 @rule("ssd_scan")
 def ssd_scan(graph: Emitter, call: Applied) -> list[Tensor]:
-    """Return the outputs of all positions, and the last state: products within chunks, and states between them."""
-    op, length, arrays = call.op, _length(call, "u"), operands(graph, call)
-    u, delta = arrays["u"], _steps(graph, op, arrays)
-    batch, _, heads, size = u.shape
-    written = _chunked(graph, graph.mul(u, graph.unsqueeze(delta, [3])), op.chunk)
-    decay = graph.unsqueeze(graph.mul(delta, arrays["a"]), [3])
-    upto = _cumulative(graph, graph.squeeze(_chunked(graph, decay, op.chunk), [4]), -1)
-    b, c = (_chunked(graph, every_head(graph, arrays[port], heads), op.chunk) for port in ("B", "C"))
-    scores = graph.mul(graph.matmul(c, graph.swapped(b)), _between(graph, upto))
-    y = graph.matmul(scores, written)
+    """Return a Scan over chunks whose state is (batch, heads, size, state)."""
+    op, named = call.op, in_precision(graph, call, call.outputs[1].dtype)
+    u, heads = named["u"], int(call.outputs[1].shape[1])
+    delta = with_bias(graph, call, named["delta"], named.get("delta_bias"))
+    delta = graph.clip(delta, float(op.delta_min), None if op.delta_max is None else float(op.delta_max))
+    chunks = _Chunks(graph, call, u.shape[1])
 
-    last = graph.slice(upto, -1, op.chunk - 1, op.chunk)
-    remaining = graph.unary("Exp", graph.sub(last, upto))
-    states = graph.matmul(graph.swapped(written), graph.mul(b, graph.unsqueeze(remaining, [4])))
-    chunks, features = states.shape[1], states.shape[-1]
-    start = arrays.get("initial_state")
-    start = graph.zeros((batch, heads, size, features), u.dtype) if start is None else start
-    states = graph.concat([graph.unsqueeze(start, [1]), states], 1)
-    totals = graph.pad(graph.squeeze(last, [3]), [(0, 0), (1, 0), (0, 0)])
-    passing = _between(graph, _cumulative(graph, graph.swapped(totals, 1, 2), -1))
-    flat = graph.reshape(graph.swapped(states, 1, 2), (batch, heads, chunks + 1, size * features))
-    passed = graph.reshape(graph.matmul(passing, flat), (batch, heads, chunks + 1, size, features))
-    states = graph.swapped(passed, 1, 2)
+    def step(inner: Emitter, states: list[Tensor], items: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        decay, written, b, c = (_by_head(inner, item, heads) for item in items)
+        between = chunks.between(inner, decay)
+        since, remaining, fading = _edges(inner, decay, between)
+        scores = inner.mul(inner.matmul(c, inner.swapped(b)), between)
+        read = inner.mul(inner.matmul(c, inner.swapped(states[0])), since)
+        y = inner.add(inner.matmul(scores, written), read)
+        added = inner.matmul(inner.swapped(written), inner.mul(b, remaining))
+        return [inner.add(inner.mul(states[0], fading), added)], [inner.swapped(y, 1, 2)]
 
-    entering = graph.slice(states, 1, 0, chunks)
-    read = graph.mul(graph.matmul(c, graph.swapped(entering)), graph.unsqueeze(graph.unary("Exp", upto), [4]))
-    y = _joined(graph, graph.add(y, read), length)
-    if "D" in arrays:
-        y = graph.add(y, graph.mul(u, graph.unsqueeze(arrays["D"], [1])))
-    final = graph.squeeze(graph.slice(states, 1, chunks, chunks + 1), [1])
-    return [graph.cast(y, call.outputs[0].dtype), graph.cast(final, call.outputs[1].dtype)]
-
-
-def _steps(graph: Emitter, op: Any, arrays: dict[str, Tensor]) -> Tensor:
-    """Return Δ after its bias, softplus and limits."""
-    delta = arrays["delta"]
-    if "delta_bias" in arrays:
-        delta = graph.add(delta, arrays["delta_bias"])
-    if op.delta_softplus:
-        delta = graph.unary("Softplus", delta)
-    return graph.clip(delta, float(op.delta_min), None if op.delta_max is None else float(op.delta_max))
+    sequences = [graph.mul(delta, named["a"]), graph.mul(u, graph.unsqueeze(delta, [3])), named["B"], named["C"]]
+    y, last = chunks.scanned(_start(graph, call, named), sequences, step)
+    if "D" in named:
+        y = graph.add(y, graph.mul(u, graph.unsqueeze(named["D"], [1])))
+    return [graph.cast(y, call.output.dtype), last]
 
 
 @rule("gated_delta_rule")
 def gated_delta_rule(graph: Emitter, call: Applied) -> list[Tensor]:
-    """Return the outputs of all positions, and the last state: a triangular system within chunks, then one by one."""
-    op, length, arrays = call.op, _length(call, "value"), operands(graph, call)
-    value = arrays["value"]
-    batch, _, heads, size = value.shape
-    query, key = (every_head(graph, arrays[port], heads) for port in ("query", "key"))
-    if op.normalize:
-        query, key = _unit(graph, query), _unit(graph, key)
-    query = graph.mul(query, query.shape[-1] ** -0.5)
-    beta = graph.unsqueeze(arrays["beta"], [3])
-    values, writes = (_chunked(graph, graph.mul(x, beta), op.chunk) for x in (value, key))
-    query, key = _chunked(graph, query, op.chunk), _chunked(graph, key, op.chunk)
-    decay = graph.squeeze(_chunked(graph, graph.unsqueeze(arrays["decay"], [3]), op.chunk), [4])
-    upto = _cumulative(graph, decay, -1)
-    between = _between(graph, upto)
-    system = graph.mul(graph.matmul(writes, graph.swapped(key)), between)
-    scores = graph.mul(graph.matmul(query, graph.swapped(key)), between)
-    since = graph.unsqueeze(graph.unary("Exp", upto), [4])
-    inverse = _inverse(graph, system)
-    values, predicting = graph.matmul(inverse, values), graph.matmul(inverse, graph.mul(writes, since))
+    """Return a Scan over chunks whose state is (batch, heads, d_k, d_v)."""
+    named = in_precision(graph, call, call.outputs[1].dtype)
+    query, key, value = named["query"], named["key"], named["value"]
+    heads, features = map(int, call.outputs[1].shape[1:3])
+    if call.op.normalize:
+        query, key = _unit_vectors(graph, query), _unit_vectors(graph, key)
+    query = graph.mul(query, features**-0.5)
+    chunks = _Chunks(graph, call, value.shape[1])
+    levels = chunks.levels()
 
-    last = graph.slice(upto, -1, op.chunk - 1, op.chunk)
-    remaining = graph.unsqueeze(graph.unary("Exp", graph.sub(last, upto)), [4])
-    query, key = graph.mul(query, since), graph.mul(key, remaining)
-    fading = graph.unsqueeze(graph.unary("Exp", last), [4])
-    state = arrays.get("initial_state")
-    if state is None:
-        state = graph.zeros((batch, heads, key.shape[-1], size), value.dtype)
-    rows = []
-    for place in range(values.shape[1]):
-        v, p, q, s, k, f = (_one(graph, x, place) for x in (values, predicting, query, scores, key, fading))
-        added = graph.sub(v, graph.matmul(p, state))
-        rows.append(graph.unsqueeze(graph.add(graph.matmul(q, state), graph.matmul(s, added)), [1]))
-        state = graph.add(graph.mul(state, f), graph.matmul(graph.swapped(k), added))
-    y = _joined(graph, graph.concat(rows, 1), length)
-    return [graph.cast(y, call.outputs[0].dtype), graph.cast(state, call.outputs[1].dtype)]
+    def step(inner: Emitter, states: list[Tensor], items: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        q, k, v, decay, beta = (_by_head(inner, item, heads) for item in items)
+        beta = inner.unsqueeze(beta, [3])
+        between = chunks.between(inner, decay)
+        since, remaining, fading = _edges(inner, decay, between)
+        system = inner.mul(inner.matmul(inner.mul(k, beta), inner.swapped(k)), between)
+        predicted = inner.matmul(inner.mul(k, since), states[0])
+        added = inner.mul(inner.sub(v, predicted), beta)
+        inverse = _inverse(inner, system, levels)
+        if inverse is not None:
+            added = inner.matmul(inverse, added)
+        scores = inner.mul(inner.matmul(q, inner.swapped(k)), between)
+        y = inner.add(inner.matmul(inner.mul(q, since), states[0]), inner.matmul(scores, added))
+        written = inner.matmul(inner.swapped(inner.mul(k, remaining)), added)
+        return [inner.add(inner.mul(states[0], fading), written)], [inner.swapped(y, 1, 2)]
+
+    sequences = [query, key, value, named["decay"], named["beta"]]
+    y, last = chunks.scanned(_start(graph, call, named), sequences, step)
+    return [graph.cast(y, call.output.dtype), last]
 
 
-def _one(graph: Emitter, x: Tensor, place: int) -> Tensor:
-    """Return one chunk."""
-    return x if x.rank < 2 else graph.squeeze(graph.slice(x, 1, place, place + 1), [1])
-
-
-def _unit(graph: Emitter, x: Tensor) -> Tensor:
-    squares = graph.add(graph.sum(graph.mul(x, x), [x.rank - 1]), 1e-6)
+def _unit_vectors(graph: Emitter, x: Tensor) -> Tensor:
+    squares = graph.add(graph.sum(graph.mul(x, x), [-1]), 1e-6)
     return graph.mul(x, graph.unary("Reciprocal", graph.unary("Sqrt", squares)))
-
-
-def _inverse(graph: Emitter, system: Tensor) -> Tensor:
-    """Return the inverse of 1 + L, the strictly lower triangle of the system: (1 − L)(1 + L²)(1 + L⁴)…
-
-    A power of L as high as its size is zero, so that the product is exact after log₂ of the size factors.
-    """
-    places = int(system.shape[-1])
-    distance = ahead(graph, places, places, 0)
-    zero = graph.scalar(0, "int64")
-    lower = graph.where(graph.compare("Less", distance, zero), system, graph.scalar(0.0, system))
-    identity = graph.cast(graph.compare("Equal", distance, zero), system.dtype)
-    inverse, power, reached = graph.sub(identity, lower), graph.matmul(lower, lower), 2
-    while reached < places:
-        inverse = graph.add(inverse, graph.matmul(inverse, power))
-        reached *= 2
-        if reached < places:
-            power = graph.matmul(power, power)
-    return inverse

@@ -1,25 +1,33 @@
-"""Fourier transforms."""
+"""Fourier transforms of real numbers."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
-from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
+from netcalc.formats.export.onnx.rule import Applied, rule
 from netcalc.formats.export.onnx.rules._wide import wide
 
-#: First version in which the axis is an input.
-_AXIS = 20
+#: First version where the axis is an input.
+_AXIS_GIVEN = 20
 
 
 @rule("fourier")
 def fourier(graph: Emitter, call: Applied) -> Tensor:
-    """Return the real part of a DFT along each axis, of numbers as pairs of their parts."""
-    if graph.opset < _AXIS:
-        raise UnsupportedError(f"transforms need opset {_AXIS}")
+    """Return a DFT for each axis, of numbers whose real and imaginary parts are the last axis, and the real parts."""
     x = wide(graph, call.x)
-    pairs = graph.unsqueeze(x, [x.rank])
+    rank = x.rank
+    parts = graph.unsqueeze(x, [rank])
     for axis in call.op.axis:
-        place = graph.scalar(axis % x.rank, "int64")
-        pairs = graph.node("DFT", [pairs, None, place], x.type.with_shape(*x.shape, 2))
-    real = graph.squeeze(graph.slice(pairs, -1, 0, 1), [x.rank])
+        parts = _transformed(graph, parts, axis % rank)
+    real = graph.squeeze(graph.slice(parts, rank, 0, 1), [rank])
     return graph.cast(real, call.output.dtype)
+
+
+def _transformed(graph: Emitter, parts: Tensor, axis: int) -> Tensor:
+    type_ = parts.type.with_shape(*parts.shape[:-1], 2)
+    inputs: list[Any] = [parts]
+    if graph.opset < _AXIS_GIVEN:
+        return graph.node("DFT", inputs, type_, axis=axis)
+    return graph.node("DFT", [parts, None, graph.scalar(axis, "int64")], type_)

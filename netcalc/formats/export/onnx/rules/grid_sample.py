@@ -1,27 +1,29 @@
-"""Samples of images at given places."""
+"""Sampling of an image at computed positions."""
 
 from __future__ import annotations
 
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
 from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
+from netcalc.formats.export.onnx.rules._wide import wide
 
-#: Names of the modes since version 20, and before it.
-_MODES = {"bilinear": ("linear", "bilinear"), "nearest": ("nearest", "nearest"), "bicubic": ("cubic", "bicubic")}
-_NAMED = 20
+#: First version that samples volumes, and has these names of modes.
+_VOLUMES = 20
+_MODES = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
 
 
 @rule("grid_sample")
 def grid_sample(graph: Emitter, call: Applied) -> Tensor:
     """Return a GridSample."""
-    op, x = call.op, call.x
-    if x.rank > 4 and graph.opset < _NAMED:
-        raise UnsupportedError(f"volumes need opset {_NAMED}")
-    return graph.node(
+    op, x = call.op, wide(graph, call.x)
+    if x.rank > 4 and graph.opset < _VOLUMES:
+        raise UnsupportedError(f"sampling of volumes needs opset {_VOLUMES}")
+    made = graph.node(
         "GridSample",
-        [x, call.required(1)],
-        call.output,
-        mode=_MODES[op.mode][graph.opset < _NAMED],
-        padding_mode=op.padding_mode,
+        [x, wide(graph, call.required(1))],
+        x.type.with_shape(*call.output.shape),
         align_corners=int(op.align_corners),
+        mode=_MODES[op.mode] if graph.opset >= _VOLUMES else op.mode,
+        padding_mode=op.padding_mode,
     )
+    return graph.cast(made, call.output.dtype)

@@ -1,94 +1,90 @@
-"""Scans position by position: selective state spaces, and the weighted sums of RWKV."""
+"""State-space recurrences over a sequence, as Scan over its positions."""
 
 from __future__ import annotations
 
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
-from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
-from netcalc.formats.export.onnx.rules.activation import silu_of
-from netcalc.formats.export.onnx.rules.chunked_scan import operands
+from netcalc.formats.export.onnx.rule import Applied, rule
+from netcalc.formats.export.onnx.scan import Sequenced, scan
 
 
-def _positions(x: Tensor, axis: int) -> int:
-    length = x.shape[axis]
-    if not isinstance(length, int):
-        raise UnsupportedError("a scan over a symbolic length")
-    return length
+def in_precision(graph: Emitter, call: Applied, dtype: str) -> dict[str, Tensor]:
+    """Return the inputs that are present by their ports, in the element type of the arithmetic."""
+    return {port: graph.cast(value, dtype) for port, value in call.op.named(call.inputs).items()}
 
 
-def _at(graph: Emitter, x: Tensor, axis: int, place: int) -> Tensor:
-    return graph.squeeze(graph.slice(x, axis, place, place + 1), [axis])
+def with_bias(graph: Emitter, call: Applied, delta: Tensor, bias: Tensor | None) -> Tensor:
+    """Return Δ after its bias and softplus."""
+    if bias is not None:
+        delta = graph.add(delta, bias)
+    return graph.unary("Softplus", delta) if call.op.delta_softplus else delta
 
 
 @rule("selective_scan")
 def selective_scan(graph: Emitter, call: Applied) -> list[Tensor]:
-    """Return the outputs of all positions, one after the other, and the last state."""
-    arrays = operands(graph, call)
-    u, delta, a = arrays["u"], arrays["delta"], arrays["A"]
-    length = _positions(u, 2)
-    batch, channels, _ = u.shape
-    size = a.shape[1]
-    if "delta_bias" in arrays:
-        delta = graph.add(delta, graph.unsqueeze(arrays["delta_bias"], [1]))
-    if call.op.delta_softplus:
-        delta = graph.unary("Softplus", delta)
-    weighted = graph.mul(delta, u)
-    b, c = (_grouped(graph, arrays[port], length) for port in ("B", "C"))
-    state = arrays.get("initial_state")
-    state = graph.zeros((batch, channels, size), u.dtype) if state is None else state
-    rows = []
-    for place in range(length):
-        decay = graph.unary("Exp", graph.mul(graph.unsqueeze(_at(graph, delta, 2, place), [2]), a))
-        groups = b.shape[2]
-        added = graph.reshape(_at(graph, weighted, 2, place), (batch, groups, channels // groups, 1))
-        added = graph.mul(added, graph.unsqueeze(_at(graph, b, 1, place), [2]))
-        state = graph.add(graph.mul(decay, state), graph.reshape(added, state.shape))
-        groups = c.shape[2]
-        grouped = graph.reshape(state, (batch, groups, channels // groups, size))
-        read = graph.matmul(grouped, graph.unsqueeze(_at(graph, c, 1, place), [3]))
-        rows.append(graph.reshape(read, (batch, channels, 1)))
-    y = graph.concat(rows, 2)
-    if "D" in arrays:
-        y = graph.add(y, graph.mul(u, graph.unsqueeze(arrays["D"], [1])))
-    if "z" in arrays:
-        y = graph.mul(y, silu_of(graph, arrays["z"]))
-    return [graph.cast(y, call.outputs[0].dtype), graph.cast(state, call.outputs[1].dtype)]
+    """Return a Scan whose state is (batch, channels, state)."""
+    state_type = call.outputs[1]
+    named = in_precision(graph, call, state_type.dtype)
+    u, a = named["u"], named["A"]
+    batch, channels, size = state_type.shape
+    bias = named.get("delta_bias")
+    delta = with_bias(graph, call, named["delta"], bias and graph.unsqueeze(bias, [1]))
+    selective = [port for port in ("B", "C") if named[port].rank > 2]
 
+    def of_channels(inner: Emitter, value: Tensor) -> Tensor:
+        """Return B or C at a position with an axis that broadcasts over channels."""
+        if value.rank == 2:  # (batch, state)
+            return inner.unsqueeze(value, [1])
+        groups = value.shape[1]
+        spread = inner.expand(inner.unsqueeze(value, [2]), (batch, groups, channels // groups, size))
+        return inner.reshape(spread, (batch, channels, size))
 
-def _grouped(graph: Emitter, x: Tensor, length: int) -> Tensor:
-    """Return B or C as (batch or 1, length, groups, state); if fixed, with a group for each channel."""
-    if x.rank == 2:
-        return graph.expand(graph.unsqueeze(x, [0, 1]), (1, length, *x.shape))
-    return graph.unsqueeze(x, [2]) if x.rank == 3 else x
+    def step(inner: Emitter, states: list[Tensor], items: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        at, weighted, *others = items
+        chosen = {port: of_channels(inner, item) for port, item in zip(selective, others, strict=True)}
+        b, c = (chosen.get(port, named[port]) for port in ("B", "C"))
+        decay = inner.unary("Exp", inner.mul(inner.unsqueeze(at, [2]), a))
+        state = inner.add(inner.mul(decay, states[0]), inner.mul(inner.unsqueeze(weighted, [2]), b))
+        return [state], [inner.sum(inner.mul(state, c), [2], keep=False)]
+
+    start = named.get("initial_state") or graph.zeros(state_type.shape, state_type.dtype)
+    sequences = [Sequenced(delta, 2), Sequenced(graph.mul(delta, u), 2), *(Sequenced(named[p], 1) for p in selective)]
+    (last,), (y,) = scan(graph, [start], sequences, step, [2])
+    if "D" in named:
+        y = graph.add(y, graph.mul(u, graph.unsqueeze(named["D"], [1])))
+    if "z" in named:
+        y = graph.mul(y, graph.mul(named["z"], graph.unary("Sigmoid", named["z"])))
+    return [graph.cast(y, call.output.dtype), last]
 
 
 @rule("wkv")
 def wkv(graph: Emitter, call: Applied) -> list[Tensor]:
-    """Return the weighted means of all positions, one after the other, and the sums for the next if asked for."""
-    arrays = operands(graph, call)
-    key, value, decay, bonus = (arrays[port] for port in ("key", "value", "decay", "bonus"))
-    length = _positions(value, 1)
-    batch, _, channels = value.shape
-    shape = (batch, channels)
-    above, below, largest = (
-        arrays.get(port) or graph.zeros(shape, value.dtype, start)
-        for port, start in (("numerator", 0.0), ("denominator", 0.0), ("exponent", -1e38))
-    )
-    rows = []
-    for place in range(length):
-        k, v = _at(graph, key, 1, place), _at(graph, value, 1, place)
-        up, down, _ = _updated(graph, above, below, largest, graph.add(k, bonus), v)
-        rows.append(graph.unsqueeze(graph.div(up, down), [1]))
-        above, below, largest = _updated(graph, above, below, graph.add(largest, decay), k, v)
-    results = [graph.concat(rows, 1), above, below, largest][: len(call.outputs)]
-    return [graph.cast(made, type_.dtype) for made, type_ in zip(results, call.outputs, strict=True)]
+    """Return a Scan whose states are the sums with and without values, and their largest exponent."""
+    named = in_precision(graph, call, _precision(call))
+    k, v, w, b = (named[port] for port in ("key", "value", "decay", "bonus"))
+    shape = (v.shape[0], v.shape[2])
+    starts = {"numerator": 0.0, "denominator": 0.0, "exponent": -1e38}
+    states = [named.get(port) or graph.zeros(shape, v.dtype, value) for port, value in starts.items()]
+
+    def updated(inner: Emitter, sums: list[Tensor], exponent: Tensor, value: Tensor) -> list[Tensor]:
+        """Return the sums after a further position is added, relative to their largest exponent."""
+        above, below, largest = sums
+        top = inner.binary("Max", largest, exponent)
+        old, new = (inner.unary("Exp", inner.sub(power, top)) for power in (largest, exponent))
+        up = inner.add(inner.mul(old, above), inner.mul(new, value))
+        return [up, inner.add(inner.mul(old, below), new), top]
+
+    def step(inner: Emitter, sums: list[Tensor], items: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        key, value = items
+        up, down, _ = updated(inner, sums, inner.add(key, b), value)
+        faded = [*sums[:2], inner.add(sums[2], w)]
+        return updated(inner, faded, key, value), [inner.div(up, down)]
+
+    last, (y,) = scan(graph, states, [Sequenced(k, 1), Sequenced(v, 1)], step, [1])
+    return [graph.cast(y, call.output.dtype), *(last if call.op.return_state else [])]
 
 
-def _updated(
-    graph: Emitter, above: Tensor, below: Tensor, largest: Tensor, exponent: Tensor, v: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the sums with and without values after a further position, and their largest exponent."""
-    top = graph.binary("Max", largest, exponent)
-    old, new = (graph.unary("Exp", graph.sub(value, top)) for value in (largest, exponent))
-    up = graph.add(graph.mul(old, above), graph.mul(new, v))
-    return up, graph.add(graph.mul(old, below), new), top
+def _precision(call: Applied) -> str:
+    from netcalc.dtypes import promote
+
+    return promote("float32", *(value.dtype for value in call.given))  # type: ignore[arg-type]

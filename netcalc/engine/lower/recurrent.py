@@ -214,7 +214,8 @@ def _emit_rounds(
     outs: list[tuple[int, int]] = [*cuts(op.handed_on, _jobs(context, op)), *[(0, 0)] * len(parts)]
     jobs = [(layer, stretch, n) for layer, stretch in zip(level, stretches, strict=True) for n in range(len(parts))]
     most = max(end - start for start, end in parts)
-    scratch = {"gates": (packed_rows(op.gates * most) * batch, dtype)}
+    packed = any(layer.weights.packed for layer in level)
+    scratch = {"gates": ((packed_rows(op.gates * most) if packed else op.gates * most) * batch, dtype)}
     if not all(layer.weights.packed for layer in level):
         scratch["hidden"] = (most * batch, dtype)
 

@@ -93,6 +93,7 @@ def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
 
     Raises:
         ValueError: there is neither a tensor nor a number.
+        RuleError: types that promote does not combine.
 
     >>> result_type([("float16", 2), ("float64", 0)], 0.5)
     'float16'
@@ -108,6 +109,8 @@ def result_type(tensors: Iterable[tuple[DType, int]], *numbers: Any) -> DType:
             here = promote(*group)
             if ranked in FLOATS and here in COMPLEX:
                 ranked = complex_of(ranked)
+            elif ranked == "bool" and here in _APART:
+                ranked = promote(ranked, here)
             elif ranked is None or _kind(here) > _kind(ranked):
                 ranked = here
     if ranked is None:

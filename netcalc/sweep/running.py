@@ -79,6 +79,8 @@ class _Sweep:
         }
         self._next = 0
         self._rate = 0.0
+        #: Seconds that a chunk should take; less while it is not known if processes are started.
+        self._seconds = min(_SECONDS, pool.start / 4) if pool.start else _SECONDS
 
     def chunks(self, progress: Progress | None) -> Iterator[Chunk]:
         """Yield the chunks in the order of the plan."""
@@ -115,6 +117,7 @@ class _Sweep:
             NetcalcError: E603 if workers are lost while no chunk ends.
         """
         yield from self._evaluated_here()
+        self._seconds = _SECONDS
         while missing := missing_places(self._finished, self._total):
             before = len(self._finished)
             try:
@@ -163,4 +166,4 @@ class _Sweep:
         if not self._rate:
             return _FIRST
         share = ceil(left / (_LEFT * self._pool.workers)) if self._pool.workers > 1 else left
-        return max(1, min(int(self._rate * _SECONDS), max(share, int(self._rate * _SHORTEST)), _MOST))
+        return max(1, min(int(self._rate * self._seconds), max(share, int(self._rate * _SHORTEST)), _MOST))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import netcalc
 from tests.oracle.onnx.exported import assert_same, of_operation
 
 BATCH, LENGTH, CHANNELS, STATE = 2, 7, 6, 4
@@ -52,6 +53,23 @@ def test_gated_delta_rule(chunk: int, key_heads: int, full: bool, tmp_path: Path
         inputs |= {"initial_state": [BATCH, heads, keyed, valued]}
     options = {"chunk": chunk, "normalize": True}
     assert_same(of_operation("gated_delta_rule", options, inputs, 1), tmp_path / "rule.onnx")
+
+
+def test_gated_delta_rule_of_equal_keys(tmp_path: Path) -> None:
+    """Powers of the triangular system grow as binomials here, so that an inverse by a series of powers is lost."""
+    places = 64
+    layers: list[dict[str, Any]] = [
+        {"name": "keys", "from": "key", "expand": [1, places, 1, 8]},
+        {
+            "name": "y",
+            "from": {"query": "query", "key": "keys", "value": "value", "decay": "decay", "beta": "beta"},
+            "gated_delta_rule": {"normalize": True},
+        },
+    ]
+    inputs: dict[str, Any] = {"query": [1, places, 1, 8], "key": [1, 1, 1, 8], "value": [1, places, 1, 4]}
+    inputs |= {"decay": {"shape": [1, places, 1], "range": [-0.001, 0]}}
+    inputs |= {"beta": {"shape": [1, places, 1], "range": [0.9, 1]}}
+    assert_same(netcalc.load_data({"netcalc": 1, "inputs": inputs, "layers": layers}), tmp_path / "rule.onnx")
 
 
 @pytest.mark.parametrize("earlier", [False, True])

@@ -75,7 +75,7 @@ WRITTEN = (
     *("batch_norm", "norm", "rectifier", "activation", "softmax", "gated_units", "dropout"),
     *("attention", "position", "rotary", "position_bias", "embed"),
     *("arithmetic", "compare", "elementwise", "transcendental", "rounding", "matmul", "reduce", "sorting", "routing"),
-    *("blur_pool", "loss", "class_loss"),
+    *("lp_pool", "blur_pool", "loss", "class_loss", "bits"),
     *("recurrent", "scan", "chunked_scan", "indexing", "grid_sample", "roi_align", "fold", "fourier", "cache"),
     *("shape", "axes", "expand", "concat", "slicing", "pad", "resize", "shuffle", "creation", "mask"),
 )

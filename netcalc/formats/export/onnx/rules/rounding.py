@@ -7,12 +7,12 @@ from netcalc.formats.export.onnx.graph import Tensor
 from netcalc.formats.export.onnx.rule import Applied, rule
 from netcalc.formats.export.onnx.rules.arithmetic import operands, truncated
 
-_OPERATORS = {"floor": "Floor", "ceil": "Ceil"}
+_OPERATORS = {"floor": "Floor", "ceil": "Ceil", "round": "Round"}
 
 
 @rule(*_OPERATORS)
 def whole(graph: Emitter, call: Applied) -> Tensor:
-    """Return a Floor or a Ceil; whole numbers as they are."""
+    """Return a Floor, a Ceil or a Round, which takes halves to the even number; whole numbers as they are."""
     return graph.unary(_OPERATORS[call.op.name], call.x) if call.x.type.is_float else call.x
 
 

@@ -13,6 +13,8 @@ from netcalc.formats.onnx.wire import Data, Field, fields, floats, integers, sig
 from netcalc.limits import MAX_STORED_AXES, MAX_STORED_TENSORS
 from netcalc.weights.stored import DamagedError
 
+#: Metadata of an input that is a parameter or a buffer, in a file that netcalc writes without weights.
+PARAMETER_KEY = "netcalc.parameter"
 #: Deepest nesting of graphs in attributes of nodes.
 _DEEPEST = 40
 
@@ -21,7 +23,7 @@ class TensorProto(NamedTuple):
     """The header of a tensor, and the place of its data.
 
     ``raw`` are bounds of bytes in the file, ``lists`` fields of numbers in it, and ``external`` the entries of data in
-    another file.
+    another file.  The data are ``absent`` where a file has the architecture alone.
     """
 
     name: str
@@ -30,6 +32,7 @@ class TensorProto(NamedTuple):
     raw: tuple[int, int] | None = None
     lists: tuple[Field, ...] = ()
     external: dict[str, str] | None = None
+    absent: bool = False
 
 
 class ValueInfo(NamedTuple):
@@ -168,7 +171,11 @@ def _graph(data: Data, span: _Span, depth: int) -> GraphProto:
                 if len(graph.initializers) > MAX_STORED_TENSORS:
                     raise DamagedError(f"more than {MAX_STORED_TENSORS:,} tensors, which is the limit")
             case 11 | 12 | 13:
-                infos[found.number].append(_value_info(data, found.span))
+                info, metadata = _value_info(data, found.span)
+                if found.number == 11 and PARAMETER_KEY in metadata:
+                    graph.initializers.append(_without_data(info))
+                else:
+                    infos[found.number].append(info)
             case 15:
                 graph.sparse.append(_sparse_name(data, found.span))
     return graph
@@ -295,8 +302,18 @@ def tensor(data: Data, span: _Span) -> TensorProto:
     return TensorProto(name, tuple(shape), kind, raw, tuple(lists), external if outside else None)
 
 
-def _value_info(data: Data, span: _Span) -> ValueInfo:
+def _without_data(info: ValueInfo) -> TensorProto:
+    """Return the tensor that an input stands for in a file of the architecture alone."""
+    shape = tuple(size for size in info.shape or () if isinstance(size, int))
+    if info.kind is None or info.shape is None or len(shape) < len(info.shape):
+        raise DamagedError(f"the parameter {info.name[:80]!r} has no shape of numbers")
+    return TensorProto(info.name, shape, info.kind, absent=True)
+
+
+def _value_info(data: Data, span: _Span) -> tuple[ValueInfo, dict[str, str]]:
+    """Return the declared type of a value, and its metadata."""
     name, kind, shape = "", None, None
+    metadata: dict[str, str] = {}
     for found in fields(data, *span):
         if found.number == 1:
             name = text(data, found)
@@ -304,7 +321,9 @@ def _value_info(data: Data, span: _Span) -> ValueInfo:
             for inner in fields(data, *found.span):
                 if inner.number == 1:
                     kind, shape = _tensor_type(data, inner.span)
-    return ValueInfo(name, kind, shape)
+        elif found.number == 4:
+            metadata.update([_entry(data, found.span)])
+    return ValueInfo(name, kind, shape), metadata
 
 
 def _tensor_type(data: Data, span: _Span) -> tuple[int, tuple[int | str | None, ...] | None]:

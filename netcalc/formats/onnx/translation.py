@@ -128,10 +128,11 @@ class Translation:
         dtype = dtype_named(tensor.kind)
         type_ = TensorType(tensor.shape, dtype)
         count = prod(tensor.shape)
-        if count == 1 or (not type_.is_inexact and count <= MOST_READ) or count == 0:
-            return Operand(known=self.read(tensor))
-        with reading(str(self.file.path)):
-            self.file.place(tensor)
+        if not tensor.absent:
+            if count == 1 or (not type_.is_inexact and count <= MOST_READ) or count == 0:
+                return Operand(known=self.read(tensor))
+            with reading(str(self.file.path)):
+                self.file.place(tensor)
         path = _free(name or "tensor", self.build.graph.tensors)
         self.tensors[path] = Held(tensor)
         self.build.graph.tensors[path] = StoredTensor(type_, buffer=not type_.is_inexact)

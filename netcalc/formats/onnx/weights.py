@@ -38,8 +38,8 @@ class OnnxWeights:
     def __init__(self, file: OnnxFile, tensors: Mapping[str, tuple[Held, Place]]) -> None:
         self.name = str(file.path)
         self._file = file
-        self._tensors = tensors
-        self.headers = {path: _header(held, place) for path, (held, place) in tensors.items()}
+        self._tensors = {path: found for path, found in tensors.items() if not found[0].tensor.absent}
+        self.headers = {path: _header(held, place) for path, (held, place) in self._tensors.items()}
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor.

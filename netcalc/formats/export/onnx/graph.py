@@ -6,8 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
+from netcalc.dtypes import DType
 from netcalc.formats.onnx.messages import Node
 from netcalc.tensor_type import TensorType
+
+#: Operators without bfloat16 before the version in which they have it, 99 for none: they are computed in float32.
+_WITHOUT_BFLOAT16: dict[str, int] = {
+    **dict.fromkeys(("Einsum", "OneHot", "Range", "Shrink"), 99),
+    "Gelu": 20, "TopK": 24,
+    **dict.fromkeys(
+        (
+            *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan"),
+            *("AveragePool", "MaxPool", "GlobalAveragePool", "GlobalMaxPool", "RoiAlign", "GridSample"),
+            *("Conv", "ConvTranspose", "InstanceNormalization", "RNN", "LSTM", "GRU"),
+            *("Elu", "HardSigmoid", "HardSwish", "Mish", "Selu", "Softplus", "Softsign"),
+        ),
+        22,
+    ),
+}
 
 
 class Tensor(NamedTuple):
@@ -119,6 +135,12 @@ class Graph:
         self, op: str, inputs: Sequence[Tensor | None], types: Sequence[TensorType], **attributes: Any
     ) -> list[Tensor]:
         """Add a node with several results of given types; attributes that are None are left out."""
+        if self.opset < _WITHOUT_BFLOAT16.get(op, 0) and any(type_.dtype == "bfloat16" for type_ in types):
+            wider = [value and self._cast(value, "bfloat16", "float32") for value in inputs]
+            inner = [type_.with_dtype("float32") if type_.dtype == "bfloat16" else type_ for type_ in types]
+            made = self.nodes_of(op, wider, inner, **attributes)
+            back = ((value, type_.dtype) for value, type_ in zip(made, types, strict=True))
+            return [self._cast(value, "float32", "bfloat16") if kind == "bfloat16" else value for value, kind in back]
         name = self.unique(f"{self._scope}/{op}")
         outputs = [self.unique(f"{name}_output_{index}") for index in range(len(types))]
         names = ["" if value is None else value.name for value in inputs]
@@ -128,6 +150,13 @@ class Graph:
         self.nodes.append(Node(op, "", name, names, outputs, given))
         self.types.update(zip(outputs, types, strict=True))
         return [Tensor(output, type_) for output, type_ in zip(outputs, types, strict=True)]
+
+    def _cast(self, x: Tensor, before: DType, after: DType) -> Tensor:
+        """Return a value of one element type in another; others as they are."""
+        if x.dtype != before:
+            return x
+        type_ = x.type.with_dtype(after)
+        return self.node("Cast", [x], type_, to=type_)
 
     def node(self, op: str, inputs: Sequence[Tensor | None], type_: TensorType, **attributes: Any) -> Tensor:
         """Add a node with one result."""

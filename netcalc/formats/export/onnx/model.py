@@ -17,6 +17,7 @@ from netcalc.formats.export.job import Job
 from netcalc.formats.export.onnx.messages import entry_message, node_message, tensor_message, value_message
 from netcalc.formats.export.onnx.translation import Written, translated
 from netcalc.formats.export.onnx.wire import Blob, Message
+from netcalc.formats.onnx.messages import PARAMETER_KEY
 from netcalc.tensor_type import TensorType
 from netcalc.version import __version__
 
@@ -31,8 +32,6 @@ LARGEST = (1 << 31) - (1 << 20)
 _SMALL = 1024
 #: Multiple of the places of external tensors, so that they can be mapped.
 _ALIGNED = 4096
-#: Metadata that mark an input of the graph as a parameter or a buffer of the network.
-PARAMETER_KEY = "netcalc.parameter"
 
 
 class _Place(NamedTuple):

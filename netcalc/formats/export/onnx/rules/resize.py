@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
 from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
+from netcalc.formats.export.onnx.rules._wide import wide
 from netcalc.formats.export.onnx.rules.adaptive_pool import by_axis
 from netcalc.tensor_type import TensorType
 
@@ -21,6 +25,8 @@ def interpolate(graph: Emitter, call: Applied) -> Tensor:
         if not all(isinstance(size, int) for size in (*x.shape[2:], *shape[2:])):
             raise UnsupportedError("windows of a symbolic size")
         return by_axis(graph, x, x.shape[2:], shape[2:], "ReduceMean")
+    if op.antialias and all(isinstance(size, int) for size in (*x.shape[2:], *shape[2:])):
+        return _filtered(graph, op, x, shape)
     if op.mode == "lanczos":
         raise UnsupportedError("the filter of Lanczos has no operator of ONNX")
     attributes: dict[str, object] = {"coordinate_transformation_mode": "half_pixel"}
@@ -41,3 +47,23 @@ def interpolate(graph: Emitter, call: Applied) -> Tensor:
         scales = graph.constant([1.0, 1.0, *factors], TensorType((x.rank,), "float32"))
         return graph.node("Resize", [x, None, scales], call.output, **attributes)
     return graph.node("Resize", [x, None, None, graph.shape(shape)], call.output, **attributes)
+
+
+def _filtered(graph: Emitter, op: Any, x: Tensor, shape: Sequence[Any]) -> Tensor:
+    """Return products with the weights of a widened filter along each axis; runtimes round them in their Resize."""
+    import numpy as np
+
+    from netcalc.numerics.kernels.resize import filters
+
+    made = wide(graph, x)
+    for axis, factor in reversed([*enumerate(op.factors(x.rank - 2), start=2)]):
+        size, out = int(x.shape[axis]), int(shape[axis])
+        places, weights = filters(op, size, out, factor, np.float32)
+        table = np.zeros((size, out), np.float32)
+        np.add.at(table, (places, np.arange(out)[:, None]), weights)
+        matrix = graph.cast(graph.constant(table.tolist(), TensorType((size, out), "float32")), made.dtype)
+        if axis == x.rank - 1:
+            made = graph.matmul(made, matrix)
+        else:
+            made = graph.swapped(graph.matmul(graph.swapped(made, axis, -1), matrix), axis, -1)
+    return graph.cast(made, x.dtype)

@@ -80,7 +80,7 @@ def _deviation(network: netcalc.Network, path: Path, inputs: list[Any]) -> float
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     named = dict(zip([spec.name for spec in network.program.inputs], inputs, strict=True))
     taken = {value.name for value in session.get_inputs()}
-    found = session.run(None, {name: value for name, value in named.items() if name in taken})
+    found = session.run(None, {name: np.asarray(value) for name, value in named.items() if name in taken})
     expected = network.run(named, plan="reference").outputs
     names = [value.name for value in session.get_outputs()]
     return max((_apart(array, expected[name]) for name, array in zip(names, found, strict=True)), default=0.0)

@@ -13,7 +13,8 @@ from netcalc.tensor_type import TensorType
 #: Operators without bfloat16 before the version in which they have it, 99 for none: they are computed in float32.
 _WITHOUT_BFLOAT16: dict[str, int] = {
     **dict.fromkeys(("Einsum", "OneHot", "Range", "Shrink"), 99),
-    "Gelu": 20, "TopK": 24,
+    "Gelu": 20,
+    "TopK": 24,
     **dict.fromkeys(
         (
             *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan"),

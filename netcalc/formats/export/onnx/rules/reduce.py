@@ -17,19 +17,17 @@ _OPERATORS = {
     "min": "ReduceMin",
     "logsumexp": "ReduceLogSumExp",
 }
-#: Operators of extremes take truth values since this version.
-_TRUTH = 20
+#: Element types in which others are reduced, for which the operators are not there.
+_SUMMED = dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "int64")
 
 
 @rule(*_OPERATORS)
 def reduction(graph: Emitter, call: Applied) -> Tensor:
     """Return a reduction in the element type of the result."""
     x, name = call.x, call.op.name
-    dtype = call.output.dtype
-    if dtype == "bool" and name in ("max", "min"):
-        made = graph.reduce(_OPERATORS[name], graph.cast(x, "int32"), call.op.axes(x.rank), keep=call.op.keepdim)
-        return graph.cast(made, dtype)
-    return graph.reduce(_OPERATORS[name], graph.cast(x, dtype), call.op.axes(x.rank), keep=call.op.keepdim)
+    inner = graph.cast(x, _SUMMED.get(call.output.dtype, call.output.dtype))
+    made = graph.reduce(_OPERATORS[name], inner, call.op.axes(x.rank), keep=call.op.keepdim)
+    return graph.cast(made, call.output.dtype)
 
 
 @rule("var")

@@ -204,6 +204,8 @@ if TYPE_CHECKING:
     from netcalc.verification.agreement import Agreement as Agreement
     from netcalc.verification.agreement import FlopsAgreement as FlopsAgreement
     from netcalc.verification.agreement import OutputAgreement as OutputAgreement
+    from netcalc.verification.reference_outputs import ReferenceOutput as ReferenceOutput
+    from netcalc.verification.reference_outputs import ReferenceReport as ReferenceReport
     from netcalc.verification.report import Check as Check
     from netcalc.verification.report import Gap as Gap
     from netcalc.verification.report import ValueCount as ValueCount
@@ -313,6 +315,7 @@ _EXPORTS = {
     "netcalc.tensor_type": ("TensorType",),
     "netcalc.torch_modules": ("from_torch", "register_torch", "summary"),
     "netcalc.verification.agreement": ("Agreement", "FlopsAgreement", "OutputAgreement"),
+    "netcalc.verification.reference_outputs": ("ReferenceOutput", "ReferenceReport"),
     "netcalc.verification.report": ("Check", "Gap", "ValueCount", "VerifyReport"),
     "netcalc.training.comparison": ("TrainingComparison",),
     "netcalc.training.result": ("ParameterNorm", "TrainingResult", "TrainingStep", "WatchedLayer"),

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         CompileOptions,
         ExplainOptions,
         GradientOptions,
+        ReferenceOptions,
         RoundingOptions,
         RunOptions,
         SignalOptions,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from netcalc.tensor_type import TensorType
     from netcalc.training.result import TrainingResult
     from netcalc.verification.agreement import Agreement
+    from netcalc.verification.reference_outputs import ReferenceReport
     from netcalc.verification.report import VerifyReport
     from netcalc.weights.checkpoint_files import Weights
     from netcalc.weights.report import WeightsReport
@@ -922,6 +924,37 @@ class Network:
         return verify(*network, at_step=lambda past, new: step(past, new).program, **opened)
 
     @accepts
+    def verify_reference(
+        self, inputs: Mapping[str, Any] | None = None, **options: Unpack[ReferenceOptions]
+    ) -> ReferenceReport:
+        """Run a model with the weights of its file, let another library execute the file, and compare the outputs.
+
+        Args:
+            inputs: as for :meth:`run`; the library takes the same numbers.
+
+        Raises:
+            NetcalcError: E502 for a model whose file no library executes; E009 if the library is not installed or does
+                not execute it; as :meth:`run` does.
+        """
+        from netcalc.engine.run import forward
+        from netcalc.formats import executable, executed_by
+        from netcalc.numerics.inputs import run_inputs
+        from netcalc.verification.reference_outputs import ReferenceReport, compared
+
+        library, seed = options["reference"], options["seed"]
+        source = executable(self.request.model, library)
+        audit = self.audit(cast=options["cast"])
+        if not audit.ok:
+            return ReferenceReport(self.name, library, None, seed, (), audit)
+        passed = {name: value for name, value in options.items() if name != "reference"}
+        (program, given), opened = self._pass({**passed, "weights": "."}, *self._given(inputs))
+        names = [spec.name for spec in program.inputs]
+        arrays = dict(zip(names, run_inputs(program, given, seed), strict=True))
+        version, expected = executed_by(source, library, arrays)
+        found = compared(forward(program, arrays, **opened).outputs, expected)
+        return ReferenceReport(self.name, library, version, seed, found, audit)
+
+    @accepts
     def audit(self, **options: Unpack[WeightsOptions]) -> WeightsReport:
         """Compare the names, shapes and element types of a checkpoint with the network; only headers are read.
 
@@ -931,13 +964,15 @@ class Network:
             NetcalcError: E502 for a model without weights of its own; E605 if a file cannot be read.
         """
         from netcalc.numerics.parameters import check_weights
+        from netcalc.weights.report import WithGraph
 
         weights = self.own_weights if options["weights"] is None else self.open_weights(options["weights"])
         if weights is None:
             raise NetcalcError(Diagnostic("E502", f"{self.name!r} has no weights of its own", hint="name a checkpoint"))
         request = self.request.executed
         program = self._for_weights(weights, request.program, request)
-        return check_weights(program, weights, cast=options["cast"])
+        report = check_weights(program, weights, cast=options["cast"])
+        return weights.audited(report) if isinstance(weights, WithGraph) else report
 
     @accepts
     def signal(

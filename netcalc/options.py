@@ -40,6 +40,8 @@ Mode: TypeAlias = Literal["eval", "train"]
 FLOAT_TYPE = choice("bfloat16", "float16", "float32", "float64")
 #: Execution of a run: by a plan, or operation by operation with the reference kernels.
 PlanName: TypeAlias = Literal["fast", "reference"]
+#: Libraries that execute the file of a model too.
+ReferenceName: TypeAlias = Literal["onnx", "onnxruntime"]
 #: Kernel of attention: products that keep the scores, the fused one of PyTorch for the CPU, or FlashAttention-2.
 AttentionKernel: TypeAlias = Literal["eager", "sdpa-cpu", "flash"]
 #: Element types of a step of training, by the names of Lightning.

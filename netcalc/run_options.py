@@ -29,7 +29,15 @@ from netcalc.arguments import (
     Option,
     choice,
 )
-from netcalc.options import FormulaOptions, LayerOptions, ModelOptions, PlanName, SourceOptions, UnrollOptions
+from netcalc.options import (
+    FormulaOptions,
+    LayerOptions,
+    ModelOptions,
+    PlanName,
+    ReferenceName,
+    SourceOptions,
+    UnrollOptions,
+)
 
 #: Learning rates after the warm-up.
 ScheduleName: TypeAlias = Literal["constant", "cosine", "linear", "step"]
@@ -214,6 +222,15 @@ class VerifyOptions(WeightsOptions, WorkOptions, ProgressOptions, total=False):
     ]
     backward: Annotated[
         bool, Option(FLAG, False, "Also run backward; check work and saved tensors, and with --values gradients.")
+    ]
+
+
+class ReferenceOptions(CastOptions, WorkOptions, ProgressOptions, total=False):
+    """Options of ``verify_reference``."""
+
+    reference: Annotated[
+        ReferenceName,
+        Option(choice(*get_args(ReferenceName)), "onnxruntime", "Library that executes the model too.", ()),
     ]
 
 

@@ -681,11 +681,14 @@ OF_CONFIGURATIONS = {"example", "ignore"}
 OF_EXPERTS = {"experts_on"}
 #: An option that needs a cluster; tests/sweep/clusters has some.
 OF_CLUSTERS = {"on"}
+#: An option that needs other libraries; tests/oracle/onnx/test_reference.py compares it.
+OF_LIBRARIES = {"reference"}
 CASES = [
     (verb, name)
     for verb in VERBS
     for name in ["", *(declared.name for declared in command_module(verb).command.parameters)]
-    if name not in {*PAGE, *OF_CONFIGURATIONS, *OF_EXPERTS, *OF_CLUSTERS} and not (verb == "specs" and name in LIST)
+    if name not in {*PAGE, *OF_CONFIGURATIONS, *OF_EXPERTS, *OF_CLUSTERS, *OF_LIBRARIES}
+    and not (verb == "specs" and name in LIST)
 ]
 #: Options of which the record of a verb shows nothing.
 UNSEEN = {

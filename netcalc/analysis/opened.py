@@ -280,7 +280,9 @@ OPENED: Mapping[str, tuple[Opened, ...]] = {
     **dict.fromkeys(("solution", "sweep"), tuple(without_working("part", "*"))),
     # statistics of a run, beside the mean-field predictions of stages, which `signal` prints with their formulas
     "signal": tuple(without_working("measured", "*")),
-    **dict.fromkeys(("run", "gradients", "rounding", "train", "verify"), tuple(without_working("measured", "*"))),
+    **dict.fromkeys(
+        ("run", "gradients", "rounding", "train", "verify", "verify-reference"), tuple(without_working("measured", "*"))
+    ),
 }
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict, get_args
 
 from netcalc.arguments import COUNT, FLAG, NAME, NAMES, PATH, PATTERNS, SETTINGS, Option, choice
 from netcalc.limits import CALL_SECONDS, MAX_RECORD
-from netcalc.options import FLOAT_TYPE, Mode
+from netcalc.options import FLOAT_TYPE, Mode, ReferenceName
 
 
 class RunOptions(TypedDict, total=False):
@@ -33,6 +33,15 @@ class VerifyOptions(TypedDict, total=False):
     """Options of ``verify``."""
 
     execute: Annotated[bool, Option(FLAG, False, "Run the network too, where weights are checked.")]
+    reference: Annotated[
+        str | None,
+        Option(
+            choice(*get_args(ReferenceName)),
+            None,
+            "onnx or onnxruntime: compare outputs with this library's.",
+            metavar="LIBRARY",
+        ),
+    ]
 
 
 class SignalOptions(TypedDict, total=False):

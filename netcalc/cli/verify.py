@@ -7,12 +7,15 @@ checked.
 With --weights nothing is executed: the names, shapes and types in the file's header are compared with the spec. The
 folder of a model that holds its weights is its own --weights, and so is a model on the Hub, of whose weights only the
 headers are read; --execute runs the network as well, with random weights. The exit code is 1 if anything differs.
+
+With --reference another library executes an .onnx file too, and outputs are compared on the same inputs.
 --sort, --top and --filter select failures, or checks in JSON and CSV.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from netcalc.cli.command_options import InputOptions
 from netcalc.cli.command_options import VerifyOptions as CommandOptions
@@ -21,6 +24,9 @@ from netcalc.cli.verb import Call, verb
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.run_options import VerifyOptions
 
+if TYPE_CHECKING:
+    from netcalc.network import Network
+
 
 @verb(InputOptions, VerifyOptions, CommandOptions, *TEXT_ROW_OPTIONS, without=("symbolic", "quantize", "prune"))
 def command(call: Call) -> int:
@@ -28,6 +34,8 @@ def command(call: Call) -> int:
     from netcalc.cli import EXIT_CHECK
 
     network = call.network()
+    if call["reference"] is not None:
+        return _compared(call, network)
     weights = network.own_weights if call["weights"] is None else network.open_weights(call["weights"])
     audit = None if weights is None else network.audit(weights=weights, cast=call["cast"])
     if audit is not None and not call["execute"]:
@@ -44,3 +52,17 @@ def command(call: Call) -> int:
         report = network.verify(**options, progress=progress)
     call.write(replace(report, audit=audit))
     return 0 if report.ok and (audit is None or audit.ok) else EXIT_CHECK
+
+
+def _compared(call: Call, network: Network) -> int:
+    """Compare the outputs with those of another library."""
+    from netcalc.cli import EXIT_CHECK
+
+    refused = {"weights", "execute", "values", "backward", "receptive_field"}
+    if given := [f"--{name.replace('_', '-')}" for name in sorted(refused) if call[name]]:
+        message = f"{', '.join(given)} cannot be used with --reference, which runs the model with its own weights"
+        raise NetcalcError(Diagnostic("E502", message))
+    options = {name: call[name] for name in ("inputs", "seed", "max_work", "cast", "reference")}
+    report = network.verify_reference(**options)
+    call.write(report)
+    return 0 if report.ok else EXIT_CHECK

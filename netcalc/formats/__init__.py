@@ -22,13 +22,18 @@ from netcalc.spec.settings import Settings
 from netcalc.spec.spec_files import checked_size, looks_like_spec
 
 if TYPE_CHECKING:
+    from netcalc.arrays import Array
     from netcalc.formats.documents import Description
+    from netcalc.formats.onnx.reference import Executed
+    from netcalc.options import ReferenceName
     from netcalc.weights.checkpoint_files import Weights
     from netcalc.weights.tensor_files import Tensors
 
 __all__ = [
     "HUB_PREFIX",
     "check_found",
+    "executable",
+    "executed_by",
     "import_model",
     "is_gguf",
     "is_torch",
@@ -186,6 +191,29 @@ def own_weights(model: str | Path) -> Path | Tensors | None:
         message = f"{source.repository.name} has no weights in safetensors files"
         raise NetcalcError(Diagnostic("E008", message, hint=hint))
     return weights
+
+
+def executable(model: str | Path | None, library: ReferenceName) -> Source:
+    """Return the file of a model that another library executes; NetcalcError (E502) for a model without one."""
+    source = None if model is None else find_source(str(model))
+    row = None if source is None else source.format
+    if source is None or row is None or row.reference is None:
+        takes = " or ".join(row.takes or "" for row in FORMATS if row.reference is not None)
+        name = "this model" if model is None else repr(str(model)[:200])
+        raise NetcalcError(Diagnostic("E502", f"{library} cannot execute {name}", hint=f"name {takes}"))
+    return source
+
+
+def executed_by(source: Source, library: ReferenceName, inputs: Mapping[str, Array]) -> Executed:
+    """Return the outputs of another library that executes the file of a model, with its version.
+
+    Raises:
+        NetcalcError: E009 if the library is not installed, or does not execute the file.
+    """
+    row = source.format
+    assert row is not None and row.reference is not None
+    executed: Executed = implementation(row.reference).executed(source, library, inputs)
+    return executed
 
 
 def weights_of(source: Source) -> Path | Tensors | None:

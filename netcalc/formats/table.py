@@ -35,6 +35,8 @@ class Format(NamedTuple):
     without: tuple[str, ...] = ()
     #: Module with ``own_weights(source)``; None if models have no weights that can be read.
     weights: str | None = _OF_FOLDER
+    #: Module with ``executed(source, library, inputs)``, for a file that other libraries execute; None for others.
+    reference: str | None = None
     only_import: OnlyImport | None = None
     #: Key under which the rest of a text with the prefix is the content of a model that has no file.
     key: str | None = None
@@ -73,7 +75,7 @@ _OTHERS = Format(
 )
 GGUF = Format("gguf.document", suffix=".gguf", weights="gguf.weights", takes="a .gguf file")
 KERAS = Format("keras.document", suffix=".keras", weights="keras.weights", counts_headers=False, takes="a .keras file")
-ONNX = Format("onnx.document", suffix=".onnx", weights="onnx.weights", takes="a .onnx file")
+ONNX = Format("onnx.document", suffix=".onnx", weights="onnx.weights", reference="onnx.reference", takes="a .onnx file")
 TORCH = Format(
     "torch.sources",
     prefix="torch:",

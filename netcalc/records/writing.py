@@ -17,7 +17,19 @@ from netcalc.version import __version__
 
 _NAMES = (
     *("shapes", "params", "flops", "summary", "compare", "explain", "run", "gradients", "rounding", "train", "verify"),
-    *("verify-module", "weights", "check", "checkpoint", "specs", "spec-page", "ops", "operation", "block", "errors"),
+    *(
+        "verify-module",
+        "verify-reference",
+        "weights",
+        "check",
+        "checkpoint",
+        "specs",
+        "spec-page",
+        "ops",
+        "operation",
+        "block",
+        "errors",
+    ),
     *(
         "code",
         "model-types",

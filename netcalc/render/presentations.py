@@ -52,6 +52,7 @@ _MODULES = {
     "Profile": "profile",
     "Reconciliation": "reconcile",
     "ReportPage": "report_page",
+    "ReferenceReport": "reference_outputs",
     "Reproduction": "reproduction",
     "RoundingResult": "rounding",
     "RunResult": "runs",

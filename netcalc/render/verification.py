@@ -146,6 +146,7 @@ def _weights_page(report: WeightsReport, groups: Sequence[MismatchGroup]) -> Pag
     head = f"{report.file}: {report.tensors:,} tensors; {report.spec} has {report.parameters:,} parameters and buffers"
     notes = [f"{report.initial:,} absent, computed or initialized by netcalc"] if report.initial else []
     notes += [f"{report.ignored:,} tensors ignored"] if report.ignored else []
+    notes += [f"{report.values:,} values with types that the file declares"] if report.values else []
     inventory = report.inventory
     notes += [] if inventory is None else [_content(inventory)]
     yield Paragraph([Line(head), *(Line(note) for note in notes)])

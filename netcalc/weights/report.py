@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from netcalc.diagnostics import Diagnostic, clipped
 from netcalc.results import Entry, Result, recorded
@@ -47,9 +47,9 @@ def quoted(name: str) -> str:
 class Mismatch:
     """Difference between a checkpoint and the program.
 
-    ``kind`` is missing, unexpected, shape, dtype, tie, index, or scheme for a tensor that is packed in another way than
-    the configuration says.  The message is ``subject``, the name and ``predicate``.  ``path`` is the parameter if it
-    has another name.
+    ``kind`` is missing, unexpected, shape, dtype, tie, index, scheme for a tensor that is packed in another way than
+    the configuration says, or value for one whose declared type is not that of the network.  The message is
+    ``subject``, the name and ``predicate``.  ``path`` is the parameter if it has another name.
     """
 
     kind: str
@@ -129,7 +129,7 @@ class Inventory:
 
 
 @recorded(
-    *("spec", "ok", "file", "tensors", "parameters", "initial", "ignored", Entry("stored", "inventory")),
+    *("spec", "ok", "file", "tensors", "parameters", "initial", "ignored", "values", Entry("stored", "inventory")),
     *("mismatches", "groups"),
     name="weights",
 )
@@ -151,6 +151,8 @@ class WeightsReport(Result):
     """Number of tensors that the spec declares to be of no use."""
     inventory: Inventory | None = None
     """Figures of the checkpoint."""
+    values: int = 0
+    """Number of values whose types the file declares and that were compared, of a file that holds its graph."""
 
     @property
     def ok(self) -> bool:
@@ -175,6 +177,14 @@ class WeightsReport(Result):
                 hint = "netcalc verify --weights lists them all with --format csv"
                 listed.append(Diagnostic("E601", f"{self.file}: {rest:,} more of kind {kind!r}", hint=hint))
         return tuple(listed)
+
+
+@runtime_checkable
+class WithGraph(Protocol):
+    """Tensors of a file that holds the graph of its model too."""
+
+    def audited(self, report: WeightsReport) -> WeightsReport:
+        """Return an audit of the tensors with an audit of the graph."""
 
 
 def grouped(mismatches: Iterable[Mismatch]) -> tuple[MismatchGroup, ...]:

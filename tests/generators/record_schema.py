@@ -39,7 +39,7 @@ from netcalc.reference.operations import OperationReference
 from netcalc.reproduction import report as reproduction
 from netcalc.training import comparison as training_comparison
 from netcalc.training import result as training
-from netcalc.verification import agreement
+from netcalc.verification import agreement, reference_outputs
 from netcalc.verification import report as verification
 from netcalc.weights import content, report
 from tests.generators.type_schema import Schema, TypeSchemas
@@ -84,6 +84,7 @@ _MODULES = (
         training,
         training_comparison,
         agreement,
+        reference_outputs,
         verification,
         content,
         report,

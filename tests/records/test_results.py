@@ -25,6 +25,7 @@ from netcalc.reference.spec_list import listed_specs
 from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
 from netcalc.verification.agreement import Agreement, DrawnNumbers, FlopsAgreement, OutputAgreement
+from netcalc.verification.reference_outputs import ReferenceOutput, ReferenceReport
 from tests.records.test_records import CALLS, OPEN, SMALL, changes, validator
 from tests.test_pipelines import CLIP, UNET, pipeline
 
@@ -74,6 +75,14 @@ def _weights(folder: Path) -> Path:
     return folder / "w.safetensors"
 
 
+def _reference(folder: Path) -> ReferenceReport:
+    outputs = (
+        ReferenceOutput("a", "float32", (1, 2), None, float("inf"), 1e-5),
+        ReferenceOutput("b", "float32", (), 1e-7, 1e-6, 1e-5),
+    )
+    return ReferenceReport("small", "onnx", "1.23.2", 0, outputs, _small().audit(weights=_weights(folder)))
+
+
 def _agreement(folder: Path) -> Agreement:
     outputs = (OutputAgreement("a", "fast", float("inf"), 1e-5), OutputAgreement("b", "fast", 1e-7, 1e-5))
     flops = (FlopsAgreement("convolutions", ("conv2d",), ("aten.convolution",), 1, 2),)
@@ -119,6 +128,7 @@ RESULTS: Mapping[str, Callable[[Path], list[Any]]] = {
     "train-comparison": lambda folder: [api.compare_training(_mlp(), lr=[0.1, 1e30], training="sgd", watch=["output"])],
     "verify": lambda folder: [_small().verify(), _mlp().verify(values=True)],
     "verify-module": lambda folder: [_agreement(folder)],
+    "verify-reference": lambda folder: [_reference(folder)],
     "weights": lambda folder: [_small().audit(weights=_weights(folder))],
     "check": lambda folder: [api.check("mlp", "alexnet", str(folder / "none.yaml"))],
     "reproduce": lambda folder: [api.reproduce("resnet34", "deepseek-v2-2024", "edge-of-chaos/chi-4")],

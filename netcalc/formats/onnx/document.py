@@ -16,6 +16,7 @@ from netcalc.formats.graph.agreement import differing_outputs
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
+from netcalc.formats.onnx.declared import Declared
 from netcalc.formats.onnx.file import OnnxFile, open_onnx
 from netcalc.formats.onnx.known import Known
 from netcalc.formats.onnx.paths import Held, Place, give_paths
@@ -27,10 +28,14 @@ from netcalc.spec.plain_data import read_data
 
 
 class Imported(NamedTuple):
-    """The spec document of a model, with the tensors of the file by the paths of the checkpoint that it loads."""
+    """The spec document of a model, with the tensors of the file by the paths of the checkpoint that it loads.
+
+    ``declared`` compares the types that the file declares for values.
+    """
 
     document: dict[str, Any]
     tensors: dict[str, tuple[Held, Place]]
+    declared: Declared
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -61,7 +66,9 @@ def imported(file: OnnxFile, name: str, given: Mapping[str, Known] = {}) -> Impo
     simplify(graph)
     document = spec_document(graph)
     _check(graph, document)
-    return Imported(document, {place.path: (work.tensors[name], place) for name, place in places.items()})
+    return Imported(
+        document, {place.path: (work.tensors[name], place) for name, place in places.items()}, work.declared
+    )
 
 
 def _check(graph: Graph, document: dict[str, Any]) -> None:
@@ -73,7 +80,7 @@ def _check(graph: Graph, document: dict[str, Any]) -> None:
         raise NetcalcError(Diagnostic("E007", message, hint="this is a fault of netcalc; please report the model"))
 
 
-def weights_of(path: Path) -> tuple[OnnxFile, dict[str, tuple[Held, Place]]]:
+def weights_of(path: Path) -> tuple[OnnxFile, Imported]:
     """Return a file with its tensors by the paths of the checkpoint that its spec loads; NetcalcError as above."""
     file = open_onnx(path)
-    return file, imported(file, path.stem).tensors
+    return file, imported(file, path.stem)

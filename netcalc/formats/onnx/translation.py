@@ -14,6 +14,7 @@ from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value, operation_named
 from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
 from netcalc.formats.onnx.control_flow import DependsOnDataError, Flow, results_of
+from netcalc.formats.onnx.declared import Declared, declared
 from netcalc.formats.onnx.elements import MOST_READ, dtype_named
 from netcalc.formats.onnx.file import OnnxFile
 from netcalc.formats.onnx.folding import folded, sizes_of
@@ -38,6 +39,7 @@ class Translation:
     Attributes:
         build: adds lines to the graph.
         tensors: the stored tensors by their paths in the graph.
+        declared: the comparison of declared types with those of the graph, once it is translated.
     """
 
     def __init__(self, file: OnnxFile, graph: Graph, given: Mapping[str, Known]) -> None:
@@ -49,6 +51,7 @@ class Translation:
         self.given = given
         self._cut_up: set[str] = set()
         self._held: dict[int, Operand] = {}
+        self.declared = Declared()
         self._functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self._nodes = 0
 
@@ -88,6 +91,7 @@ class Translation:
         self.problems.check()
         self._outputs(proto, env)
         self.problems.check()
+        self.declared = declared(proto, env)
         used = {stored.path for line in graph.lines for stored in line.parameters.values()}
         for path in self._cut_up - used:
             del self.tensors[path], graph.tensors[path]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from netcalc.arrays import Array, numpy_dtype
 from netcalc.diagnostics import RuleError
+from netcalc.formats.onnx.declared import Declared
 from netcalc.formats.onnx.document import weights_of
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.file import OnnxFile
@@ -14,6 +16,7 @@ from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.paths import Held, Place
 from netcalc.formats.sources import Source
 from netcalc.weights.pieces import Part
+from netcalc.weights.report import WeightsReport
 from netcalc.weights.stored import DamagedError, Header, Stored, file_error, opened, reading
 
 
@@ -28,18 +31,24 @@ def own_weights(source: Source) -> OnnxWeights:
 
 def opened_weights(path: Path) -> OnnxWeights:
     """Return the weights in a file; NetcalcError as for :func:`own_weights`."""
-    file, tensors = weights_of(path)
-    return OnnxWeights(file, tensors)
+    file, model = weights_of(path)
+    return OnnxWeights(file, model.tensors, model.declared)
 
 
 class OnnxWeights:
     """Tensors of a model by the paths that its spec loads, those that an exporter transposed as they were before."""
 
-    def __init__(self, file: OnnxFile, tensors: Mapping[str, tuple[Held, Place]]) -> None:
+    def __init__(self, file: OnnxFile, tensors: Mapping[str, tuple[Held, Place]], declared: Declared) -> None:
         self.name = str(file.path)
         self._file = file
         self._tensors = {path: found for path, found in tensors.items() if not found[0].tensor.absent}
         self.headers = {path: _header(held, place) for path, (held, place) in self._tensors.items()}
+        self._declared = declared
+
+    def audited(self, report: WeightsReport) -> WeightsReport:
+        """Return an audit of the tensors with the values whose types the file declares."""
+        mismatches = (*report.mismatches, *self._declared.differing)
+        return replace(report, values=self._declared.compared, mismatches=mismatches)
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor.

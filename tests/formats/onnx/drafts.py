@@ -24,7 +24,7 @@ class DraftNode:
     def encoded(self) -> bytes:
         """Return the message."""
         attributes = {key: v.graph() if isinstance(v, Draft) else v for key, v in self.attributes.items()}
-        return node(self.op, self.inputs, self.outputs, self.name, **attributes)
+        return node(self.op, self.inputs, self.outputs, self.name, "", **attributes)
 
 
 @dataclass

@@ -750,7 +750,7 @@ class Network:
         """Write the network to a file of another format, by its suffix.
 
         Args:
-            file: an ``.onnx`` file.
+            file: an ``.onnx`` file, or a ``.py`` file for code of PyTorch.
 
         Raises:
             NetcalcError: E010 with everything that the format cannot express; E404 for symbolic shapes of parameters;

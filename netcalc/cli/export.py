@@ -1,7 +1,8 @@
 """The suffix of -o chooses the format. A .onnx file is a graph in ONNX, which other programs show and execute: nodes
-have the paths of layers as PyTorch's exporter writes them, and every value its shape.
+have the paths of layers as PyTorch's exporter writes them, and every value its shape. A .py file is code of PyTorch:
+blocks are classes, repeats loops, sizes arguments, and the keys of the state dict are the paths of the parameters.
 
-Without weights it has the architecture alone, and the parameters are inputs of the graph. --weights writes those of a
+Without weights a graph has the architecture alone, and the parameters are inputs of the graph. --weights writes those of a
 checkpoint, --weights . the model's own, and --draw those that --init and --seed draw. Weights of over 2 GB are written
 to FILE.data beside it, with --external any.
 
@@ -40,7 +41,7 @@ def _writes(call: Call) -> tuple[str, ...]:
     writes=_writes,
 )
 def command(call: Call) -> None:
-    """Write a model in ONNX."""
+    """Write a model in ONNX or as code of PyTorch."""
     network = call.network()
     options = {**call.of(ExportOptions), **call.weights(network)}
     call.report(network.export(call["output"], **options))

@@ -41,6 +41,7 @@ CHECKS = (
     "language",
     "onnx-mutants",
     "export-onnx",
+    "export-torch",
 )
 
 

@@ -1,0 +1,1 @@
+"""Tests of the formats that networks are written in."""

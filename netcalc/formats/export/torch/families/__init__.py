@@ -1,0 +1,1 @@
+"""Rules by family of operations, with the names of :mod:`netcalc.ops`."""

@@ -1,0 +1,153 @@
+"""PyTorch code of the shipped specs: outputs of small networks, and parameters at published sizes.
+
+Each spec is written as code twice, at the sizes of the tests and at its own. The code of the first is run with drawn
+weights beside netcalc; the module of the second is made on the meta device, and its parameters are counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from netcalc.analysis.walk import parameters
+from netcalc.diagnostics import NetcalcError
+from netcalc.dims import product
+from netcalc.engine.run import forward
+from netcalc.formats.export.torch.export import torch_code
+from netcalc.ir import Body, CallNode, Program
+from netcalc.ir.checkpoint import CheckpointMap
+from netcalc.numerics.inputs import run_inputs
+from netcalc.spec.shipped import shipped
+from tests.zoo.harness import SMALL, requested
+
+NEEDED = ("torch",)
+#: Greatest difference of outputs, relative to the largest element.
+TOLERANCE = 1e-5
+#: Specs that are rerun on every change.
+SAMPLE = ("resnet18", "gpt2", "llama-3-8b", "swin_t", "t5-small", "mamba-130m", "mixtral-8x7b", "lstm")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the check."""
+    parser.add_argument("--only", nargs="*", default=[], help="specs, by default all")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+
+
+def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Return the result of each spec, and those that fail."""
+    names = options.only or sorted(shipped())
+    with ProcessPoolExecutor(options.jobs) as pool:
+        specs = dict(zip(names, pool.map(compared, names, chunksize=4), strict=True))
+    failures = [f"{name}: {it}" for name, it in specs.items() if not str(it).startswith("equal")]
+    small = [name for name in names if name in SMALL]
+    return {"specs": len(names), "executed": len(small), "failed": len(failures), "results": specs}, failures
+
+
+def sample(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results of some specs."""
+    return {name: compared(name) for name in SAMPLE}
+
+
+def compared(name: str) -> str:
+    """Return ``equal`` for a spec whose code agrees, and the difference for another."""
+    try:
+        difference = _small(name) if name in SMALL else ""
+        return difference or _published(name) or ("equal" if name in SMALL else "equal parameters")
+    except NetcalcError as error:
+        return f"{error.diagnostics[0].code}: {error.diagnostics[0].message}"
+    except Exception as error:  # of the code that was written
+        return f"{type(error).__name__}: {error}"
+
+
+def module_class(code: str, name: str) -> Any:
+    """Return the class of the network in a text of code."""
+    scope: dict[str, Any] = {"__name__": "exported"}
+    exec(compile(code, f"{name}.py", "exec"), scope)
+    return [its for its in scope.values() if isinstance(its, type) and its.__module__ == "exported"][-1]
+
+
+def _published(name: str) -> str:
+    """Return the difference of the parameters at the spec's own sizes; empty if there is none."""
+    torch = import_module("torch")
+    request = requested(name)
+    with torch.device("meta"):
+        module = module_class(torch_code(request), name)()
+    program = request.executed.program
+    every = [found for found in parameters(program) if not found.tied]
+    ours = sum(int(product(found.param.shape)) for found in every if not found.param.is_buffer)
+    theirs = sum(tensor.numel() for tensor in module.parameters())
+    if ours != theirs:
+        return f"{theirs:,} parameters for {ours:,}"
+    return ""
+
+
+def _small(name: str) -> str:
+    """Return the difference at small sizes; empty if there is none."""
+    torch = import_module("torch")
+    request = requested(name, **SMALL[name])
+    module = module_class(torch_code(request), name)().eval()
+    _draw(module)
+    program = request.executed.program
+    _without_places(program.main, set())
+    state = {path: tensor.detach().numpy() for path, tensor in module.state_dict().items()}
+    missing = {path for path in _paths(program) if path not in state}
+    if missing or len(state) != len(_paths(program)):
+        return f"other names: {sorted(missing ^ ({*state} - _paths(program)))[:4]}"
+    arrays = dict(zip((spec.name for spec in program.inputs), run_inputs(program), strict=True))
+    expected = forward(program, arrays, weights=state, plan="reference").outputs
+    order = sorted(program.inputs, key=lambda spec: spec.default is not None)
+    with torch.no_grad():
+        made = module(*(torch.from_numpy(np.array(arrays[spec.name])) for spec in order))
+    outputs = made if isinstance(made, tuple) else (made,)
+    far = max(_difference(ours, theirs.numpy()) for ours, theirs in zip(expected.values(), outputs, strict=True))
+    return "" if far <= TOLERANCE else f"outputs differ by {far:.1e}"
+
+
+def _difference(ours: Any, theirs: Any) -> float:
+    """Return the largest difference of two outputs relative to the largest element; infinite for other shapes."""
+    if ours.shape != theirs.shape or not (np.isfinite(ours) == np.isfinite(theirs)).all():
+        return float("inf")
+    first, second = (np.where(np.isfinite(x), x, 0).astype(np.float64) for x in (ours, theirs))
+    return float(np.abs(first - second).max(initial=0) / max(np.abs(first).max(initial=0), 1e-30))
+
+
+def _paths(program: Program) -> set[str]:
+    """Return the paths of the tensors of a checkpoint."""
+    return {found.path for found in parameters(program) if not found.tied and getattr(found.param, "persistent", True)}
+
+
+def _draw(module: Any) -> None:
+    """Draw all parameters and running statistics, of a size that keeps values near 1."""
+    torch = import_module("torch")
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for path, tensor in _drawn_tensors(module):
+            if tensor.ndim < 2 and path.endswith(("weight", "var")):
+                values = torch.rand(tensor.shape, generator=generator) + 0.5
+            else:
+                inputs = max(tensor.numel() // tensor.shape[0], 1) if tensor.ndim > 1 else 100
+                values = torch.randn(tensor.shape, generator=generator) / inputs**0.5
+            tensor.copy_(values)
+
+
+def _drawn_tensors(module: Any) -> Iterator[tuple[str, Any]]:
+    yield from module.named_parameters()
+    for path, tensor in module.named_buffers():
+        if path.endswith(("running_mean", "running_var")):
+            yield path, tensor
+
+
+def _without_places(body: Body, seen: set[int]) -> None:
+    """Forget where the reference's checkpoint has the tensors: the state dict has the names and shapes of the spec."""
+    if id(body) in seen:
+        return
+    seen.add(id(body))
+    getattr(body, "made", body).checkpoint = CheckpointMap()
+    for node in body.nodes:
+        if isinstance(node, CallNode):
+            _without_places(node.body, seen)

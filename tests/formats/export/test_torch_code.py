@@ -1,0 +1,114 @@
+"""PyTorch code of networks, as text: what a reader sees, its layout, and errors.  It runs in ``tests/oracle``."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import netcalc
+from netcalc.formats.export.torch.expressions import literal
+from netcalc.formats.export.torch.layout import laid_out
+from netcalc.formats.export.torch.rules import rule_of
+from netcalc.ops import FAMILIES
+from tests.conftest import CommandResult
+from tests.zoo.harness import SMALL
+
+#: Operations without a form in PyTorch or without need of one: ``identity`` is left out before.
+WITHOUT_RULE = {
+    *("identity", "blur_pool2d", "linear_sum_assignment", "index_put", "unknown"),
+    *FAMILIES["random"],
+    *(name for name in FAMILIES["bits"] if name not in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")),
+}
+#: Specs with lists of stages, attention, masks, experts, recurrent layers and computed buffers.
+SPECS = ("resnet18", "gpt2", "swin_t", "mixtral-8x7b", "layer-norm-lstm", "levit-256")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[netcalc.Network], str]:
+    def write(network: netcalc.Network) -> str:
+        file = tmp_path / "model.py"
+        network.export(file)
+        return file.read_text(encoding="utf-8")
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["resnet18", "gpt2"])
+def test_golden(name: str, written: Callable[[netcalc.Network], str], golden: Callable[[str, str], None]) -> None:
+    golden(f"export/{name}.py.txt", written(netcalc.load(name)))
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_layout(name: str, written: Callable[[netcalc.Network], str], tmp_path: Path) -> None:
+    text = written(netcalc.load(name, set=SMALL[name]))
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    modules = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {str(node.module) for node in imports if isinstance(node, ast.ImportFrom)}
+    assert modules <= {"math", "torch", "torch.nn.functional"}
+    for arguments in (["check"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *arguments, "--isolated", str(tmp_path / "model.py")]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "No module named ruff" in ran.stderr:
+            pytest.skip("ruff is not installed")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_every_operation_has_a_rule() -> None:
+    missing = {name for names in FAMILIES.values() for name in names if rule_of(name) is None}
+    assert missing == WITHOUT_RULE
+
+
+def test_one_error_names_every_layer(tmp_path: Path) -> None:
+    spec = """
+    netcalc: 1
+    inputs: {x: [2, 4, 8, 8]}
+    layers:
+      - {name: first, blur_pool2d: {}}
+      - {name: second, blur_pool2d: {}}
+    """
+    with pytest.raises(netcalc.NetcalcError, match=r"first \(blur_pool2d.*second \(blur_pool2d") as raised:
+        netcalc.loads(spec).export(tmp_path / "model.py")
+    assert raised.value.diagnostics[0].code == "E010"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_no_weights(netcalc: Callable[..., CommandResult], tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    ran = netcalc("export", "mlp", "-o", str(file), "--draw")
+    assert (ran.code, file.exists()) == (2, False)
+    assert "--draw: a .py file has no use for it" in ran.err
+
+
+def test_a_settings_value_is_a_default(written: Callable[[netcalc.Network], str]) -> None:
+    assert "classes: int = 10" in written(netcalc.load("resnet18", set={"classes": 10}))
+
+
+def test_negative_quotients() -> None:
+    from netcalc.dims import symbol
+
+    size = symbol("window", default=7)
+    assert literal(-(size // 2)) == "-(window // 2)"
+    assert eval(literal(3 * (size // 2) - size), {"window": 7}) == 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "lines"),
+    [
+        ("x = f(a)", ["x = f(a)"]),
+        (
+            f"x = f({'a' * 40}, {'b' * 40})",
+            ["x = f(", f"    {'a' * 40}, {'b' * 40}", ")"],
+        ),
+        (
+            f"x = f({'a' * 40}, {'b' * 40}, {'c' * 40})",
+            ["x = f(", *(f"    {letter * 40}," for letter in "abc"), ")"],
+        ),
+    ],
+)
+def test_long_lines(statement: str, lines: list[str]) -> None:
+    assert laid_out(statement, 0) == lines

@@ -30,6 +30,7 @@ CHECKS = (
     "modules",
     "libraries",
     "diffusers",
+    "keras",
     "transformers",
     "configurations",
     "pages",

@@ -57,14 +57,15 @@ def sequential(shape: list[int | None], *layers: Config, name: str = "net") -> C
 
 def conv(name: str, filters: int, *inputs: Any, kernel: int = 3, **more: Any) -> Config:
     """Return a convolution over images with padding."""
-    settings = {"filters": filters, "kernel_size": [kernel] * 2, "strides": [1, 1], "padding": "same", "groups": 1}
+    settings: Config = {"filters": filters, "kernel_size": [kernel] * 2, "strides": [1, 1], "padding": "same", "groups": 1}
     settings |= {"data_format": "channels_last", "dilation_rate": [1, 1], "activation": "linear", "use_bias": True}
     return layer("Conv2D", name, *inputs, **(settings | more))
 
 
 def dense(name: str, units: int, *inputs: Any, **more: Any) -> Config:
     """Return a dense layer."""
-    return layer("Dense", name, *inputs, **({"units": units, "activation": "linear", "use_bias": True} | more))
+    settings: Config = {"units": units, "activation": "linear", "use_bias": True}
+    return layer("Dense", name, *inputs, **(settings | more))
 
 
 def image_net() -> Config:

@@ -71,7 +71,7 @@ def _statistics(call: Call, operand: Operand, axes: list[int], sizes: list[Any])
         values = [call.weight(name, name, sizes, form, trainable=False) for name in ("mean", "variance")]
         call.weight("count", "count", (), trainable=False, dtype="int32")
         return values[0], call.line("clamp", [call.line("sqrt", [values[1]])], {"min": _LEAST})
-    made = []
+    made: list[Value] = []
     for numbers in given:
         shape, elements = flattened(numbers)
         count = 1

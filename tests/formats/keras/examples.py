@@ -57,7 +57,13 @@ def sequential(shape: list[int | None], *layers: Config, name: str = "net") -> C
 
 def conv(name: str, filters: int, *inputs: Any, kernel: int = 3, **more: Any) -> Config:
     """Return a convolution over images with padding."""
-    settings: Config = {"filters": filters, "kernel_size": [kernel] * 2, "strides": [1, 1], "padding": "same", "groups": 1}
+    settings: Config = {
+        "filters": filters,
+        "kernel_size": [kernel] * 2,
+        "strides": [1, 1],
+        "padding": "same",
+        "groups": 1,
+    }
     settings |= {"data_format": "channels_last", "dilation_rate": [1, 1], "activation": "linear", "use_bias": True}
     return layer("Conv2D", name, *inputs, **(settings | more))
 

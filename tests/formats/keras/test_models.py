@@ -46,7 +46,7 @@ def counted(net: netcalc.Network) -> tuple[int, int]:
         if one.path.endswith("num_batches_tracked") or one.tied:  # which Keras does not have
             continue
         is_trained = not one.param.is_buffer and not one.frozen and one.param.trainable
-        count = int(one.param.elements)  # type: ignore[arg-type]
+        count = int(one.param.elements)
         trained += count if is_trained else 0
         fixed += 0 if is_trained else count
     return trained, fixed

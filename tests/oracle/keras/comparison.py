@@ -38,7 +38,7 @@ def counted(net: netcalc.Network) -> tuple[int, int]:
     for one in parameters(net.program):
         if one.path.endswith("num_batches_tracked") or one.tied:  # which Keras does not have
             continue
-        count = int(one.param.elements)  # type: ignore[arg-type]
+        count = int(one.param.elements)
         if one.param.is_buffer or one.frozen or not one.param.trainable:
             fixed += count
         else:

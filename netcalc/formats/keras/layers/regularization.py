@@ -48,6 +48,7 @@ def spatial_dropout(call: Call) -> Operand:
 def training_only(call: Call) -> Operand:
     """The input itself, as it is in inference; what training does is left out, with a remark."""
     call.note(f"{call.layer.kind} acts in training alone, and is left out")
+    call.argument(1, "training")  # true by default, and false in inference
     for name in call.layer.config:
         call.get(name)
     return call.operand()

@@ -115,6 +115,7 @@ def resizing(call: Call) -> Operand:
     if operand.rank != 4:
         raise RuleError("its input should have four axes")
     call.channels_last()
+    call.argument(1, "training")  # without effect, and true by default
     for name in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias"):
         call.without(name, False)
     for name in ("fill_mode", "fill_value"):

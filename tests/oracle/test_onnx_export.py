@@ -75,11 +75,12 @@ def test_versions_of_the_operators(name: str, opset: int, tmp_path: Path) -> Non
         ("llama-3-8b", {"batch": 2, "length": 6}),
         ("bert-base", {"batch": 3, "length": 5}),
         ("vit_b_16", {"batch": 2}),
-        ("t5-small", {"batch": 2, "length": 5}),
+        ("t5-small", {"batch": 2, "source": 5, "target": 4}),
     ],
 )
 def test_one_file_for_all_sizes(name: str, sizes: dict[str, int], tmp_path: Path) -> None:
-    small = {key: value for key, value in SMALL[name].items() if key not in sizes}
+    # the length is a symbol whose default is the published one, for which the table of positions has to suffice
+    small = {key: value for key, value in SMALL[name].items() if key not in {*sizes, "max_length"}}
     network = netcalc.load(name, set=small, dtype="float32", symbolic=[*sizes])
     network.export(tmp_path / "model.onnx", draw=True)
     own = netcalc.load(name, set={**small, **sizes}, dtype="float32")

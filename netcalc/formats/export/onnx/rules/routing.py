@@ -7,6 +7,7 @@ one of the chosen experts.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -91,7 +92,7 @@ def experts(graph: Emitter, call: Applied) -> Tensor:
     return graph.cast(total, call.output.dtype)
 
 
-def _mlp(graph: Emitter, op: Any, rows: Tensor, project: Any) -> Tensor:
+def _mlp(graph: Emitter, op: Any, rows: Tensor, project: Callable[[Tensor, str], Tensor]) -> Tensor:
     """Return the outputs of the chosen experts."""
     if not op.gated:
         return project(_activated(graph, op.activation, project(rows, "up_proj")), "down_proj")

@@ -24,7 +24,7 @@ def interpolate(graph: Emitter, call: Applied) -> Tensor:
     if op.mode == "area":
         if not all(isinstance(size, int) for size in (*x.shape[2:], *shape[2:])):
             raise UnsupportedError("windows of a symbolic size")
-        return by_axis(graph, x, x.shape[2:], shape[2:], "ReduceMean")
+        return by_axis(graph, x, [*map(int, x.shape[2:])], [*map(int, shape[2:])], "ReduceMean")
     if op.antialias and all(isinstance(size, int) for size in (*x.shape[2:], *shape[2:])):
         return _filtered(graph, op, x, shape)
     if op.mode == "lanczos":

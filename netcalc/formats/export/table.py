@@ -23,7 +23,9 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     ".onnx": Format("a graph in ONNX", "netcalc.formats.export.onnx.model"),
     ".py": Format(
-        "code of PyTorch", "netcalc.formats.export.torch.model", frozenset({"draw", "opset", "external", "init", "cast"})
+        "code of PyTorch",
+        "netcalc.formats.export.torch.model",
+        frozenset({"draw", "opset", "external", "init", "cast"}),
     ),
 }
 SUFFIXES = tuple(FORMATS)

@@ -188,6 +188,6 @@ def _library() -> Any:
     try:
         import h5py
     except ImportError:
-        hint = 'pip install "netcalc[keras]", or pip install h5py'
+        hint = 'pip install "h5py>=3.11"'
         raise file_error("the weights of a .keras file are read with h5py, which is not installed", hint) from None
     return h5py

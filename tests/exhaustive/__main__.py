@@ -40,6 +40,7 @@ CHECKS = (
     "closed-forms",
     "solve",
     "language",
+    "onnx-exports",
     "onnx-mutants",
     "export-onnx",
     "export-torch",

@@ -88,6 +88,13 @@ def test_a_settings_value_is_a_default(written: Callable[[netcalc.Network], str]
     assert "classes: int = 10" in written(netcalc.load("resnet18", set={"classes": 10}))
 
 
+def test_a_long_quotient_stays_a_number() -> None:
+    quotient = f"({'a' * 50} - {'b' * 50}) // 2"
+    text = "\n".join(laid_out(f"x = f({quotient}, ({'c' * 90}))", 0))
+    arguments = ast.parse(text).body[0].value.args  # type: ignore[attr-defined]
+    assert [type(argument).__name__ for argument in arguments] == ["BinOp", "Name"]
+
+
 def test_negative_quotients() -> None:
     from netcalc.dims import symbol
 

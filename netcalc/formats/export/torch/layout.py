@@ -23,7 +23,7 @@ def laid_out(statement: str, indent: int, comma: str = "") -> list[str]:
         return laid_out(f"return ({rest})", indent)
     target, equals, value = statement.partition(" = ")
     if equals and _is_sum(value) and not statement.startswith("def "):
-        return [f"{margin}{target} = (", *_body(value, indent + 4), f"{margin})"]
+        return [f"{margin}{target} = (", *_body(value, indent + 4, grouping=True), f"{margin})"]
     name, equals, value = statement.partition("=")
     if not (equals and name.isidentifier() and not value.startswith("=")):
         name, value = "", statement
@@ -37,7 +37,9 @@ def laid_out(statement: str, indent: int, comma: str = "") -> list[str]:
         return [margin + statement + comma]
     start, end = pair
     head, body, tail = statement[: start + 1], statement[start + 1 : end], statement[end:]
-    return [margin + head, *_body(body, indent + 4), margin + tail + comma]
+    before = head[-2:-1]
+    grouping = head.endswith("(") and not (before.isalnum() or before in ("_", ")", "]"))
+    return [margin + head, *_body(body, indent + 4, grouping=grouping), margin + tail + comma]
 
 
 def _is_sum(text: str) -> bool:
@@ -46,8 +48,8 @@ def _is_sum(text: str) -> bool:
     return len(terms) > 2 or (len(terms) == 2 and text[-1] not in _CLOSING)
 
 
-def _body(body: str, indent: int) -> list[str]:
-    """Return the lines between two brackets."""
+def _body(body: str, indent: int, *, grouping: bool = False) -> list[str]:
+    """Return the lines between two brackets; with a comma behind each item unless they group one expression."""
     margin = " " * indent
     if indent + len(body) <= WIDTH and not body.endswith(","):
         return [margin + body]
@@ -57,6 +59,8 @@ def _body(body: str, indent: int) -> list[str]:
         if len(clauses) > 1:
             return [line for clause in clauses for line in laid_out(clause, indent)]
         if len(_terms(body)) > 1:
+            return laid_out(body, indent)
+        if grouping:
             return laid_out(body, indent)
     return [line for item in items for line in laid_out(item, indent, ",")]
 

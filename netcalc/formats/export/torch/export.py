@@ -7,6 +7,7 @@ from typing import Any
 
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Poly
+from netcalc.dims.atoms import UndecidedError
 from netcalc.dims.reals import RealFormula
 from netcalc.formats.export.torch.classes import ClassCode, Classes, stored_name
 from netcalc.formats.export.torch.expressions import annotation, identifier, literal
@@ -30,8 +31,10 @@ def torch_code(request: Request) -> str:
         NetcalcError: E010 for operations that have no form in PyTorch, all of them with their paths; an error in the
             spec or in the settings.
     """
-    program = symbolic_program(request)
-    return _Module(program).text()
+    try:
+        return _Module(symbolic_program(request)).text()
+    except UndecidedError:  # the code needs the value of a size, such as the number of modules with names of their own
+        return _Module(request.executed.program).text()
 
 
 class _Module:

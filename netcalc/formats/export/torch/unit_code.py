@@ -105,6 +105,12 @@ class Coder:
                 code.steps.append(
                     StepCode(step, f"self.{step.name}" if plain else f'self.get_parameter("{step.name}")')
                 )
+        for name, _ in code.own:
+            parent, _, last = name.rpartition(".")
+            if last == "bias" and code.entries.get(parent, "").startswith("nn.Linear("):
+                for made in code.steps:  # the module would add a bias that a later line adds
+                    if made.path == parent and isinstance(made.step, OpStep):
+                        made.text = f"F.linear(\ue0010\ue002, self.{parent}.weight)"
         return code
 
     # -- operations

@@ -30,6 +30,9 @@ def draw(model: Any) -> None:
         else:
             numbers = rng.normal(0, 1, shape) / np.sqrt(np.prod(shape[:-1]))
         weight.assign(numbers.astype("float32"))
+    for layer in model.layers:
+        if hasattr(layer, "finalize_state"):  # statistics that it copied when it was built
+            layer.finalize_state()
 
 
 def counted(net: netcalc.Network) -> tuple[int, int]:

@@ -32,7 +32,7 @@ class Check(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is computed for columns with known ranges.
+    """Outputs of a program that are computed for columns with known ranges.
 
     Attributes:
         names: places of the columns.

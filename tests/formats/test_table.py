@@ -16,8 +16,8 @@ from netcalc.formats.libraries.packages import LIBRARIES
 from netcalc.formats.table import FOLDER_FILES, FORMATS, Format, json_format, named_format
 from tests.conftest import CommandResult
 
-#: Folders of what several formats share.
-SHARED = {"graph", "hub", "libraries"}
+#: Folders of what several formats share, and of the files that are written.
+SHARED = {"export", "graph", "hub", "libraries"}
 #: Libraries that build models, which have a folder each.
 BUILDERS = {row.library for row in FORMATS if row.library is not None}
 

@@ -95,6 +95,7 @@ def _with_open_size(sizes: list[Any], target: list[Any]) -> list[Any]:
 
 
 def filled_sizes(sizes: Sequence[Any], elements: Dim) -> tuple[Dim, ...]:
+    """Return sizes with an open one, of -1, computed from the number of elements."""
     fixed = product(size for size in sizes if size != -1)
     return tuple(elements // fixed if size == -1 else size for size in sizes)
 

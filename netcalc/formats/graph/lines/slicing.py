@@ -54,4 +54,5 @@ def _stored_part(input: Value, start: Dim, stop: Dim) -> Value | None:
 
 
 def range_attributes(axis: int, start: Dim, stop: Dim | None, step: Dim) -> dict[str, Any]:
+    """Return the attributes of a slice of one axis, without those that are the default."""
     return {"axis": axis, "start": None if start == 0 else start, "stop": stop, "step": None if step == 1 else step}

@@ -17,7 +17,7 @@ from netcalc.formats.keras.inputs import Dims, identifier, input_type
 from netcalc.formats.keras.layers import rule_of
 from netcalc.formats.keras.naming import is_automatic, module_paths, snake_case
 from netcalc.formats.keras.operand import Layouts, Operand
-from netcalc.formats.keras.precision import dtype_problem
+from netcalc.formats.keras.precision import Mixed, dtype_problem
 from netcalc.formats.keras.problems import Problems, clipped
 from netcalc.formats.keras.spatial import prefers_channels_first
 from netcalc.opdef import Context
@@ -54,6 +54,7 @@ class Translation:
         self._paths: dict[int, dict[str, str]] = {}
         self._numbers: dict[str, int] = defaultdict(int)
         self._turned: list[str] = []
+        self._mixed = Mixed()
 
     def run(self) -> None:
         """Translate the model; NetcalcError (E007) with everything that cannot be translated."""
@@ -71,6 +72,7 @@ class Translation:
         outputs = self._model(self.model, inputs, _Place(trainable=self.model.is_trainable))
         self.problems.check()
         self._outputs(outputs)
+        graph.notes.extend(self._mixed.remarks())
         self.weights.number()
 
     def _input_layer(self, model: Model, reference: Reference) -> Layer:
@@ -288,6 +290,7 @@ class Translation:
         try:
             if (problem := dtype_problem(layer.config)) is not None:
                 raise RuleError(problem)
+            self._mixed.add(place.path, layer.config)
             call = self._call(layer, args, kwargs, place)
             found = rule(call)
             call.require_read()
@@ -307,8 +310,11 @@ class Translation:
             rule = rule_of(wrapped.kind)
             if rule is None or not wrapped.is_own or wrapped.model is not None:
                 raise RuleError(f"a layer {clipped(wrapped.kind)} inside of it is not known")
+            if (problem := dtype_problem(wrapped.config)) is not None:
+                raise RuleError(problem)
             group = "/".join(part for part in (place.group, where) if part)
             path = f"{place.path}.{name}" if name else place.path
+            self._mixed.add(path, wrapped.config)
             trainable = place.trainable and wrapped.is_trainable
             own = self._call(wrapped, [operand], {}, _Place(place.scope, path, group, trainable))
             result = rule(own)

@@ -82,6 +82,23 @@ def test_images_have_channels_as_axis_1(tmp_path: Path) -> None:
     assert any("channels are axis 1 of image" in note for note in net.summary().notes)
 
 
+@pytest.mark.parametrize("form", ["name", "policy"])
+def test_layers_of_mixed_precision_are_in_a_remark(tmp_path: Path, form: str) -> None:
+    """Their weights are float32, which is what is counted; what Keras computes in is said, with the layers."""
+
+    def policy(name: str) -> Any:
+        return name if form == "name" else {"module": "keras", "class_name": "DTypePolicy", "config": {"name": name}}
+
+    layers = dense("a", 4, dtype=policy("mixed_float16")), dense("b", 4, dtype=policy("mixed_float16"))
+    net = netcalc.load(saved(tmp_path, sequential([4], *layers, dense("c", 2, dtype=policy("mixed_bfloat16")))))
+    assert net.memory().weights == 4 * net.params
+    notes = net.summary().notes
+    assert "2 layers have the policy mixed_float16, which computes in float16 in Keras and in float32 here" in notes
+    assert "1 layer has the policy mixed_bfloat16, which computes in bfloat16 in Keras and in float32 here" in notes
+    full = netcalc.load(saved(tmp_path, sequential([4], dense("a", 4, dtype=policy("float32")))))
+    assert not any("policy" in note for note in full.summary().notes)
+
+
 def test_text_of_a_model(tmp_path: Path) -> None:
     assert netcalc.load(json.dumps(image_net())).params == netcalc.load(saved(tmp_path, image_net())).params
 

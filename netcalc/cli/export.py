@@ -2,9 +2,9 @@
 have the paths of layers as PyTorch's exporter writes them, and every value its shape. A .py file is code of PyTorch:
 blocks are classes, repeats loops, sizes arguments, and the keys of the state dict are the paths of the parameters.
 
-Without weights a graph has the architecture alone, and the parameters are inputs of the graph. --weights writes those of a
-checkpoint, --weights . the model's own, and --draw those that --init and --seed draw. Weights of over 2 GB are written
-to FILE.data beside it, with --external any.
+Without weights a graph has the architecture alone, and the parameters are inputs of the graph. --weights writes those
+of a checkpoint, --weights . the model's own, and --draw those that --init and --seed draw. Weights of over 2 GB are
+written to FILE.data beside it, with --external any.
 
 --symbolic NAME keeps a size open: it is a named size in the file, and what is computed from it is read from the shape
 of an input when the graph runs. An operation that ONNX cannot express is an error that names all of its layers.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import netcalc
-from tests.exhaustive.export_torch import compared, module_class
+from tests.exhaustive.export_torch import compared, difference, module_class
 
 torch: Any = pytest.importorskip("torch")
 
@@ -37,3 +37,55 @@ def test_sizes_are_arguments(tmp_path: Path) -> None:
         expected = module(torch.from_numpy(ids)).numpy()
     ours = network.run({"input_ids": ids}, weights=weights).outputs["logits"]
     np.testing.assert_allclose(ours, expected, atol=1e-5 * np.abs(expected).max())
+
+
+_HEADER = """
+netcalc: 1
+inputs: {x: [2, 3, 8]}
+"""
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        # an input that all iterations of a loop read beside the value that they pass on
+        """
+blocks:
+  step: {inputs: [x, y], layers: [{name: a, from: x, linear: 8}, {from: [a, y], mul: {}}, tanh]}
+layers:
+  - {name: other, tanh: {}}
+  - {name: decoder.head, from: x, linear: 8}
+  - {name: decoder.layers, from: {x: other, y: x}, repeat: 3, step: {}}
+  - {name: decoder.last, linear: 8}
+""",
+        # a list whose members are single operations on the same value
+        """
+layers:
+  - {name: heads, from: {input: x}, repeat: {times: 3, collect: {output: {stack: 0}}}, linear: {out: 8}, as: [one, all]}
+  - {from: [one, all], add: {}}
+""",
+        # an input that the members of a list have from the second on
+        """
+blocks:
+  step:
+    inputs: [x, kept?]
+    outputs: [result, first]
+    layers:
+      - {name: a, from: x, linear: 8}
+      - {name: first, when: kept == null, from: a, tanh: {}}
+      - {name: first, when: kept != null, from: kept, identity: {}}
+      - {name: result, from: [a, first], mul: {}}
+layers:
+  - {name: layers, from: {x: x}, repeat: 3, step: {}, as: [result, first]}
+  - {from: [result, first], add: {}}
+""",
+        # a weight of another layer beside a bias
+        """
+layers:
+  - {name: first, linear: {out: 8, bias: false}}
+  - {name: second.inner, tie: {weight: first.weight}, linear: 8}
+""",
+    ],
+)
+def test_structures(layers: str) -> None:
+    assert difference(netcalc.loads(_HEADER + layers).request) == ""

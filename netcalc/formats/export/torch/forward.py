@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from netcalc.formats.export.torch.classes import ClassCode
@@ -109,11 +109,16 @@ class Forward:
             return True
         return consumer is not None and not isinstance(consumer, LoopStep) and not _repeats(consumer)
 
-    def _expression(self, code: StepCode) -> str:
+    def _expression(self, code: StepCode, carried: Sequence[str] = ()) -> str:
+        """Return the expression of a step; ``carried`` names its first inputs, which a loop assigns anew."""
+
         def named(match: re.Match[str]) -> str:
-            value = code.step.inputs[int(match[1])]
+            place = int(match[1])
+            value = code.step.inputs[place]
             assert value is not None
             its = self._inline[value][1] if value in self._inline else self._name[value]
+            if place < len(carried):
+                its = carried[place]
             before, after = match.string[: match.start()], match.string[match.end() :]
             alone = (not before or before.endswith(("(", ", ", "=", "["))) and (not after or after[0] in "),]:")
             if before and before[-1] == "=" and before[-2:-1] in "=!<>":
@@ -257,6 +262,8 @@ class Forward:
         for value in _read(code):
             self._left[value] -= 1
         live = {self._name[v] for v, count in self._left.items() if count > 0 and v in self._name}
+        # each iteration reads the other inputs again
+        live |= {self._name[value] for value in step.inputs[results:] if value is not None}
         for value in first:
             name = self._name[value]
             fresh = "x" if value in self._inputs and "x" not in live else name
@@ -267,10 +274,7 @@ class Forward:
             names.append(fresh)
             live.add(fresh)
         target = ", ".join(names)
-        saved = {value: self._name[value] for value in first}
-        self._name.update(zip(first, names, strict=True))
-        text = self._expression(code)
-        self._name.update(saved)
+        text = self._expression(code, names)
         source = HOLES.sub(lambda match: self._made.texts[int(match[1])], code.loop)
         every = {name for name in self._name.values() if name.isidentifier()} | {*names}
         variable = next(name for name in ("layer", "block", "member", "each") if name not in every)

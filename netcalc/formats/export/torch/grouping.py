@@ -148,6 +148,8 @@ def _follows(unit: Unit, last: LoopStep, step: LoopStep) -> bool:
         return False
     if step.inputs[:count] != last.outputs or step.inputs[count:] != last.inputs[count:]:
         return False
+    if None in last.inputs[:count]:  # the first member has no value for an input that later ones have
+        return False
     others = {v for other in unit.steps if other is not step for v in other.inputs} | set(unit.outputs)
     return not any(value in others for value in last.outputs) and not any(
         v in last.outputs for v in step.inputs[count:]

@@ -277,8 +277,10 @@ class Coder:
             code.steps.append(StepCode(step, f"{path}({', '.join(marks)})", step.name))
             return
         count = sum(times for _, times in step.units) if all(isinstance(t, int) for _, t in step.units) else None
-        if count == 1 and not step.stem and len(loops) > 1:
-            code.steps.append(StepCode(step, f"{path}[{step.start}]({', '.join(marks)})", step.name))
+        carries = len(step.inputs) >= len(step.outputs) and None not in step.inputs[: len(step.outputs)]
+        if count == 1 and not step.stem and (len(loops) > 1 or not carries):
+            member = f'self.get_submodule("{step.name}.{step.start}")' if "." in step.name else f"{path}[{step.start}]"
+            code.steps.append(StepCode(step, f"{member}({', '.join(marks)})", step.name))
             return
         which = path if len(loops) == 1 else f"{path}[{step.start}:{step.start + (count or 0)}]"
         if step.stem:

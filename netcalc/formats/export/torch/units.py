@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from netcalc.dims import UndecidedError
 from netcalc.ir import Body, CallNode, OpNode, Value
-from netcalc.ir.program import Node, operation_with_parameters
+from netcalc.ir.program import Node, dtype_of, operation_with_parameters
 from netcalc.opdef import Operation, Param
+from netcalc.ops.creation import Parameter
+from netcalc.tensor_type import TensorType
 
 #: Operations of a body without parameters that is written in place of its call.
 _SMALL = 14
@@ -189,14 +192,23 @@ class _Expansion:
             if owner is not None and owner.op.name in ("parameter", "buffer"):
                 value = owner.outputs[0]
             else:
-                from netcalc.ir.program import dtype_of
-                from netcalc.tensor_type import TensorType
-
-                value = Value(TensorType(param.shape, dtype_of(param, node, "float32")), tie.target)
+                value = Value(_type_of(param, node), tie.target)
                 self._steps.append(BorrowStep(tie.target, (value,)))
             given[1 + ports.index(name)] = value
-        step.inputs = tuple(given[: max(i for i, value in enumerate(given) if value is not None) + 1])
         step.params = tuple(param for param in node.params if param.name not in node.ties)
+        for param in step.params:
+            if param.name in ports and not param.is_buffer:
+                given[1 + ports.index(param.name)] = self._own_parameter(param, node)
+                step.params = tuple(other for other in step.params if other is not param)
+        step.inputs = tuple(given[: max(i for i, value in enumerate(given) if value is not None) + 1])
+
+    def _own_parameter(self, param: Param, node: OpNode) -> Value:
+        """Add a parameter at the path that it has as a part of an operation whose other parameters are inputs."""
+        path = f"{node.name}.{param.name}"
+        value = Value(_type_of(param, node), path)
+        op = Parameter(shape=param.shape, trainable=param.trainable)
+        self._steps.append(OpStep(path, op, (), (value,), (param,), path=path))
+        return value
 
     def _add_call(self, node: CallNode) -> None:
         body, start, name = node.body, node.start, node.name
@@ -219,9 +231,30 @@ class _Expansion:
         self._loop(name, body, node.times, start, node)
 
     def _loop(self, name: str, body: Body, times: Any, start: int, node: CallNode) -> None:
+        if _is_operation(body):
+            self._operations(name, body, times, start, node)
+            return
         unit = self._builder.unit(body, _singular(name.rstrip("-_").rpartition(".")[2]))
         stem = name.rpartition(".")[2] if name.endswith(("-", "_")) else ""
         self._steps.append(LoopStep(name, [(unit, times)], self._inputs(node.inputs), node.outputs, start, stem))
+
+    def _operations(self, name: str, body: Body, times: Any, start: int, node: CallNode) -> None:
+        """Add the members of a list, each of which is an operation at the path of the member, as lines."""
+        if not isinstance(times, int):
+            raise UndecidedError(f"the number of operations of {name} is open")
+        inputs = self._inputs(node.inputs)
+        results: tuple[Value, ...] = ()
+        for index in range(start, start + times):
+            pairs = zip(body.inputs, inputs, strict=False)
+            values = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
+            nodes = [*_copied(body.nodes, values)]
+            for made in nodes:
+                if isinstance(made, OpNode) and made.params:
+                    made.name = f"{name}{index}" if name.endswith(("-", "_")) else f"{name}.{index}"
+            self._add_all(nodes)
+            results = tuple(self._of(values[value]) for value in body.outputs)
+            inputs = (*results, *inputs[len(results) :])
+        self._same.update(zip(node.outputs, results, strict=True))
 
     def _inline(self, node: CallNode) -> None:
         """Add the lines of a body in place of its call."""
@@ -229,7 +262,7 @@ class _Expansion:
         for inner, outer in zip(node.body.inputs, node.inputs, strict=False):
             if inner is not None and outer is not None:
                 values[inner] = self._of(outer)
-        nodes = list(_copied(node.body.nodes, values, node.name if is_free(node.body) else ""))
+        nodes = list(_copied(node.body.nodes, values))
         self._add_all(nodes)
         for result, outer in zip(node.body.outputs, node.outputs, strict=True):
             inner_value = self._of(values[result])
@@ -238,7 +271,7 @@ class _Expansion:
                 inner_value.name = outer.name
 
 
-def _copied(nodes: Iterable[Node], values: dict[Value, Value], name: str) -> Iterator[Node]:
+def _copied(nodes: Iterable[Node], values: dict[Value, Value]) -> Iterator[Node]:
     """Yield copies of nodes, whose inputs are values of the caller."""
 
     def of(value: Value | None) -> Value | None:
@@ -266,6 +299,16 @@ def is_identity(node: OpNode) -> bool:
     if op.name in ("concat", "add", "mul") and len(node.inputs) == 1:
         return getattr(op, "value", None) is None
     return op.name == "cast" and node.input_types[0] is not None and op.dtype == node.input_types[0].dtype
+
+
+def _type_of(param: Param, node: OpNode) -> TensorType:
+    return TensorType(param.shape, dtype_of(param, node, "float32"))
+
+
+def _is_operation(body: Body) -> bool:
+    """Return True for a body of operations, of which the one with parameters is at the path of the body itself."""
+    own = [node for node in body.nodes if isinstance(node, CallNode) or node.params]
+    return len(own) == 1 and isinstance(own[0], OpNode) and not own[0].name
 
 
 def _count(body: Body) -> int:

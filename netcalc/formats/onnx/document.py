@@ -62,7 +62,7 @@ def imported(file: OnnxFile, name: str, given: Mapping[str, Known] = {}) -> Impo
     graph = Graph(name)
     work = Translation(file, graph, given)
     work.run()
-    places = give_paths(graph, work.tensors, file.model.producer, work.read)
+    places = give_paths(graph, work.tensors, file.model.producer, work.read, file.are_copies)
     simplify(graph)
     document = spec_document(graph)
     _check(graph, document)

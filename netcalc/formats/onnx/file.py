@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from netcalc.confinement import require_readable
+from netcalc.diagnostics import RuleError
 from netcalc.dtypes import ITEMSIZE
 from netcalc.formats.onnx.elements import decoded, dtype_named, elements
 from netcalc.formats.onnx.messages import Model, TensorProto, parsed_model
@@ -18,6 +19,8 @@ from netcalc.weights.stored import DamagedError, reading
 
 #: Bytes of a file that are read at once.
 _PIECE = 1 << 15
+#: Bytes of tensors that are compared at once, a multiple of the size of every element type.
+_COMPARED = 1 << 20
 
 
 class Place(NamedTuple):
@@ -88,6 +91,34 @@ class OnnxFile:
         if stop - start != expected:
             raise DamagedError(f"{tensor.name[:80]!r} should have {expected:,} bytes, and has {stop - start:,}")
         return Place(self.path, start, expected)
+
+    def are_copies(self, first: TensorProto, second: TensorProto) -> bool:
+        """Return True for tensors with the same bytes, which are read until they differ, but not of one number alone.
+
+        Bytes in a file that is not there are no copies of others.
+        """
+        if (first.kind, first.shape) != (second.kind, second.shape):
+            return False
+        try:
+            places = self.place(first), self.place(second)
+            if places[0] is None or places[1] is None:
+                return False
+            return places[0] == places[1] or _same_bytes(*places, ITEMSIZE[dtype_named(first.kind)])
+        except (OSError, DamagedError, RuleError):
+            return False
+
+
+def _same_bytes(first: Place, second: Place, itemsize: int) -> bool:
+    """Return True for places of the same bytes that are not all of one number."""
+    varies = False
+    with opened_data(first.path) as one, opened_data(second.path) as other:
+        for at in range(0, first.size, _COMPARED):
+            size = min(_COMPARED, first.size - at)
+            piece = one[first.start + at : first.start + at + size]
+            if piece != other[second.start + at : second.start + at + size]:
+                return False
+            varies = varies or piece != piece[:itemsize] * (size // itemsize)
+    return varies
 
 
 def open_onnx(path: str | Path) -> OnnxFile:

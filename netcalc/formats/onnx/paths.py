@@ -17,6 +17,7 @@ from netcalc.formats.onnx.contents import constant_lines, is_learned
 from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.naming import around, is_numbered, is_path, is_reshaped
+from netcalc.tensor_type import TensorType
 
 _PYTORCH = "pytorch"
 _FOLDED = ".weight_bias"
@@ -37,11 +38,16 @@ class Place(NamedTuple):
 
 
 def give_paths(
-    graph: Graph, tensors: Mapping[str, Held], producer: str, read: Callable[[TensorProto], Known]
+    graph: Graph,
+    tensors: Mapping[str, Held],
+    producer: str,
+    read: Callable[[TensorProto], Known],
+    are_copies: Callable[[TensorProto, TensorProto], bool],
 ) -> dict[str, Place]:
     """Give every stored tensor a path, and the lines that hold one the modules around it; return the paths by name.
 
-    ``read`` reads small tensors.
+    PyTorch's exporter writes a copy of a changed weight for every call of its module.  Such tensors, which would have the
+    same path, are one if their bytes are equal (``are_copies``).  ``read`` reads small tensors.
     """
     uses: dict[str, list[tuple[Line, str, Stored]]] = {}
     for line in graph.lines:
@@ -49,18 +55,26 @@ def give_paths(
             uses.setdefault(stored.path, []).append((line, name, stored))
     places: dict[str, Place] = {}
     taken = set(graph.tensors)
+    firsts: dict[tuple[Place, TensorType], list[str]] = {}
     for name in tensors:
-        places[name] = _place(name, uses.get(name, []), taken)
+        place = _place(name, uses.get(name, []))
+        alike = firsts.setdefault((place, graph.tensors[name].type), [])
+        before = next((other for other in alike if are_copies(tensors[other].tensor, tensors[name].tensor)), None)
+        if before is not None and producer == _PYTORCH:
+            places[name] = places[before]
+            continue
+        alike.append(name)
+        places[name] = place if place.path == name else place._replace(path=_free(place.path, taken))
         taken.add(places[name].path)
     for name, held in uses.items():
         place = places[name]
         for line, parameter, stored in held:
             line.parameters[parameter] = Stored(place.path, stored.part, stored.transpose != place.transpose)
-    graph.tensors = {places[name].path: tensor for name, tensor in graph.tensors.items()}
-    for path, place in zip([*graph.tensors], places.values(), strict=True):
-        if place.transpose:
-            type_ = graph.tensors[path].type
-            graph.tensors[path] = replace(graph.tensors[path], type=type_.with_shape(*type_.shape[::-1]))
+    held_before, graph.tensors = graph.tensors, {}
+    for name, tensor in held_before.items():
+        path, transpose = places[name]
+        type_ = tensor.type.with_shape(*tensor.type.shape[::-1]) if transpose else tensor.type
+        graph.tensors[path] = replace(tensor, type=type_)
     _scopes(graph)
     if producer == _PYTORCH:
         numbered = {place.path: tensors[name].tensor for name, place in places.items() if is_numbered(name)}
@@ -69,26 +83,30 @@ def give_paths(
     return places
 
 
-def _place(name: str, held: list[tuple[Line, str, Stored]], taken: set[str]) -> Place:
+def _place(name: str, held: list[tuple[Line, str, Stored]]) -> Place:
     """Return the path of a tensor: its name where it is one, or one that the line which holds it gives."""
     if not held:
         return Place(name)
     line, parameter, _ = held[0]
     if name.endswith(_FOLDED) and is_path(name) and parameter == "bias":  # of a norm that is folded into a layer
-        path = f"{name.removesuffix(_FOLDED)}.bias"
-        return Place(name if path in taken else path)
+        return Place(f"{name.removesuffix(_FOLDED)}.bias")
     if is_path(name) or not is_numbered(name):
         return Place(name)
     owner = line.scope[-1].path if line.scope else ""
+    if is_reshaped(name) and not parameter:
+        parameter = "parameter"
     if not parameter or not owner or any(other.part is not None for _, _, other in held):
         return Place(name)
-    transpose = all(stored.transpose for _, _, stored in held)
-    path = f"{owner}.{parameter}"
-    number = 0
-    while path in taken:
+    return Place(f"{owner}.{parameter}", all(stored.transpose for _, _, stored in held))
+
+
+def _free(path: str, taken: set[str]) -> str:
+    """Return a path, with a number if others have it."""
+    free, number = path, 0
+    while free in taken:
         number += 1
-        path = f"{owner}.{parameter}_{number}"
-    return Place(path, transpose)
+        free = f"{path}_{number}"
+    return free
 
 
 def _scopes(graph: Graph) -> None:

@@ -17,6 +17,7 @@ from netcalc.formats.onnx.contents import constant_lines, is_learned
 from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.naming import around, is_numbered, is_path, is_reshaped
+from netcalc.formats.onnx.repeated_calls import number_calls
 from netcalc.tensor_type import TensorType
 
 _PYTORCH = "pytorch"
@@ -46,8 +47,8 @@ def give_paths(
 ) -> dict[str, Place]:
     """Give every stored tensor a path, and the lines that hold one the modules around it; return the paths by name.
 
-    PyTorch's exporter writes a copy of a changed weight for every call of its module.  Such tensors, which would have the
-    same path, are one if their bytes are equal (``are_copies``).  ``read`` reads small tensors.
+    PyTorch's exporter writes a copy of a changed weight for every call of its module.  Such tensors, which would have
+    the same path, are one if their bytes are equal (``are_copies``).  ``read`` reads small tensors.
     """
     uses: dict[str, list[tuple[Line, str, Stored]]] = {}
     for line in graph.lines:
@@ -76,6 +77,7 @@ def give_paths(
         type_ = tensor.type.with_shape(*tensor.type.shape[::-1]) if transpose else tensor.type
         graph.tensors[path] = replace(tensor, type=type_)
     _scopes(graph)
+    number_calls(graph)
     if producer == _PYTORCH:
         numbered = {place.path: tensors[name].tensor for name, place in places.items() if is_numbered(name)}
         listed = _constants(graph, numbered, read)

@@ -234,3 +234,38 @@ def test_learned_vectors_that_an_exporter_reshaped_are_parameters(tmp_path: Path
     x = drawn(1, 4, 8)
     result = net.run({"x": x}, weights=net.own_weights).outputs["y"]
     assert np.allclose(result, np.concatenate([token, x], 1) * frequencies, atol=1e-6)
+
+
+@pytest.mark.parametrize(("copied", "params"), [(True, 8 * 8 + 8), (False, 2 * 8 * 8 + 8)])
+def test_copies_of_a_weight_for_every_call_are_one(copied: bool, params: int, tmp_path: Path) -> None:
+    """PyTorch writes a transposed weight once for each call of its module; other numbers are of another weight."""
+    weight, bias, x = drawn(8, 8), drawn(8), drawn(2, 8)
+    other = weight if copied else drawn(8, 8) + 1
+    path = _called_twice(weight, other, bias, tmp_path)
+    net = netcalc.load(path)
+    assert net.params == params
+    assert ("share: true" in net.to_yaml()) == copied
+    result = net.run({"x": x}, weights=net.own_weights).outputs
+    wanted = np.maximum(np.maximum(x @ weight + bias, 0) @ other + bias, 0)
+    assert np.allclose(next(iter(result.values())), wanted, atol=1e-5)
+
+
+def test_weights_of_one_number_are_no_copies(tmp_path: Path) -> None:
+    """Weights that are all zero at first are equal by chance."""
+    zeros = np.zeros((8, 8), np.float32)
+    assert netcalc.load(_called_twice(zeros, zeros, drawn(8), tmp_path)).params == 2 * 8 * 8 + 8
+
+
+def _called_twice(first: np.ndarray, second: np.ndarray, bias: np.ndarray, folder: Path) -> Path:
+    """Write a module of a linear layer and a ReLU that is called twice."""
+    nodes, name = [], "x"
+    for call in (1, 2):
+        nodes += [
+            node("MatMul", [name, f"val_{call}"], [f"a{call}"], "/block/fc/MatMul"),
+            node("Add", [f"a{call}", "block.fc.bias"], [f"b{call}"], "/block/fc/Add"),
+            node("Relu", [f"b{call}"], [f"c{call}"], "/block/act/Relu"),
+        ]
+        name = f"c{call}"
+    tensors = [tensor("block.fc.bias", bias), tensor("val_1", first), tensor("val_2", second)]
+    body = graph(nodes, [value("x", [2, 8])], [value("c2", [2, 8])], tensors)
+    return saved(folder, model(body, producer="pytorch"))

@@ -100,10 +100,10 @@ class OnnxFile:
         if (first.kind, first.shape) != (second.kind, second.shape):
             return False
         try:
-            places = self.place(first), self.place(second)
-            if places[0] is None or places[1] is None:
+            one, other = self.place(first), self.place(second)
+            if one is None or other is None:
                 return False
-            return places[0] == places[1] or _same_bytes(*places, ITEMSIZE[dtype_named(first.kind)])
+            return one == other or _same_bytes(one, other, ITEMSIZE[dtype_named(first.kind)])
         except (OSError, DamagedError, RuleError):
             return False
 

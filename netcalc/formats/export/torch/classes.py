@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netcalc.dims import Poly, symbol
-from netcalc.formats.export.torch.expressions import class_name, identifier, literal, symbols_of
+from netcalc.formats.export.torch.expressions import class_name, identifier, literal, numbered, symbols_of
 from netcalc.formats.export.torch.rules import HOLES, every_helper
 from netcalc.formats.export.torch.unit_code import Coder, UnitCode
 from netcalc.formats.export.torch.units import CallStep, LoopStep, OpStep, Unit
@@ -100,7 +100,7 @@ class Classes:
         number = 2
         free = name = f"{name}Block" if name in _RESERVED else name
         while free in self._names:
-            free = f"{name}{number}"
+            free = numbered(name, number)
             number += 1
         self._names.add(free)
         return free
@@ -161,7 +161,7 @@ class Classes:
         name = base = identifier(hint)
         number = 2
         while name in made.arguments or name in made.sizes:
-            name = f"{base}{number}"
+            name = numbered(base, number)
             number += 1
         made.arguments[name] = values
         return name
@@ -198,7 +198,7 @@ class Classes:
         name = base = identifier(symbols[0]) if len(symbols) == 1 and str(value) == symbols[0] else "size"
         number = 2
         while name in made.sizes or name in made.arguments:
-            name = f"{base}{number}"
+            name = numbered(base, number)
             number += 1
         made.sizes[name] = found
         return name

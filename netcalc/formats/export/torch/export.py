@@ -10,7 +10,7 @@ from netcalc.dims import Poly
 from netcalc.dims.atoms import UndecidedError
 from netcalc.dims.reals import RealFormula
 from netcalc.formats.export.torch.classes import ClassCode, Classes, stored_name
-from netcalc.formats.export.torch.expressions import annotation, identifier, literal
+from netcalc.formats.export.torch.expressions import annotation, identifier, literal, numbered
 from netcalc.formats.export.torch.forward import Forward
 from netcalc.formats.export.torch.grouping import grouped
 from netcalc.formats.export.torch.helpers import helper_texts
@@ -226,7 +226,7 @@ def _inputs(made: ClassCode, program: Program, *, main: bool) -> tuple[list[str]
             name = "x"
         base, number = name, 2
         while name in taken:
-            name = f"{base}{number}"
+            name = numbered(base, number)
             number += 1
         taken.add(name)
         names[value] = name

@@ -46,6 +46,15 @@ def class_name(text: str) -> str:
     return name if name[0].isalpha() else f"Part{name}"
 
 
+def numbered(name: str, number: int) -> str:
+    """Return a name with a number behind it; with an underscore between them if the name ends with a digit.
+
+    >>> numbered("BasicBlock", 2), numbered("InvertedResidualV3", 2)
+    ('BasicBlock2', 'InvertedResidualV3_2')
+    """
+    return f"{name}_{number}" if name[-1:].isdigit() else f"{name}{number}"
+
+
 def symbols_of(value: Any) -> Iterator[str]:
     """Yield the names of the symbols in a value."""
     if isinstance(value, (Poly, RealFormula)):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from netcalc.formats.export.torch.classes import ClassCode
-from netcalc.formats.export.torch.expressions import identifier, is_atomic
+from netcalc.formats.export.torch.expressions import identifier, is_atomic, numbered
 from netcalc.formats.export.torch.layout import WIDTH, spaced
 from netcalc.formats.export.torch.rules import DEVICE, HOLES, INPUTS, MODULE
 from netcalc.formats.export.torch.unit_code import StepCode
@@ -233,9 +233,9 @@ class Forward:
         if name not in taken:
             return name
         number = 2
-        while f"{name}{number}" in taken:
+        while numbered(name, number) in taken:
             number += 1
-        return f"{name}{number}"
+        return numbered(name, number)
 
     def _label(self, value: Value) -> str:
         """Return the name of a value in the spec; empty for one that is named after its operation."""

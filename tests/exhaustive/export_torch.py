@@ -1,21 +1,26 @@
 """PyTorch code of the shipped specs: outputs of small networks, and parameters at published sizes.
 
 Each spec is written as code twice, at the sizes of the tests and at its own. The code of the first is run with drawn
-weights beside netcalc; the module of the second is made on the meta device, and its parameters are counted.
+weights beside netcalc; the module of the second is made on the meta device, its parameters are counted, and ruff and
+mypy read it.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netcalc.analysis.walk import parameters
-from netcalc.diagnostics import NetcalcError
 from netcalc.dims import product
 from netcalc.engine.run import forward
 from netcalc.formats.export.torch.export import torch_code
@@ -24,6 +29,8 @@ from netcalc.ir.checkpoint import CheckpointMap
 from netcalc.numerics.inputs import run_inputs
 from netcalc.request import Request
 from netcalc.spec.shipped import shipped
+from tests.exhaustive import in_turn
+from tests.exhaustive.imports import OK
 from tests.zoo.harness import SMALL, requested
 
 NEEDED = ("torch",)
@@ -35,34 +42,50 @@ SAMPLE = ("resnet18", "gpt2", "llama-3-8b", "swin_t", "t5-small", "mamba-130m", 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the check."""
-    parser.add_argument("--only", nargs="*", default=[], help="specs, by default all")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    in_turn.add_options(parser, "prefix of the names of the specs", 120)
 
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Return the result of each spec, and those that fail."""
-    names = options.only or sorted(shipped())
-    with ProcessPoolExecutor(options.jobs) as pool:
-        specs = dict(zip(names, pool.map(compared, names, chunksize=4), strict=True))
-    failures = [f"{name}: {it}" for name, it in specs.items() if not str(it).startswith("equal")]
-    small = [name for name in names if name in SMALL]
-    return {"specs": len(names), "executed": len(small), "failed": len(failures), "results": specs}, failures
+    """Return the result of each spec, and those that fail; ruff and mypy read the code of all specs at once."""
+    names = [name for name in sorted(shipped()) if name.startswith(options.only)]
+    with tempfile.TemporaryDirectory() as folder:
+        result, _ = in_turn.results_of(names, partial(compared, folder=Path(folder)), options)
+        cases = result["cases"]
+        for file, complaint in _complaints(Path(folder)).items():
+            cases[file] = complaint
+    failures = [f"{name}: {found}" for name, found in cases.items() if not found.startswith(OK)]
+    return result | {"equal": len(cases) - len(failures)}, failures
 
 
 def sample(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results of some specs."""
-    return {name: compared(name) for name in SAMPLE}
+    return {name: in_turn.result(name, compared) for name in SAMPLE if name in result["cases"]}
 
 
-def compared(name: str) -> str:
-    """Return ``equal`` for a spec whose code agrees, and the difference for another."""
-    try:
-        found = _small(name) if name in SMALL else ""
-        return found or _published(name) or ("equal" if name in SMALL else "equal parameters")
-    except NetcalcError as error:
-        return f"{error.diagnostics[0].code}: {error.diagnostics[0].message}"
-    except Exception as error:  # of the code that was written
-        return f"{type(error).__name__}: {error}"
+def compared(name: str, folder: Path | None = None) -> str:
+    """Return ``ok`` for a spec whose code agrees, and the difference for another; write the code to a folder."""
+    found = _small(name) if name in SMALL else ""
+    found = found or _published(name, folder)
+    return found or (OK if name in SMALL else f"{OK}: parameters")
+
+
+def _complaints(folder: Path) -> dict[str, str]:
+    """Return the first complaint of ruff or mypy about each file that has one, by the name of its spec."""
+    files = sorted(str(file) for file in folder.glob("*.py"))
+    found: dict[str, str] = {}
+    for command in (
+        ["ruff", "check", "--isolated", "--output-format", "concise", *files],
+        ["ruff", "format", "--check", "--isolated", *files],
+        ["mypy", "--python-executable", sys.executable, "--config-file", os.devnull, *files],
+    ):
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        lines = [line for line in ran.stdout.splitlines() if ".py" in line and ": note:" not in line]
+        if ran.returncode and not lines:
+            raise RuntimeError(ran.stdout + ran.stderr)
+        for line in lines:
+            before, _, after = line.partition(".py")
+            found.setdefault(before.split("/")[-1].split(" ")[-1].replace("__", "."), f"{command[0]}{after}")
+    return found
 
 
 def module_class(code: str, name: str) -> Any:
@@ -72,12 +95,15 @@ def module_class(code: str, name: str) -> Any:
     return [its for its in scope.values() if isinstance(its, type) and its.__module__ == "exported"][-1]
 
 
-def _published(name: str) -> str:
+def _published(name: str, folder: Path | None) -> str:
     """Return the difference of the parameters at the spec's own sizes; empty if there is none."""
     torch = import_module("torch")
     request = requested(name)
+    code = torch_code(request)
+    if folder is not None:
+        (folder / f"{name.replace('.', '__')}.py").write_text(code, encoding="utf-8")
     with torch.device("meta"):
-        module = module_class(torch_code(request), name)()
+        module = module_class(code, name)()
     program = request.executed.program
     every = [found for found in parameters(program) if not found.tied]
     ours = sum(int(product(found.param.shape)) for found in every if not found.param.is_buffer)

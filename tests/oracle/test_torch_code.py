@@ -79,6 +79,20 @@ layers:
   - {name: layers, from: {x: x}, repeat: 3, step: {}, as: [result, first]}
   - {from: [result, first], add: {}}
 """,
+        # a block whose calls share their weights and differ in an attribute
+        """
+blocks:
+  step:
+    args: {place: int}
+    inputs: [x, rows]
+    layers:
+      - {name: row, from: rows, select: {axis: 1, index: "${place}"}}
+      - {name: a, from: x, linear: 8}
+      - {from: [a, row], add: {}}
+layers:
+  - {name: start, mean: 1}
+  - {name: step, from: [start, x], share: true, repeat: {times: 3, index: place}, step: {place: "${place}"}}
+""",
         # a weight of another layer beside a bias
         """
 layers:

@@ -24,6 +24,7 @@ class ClassCode:
         name: its name.
         codes: the units that are calls of it.
         arguments: values of each argument, in the order of ``codes``.
+        passed: values of arguments of ``forward``, in which calls of one module differ.
         texts: expression of each mark at the start and in ``forward``.
         sizes: sizes that ``forward`` reads first: name and expression, with the input as a mark.
         attributes: arguments that ``forward`` needs.
@@ -34,6 +35,7 @@ class ClassCode:
     name: str
     codes: list[UnitCode]
     arguments: dict[str, list[Any]] = field(default_factory=dict)
+    passed: dict[str, list[Any]] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     attributes: list[str] = field(default_factory=list)
@@ -52,8 +54,14 @@ class ClassCode:
 
     def values_of(self, unit: Unit) -> Mapping[str, Any]:
         """Return the values of the arguments for one unit."""
-        place = next(place for place, code in enumerate(self.codes) if code.unit is unit)
-        return {name: values[place] for name, values in self.arguments.items()}
+        return {name: values[self._place(unit)] for name, values in self.arguments.items()}
+
+    def passed_of(self, unit: Unit) -> Mapping[str, Any]:
+        """Return the values of the arguments of ``forward`` for one unit."""
+        return {name: values[self._place(unit)] for name, values in self.passed.items()}
+
+    def _place(self, unit: Unit) -> int:
+        return next(place for place, code in enumerate(self.codes) if code.unit is unit)
 
 
 class Classes:
@@ -66,6 +74,7 @@ class Classes:
         self._names: set[str] = {*_RESERVED, *every_helper()}
         heights: dict[Unit, int] = {}
         _measure(main, heights)
+        self._shared = {unit for parent in heights for unit in _called_again(parent)}
         for height in range(max(heights.values()) + 1):
             level = [unit for unit, its in heights.items() if its == height and unit is not main]
             self._add_level([unit for unit in level if not self._is_sequence(unit)])
@@ -131,12 +140,14 @@ class Classes:
             for name in symbols:
                 if not at_start and name in self.dims and self._size_of(made, name):
                     continue
-                argument = self._argument(made, name, [_symbol(values[0], name)] * len(values))
+                argument = self._argument(made, name, [_symbol(values[0], name)] * len(values), made.arguments)
                 made.symbols[name] = argument
                 if not at_start:
                     self._remember(made, argument)
             return literal(values[0], lambda name: self._reference(made, name, at_start))
-        name = self._argument(made, hint, values)
+        if not at_start and any(code.unit in self._shared for code in made.codes):
+            return self._argument(made, hint, values, made.passed)
+        name = self._argument(made, hint, values, made.arguments)
         if not at_start:
             self._remember(made, name)
         return self._reference(made, name, at_start)
@@ -151,19 +162,20 @@ class Classes:
         if not made.is_function and name not in made.attributes and name not in made.sizes:
             made.attributes.append(name)
 
-    def _argument(self, made: ClassCode, hint: str, values: list[Any]) -> str:
-        """Return the argument that has these values, a new one if there is none."""
-        for name, others in made.arguments.items():
+    @staticmethod
+    def _argument(made: ClassCode, hint: str, values: list[Any], arguments: dict[str, list[Any]]) -> str:
+        """Return the one of the arguments that has these values, a new one if there is none."""
+        for name, others in arguments.items():
             if len(others) == len(values) and all(
                 type(a) is type(b) and a == b for a, b in zip(others, values, strict=True)
             ):
                 return name
         name = base = identifier(hint)
         number = 2
-        while name in made.arguments or name in made.sizes:
+        while name in made.arguments or name in made.passed or name in made.sizes:
             name = numbered(base, number)
             number += 1
-        made.arguments[name] = values
+        arguments[name] = values
         return name
 
     def _from_shapes(self, made: ClassCode, values: list[Any], user: int) -> str | None:
@@ -197,7 +209,7 @@ class Classes:
         symbols = [*symbols_of(value)]
         name = base = identifier(symbols[0]) if len(symbols) == 1 and str(value) == symbols[0] else "size"
         number = 2
-        while name in made.sizes or name in made.arguments:
+        while name in made.sizes or name in made.arguments or name in made.passed:
             name = numbered(base, number)
             number += 1
         made.sizes[name] = found
@@ -249,6 +261,13 @@ def _users(code: UnitCode) -> dict[int, int]:
 
 def _base(unit: Unit) -> str:
     return unit.base
+
+
+def _called_again(unit: Unit) -> Iterator[Unit]:
+    """Yield the units that are calls of one module, for modules that are called more than once."""
+    calls = [step for step in unit.steps if isinstance(step, CallStep) and step.owns]
+    names = {step.name for step in calls if step.reused}
+    yield from (step.unit for step in calls if step.name in names)
 
 
 def inner_units(unit: Unit) -> Iterator[Unit]:

@@ -88,6 +88,7 @@ class _Module:
         inputs, names = _inputs(made, self._program, main=is_main)
         if start:
             lines.append("")
+        inputs += [f"{name}: {annotation(values)}" for name, values in made.passed.items()]
         lines += laid_out(f"def forward({', '.join(['self', *inputs])}) -> {_result(made)}:", 4)
         if is_main:
             lines += self._defaults(names)
@@ -216,7 +217,7 @@ def _inputs(made: ClassCode, program: Program, *, main: bool) -> tuple[list[str]
     """Return the inputs of ``forward`` as they are declared, and their names."""
     declared: list[tuple[str, bool]] = []
     names: dict[Value, str] = {}
-    taken = {*made.sizes} | ({*made.arguments} if made.is_function else set())
+    taken = {*made.sizes, *made.passed} | ({*made.arguments} if made.is_function else set())
     for place, value in enumerate(made.code.unit.inputs):
         if value is None:
             continue

@@ -34,7 +34,7 @@ class Forward:
         self._left: Counter[Value] = Counter()
         self._steps = [replace(code, text=self._filled(code.text)) for code in made.code.steps]
         #: Functions that statements call, which no value may hide.
-        self._functions = {*made.code.helpers, *(its.name for its in made.code.classes)}
+        self._functions = {*made.code.helpers, *(its.name for its in made.code.classes), *made.passed}
         self._consumer: dict[Value, Step] = {}
         for code in self._steps:
             for value in _read(code):
@@ -229,7 +229,11 @@ class Forward:
         return self._reads[value] == 1 and consumer is not None and consumer.inputs[0] is value
 
     def _free(self, name: str, live: set[str]) -> str:
-        taken = live | {*self._made.sizes} | ({*self._made.arguments} if self._made.is_function else set())
+        taken = (
+            live
+            | {*self._made.sizes, *self._made.passed}
+            | ({*self._made.arguments} if self._made.is_function else set())
+        )
         if name not in taken:
             return name
         number = 2

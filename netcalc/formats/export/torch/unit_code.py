@@ -21,6 +21,10 @@ class Made(Protocol):
         """Return the values of the arguments for one unit."""
         ...
 
+    def passed_of(self, unit: Unit) -> Mapping[str, Any]:
+        """Return the values of the arguments of ``forward`` for one unit."""
+        ...
+
 
 @dataclass
 class StepCode:
@@ -224,6 +228,9 @@ class Coder:
         if isinstance(step, OpStep) and step.computed is None:
             emitted = self.emitted(code, step)
             return (emitted.layer or None) if emitted is not None and not emitted.own else None
+        units = [step.unit] if isinstance(step, CallStep) else [its for its, _ in getattr(step, "units", [])]
+        if any(self._takes_more(unit) for unit in units):
+            return None
         if isinstance(step, CallStep) and step.times == 1 and not step.unit.is_function:
             return self.constructor(code, step.unit)
         if isinstance(step, LoopStep) and step.start == 0 and not step.stem:
@@ -243,6 +250,7 @@ class Coder:
             elif step.unit in self.class_of:
                 code.classes.append(self.class_of[step.unit])
                 self._require_same(code, step)
+            marks += self._passed(code, step.unit)
             text = f"{self_path(code, step.name)}({', '.join(marks)})"
         loop = (
             ""
@@ -250,6 +258,15 @@ class Coder:
             else self._hole(code, step.times, "repeats", at_start=False)
         )
         code.steps.append(StepCode(step, text, step.name, loop))
+
+    def _takes_more(self, unit: Unit) -> bool:
+        """Return True if ``forward`` of a unit takes arguments beside its inputs."""
+        return unit in self.class_of and bool(self.class_of[unit].passed_of(unit))
+
+    def _passed(self, code: UnitCode, unit: Unit) -> list[str]:
+        """Return the arguments that ``forward`` of a unit takes beside its inputs."""
+        passed = self.class_of[unit].passed_of(unit) if unit in self.class_of else {}
+        return [self._hole(code, value, name, at_start=False) for name, value in passed.items()]
 
     def _require_same(self, code: UnitCode, step: CallStep) -> None:
         """Note a problem if a module is called again with other attributes than it was made with."""
@@ -263,6 +280,7 @@ class Coder:
     def _loop(self, code: UnitCode, step: LoopStep) -> None:
         loops = [other for other in code.unit.steps if isinstance(other, LoopStep) and other.name == step.name]
         as_layer = code.is_dict and len(loops) == 1 and len(step.outputs) == len(step.inputs) == 1
+        as_layer = as_layer and not any(self._takes_more(unit) for unit, _ in step.units)
         if loops[0] is step:
             units = [pair for loop in sorted(loops, key=lambda loop: loop.start) for pair in loop.units]
             if as_layer:
@@ -277,6 +295,10 @@ class Coder:
             code.steps.append(StepCode(step, f"{path}({', '.join(marks)})", step.name))
             return
         count = sum(times for _, times in step.units) if all(isinstance(t, int) for _, t in step.units) else None
+        passed = [self.class_of[unit].passed_of(unit) for unit, _ in step.units if unit in self.class_of]
+        if any(values != passed[0] for values in passed):
+            self.problems.append((step.name, "list of blocks", "has members that are called with other attributes"))
+        marks += self._passed(code, step.units[0][0])
         carries = len(step.inputs) >= len(step.outputs) and None not in step.inputs[: len(step.outputs)]
         if count == 1 and not step.stem and (len(loops) > 1 or not carries):
             member = f'self.get_submodule("{step.name}.{step.start}")' if "." in step.name else f"{path}[{step.start}]"

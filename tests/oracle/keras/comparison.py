@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
+import keras
 import numpy as np
 
 import netcalc
@@ -14,6 +19,21 @@ from netcalc.analysis.walk import parameters
 
 #: Largest difference of outputs, relative to the largest element.
 TOLERANCE = 1e-5
+_BATCH = 2
+
+
+@contextmanager
+def not_drawn() -> Iterator[None]:
+    """Let initializers give zeros: JAX would compile a function for every shape that they draw."""
+
+    def zeros(shape: Sequence[int], *_: Any, dtype: str | None = None, **__: Any) -> Any:
+        return np.zeros(tuple(shape), dtype or "float32")
+
+    backend = import_module(f"keras.src.backend.{keras.backend.backend()}.random")
+    with ExitStack() as stack:
+        for name in ("normal", "truncated_normal", "uniform"):
+            stack.enter_context(patch.object(backend, name, zeros))
+        yield
 
 
 def draw(model: Any) -> None:
@@ -71,7 +91,7 @@ def compared(model: Any, *, run: bool, sizes: Mapping[str, int] = {}, tokens: in
         else:
             path = path.with_suffix(".json")
             path.write_text(model.to_json(), encoding="utf-8")
-        net = netcalc.load(path, set={"batch": 2, **sizes})
+        net = netcalc.load(path, set={"batch": _BATCH, **sizes})
         if counted(net) != expected:
             return f"{counted(net)} weights, and Keras has {expected}"
         shapes = [_sizes(output, sizes) for output in model.outputs]
@@ -92,7 +112,9 @@ def _run(model: Any, net: netcalc.Network, sizes: Mapping[str, int], tokens: int
         fed[value.name] = np.ascontiguousarray(np.moveaxis(x, -1, 1)) if is_turned else x
     if not net.audit(weights=net.own_weights).ok:
         return "the audit of the weights has errors"
-    wanted = model(given if len(given) > 1 else given[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # which Keras gives for JAX
+        wanted = model.predict(given if len(given) > 1 else given[0], batch_size=_BATCH, verbose=0)  # compiled as one
     wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     results = net.run(fed, weights=net.own_weights).outputs
     for (name, result), output in zip(results.items(), wanted, strict=True):
@@ -114,4 +136,4 @@ def _is_turned(net: netcalc.Network, name: str) -> bool:
 
 def _sizes(tensor: Any, sizes: Mapping[str, int]) -> tuple[int, ...]:
     open_sizes = iter(sizes.values())
-    return (2, *(next(open_sizes) if size is None else size for size in tensor.shape[1:]))
+    return (_BATCH, *(next(open_sizes) if size is None else size for size in tensor.shape[1:]))

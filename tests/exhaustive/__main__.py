@@ -42,6 +42,7 @@ CHECKS = (
     "language",
     "onnx-exports",
     "onnx-mutants",
+    "keras-mutants",
     "export-onnx",
     "export-torch",
 )

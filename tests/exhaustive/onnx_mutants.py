@@ -87,10 +87,11 @@ def _mutant(rng: Random) -> bytes:
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             rng.choice(_CHANGES)(draft, rng)
     content = draft.encoded()
-    return content if kind > 1 else _other_bytes(content, rng)
+    return content if kind > 1 else other_bytes(content, rng)
 
 
-def _other_bytes(content: bytes, rng: Random) -> bytes:
+def other_bytes(content: bytes, rng: Random) -> bytes:
+    """Return a file cut off, without some bytes, with some twice, or with other bits or bytes."""
     changed = bytearray(content)
     kind = rng.randrange(5)
     if kind == 0:

@@ -1,7 +1,7 @@
 """All models of keras.applications: weights, trained or not, and shapes as Keras has them, and the outputs of ten.
 
-Weights are drawn, none are downloaded.  Outputs are those of Keras with the backend JAX, which pads means as TensorFlow
-does.
+Weights are drawn, none are downloaded.  Outputs are those of Keras with the backend JAX, or with another one that
+KERAS_BACKEND names: PyTorch takes a tenth of the time, and lacks NASNet.
 """
 
 from __future__ import annotations

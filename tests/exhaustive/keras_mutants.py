@@ -86,7 +86,15 @@ def _folder() -> Path:
 def _models() -> list[str]:
     """Return the configurations that are changed, as text."""
     written: dict[str, Any] = json.loads(gzip.decompress(_MODELS.read_bytes()))
-    return [json.dumps(config) for config in (*written.values(), examples.image_net())]
+    for model in written.values():  # most of their text, which has no effect
+        for holder, key in _places(model):
+            if str(key).endswith("_initializer"):
+                holder[key] = None
+    return [_text(config) for config in (*written.values(), examples.image_net())]
+
+
+def _text(config: Any) -> str:
+    return json.dumps(config, separators=(",", ":"))
 
 
 def _mutant(rng: Random) -> tuple[str, bytes]:
@@ -96,7 +104,7 @@ def _mutant(rng: Random) -> tuple[str, bytes]:
         tree = json.loads(text)
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             rng.choice(_CHANGES)(tree, rng)
-        text = json.dumps(tree)
+        text = _text(tree)
     if kind < 2:
         return "net.json", text.encode()
     if kind == 4:

@@ -33,7 +33,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Compare the models; return their results, and those that fail."""
-    return in_turn.results_of([name for name in _names() if options.only in name], _compared, options)
+    names = sorted((name for name in _names() if options.only in name), key=lambda name: name not in RUN)
+    return in_turn.results_of(names, _compared, options)
 
 
 def sample(result_before: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -112,9 +111,7 @@ def _run(model: Any, net: netcalc.Network, sizes: Mapping[str, int], tokens: int
         fed[value.name] = np.ascontiguousarray(np.moveaxis(x, -1, 1)) if is_turned else x
     if not net.audit(weights=net.own_weights).ok:
         return "the audit of the weights has errors"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # which Keras gives for JAX
-        wanted = model.predict(given if len(given) > 1 else given[0], batch_size=_BATCH, verbose=0)  # compiled as one
+    wanted = model.predict(given if len(given) > 1 else given[0], batch_size=_BATCH, verbose=0)  # compiled as one
     wanted = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     results = net.run(fed, weights=net.own_weights).outputs
     for (name, result), output in zip(results.items(), wanted, strict=True):

@@ -20,7 +20,9 @@ from tests.formats.keras import examples  # noqa: E402
 from tests.oracle.keras.cases import CASES  # noqa: E402
 from tests.oracle.keras.comparison import compared, not_drawn  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:You passed `rms_scaling=True`")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:You passed `rms_scaling=True`", "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 RECORD = Path(__file__).with_name("layers.json")
 #: Configurations of the models, which tests without Keras read.
 MODELS = Path(examples.__file__).with_name("small_models.json.gz")

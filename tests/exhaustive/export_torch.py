@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 def sample(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results of some specs."""
-    return {name: in_turn.result(name, compared) for name in SAMPLE if name in result["cases"]}
+    return {name: in_turn.result(name, compared) for name in SAMPLE}
 
 
 def compared(name: str, folder: Path | None = None) -> str:
@@ -78,13 +78,14 @@ def _complaints(folder: Path) -> dict[str, str]:
         ["ruff", "format", "--check", "--isolated", *files],
         ["mypy", "--python-executable", sys.executable, "--config-file", os.devnull, *files],
     ):
+        tool = " ".join(word for word in command[:2] if word.isalpha())
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         lines = [line for line in ran.stdout.splitlines() if ".py" in line and ": note:" not in line]
         if ran.returncode and not lines:
             raise RuntimeError(ran.stdout + ran.stderr)
         for line in lines:
             before, _, after = line.partition(".py")
-            found.setdefault(before.split("/")[-1].split(" ")[-1].replace("__", "."), f"{command[0]}{after}")
+            found.setdefault(before.split("/")[-1].split(" ")[-1].replace("__", "."), f"{tool}{after}")
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim, default_of
+from netcalc.dtypes import INTEGERS, ITEMSIZE
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value, operation_named
 from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
@@ -133,7 +134,7 @@ class Translation:
         type_ = TensorType(tensor.shape, dtype)
         count = prod(tensor.shape)
         if not tensor.absent:
-            if count == 1 or (not type_.is_inexact and count <= MOST_READ) or count == 0:
+            if count <= 1 or (not type_.is_inexact and count <= MOST_READ and not _is_quantized(type_)):
                 return Operand(known=self.read(tensor))
             with reading(str(self.file.path)):
                 self.file.place(tensor)
@@ -342,6 +343,11 @@ class Translation:
         opsets = {**self.model.opsets, **function.opsets}
         self._walk(nodes, env, opsets, scope, function.outputs, depth + 1)
         return [env.get(name) for name in function.outputs]
+
+
+def _is_quantized(type_: TensorType) -> bool:
+    """Return True for matrices of integers of a few bits: weights, in which no shapes or indices are."""
+    return type_.rank > 1 and type_.dtype in INTEGERS and ITEMSIZE[type_.dtype] <= 2
 
 
 def _filled_in(node: Node, given: Mapping[str, Any], absent: set[str]) -> Node:

@@ -269,3 +269,21 @@ def _called_twice(first: np.ndarray, second: np.ndarray, bias: np.ndarray, folde
     tensors = [tensor("block.fc.bias", bias), tensor("val_1", first), tensor("val_2", second)]
     body = graph(nodes, [value("x", [2, 8])], [value("c2", [2, 8])], tensors)
     return saved(folder, model(body, producer="pytorch"))
+
+
+@pytest.mark.parametrize("rows", [8, 1024])
+def test_quantized_weights_are_buffers_with_the_numbers_of_the_file(rows: int, tmp_path: Path) -> None:
+    """A matrix of 8-bit integers is a weight however small it is, and counts with the bytes in which it is stored."""
+    rng = np.random.default_rng(0)
+    weight, scale = rng.integers(-128, 128, (rows, 8)).astype(np.int8), np.abs(drawn(8))
+    point, x = np.arange(8).astype(np.int8), drawn(2, rows)
+    nodes = [
+        node("DequantizeLinear", ["weight", "scale", "point"], ["w"], axis=1),
+        node("MatMul", ["x", "w"], ["y"]),
+    ]
+    tensors = [tensor("weight", weight), tensor("scale", scale), tensor("point", point)]
+    net = netcalc.load(saved(tmp_path, model(graph(nodes, [value("x", [2, rows])], [value("y", [2, 8])], tensors))))
+    assert net.memory().buffers == weight.nbytes
+    result = net.run({"x": x}, weights=net.own_weights).outputs["y"]
+    wanted = x.astype(np.float64) @ ((weight.astype(int) - point.astype(int)) * scale.astype(np.float64))
+    assert np.abs(result - wanted).max() <= 1e-5 * np.abs(wanted).max()

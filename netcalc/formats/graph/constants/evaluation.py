@@ -92,7 +92,7 @@ def _buffer(line: Line, tensor: StoredTensor) -> Expression:
     (value,) = line.outputs
     written = line.attributes.get("value")
     fixed = not tensor.unknown and not (tensor.persistent and value.type.is_inexact)
-    if isinstance(written, (bool, int, float)) and fixed:
+    if isinstance(written, (bool, int, float)) and fixed and tensor.value is not None:  # otherwise only a default
         number = numbers.written(written, numbers.kind_of(value.type.dtype))
         if number is not None:
             return number

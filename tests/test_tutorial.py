@@ -19,8 +19,6 @@ from tests.conftest import CommandResult
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "vanishing-gradients.md"
-#: A number in a picture.
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def signal(spec: str, *init: str, seed: int = 0, **settings: Any) -> SignalReport:
@@ -50,12 +48,7 @@ def test_the_pictures_are_those_that_the_page_computes(request: pytest.FixtureRe
         if request.config.getoption("--update"):
             file.parent.mkdir(exist_ok=True)
             file.write_text(drawn, encoding="utf-8")
-        expected = file.read_text(encoding="utf-8")
-        message = f"{file}: run pytest --update, and look at it"
-        assert NUMBER.sub("", expected) == NUMBER.sub("", drawn), message
-        # products are rounded differently on other processors, which deep networks amplify to parts of a pixel
-        numbers = [[float(number) for number in NUMBER.findall(svg)] for svg in (expected, drawn)]
-        assert numbers[0] == pytest.approx(numbers[1], abs=0.5), message
+        assert file.read_text(encoding="utf-8") == drawn, f"{file}: run pytest --update, and look at it"
 
 
 # -- a chain ----------------------------------------------------------------------------------------

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import netcalc
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import DTYPES, THREADS, agree, drawn, layouts
@@ -57,6 +60,17 @@ def test_equal_parts(data: st.DataObject, rank: int, dtype: str, threads: int, t
 def test_global_pooling(data: st.DataObject, rank: int, dtype: str, threads: int, tuning: Tuning, nan: bool) -> None:
     line = {f"global_{data.draw(st.sampled_from(['max', 'avg']))}_pool{rank}d": {"keepdim": data.draw(st.booleans())}}
     agree(line, data.draw(layouts(data.draw(shapes(rank)))), dtype=dtype, threads=threads, tuning=tuning, nan=nan)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_window_of_millions_of_positions_takes_those_of_the_input(stride: int) -> None:
+    reach = 1 << 24
+    pool = {"kernel": [3, 2 * reach + 1], "stride": [1, stride], "padding": [1, reach]}
+    spec = {"netcalc": 1, "inputs": {"x": [1, 2, 9, 9]}, "layers": [{"max_pool2d": pool}]}
+    x = np.random.default_rng(0).standard_normal((1, 2, 9, 9)).astype(np.float32)
+    result = netcalc.load_data(spec).run({"x": x}).outputs["output"]
+    rows = np.stack([x[:, :, max(0, row - 1) : row + 2].max((2, 3)) for row in range(9)], axis=-1)
+    np.testing.assert_array_equal(result, np.broadcast_to(rows[..., None], result.shape))
 
 
 def test_unequal_parts_and_indices_fall_back_to_kernels() -> None:

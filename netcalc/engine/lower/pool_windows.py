@@ -36,14 +36,20 @@ class AxisWindows(NamedTuple):
         start = min(max(self.position(first), 0), self.size)
         return slice(start, max(start, min(self.position(end - 1, self.kernel - 1) + 1, self.size)))
 
-    def groups(self, first: int, end: int) -> Iterator[tuple[int, int, list[int]]]:
+    def groups(self, first: int, end: int) -> Iterator[tuple[int, int, range]]:
         """Yield ranges of windows, (first, end), with the taps that all of them have outside the padding."""
         inner = min(max(first, -(-self.pad // self.stride)), end)
         outer = min(max(inner, (self.size - 1 - self.position(0, self.kernel - 1)) // self.stride + 1), end)
         runs = [(w, w + 1) for w in range(first, inner)] + [(inner, outer)] + [(w, w + 1) for w in range(outer, end)]
         for start, stop in runs:
             if stop > start:
-                yield start, stop, [t for t in range(self.kernel) if 0 <= self.position(start, t) < self.size]
+                yield start, stop, self._taps_within(start)
+
+    def _taps_within(self, window: int) -> range:
+        """Return the taps of a window outside the padding."""
+        begin = self.position(window)
+        first = max(0, -(begin // self.dilation))
+        return range(first, max(first, min(self.kernel, -((begin - self.size) // self.dilation))))
 
 
 class Pooling(NamedTuple):
@@ -88,7 +94,7 @@ class Pooling(NamedTuple):
             last = number == len(self.axes) - 1
             if last and self.by_phase:
                 phases = buffers.view(_PHASES, shapes[_PHASES])
-                for phase in {(axis.position(0, tap) - origin) % step for tap in range(axis.kernel)}:
+                for phase in {(axis.position(0, tap) - origin) % step for tap in range(min(axis.kernel, step))}:
                     columns = operand[*lead, phase::step]
                     if columns.size:
                         yield partial(np.copyto, phases[*lead, phase, : columns.shape[number + 1]], columns)

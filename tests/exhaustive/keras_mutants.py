@@ -22,12 +22,12 @@ import netcalc
 from netcalc.diagnostics import NetcalcError
 from netcalc.formats import load_model
 from tests.exhaustive.numbered import Cases
-from tests.exhaustive.onnx_mutants import other_bytes
 from tests.formats.keras import examples
 from tests.fuzz.exercise import exercise, refused
+from tests.fuzz.mutation import other_bytes
 
 SAMPLE = 50
-#: Most FLOPs of a mutant that is run (windows of pooling have no MACs), and the part of these that are.
+#: Most MACs of a mutant that is run, and the part of these that are.
 _SMALL, _RUN = 1_000_000, 0.2
 _SIZES = (0, 1, 2, 3, 5, 64, -1, -2, 1 << 20, 1 << 31, 1 << 63, 10**30, 0.5, 1e308, True)
 _TEXTS = ("", "x", "same", "valid", "causal", "channels_first", "relu", "float16", "mixed_float16", "\u202e", "n" * 300)
@@ -68,7 +68,7 @@ def _executed(path: Path) -> str | None:
     """Run a small network, and audit the weights of its file; return the codes of an error."""
     try:
         net = netcalc.load(path)
-        if net.flops <= _SMALL:
+        if net.macs <= _SMALL:
             net.run()
         if path.suffix == ".keras":
             net.audit(weights=net.own_weights)

@@ -19,6 +19,7 @@ from netcalc.formats import load_model
 from tests.exhaustive.numbered import Cases
 from tests.formats.onnx.drafts import DRAFTS, Draft
 from tests.fuzz.exercise import exercise, refused
+from tests.fuzz.mutation import other_bytes
 
 SAMPLE = 150
 #: Most MACs of a mutant that is run, and the part of these that are.
@@ -88,25 +89,6 @@ def _mutant(rng: Random) -> bytes:
             rng.choice(_CHANGES)(draft, rng)
     content = draft.encoded()
     return content if kind > 1 else other_bytes(content, rng)
-
-
-def other_bytes(content: bytes, rng: Random) -> bytes:
-    """Return a file cut off, without some bytes, with some twice, or with other bits or bytes."""
-    changed = bytearray(content)
-    kind = rng.randrange(5)
-    if kind == 0:
-        return content[: rng.randrange(len(content))]
-    if kind == 1:
-        start = rng.randrange(len(changed))
-        del changed[start : start + rng.choice((1, 2, 7, 64))]
-        return bytes(changed)
-    if kind == 2:
-        start = rng.randrange(len(changed))
-        return content[:start] + content[start : start + rng.choice((1, 9, 80))] * 2 + content[start:]
-    for _ in range(rng.choice((1, 1, 2, 8, 32))):
-        place = rng.randrange(len(changed))
-        changed[place] = changed[place] ^ 1 << rng.randrange(8) if kind == 3 else rng.choice((0, 1, 127, 128, 255))
-    return bytes(changed)
 
 
 def _renamed_input(draft: Draft, rng: Random) -> None:

@@ -1,4 +1,4 @@
-"""Random changes of shipped specs, as text and as trees, all drawn from one generator."""
+"""Random changes of shipped specs, as text and as trees, and of the bytes of files, all drawn from one generator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from netcalc.spec.shipped import shipped
 
-__all__ = ["as_text", "draw_name", "folder_of", "mutated_text", "mutated_tree"]
+__all__ = ["as_text", "draw_name", "folder_of", "mutated_text", "mutated_tree", "other_bytes"]
 
 #: Words, whitespace and single other characters.
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
@@ -284,3 +284,22 @@ _CHANGES: tuple[Callable[[Any, Any, random.Random], None], ...] = (
     *(_delete, _duplicate, _swap, _number, _text, _scale, _scale, _scale, _retype, _rename, _splice, _splice, _insert),
     *(_break_expression, _break_expression, _modify_line, _modify_line),
 )
+
+
+def other_bytes(content: bytes, rng: random.Random) -> bytes:
+    """Return a file cut off, without some bytes, with some twice, or with other bits or bytes."""
+    changed = bytearray(content)
+    kind = rng.randrange(5)
+    if kind == 0:
+        return content[: rng.randrange(len(content))]
+    if kind == 1:
+        start = rng.randrange(len(changed))
+        del changed[start : start + rng.choice((1, 2, 7, 64))]
+        return bytes(changed)
+    if kind == 2:
+        start = rng.randrange(len(changed))
+        return content[:start] + content[start : start + rng.choice((1, 9, 80))] * 2 + content[start:]
+    for _ in range(rng.choice((1, 1, 2, 8, 32))):
+        place = rng.randrange(len(changed))
+        changed[place] = changed[place] ^ 1 << rng.randrange(8) if kind == 3 else rng.choice((0, 1, 127, 128, 255))
+    return bytes(changed)

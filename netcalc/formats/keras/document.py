@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.formats.documents import Description
-from netcalc.formats.graph.agreement import differing_outputs
+from netcalc.formats.graph.checked import checked_program
 from netcalc.formats.graph.document import spec_document
 from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
@@ -22,8 +21,6 @@ from netcalc.formats.keras.problems import Problems
 from netcalc.formats.keras.translation import Translation
 from netcalc.formats.sources import Source
 from netcalc.limits import MAX_SPEC_SIZE
-from netcalc.spec import elaborate
-from netcalc.spec.library import load_data
 from netcalc.spec.plain_data import read_data
 
 SUFFIX = ".keras"
@@ -61,17 +58,8 @@ def imported(data: Any, label: str, name: str) -> Imported:
         raise problems.error("its configuration is nested too deep") from None
     simplify(graph)
     document = spec_document(graph)
-    _check(graph, document)
+    checked_program(graph, document, "model", "E007")
     return Imported(document, work.weights)
-
-
-def _check(graph: Graph, document: dict[str, Any]) -> None:
-    """Check that a document computes every output as the graph that it was made of; NetcalcError (E007) if not."""
-    program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims), training=False)
-    differing = differing_outputs(graph, program)
-    if differing:
-        message = f"the spec of {graph.name} would not compute {', '.join(differing)} as the model does"
-        raise NetcalcError(Diagnostic("E007", message, hint="this is a fault of netcalc; please report the model"))
 
 
 def weights_of(path: Path) -> Weights:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypedDict
 
-from netcalc.diagnostics import Diagnostic, NetcalcError
-from netcalc.formats.graph.agreement import differing_outputs
+from netcalc.formats.graph.checked import checked_program
 from netcalc.formats.graph.constants import listed
 from netcalc.formats.graph.dead_code import dead_paths
 from netcalc.formats.graph.document import spec_document, with_note
@@ -19,9 +18,6 @@ from netcalc.formats.torch.constants import constant_paths, unregistered
 from netcalc.formats.torch.conversion import converted
 from netcalc.formats.torch.library import torch_library
 from netcalc.formats.torch.translation import Sources, translate
-from netcalc.ir import Program
-from netcalc.spec import elaborate
-from netcalc.spec.library import load_data
 
 _DEAD_CODE = "no output needs these lines, which count since the module computes them (drop_dead_code leaves them out)"
 
@@ -94,7 +90,7 @@ def module_spec(
     if training:
         graph.notes.append("captured in training mode: mode train runs and counts it as the module does in training")
     document = spec_document(graph)
-    program = _checked(graph, document)
+    program = checked_program(graph, document, "module", "E009")
     if graph.dead and (paths := [*dead_paths(program)]):
         document = with_note(document, f"{_DEAD_CODE}: {listed(paths)}")
     constants = {place: graph.tensors[stored.path].array for stored, place in graph.places.items()}
@@ -107,20 +103,6 @@ def _note_unregistered(graph: Graph, module: Any) -> None:
     held = [] if is_exported(module) else [path for path, tensor in unregistered(module) if isinstance(tensor, kind)]
     if paths := [path for path in held if path in graph.tensors]:
         graph.notes.append(f"not registered, so that they count as buffers: {listed(paths)}")
-
-
-def _checked(graph: Graph, document: dict[str, Any]) -> Program:
-    """Return the program of a document.
-
-    Raises:
-        NetcalcError: E009 if it computes an output in another way than the graph that it was made of.
-    """
-    program = elaborate(load_data(document, f"<{graph.name}>"), {}, symbolic=list(graph.dims), training=graph.training)
-    differing = differing_outputs(graph, program)
-    if differing:
-        message = f"the spec of {graph.name} would not compute {', '.join(differing)} as the module does"
-        raise NetcalcError(Diagnostic("E009", message, hint="this is a fault of netcalc; please report the module"))
-    return program
 
 
 def _class_name(module: Any) -> str:

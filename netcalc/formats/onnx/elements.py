@@ -46,7 +46,8 @@ OTHERS = {
 }
 #: Most elements of a tensor whose values a translation reads.
 MOST_READ = 1 << 12
-_CODES = {
+#: Formats of :mod:`struct` by the name of an element type.
+CODES = {
     "float32": "f",
     "float64": "d",
     "float16": "e",
@@ -108,7 +109,7 @@ def decoded(raw: bytes, dtype: DType, count: int, name: str) -> list[Any]:
     if dtype.startswith("complex"):
         parts = struct.unpack(f"<{2 * count}{'f' if dtype == 'complex64' else 'd'}", raw)
         return [complex(*parts[at : at + 2]) for at in range(0, len(parts), 2)]
-    return list(struct.unpack(f"<{count}{_CODES[dtype]}", raw))
+    return list(struct.unpack(f"<{count}{CODES[dtype]}", raw))
 
 
 def _of_bits(bits: int, dtype: DType) -> float:

@@ -10,29 +10,15 @@ from netcalc.dims import Dim
 from netcalc.dtypes import DType
 from netcalc.formats.export.onnx.graph import Body, Numbers
 from netcalc.formats.export.onnx.wire import Blob, Message
-from netcalc.formats.onnx.elements import DTYPES
+from netcalc.formats.onnx.elements import CODES, DTYPES
 from netcalc.formats.onnx.messages import Node
 from netcalc.tensor_type import TensorType
 
 #: Numbers of the element types.
 KINDS: dict[DType, int] = {dtype: number for number, dtype in DTYPES.items()}
 _EXTERNAL = 1
-_CODES = {
-    "float32": "f",
-    "float64": "d",
-    "float16": "e",
-    "int64": "q",
-    "int32": "i",
-    "int16": "h",
-    "int8": "b",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "bool": "?",
-    "complex64": "f",
-    "complex128": "d",
-}
+#: Formats of :mod:`struct`; a complex number is two of them.
+_CODES = {**CODES, "complex64": "f", "complex128": "d"}
 
 
 def node_message(node: Node) -> Message:

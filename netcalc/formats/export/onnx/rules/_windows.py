@@ -21,6 +21,22 @@ def batched(graph: Emitter, call: Applied, apply: Callable[[Tensor], list[Tensor
     return [graph.squeeze(value, [0]) for value in apply(graph.unsqueeze(x, [0]))]
 
 
+def filters(call: Applied) -> tuple[Tensor, Tensor | None]:
+    """Return the weight and the bias of a convolution, which are inputs or parameters."""
+    bias = call.named("bias") or (call.param("bias") if call.has("bias") else None)
+    return call.named("weight") or call.param("weight"), bias
+
+
+def filter_attributes(op: Any) -> dict[str, Any]:
+    """Return the attributes that convolutions and transposed ones have in common."""
+    return {
+        "kernel_shape": list(op.kernel),
+        "strides": list(op.stride),
+        "dilations": list(op.dilation),
+        "group": int(op.groups),
+    }
+
+
 def pad_attributes(padding: Any, pads: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     """Return the attributes of padding: the rule where the sizes are symbols, else the numbers."""
     if padding in _AUTO and not all(isinstance(side, int) for pad in pads for side in pad):

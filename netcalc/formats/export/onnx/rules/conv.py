@@ -5,7 +5,7 @@ from __future__ import annotations
 from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
 from netcalc.formats.export.onnx.rule import Applied, UnsupportedError, rule
-from netcalc.formats.export.onnx.rules._windows import batched, pad_attributes, with_batch
+from netcalc.formats.export.onnx.rules._windows import batched, filter_attributes, filters, pad_attributes, with_batch
 
 #: Modes of Pad by the modes of padding; "wrap" is there since version 19.
 _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -15,10 +15,9 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def conv(graph: Emitter, call: Applied) -> list[Tensor]:
     """Return a Conv, behind a Pad if the padding is not of zeros."""
     op = call.op
-    weight = call.named("weight") or call.param("weight")
+    weight, bias = filters(call)
     if op.weight_standardization:
         weight = _standardized(graph, weight, op.standardization_eps)
-    bias = call.named("bias") or (call.param("bias") if call.has("bias") else None)
 
     def apply(x: Tensor) -> list[Tensor]:
         pads = op.pads(op.sizes_of(x.type))
@@ -33,10 +32,7 @@ def conv(graph: Emitter, call: Applied) -> list[Tensor]:
             "Conv",
             [x, weight, bias],
             with_batch(call, x),
-            kernel_shape=list(op.kernel),
-            strides=list(op.stride),
-            dilations=list(op.dilation),
-            group=int(op.groups),
+            **filter_attributes(op),
             **attributes,
         )
         return [made]

@@ -40,8 +40,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "A page with everything about a network, or two side by side, for a browser.",
     },
     "Convert": {
-        "import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face or in GGUF.",
-        "export": "A model in ONNX, for programs that show or execute it.",
+        "import": "The spec that is equivalent to a PyTorch module, or a model of Hugging Face, ONNX, Keras or GGUF.",
+        "export": "A model in ONNX, or as PyTorch code.",
     },
     "Serve": {
         "lsp": "Errors, shapes and completion while a spec is typed, for editors.",

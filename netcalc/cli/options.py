@@ -17,8 +17,8 @@ MODEL = Declared(
     Parameter.empty,
     Argument(
         metavar="MODEL",
-        help="A spec file, a shipped name or alias (see `netcalc specs`), a config.json or its folder, hf:org/name, "
-        "or - .",
+        help="A spec file, a shipped name or alias (see `netcalc specs`), a config.json or its folder, a .gguf, .onnx "
+        "or .keras file, hf:org/name, or - .",
     ),
 )
 
